@@ -132,7 +132,7 @@ def search_until(root: Path, end: float, known: set[tuple[tuple[Hit, ...], ...]]
 def main() -> None:
     """Run what the command line says, beside a repository of its own."""
     what, folder, amount, seed = sys.argv[1:]
-    building.SHARING = building.WorkerConfig(bytes=2_000)
+    building.SHARE_BYTES = 2_000
     chosen = {path: text for path, text in SAMPLES.items() if path.endswith((".py", ".js", ".md"))}
     root = write_files(Path(folder) / "repo", chosen | {"always.py": "x = 1\n"})
     draw = random.Random(int(seed))

@@ -14,7 +14,7 @@ import pytest
 from assay.errors import AssayError, CorpusError, SetupError
 from assay.search import building
 from assay.search.analysis import analyze
-from assay.search.building import WorkerConfig, build_table
+from assay.search.building import build_table
 from assay.search.config import IndexConfig
 from assay.types import Corpus
 from tests.processes import wait_until_gone
@@ -37,7 +37,8 @@ def one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def corpus(corpus_of: CorpusOf, monkeypatch: pytest.MonkeyPatch) -> Corpus:
-    monkeypatch.setattr(building, "SHARING", WorkerConfig(bytes=10, batch=100))
+    monkeypatch.setattr(building, "SHARE_BYTES", 10)
+    monkeypatch.setattr(building, "BATCH_BYTES", 100)
     monkeypatch.setattr("threading.active_count", lambda: 1)  # xdist has a thread that holds no lock of ours
     return corpus_of({f"{n}.py": f"def cart_{n}():\n    return {n}\n" * (n + 1) for n in range(9)})
 
@@ -132,7 +133,7 @@ from assay.corpus import open_corpus, parse_spec
 from assay.search import building
 from assay.search.analysis import analyze
 from assay.search.config import IndexConfig
-building.SHARING = building.WorkerConfig(bytes=1, batch=1)
+building.SHARE_BYTES = building.BATCH_BYTES = 1
 def slow(documents, config):
     os.write(1, b'%d\\n' % os.getpid())
     time.sleep(3600)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.chat import prompt_version
+from assay.chat import Endpoint, prompt_version
 from assay.errors import ConfigError, EngineError, SetupError
-from assay.search.describe import DescribeConfig, DescribedText, Describer
+from assay.search.config import DescriptionSettings
+from assay.search.describe import DescribeConfig, DescribedText, Describer, description_identity
 from assay.store import Store
 from tests.properties import examples
 from tests.serving import Reply, serving
@@ -43,7 +44,8 @@ def server():
 
 
 def describer_at(url, folder, model="m", **config):
-    return Describer(f"{url}/v1/chat/completions", model, "SHOP_TOKEN", Store(folder), DescribeConfig(**config))
+    endpoint = Endpoint(f"{url}/v1/chat/completions", model, "SHOP_TOKEN")
+    return Describer(endpoint, Store(folder), DescribeConfig(**config))
 
 
 def files_of(folder):
@@ -183,7 +185,7 @@ def test_describe_asks_again_for_a_damaged_answer(server, tmp_path, damage):
 
 def test_describe_keeps_no_secret(tmp_path):
     with serving(echo) as server:
-        describer = Describer(f"{server.url}/?key=query-secret", "m", "SHOP_TOKEN", Store(tmp_path))
+        describer = Describer(Endpoint(f"{server.url}/?key=query-secret", "m", "SHOP_TOKEN"), Store(tmp_path))
         describer.describe(UNITS)
     kept = "".join(f"{path} {path.read_text()}" for path in files_of(tmp_path))
     for text in (kept, repr(describer), describer.identity):
@@ -191,11 +193,11 @@ def test_describe_keeps_no_secret(tmp_path):
         assert "query-secret" not in text
 
 
-def test_describer_refuses_a_wrong_endpoint_at_once(tmp_path):
+def test_wrong_endpoint_is_refused_before_indexing():
     with pytest.raises(ConfigError, match="not a web address"):
-        Describer("h", "m", None, Store(tmp_path))
+        description_identity(DescriptionSettings("h", "m"))
     with pytest.raises(ConfigError, match="missing model name"):
-        Describer("http://h/", "", None, Store(tmp_path))
+        description_identity(DescriptionSettings("http://h/"))
 
 
 def test_describe_into_what_is_no_folder_says_so(server, tmp_path):

@@ -250,7 +250,7 @@ def test_snippet_is_the_text_of_the_lines(shop: Index) -> None:
 _ASK = """
 import json, sys
 from assay.search import Index, building
-building.SHARING = building.WorkerConfig(bytes=500, batch=3000)
+building.SHARE_BYTES, building.BATCH_BYTES = 500, 3000
 index = Index.build(sys.argv[1], workers=int(sys.argv[2]))
 print(json.dumps([[h.path, h.start, h.end, h.score.hex()] for per in ("file", "span")
                   for q in ("cart total", "Payment", "where is the price of an item?")

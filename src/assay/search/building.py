@@ -50,15 +50,10 @@ _ANALYZERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerConfig:
-    """Distribution of work over processes; no effect on results."""
-
-    bytes: int = 60_000  # a share of this size takes 0.1 s; a child costs 0.02 s
-    batch: int = 4_000_000  # bytes of source analyzed at a time, to bound memory
-
-
-SHARING = WorkerConfig()
+#: Least bytes per process, which take 0.1 s; a child costs 0.02 s.
+SHARE_BYTES = 60_000
+#: Bytes of source analyzed at a time, to bound memory.
+BATCH_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +200,7 @@ def build_table(
 def _processes(files: Sequence[SourceFile], wanted: int | None) -> int:
     if not can_fork():
         return 1
-    most = max(1, sum(file.size for file in files) // SHARING.bytes)
+    most = max(1, sum(file.size for file in files) // SHARE_BYTES)
     return min(wanted or len(os.sched_getaffinity(0)), most, max(len(files), 1))
 
 
@@ -223,7 +218,7 @@ def _analyze(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -
     batches: list[list[SourceFile]] = [[]]
     size = 0
     for file in files:
-        if size + file.size > SHARING.batch and batches[-1]:
+        if size + file.size > BATCH_BYTES and batches[-1]:
             batches.append([])
             size = 0
         batches[-1].append(file)

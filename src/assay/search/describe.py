@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -49,7 +49,7 @@ def describe_units(table: IndexTable, settings: DescriptionSettings, store: Stor
     """Return the table with the words of descriptions of all chunks that are not blank."""
     texts = [unit_text(table, int(file), unit, unit) for unit, file in enumerate(table.units.file.tolist())]
     units = [unit for unit, text in enumerate(texts) if text.strip()]
-    describer = Describer(settings.url, settings.model, settings.token_env or None, store)
+    describer = Describer(_endpoint(settings), store)
     lines = describer.describe([DescribedText(texts[unit], scope_text(table, unit)) for unit in units])
     hashes = [[term_hash(term) for run in runs(line) for term in terms(run)] for line in lines]
     unit = np.repeat(np.array(units, dtype=np.int64), np.array([len(one) for one in hashes], dtype=np.int64))
@@ -58,8 +58,11 @@ def describe_units(table: IndexTable, settings: DescriptionSettings, store: Stor
 
 def description_identity(settings: DescriptionSettings) -> str:
     """Return an identity of the added words, which does not depend on the URL of the model."""
-    describer = Describer(settings.url, settings.model, settings.token_env or None, None)
-    return f"{describer.identity};weight={settings.weight}"
+    return f"{Describer(_endpoint(settings), None).identity};weight={settings.weight}"
+
+
+def _endpoint(settings: DescriptionSettings) -> Endpoint:
+    return Endpoint(settings.url, settings.model, settings.token_env or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +77,14 @@ class DescribedText:
 class Describer:
     """A chat model with a cache of its descriptions."""
 
-    url: str = field(repr=False)  # its query may contain a token
-    model: str
-    token_env: str | None
+    endpoint: Endpoint
     store: Store | None  # None to disable the cache
     config: DescribeConfig = DescribeConfig()
-
-    def __post_init__(self) -> None:
-        self._endpoint()  # an invalid URL fails now and not at the first chunk
-
-    def _endpoint(self) -> Endpoint:
-        return Endpoint(self.url, self.model, self.token_env)
 
     @property
     def identity(self) -> str:
         sizes = f"text={self.config.text_chars};answer={self.config.answer_chars}"
-        return f"describe:{self.model};{sizes};prompt={prompt_version(_TASK)}"
+        return f"describe:{self.endpoint.model};{sizes};prompt={prompt_version(_TASK)}"
 
     def describe(self, units: Sequence[DescribedText]) -> tuple[str, ...]:
         """Return one line per chunk; equal texts are described once.
@@ -117,10 +112,10 @@ class Describer:
         mark = fence(unit.scope, text)
         within = f" in {unit.scope}" if unit.scope else ""
         prompt = Prompt(_TASK, f"<piece{within} {mark}>\n{text}\n</piece {mark}>")
-        line = _one_line(complete(self._endpoint(), prompt), self.config.answer_chars)
+        line = _one_line(complete(self.endpoint, prompt), self.config.answer_chars)
         if not line:
             hint = "use another model"
-            raise EngineError("the model returned an empty description", file=redact_url(self.url), hint=hint)
+            raise EngineError("the model returned an empty description", file=redact_url(self.endpoint.url), hint=hint)
         return line
 
     def _read(self, key: str) -> str | None:

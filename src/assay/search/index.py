@@ -182,14 +182,13 @@ class Index:
         expected = sorted(wanted, key=lambda row: (-scores[row], row))
         rows = list(dict.fromkeys(order_of(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
         paths, units = self.table.files.paths, self.table.units
-        if per == "file":
-            labels = [Hit(paths[row], score=float(scores[row])) for row in rows]
-        else:
-            spans = [(int(units.start[row]), int(units.end[row])) for row in rows]
-            labels = [
-                Hit(paths[units.file[row]], *span, float(scores[row])) for row, span in zip(rows, spans, strict=True)
-            ]
-        return Trace(features.query, per, tuple(stages), tuple(labels), tuple(rows), hits)
+
+        def label(row: int) -> Hit:
+            if per == "file":
+                return Hit(paths[row], score=float(scores[row]))
+            return Hit(paths[units.file[row]], int(units.start[row]), int(units.end[row]), float(scores[row]))
+
+        return Trace(features.query, per, tuple(stages), tuple(map(label, rows)), tuple(rows), hits)
 
     def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> LostFile:
         """Return the stage at which an expected file dropped out of the first k."""
