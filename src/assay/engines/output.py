@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
@@ -111,25 +112,29 @@ def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
     """Parse the selectors and patterns; a selector starts at the document or at the result."""
     texts = {name: getattr(settings, name) for name in (*_RESULT_FIELDS, *_COST_FIELDS)}
     selectors = {name: parse_selector(text, f"{where}: {name}") for name, text in texts.items() if text}
-    path, rules = selectors.get("path"), parse_rules(settings.pattern, settings.nothing, settings.failed, where)
-    if path is None and not selectors.keys() <= set(_COST_FIELDS):
-        raise ConfigError(f"{where}: {', '.join(sorted(selectors))} set without path", hint="set path as well")
-    if selectors and settings.format == "text":
-        raise ConfigError(
-            f"{where}: {', '.join(sorted(selectors))} cannot be used with format text", hint="use format json or jsonl"
-        )
-    if settings.pattern and settings.format in ("json", "jsonl"):
-        raise ConfigError(f"{where}: pattern cannot be used with format {settings.format}", hint="use format text")
-    if selectors and settings.pattern:
-        raise ConfigError(
-            f"{where}: pattern cannot be combined with {', '.join(sorted(selectors))}",
-            hint="set pattern for text, or path and the other fields for JSON",
-        )
+    path, names, form = selectors.get("path"), ", ".join(sorted(selectors)), settings.format
+    checks = (
+        (path is None and not selectors.keys() <= set(_COST_FIELDS), f"{names} set without path", "set path as well"),
+        (selectors and form == "text", f"{names} cannot be used with format text", "use format json or jsonl"),
+        (
+            settings.pattern and form in ("json", "jsonl"),
+            f"pattern cannot be used with format {form}",
+            "use format text",
+        ),
+        (
+            settings.pattern and selectors,
+            f"pattern cannot be combined with {names}",
+            "set pattern for text, or path and the other fields for JSON",
+        ),
+    )
+    for is_wrong, message, hint in checks:
+        if is_wrong:
+            raise ConfigError(f"{where}: {message}", hint=hint)
     if path is not None and path.lists:
         for name in selectors.keys() & set(_RESULT_FIELDS):
             if "[]" not in selectors[name].steps:
                 selectors[name] = Selector((*path.lists, *selectors[name].steps))
-    return OutputLayout(settings.format, selectors, rules)
+    return OutputLayout(form, selectors, parse_rules(settings.pattern, settings.nothing, settings.failed, where))
 
 
 def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
@@ -149,18 +154,16 @@ def parse_document(document: object, layout: OutputLayout) -> EngineReply:
 
 def _apply_rules(parse: Callable[[], EngineReply], text: Callable[[], str], rules: TextRules) -> EngineReply:
     """Parse, limit the number of hits, and apply the patterns `failed` and `nothing` to output without hits."""
+    problem: EngineError | None = None
     try:
         reply = parse()
-    except EngineError:
-        failure = find_failure(text(), rules.failed)
-        if failure is not None:
-            raise failure from None
-        if is_empty_result(text(), rules):
-            return EngineReply(())
-        raise
+    except EngineError as error:
+        reply, problem = EngineReply(()), error
     failure = None if reply.hits else find_failure(text(), rules.failed)
     if failure is not None:
-        raise failure
+        raise failure from None
+    if problem is not None and not is_empty_result(text(), rules):
+        raise problem
     if len(reply.hits) > MAX_HITS:
         note = f"only the first {MAX_HITS} of {len(reply.hits)} results were used"
         return replace(reply, hits=reply.hits[:MAX_HITS], notes=(*reply.notes, note))
@@ -221,10 +224,9 @@ def _parse_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> Engin
 
 
 def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
-    try:
+    with suppress(ValueError):
         return parse(text)
-    except ValueError:
-        return None
+    return None
 
 
 def _read_last(found: Documents, layout: OutputLayout) -> EngineReply:
@@ -253,11 +255,9 @@ def _read_all(found: Documents, layout: OutputLayout) -> EngineReply:
 def _read_sum(documents: Sequence[object], selector: Selector | None) -> int | None:
     numbers: list[float] = []
     for document in documents if selector else ():
-        try:
+        with suppress(EngineError):
             values = [row[0] for row in select(document, (selector,))]
-        except EngineError:
-            continue
-        numbers += [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+            numbers += [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     return round(sum(numbers)) if numbers else None
 
 
@@ -271,10 +271,8 @@ def _read_hits(document: object, layout: OutputLayout) -> list[Hit]:
         raise EngineError(error.message, hint=_path_hint(document, error.hint)) from error
     hits = [_make_hit(*row) for row in rows if isinstance(row[0], str)]
     if rows and not hits and path.lists:
-        raise EngineError(
-            f"no result has a string at {path}; {describe_miss(document, path)}",
-            hint=_path_hint(document),
-        )
+        miss = f"no result has a string at {path}; {describe_miss(document, path)}"
+        raise EngineError(miss, hint=_path_hint(document))
     return hits
 
 

@@ -22,7 +22,6 @@ _PATH = re.compile(r"[^\s\"]*[./][^\s\"]*[^\s\".:,;!?]")
 _FENCE = re.compile(r"\s*(?P<marks>`{3,}|~{3,})(?P<info>[^`]*)")
 # Whole words only, because redaction does not recognize a part of a secret.
 _WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){0,3}(?=\s|[.,:;!]*(?:\s|$))")
-_GROUPS = {"end", "path", "score", "start"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,21 +48,19 @@ class TextRules:
 def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRules:
     """Compile the patterns; raise ConfigError if one is invalid."""
     compiled: dict[str, re.Pattern[str]] = {}
-    for name, text in (("pattern", pattern), ("nothing", nothing), ("failed", failed)):
+    for name, text in {"pattern": pattern, "nothing": nothing, "failed": failed}.items():
         try:
             if text:
                 compiled[name] = re.compile(text, re.MULTILINE)
         except re.error as error:
-            raise ConfigError(
-                f"{where}: {name}: {error} in {text!r}", hint="use the regular expression syntax of Python"
-            ) from error
+            message = f"{where}: {name}: {error} in {text!r}"
+            raise ConfigError(message, hint="use the regular expression syntax of Python") from error
     groups = compiled["pattern"].groupindex.keys() if pattern else {"path"}
     if "path" not in groups:
         raise ConfigError(f"{where}: pattern has no group named path", hint="add (?P<path>...)")
-    if not groups <= _GROUPS:
-        raise ConfigError(
-            f"{where}: unknown named group {min(groups - _GROUPS)!r} in pattern", hint="use path, start, end and score"
-        )
+    if unknown := groups - {"end", "path", "score", "start"}:
+        message = f"{where}: unknown named group {min(unknown)!r} in pattern"
+        raise ConfigError(message, hint="use path, start, end and score")
     return TextRules(**compiled)
 
 
@@ -93,10 +90,8 @@ def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineRepl
         advice = suggest_setting(filled[0][: TEXT_LIMITS.line], rules)
         if rules.pattern:
             raise EngineError(f"pattern does not match the output; {start}", hint=f"correct pattern{advice}")
-        raise EngineError(
-            f"no location in the output; {start}",
-            hint=f"print path, path:line or path:start-end on each line, or set pattern{advice}",
-        )
+        hint = f"print path, path:line or path:start-end on each line, or set pattern{advice}"
+        raise EngineError(f"no location in the output; {start}", hint=hint)
     ignored = 0 if rules.pattern else len(filled) - len(found)
     notes = [f"{ignored} of {len(filled)} lines have no location and were ignored"] if ignored else []
     if unclosed is not None:
