@@ -44,7 +44,7 @@ from assay.engines.tool import (
     RESTARTS,
     STARTUP_SECONDS,
     Argv,
-    ToolSession,
+    ProgramSession,
     check_restart_settings,
     describe_failure,
     fixed_placeholders,
@@ -154,12 +154,13 @@ class CommandTemplates:
     request: str | Mapping[str, object] = ""
     env: Mapping[str, str] = field(default_factory=dict, repr=False)
 
+    @property
     def commands(self) -> tuple[tuple[str, ...], ...]:
         return tuple(filter(None, (self.index, self.update, self.argv, self.version)))
 
     def all(self) -> tuple[object, ...]:
         """Return everything that may contain a placeholder."""
-        return (*self.commands(), self.filters.paths, self.filters.languages, self.request, self.env)
+        return (*self.commands, self.filters.paths, self.filters.languages, self.request, self.env)
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngine:
@@ -310,7 +311,7 @@ class CommandEngine(SharedIndexEngine):
     @property
     def fingerprint(self) -> str:
         """A digest of the templates and of the programs, files and variables that they name."""
-        inputs = EngineInputs(self.placeholders, self.templates.commands(), self.settings.env, self.texts)
+        inputs = EngineInputs(self.placeholders, self.templates.commands, self.settings.env, self.texts)
         return fingerprint_of(self.config, fingerprint_inputs(inputs))
 
     @property
@@ -330,7 +331,7 @@ class CommandEngine(SharedIndexEngine):
             **settings.recorded(),
         }
 
-    def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ToolSession:
+    def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ProgramSession:
         clock = Deadline(seconds, self.settings.index_timeout)
         session = self._make_session(index)
         with session.closed_on_failure():
@@ -363,9 +364,9 @@ class CommandEngine(SharedIndexEngine):
             finally:
                 session.close()
         named = [engine.templates.index, engine.settings.env, engine.template.texts if engine.template else []]
-        return [version, stat_files(engine.templates.commands(), engine.placeholders), digest_of(named_secrets(named))]
+        return [version, stat_files(engine.templates.commands, engine.placeholders), digest_of(named_secrets(named))]
 
-    def _make_session(self, index: IndexWorkspace) -> ToolSession:
+    def _make_session(self, index: IndexWorkspace) -> ProgramSession:
         if self.protocol is None:
             follows = self.templates.update or not self.templates.index
             return (UpdatableCommandSession if follows else CommandSession)(self, index)
@@ -379,7 +380,7 @@ class CommandEngine(SharedIndexEngine):
         return replace(self, settings=replace(self.settings, env=env), template=template)
 
 
-class CommandSession(ToolSession):
+class CommandSession(ProgramSession):
     """A tool on one corpus that is run once per query."""
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:

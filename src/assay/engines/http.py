@@ -13,7 +13,6 @@ from urllib.parse import urlencode, urlsplit
 from assay.clock import Deadline, format_duration, min_timeout
 from assay.engines.base import (
     EngineContext,
-    EngineDefaults,
     EngineReply,
     SearchFilter,
     SearchReply,
@@ -63,7 +62,6 @@ from assay.http import (
     read_token,
     web_address,
 )
-from assay.redaction import make_redactor
 from assay.settings import check_counts, read_settings, setting
 from assay.types import Corpus
 
@@ -218,26 +216,22 @@ class HttpSession(ExternalSession):
     """An API on one corpus; safe for concurrent searches."""
 
     def __init__(self, engine: HttpEngine, index: IndexWorkspace) -> None:
-        self.filtering = engine.filters
+        super().__init__(engine, engine.filters, index)
         self._settings = engine.settings
         self._layout = engine.layout
         self._secrets = engine.secrets
-        self._redactor = make_redactor(self._secrets)
-        self._known = frozenset(file.path for file in index.corpus.files)
         self._limiter = RateLimiter(engine.settings.rate)
-        self._folders = engine.make_workspace(index)
-        self.placeholders = self._folders.placeholders
         self._client = HttpClient(keep=engine.settings.concurrency)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         settings = self._settings
-        placeholders = {**self._folders.placeholders, "query": query, "k": k}
-        with self._redactor.cleaning():
+        placeholders = {**self.placeholders, "query": query, "k": k}
+        with self.redactor.cleaning():
             added = self.filtering.table(wanted, placeholders, flat=settings.body is None or settings.form)
             response = self._send(settings.search, placeholders, min_timeout(seconds, settings.timeout), added)
             reply = self._parse(response)
         retries = (describe_attempts(response.failures),) if response.failures else ()
-        notes = tuple(map(self._redactor.text, (*reply.notes, *retries)))
+        notes = tuple(map(self.redactor.text, (*reply.notes, *retries)))
         return EngineReply(reply.hits, reply.cost, notes, response.waited)
 
     def _parse(self, response: HttpResponse) -> EngineReply:  # its own frame: no secret locals in tracebacks
@@ -246,23 +240,23 @@ class HttpSession(ExternalSession):
         except UnicodeDecodeError as problem:
             message = f"response is not UTF-8: invalid byte at {problem.start}"
             raise EngineError(message, hint="configure the server to send UTF-8") from None
-        return parse_output(text, self._layout, self._known)
+        return parse_output(text, self._layout, self.known)
 
     def usage(self) -> SessionUsage:
-        return SessionUsage(store_bytes=self._folders.store_bytes())
+        return SessionUsage(store_bytes=self.workspace.store_bytes())
 
     def close(self) -> None:
         try:
             self._client.close()
         finally:
-            self._folders.close()
+            self.workspace.close()
 
     def index(self, request: RequestTemplate, seconds: float | None) -> None:
         """Send a request that builds or updates the index, and wait until the index is ready."""
         clock = Deadline(seconds, self._settings.index_timeout)
         try:
-            with self._redactor.cleaning():
-                self._send(request, self._folders.index_placeholders, clock.limit)
+            with self.redactor.cleaning():
+                self._send(request, self.workspace.index_placeholders, clock.limit)
                 if self._settings.ready is not None:
                     self._wait_until_ready(self._settings.ready, clock)
         except AssayError as problem:
@@ -273,7 +267,7 @@ class HttpSession(ExternalSession):
         selector, is_bool = parse_selector(ready.path, "ready"), isinstance(ready.value, bool)
         try:
             while True:
-                document = self._send(ready, self._folders.index_placeholders, clock.left()).json()
+                document = self._send(ready, self.workspace.index_placeholders, clock.left()).json()
                 found = [row[0] for row in select(document, (selector,))]
                 if found and all(state == ready.value and isinstance(state, bool) == is_bool for state in found):
                     return
@@ -300,14 +294,14 @@ class UpdatableHttpSession(HttpSession):
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Send the update request, else the index request."""
-        self._known = frozenset(file.path for file in corpus.files)
+        self.use_corpus(corpus)
         request = self._settings.update or self._settings.index
         assert request is not None
         self.index(request, seconds)
 
 
 @dataclass(frozen=True, slots=True)
-class HttpEngine(SharedIndexEngine, EngineDefaults):
+class HttpEngine(SharedIndexEngine):
     """A search API with its templates; values of variables are read when needed and not stored."""
 
     settings: HttpSettings
@@ -323,10 +317,6 @@ class HttpEngine(SharedIndexEngine, EngineDefaults):
     def private(self) -> bool:  # type: ignore[override]  # computed
         """Whether the server gets the path of the corpus or of a store."""
         return any(has_placeholder(self.texts, place) for place in ("root", "store"))
-
-    @property
-    def wants_store(self) -> bool:
-        return has_placeholder(self.texts, "store")
 
     @property
     def texts(self) -> list[object]:

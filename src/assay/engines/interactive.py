@@ -15,7 +15,7 @@ from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchRep
 from assay.engines.json_output import Documents, Selector, clean, find_documents, parse_json, select, strip_ansi
 from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, merge
-from assay.engines.tool import RestartCost, Restarts, ToolSession, corpus_checked, display_name, repro_command
+from assay.engines.tool import ProgramSession, RestartCost, Restarts, corpus_checked, display_name, repro_command
 from assay.errors import EngineError, EngineTimeoutError
 from assay.processes.child import Child, ChildExited, ChildTimeout, OutputLimitExceeded
 from assay.processes.running import ANSWER_BYTES, last_line
@@ -125,7 +125,7 @@ def _read_id(document: object, selector: Selector) -> str | None:
     return None if len(rows) != 1 or rows[0][0] is None else str(rows[0][0])
 
 
-class InteractiveSession(ToolSession):
+class InteractiveSession(ProgramSession):
     """A running program on one corpus."""
 
     def __init__(self, engine: CommandEngine, index: IndexWorkspace, protocol: WireProtocol) -> None:

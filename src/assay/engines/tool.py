@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.clock import format_duration
 from assay.corpus.copying import folder_bytes
@@ -36,7 +36,8 @@ from assay.types import Corpus
 
 if TYPE_CHECKING:
     from assay.engines.command import CommandEngine
-    from assay.engines.shared_index import IndexWorkspace
+    from assay.engines.mcp.engine import McpEngine
+    from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 
 Argv = str | tuple[str, ...]
 #: Prefixes of temporary directories.
@@ -50,10 +51,18 @@ _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # options of fin
 
 
 class ExternalSession(ABC):
-    """A session of a tool or server, in which every search takes a filter."""
+    """A tool or server on one corpus, in which every search takes a filter."""
 
-    filtering: Filters
-    placeholders: Mapping[str, str]
+    def __init__(self, engine: SharedIndexEngine, filtering: Filters, index: IndexWorkspace) -> None:
+        self.filtering = filtering
+        self.redactor = make_redactor(engine.secrets)
+        self.use_corpus(index.corpus)
+        self.workspace = engine.make_workspace(index)
+        self.placeholders = self.workspace.placeholders
+
+    def use_corpus(self, corpus: Corpus) -> None:
+        """Use a corpus, or the same one after files changed."""
+        self.known = frozenset(file.path for file in corpus.files)
 
     @abstractmethod
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
@@ -307,9 +316,11 @@ class Restarts:
 
 
 class UsageTracker:
-    """Peak memory of the programs of a session, and the end of their stderr."""
+    """Peak memory of the programs of a session, the end of their stderr, and processes that outlive them."""
 
     def __init__(self) -> None:
+        self.marker = new_marker()  # identifies the processes
+        self._killed = 0
         self.peak_bytes: int | None = None
         self._index = self._failure = self._latest = ""
 
@@ -339,20 +350,8 @@ class UsageTracker:
         named = (("index", self._index), ("last failure", self._failure), ("program", self._latest))
         return "\n".join(f"[{name}]\n{text}" for name, text in named if text)
 
-
-def _decode(stderr: bytes) -> str:
-    return stderr.decode("utf-8", "replace").strip()
-
-
-class OrphanTracker:
-    """Processes that outlive the programs of one session, identified by its marker."""
-
-    def __init__(self) -> None:
-        self.marker = new_marker()
-        self._killed = 0
-
-    def end(self) -> None:
-        """Kill the orphans; call it when every program of the session has ended."""
+    def kill_orphans(self) -> None:
+        """Kill the leftover processes; call it when every program of the session has ended."""
         self._killed += kill_orphans(self.marker)
 
     def remarks(self) -> tuple[str, ...]:
@@ -361,60 +360,45 @@ class OrphanTracker:
         return (f"killed {self._killed} leftover {'process' if self._killed == 1 else 'processes'}",)
 
 
+def _decode(stderr: bytes) -> str:
+    return stderr.decode("utf-8", "replace").strip()
+
+
 # ---------------------------------------------------------------------------------------------- sessions
 
 
-class ToolSession(ExternalSession):
-    """A command line tool on one corpus: its directories, its commands and the resources that they use."""
+E = TypeVar("E", bound="CommandEngine | McpEngine")
 
-    def __init__(self, engine: CommandEngine, index: IndexWorkspace) -> None:
+
+class ToolSession(ExternalSession, Generic[E]):
+    """A program on one corpus: its commands and the resources that they use."""
+
+    def __init__(self, engine: E, index: IndexWorkspace) -> None:
+        super().__init__(engine, engine.templates.filters, index)
         self.engine = engine
-        self.filtering = engine.templates.filters
-        self.use_corpus(index.corpus)
         self.tracker = UsageTracker()
-        self.orphans = OrphanTracker()
-        self.redactor = make_redactor(engine.secrets)
         self._index_env = engine.for_index().settings.env
-        self._directories = engine.make_workspace(index)
-        self.placeholders = self._directories.placeholders
 
-    def use_corpus(self, corpus: Corpus) -> None:
-        """Use a corpus, or the same one after files changed."""
-        self.known = frozenset(file.path for file in corpus.files)
+    @abstractmethod
+    def version(self) -> str:
+        """Return the version of the tool; empty if it is unknown."""
 
     def fill(self, template: Sequence[str], **values: str) -> ProgramSpec:
-        return fill_command(template, {**self.placeholders, **values}, self.engine.settings.env, self.orphans.marker)
+        return fill_command(template, {**self.placeholders, **values}, self.engine.settings.env, self.tracker.marker)
 
     def check_programs(self) -> None:
-        for template in self.engine.templates.commands():
+        for template in self.engine.templates.commands:
             check_program(self.fill(template, query="", k="1"))
 
     def run_index_command(self, template: Sequence[str], seconds: float | None, what: str) -> None:
-        values = self._directories.index_placeholders
-        program = fill_command(template, values, self._index_env, self.orphans.marker)
+        program = fill_command(template, self.workspace.index_placeholders, self._index_env, self.tracker.marker)
         run_index_command(program, seconds, what, self.tracker.record_index_run)
 
-    def start(self, seconds: float | None) -> None:
-        """Start the program, if it answers several queries."""
-
     def usage(self) -> SessionUsage:
-        return SessionUsage(
-            None, self._directories.store_bytes(), self.tracker.peak_bytes, self.version(), self.stderr()
-        )
+        return SessionUsage(None, self.workspace.store_bytes(), self.tracker.peak_bytes, self.version(), self.stderr())
 
     def stderr(self) -> str:
         return self.redactor.text(self.tracker.stderr())
-
-    def version(self) -> str:
-        """Run the version command and return the first line of its output; empty if it fails."""
-        if not self.engine.templates.version:
-            return ""
-        try:
-            finished = run_tool(self.fill(self.engine.templates.version), PROBE_LIMITS.seconds, hint="")
-        except (EngineError, SetupError):
-            return ""
-        lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
-        return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))
 
     @contextmanager
     def closed_on_failure(self) -> Iterator[None]:
@@ -430,9 +414,27 @@ class ToolSession(ExternalSession):
 
     def close(self) -> None:
         try:
-            self.orphans.end()
+            self.tracker.kill_orphans()
         finally:
-            self._directories.close()
+            self.workspace.close()
 
     def remarks(self) -> tuple[str, ...]:
-        return self.orphans.remarks()
+        return self.tracker.remarks()
+
+
+class ProgramSession(ToolSession["CommandEngine"]):
+    """A command line tool on one corpus."""
+
+    def start(self, seconds: float | None) -> None:
+        """Start the program, if it answers several queries."""
+
+    def version(self) -> str:
+        """Run the version command and return the first line of its output."""
+        if not self.engine.templates.version:
+            return ""
+        try:
+            finished = run_tool(self.fill(self.engine.templates.version), PROBE_LIMITS.seconds, hint="")
+        except (EngineError, SetupError):
+            return ""
+        lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")
+        return self.redactor.text(next((line.strip() for line in lines if line.strip()), ""))

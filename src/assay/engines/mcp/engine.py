@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from assay.digests import digest_of
-from assay.engines.base import EngineContext, EngineDefaults
+from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
 from assay.engines.output import OutputLayout, OutputSettings, make_layout
@@ -202,7 +202,7 @@ _UNRECORDED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class McpEngine(SharedIndexEngine, EngineDefaults):
+class McpEngine(SharedIndexEngine):
     """An MCP server with its templates; values of variables are read when needed and not stored."""
 
     settings: McpSettings
@@ -223,10 +223,6 @@ class McpEngine(SharedIndexEngine, EngineDefaults):
     def texts(self) -> list[object]:
         """Everything that may contain a placeholder."""
         return [self.templates.named, *(self.template.texts if self.template else ())]
-
-    @property
-    def wants_store(self) -> bool:
-        return has_placeholder(self.texts, "store")
 
     @property
     def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
@@ -266,20 +262,20 @@ class McpEngine(SharedIndexEngine, EngineDefaults):
 
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
         """Build the index with only the settings that belong to it, and return stderr."""
-        session: McpSession = _session_module().McpSession(self._for_index(), index, indexed=False)
+        session: McpSession = _session_module().McpSession(self.for_index(), index, indexed=False)
         session.start(seconds, serve=self.indexing.builder != "command")
         session.close()
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
         """Return facts about the files of the server, and a digest of the variables of its index."""
-        engine, templates = self._for_index(), self.templates
+        engine, templates = self.for_index(), self.templates
         calls = [call.arguments for call in templates.index]
         texts = engine.template.texts if engine.template else []
         named = [templates.index_command, templates.command, engine.settings.env, calls, texts]
         return [*stat_files(templates.commands, self.placeholders), digest_of(named_secrets(named))]
 
-    def _for_index(self) -> McpEngine:
+    def for_index(self) -> McpEngine:
         named = self.indexing.named
         settings = replace(self.settings, env=index_env(self.settings.env, named))
         return replace(self, settings=settings, template=index_config(self.template, named))

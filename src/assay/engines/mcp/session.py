@@ -24,26 +24,13 @@ from assay.clock import Deadline, format_duration
 from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
 from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport
 from assay.engines.output import OutputLayout, parse_document, parse_output
-from assay.engines.shared_index import IndexWorkspace, index_env
+from assay.engines.shared_index import IndexWorkspace
 from assay.engines.templates import fill, fill_json, fill_url, merge
 from assay.engines.text_output import find_failure
-from assay.engines.tool import (
-    EngineWorkspace,
-    ExternalSession,
-    OrphanTracker,
-    RestartCost,
-    Restarts,
-    UsageTracker,
-    check_program,
-    fill_command,
-    repro_command,
-    run_index_command,
-)
+from assay.engines.tool import RestartCost, Restarts, ToolSession, repro_command
 from assay.errors import EngineError, EngineTimeoutError, closest_match
 from assay.http import read_token
 from assay.processes.child import OutputLimitExceeded
-from assay.processes.running import ProgramSpec
-from assay.redaction import make_redactor
 from assay.types import Corpus
 
 if TYPE_CHECKING:
@@ -55,54 +42,93 @@ SHOWN_ERROR = 300  # characters of a server's error that a message shows
 _CHECK_SERVER = "check that the server is running"
 
 
-class McpServer:
-    """The server of one session: starts, restarts and ends it, and calls its tools."""
+class McpSession(ToolSession["McpEngine"]):
+    """A server on one corpus, used by one thread at a time."""
 
-    def __init__(self, engine: McpEngine, folders: EngineWorkspace, tracker: UsageTracker, *, indexed: bool) -> None:
+    def __init__(self, engine: McpEngine, index: IndexWorkspace, *, indexed: bool = False) -> None:
+        super().__init__(engine, index)
         self._settings = settings = engine.settings
         self._templates = templates = engine.templates
-        self._failed = engine.layout.text.failed  # matches the output of a tool that failed
-        self._folders = folders
-        self._tracker = tracker
-        self.orphans = OrphanTracker()
+        self._indexed = indexed  # whether the index exists
         # with a shared index, the calls of `index` were made by another server
-        self._index = () if indexed and engine.indexing.builder != "command" else self.fill_calls(templates.index)
-        names = {
-            name for table in (settings.arguments, settings.path_filter, settings.language_filter) for name in table
-        }
-        search = replace(templates.search, arguments=dict.fromkeys(names))
-        self._checked = (*self._index, search, *self.fill_calls(templates.update))
-        self.restarts = Restarts(settings.restarts, "the server")
+        self._index = () if indexed and engine.indexing.builder != "command" else self._fill_calls(templates.index)
+        tables = (settings.arguments, settings.path_filter, settings.language_filter)
+        search = replace(templates.search, arguments={name: None for table in tables for name in table})
+        self._checked = (*self._index, search, *self._fill_calls(templates.update))
+        self._restarts = Restarts(settings.restarts, "the server")
         self._transport: StdioTransport | HttpTransport | None = None
         self._connection: McpConnection | None = None
         self._noted_junk = 0
-        self.startup_seconds: float | None = None  # of the first start
-        self.version = ""
+        self._startup_seconds: float | None = None  # of the first start
+        self._version = ""
 
-    def start(self, seconds: float | None) -> None:
+    def start(self, seconds: float | None, *, serve: bool = True) -> None:
+        """Run `index_command`, start the server unless `serve` is false, and make the calls of `index`."""
+        clock = Deadline(seconds)
+        with self.closed_on_failure():
+            self.check_programs()
+            if not self._indexed:
+                self._run_index_command(clock, "indexing")
+            if serve:
+                self._start_server(clock.rest())
+
+    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
+        """Call the search tool; restart a lost server first."""
+        with self.redactor.cleaning():
+            values = {**self.placeholders, "query": query, "k": k}
+            arguments = merge(fill_json(self._settings.arguments, values), self.filtering.table(wanted, values))
+            call = replace(self._templates.search, arguments=cast("Mapping[str, object]", arguments))
+            restart = self._restore()
+            with restart.excluded():
+                result = self._call(call, Deadline(seconds, self._settings.timeout), "timeout")
+                self._restarts.losses = 0
+                reply = parse_result(result, self._settings.content, self.engine.layout, self.known)
+        notes = (*restart.notes, *reply.notes, *self._junk_notes())
+        return EngineReply(reply.hits, reply.cost, tuple(map(self.redactor.text, notes)), restart.seconds)
+
+    def usage(self) -> SessionUsage:
+        self._measure()
+        return replace(super().usage(), startup_seconds=self._startup_seconds)
+
+    def version(self) -> str:
+        return self._version
+
+    def close(self) -> None:
+        """End the server and its orphans, and remove its directories."""
+        try:
+            self._end()
+        finally:
+            super().close()
+
+    def _run_index_command(self, clock: Deadline, what: str) -> None:
+        if self._templates.index_command:
+            limit = clock.within(self._settings.index_timeout).rest()
+            self.run_index_command(self._templates.index_command, limit, what)
+
+    def _start_server(self, seconds: float | None) -> None:
         """Start the server and make the calls of `index`; the shortest of the time limits holds."""
         begin, clock = time.monotonic(), Deadline(seconds)
         connection = self._connect(clock.within(self._settings.startup_timeout))
         self._connection, self._noted_junk = connection, 0
-        self.version = connection.version
-        if self.startup_seconds is None:
-            self.startup_seconds = time.monotonic() - begin
+        self._version = connection.version
+        if self._startup_seconds is None:
+            self._startup_seconds = time.monotonic() - begin
         try:
             for call in self._checked:
                 check_call(connection.tools, call.tool, call.arguments)
-            self.call_indexing(self._index, clock.within(self._settings.index_timeout))
+            self._call_indexing(self._index, clock.within(self._settings.index_timeout))
         except EngineError:
             if self._connection is not None:  # it runs, but is useless without its index
                 self._drop()
             raise
-        if self.restarts.first_start is None:
-            self.restarts.first_start = time.monotonic() - begin
+        if self._restarts.first_start is None:
+            self._restarts.first_start = time.monotonic() - begin
 
-    def restore(self) -> RestartCost:
+    def _restore(self) -> RestartCost:
         """Restart a lost server, with a separate time limit."""
-        return RestartCost() if self._connection is not None else self.restarts.restart(self.start)
+        return RestartCost() if self._connection is not None else self._restarts.restart(self._start_server)
 
-    def call(self, call: ToolCall, clock: Deadline, limit: str) -> CallToolResult:
+    def _call(self, call: ToolCall, clock: Deadline, limit: str) -> CallToolResult:
         """Call a tool; `limit` is the setting to name in a timeout."""
         if self._connection is None:
             raise EngineError("the server is not running", hint="reopen the engine")
@@ -114,17 +140,23 @@ class McpServer:
                 self._drop()
             raise explained from problem
         except BaseException:
-            self.end(politely=False)
+            self._end(politely=False)
             raise
         check_result(call.tool, result)
         return result
 
-    def call_indexing(self, calls: Sequence[ToolCall], clock: Deadline) -> None:
+    def _call_indexing(self, calls: Sequence[ToolCall], clock: Deadline) -> None:
         """Call tools that build or update an index; raise EngineError if the output matches `failed`."""
         for call in calls:
-            check_output(self.call(call, clock, "index_timeout"), self._failed)
+            check_output(self._call(call, clock, "index_timeout"), self.engine.layout.text.failed)
 
-    def notes(self) -> tuple[str, ...]:
+    def _fill_calls(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+        return tuple(
+            replace(call, arguments=cast("Mapping[str, object]", fill_json(call.arguments, self.placeholders)))
+            for call in calls
+        )
+
+    def _junk_notes(self) -> tuple[str, ...]:
         """Return a note on new lines on stdout that are not MCP messages."""
         if not isinstance(self._transport, StdioTransport) or self._transport.junk == self._noted_junk:
             return ()
@@ -132,13 +164,12 @@ class McpServer:
         lines = "line" if count == 1 else "lines"
         return (f"ignored {count} {lines} on stdout that are not MCP messages, e.g. {self._transport.first_junk!r}",)
 
-    def measure(self) -> None:
-        """Record memory and stderr of the program."""
+    def _measure(self) -> None:
         if isinstance(self._transport, StdioTransport):
-            self._tracker.record_peak(self._transport.child.peak_bytes())
-            self._tracker.record_stderr(self._transport.child.stderr)
+            self.tracker.record_peak(self._transport.child.peak_bytes())
+            self.tracker.record_stderr(self._transport.child.stderr)
 
-    def end(self, *, politely: bool = True) -> None:
+    def _end(self, *, politely: bool = True) -> None:
         """End the server; the second call does nothing."""
         connection, self._connection = self._connection, None
         try:
@@ -147,52 +178,40 @@ class McpServer:
             elif self._transport is not None:
                 self._transport.end()
         finally:
-            self.measure()
+            self._measure()
             self._transport = None
-
-    def fill(self, template: tuple[str, ...]) -> ProgramSpec:
-        """Fill the command of a program."""
-        return fill_command(template, self._folders.placeholders, self._settings.env, self.orphans.marker)
-
-    def fill_calls(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-        """Fill the arguments of tool calls."""
-        filled = [fill_json(call.arguments, self._folders.placeholders) for call in calls]
-        return tuple(
-            replace(call, arguments=cast("Mapping[str, object]", arguments))
-            for call, arguments in zip(calls, filled, strict=True)
-        )
 
     def _connect(self, clock: Deadline) -> McpConnection:
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
             self._transport = self._open_transport()
             try:
-                return McpConnection(self._transport, self._folders.root, mode, clock.deadline)
+                return McpConnection(self._transport, self.workspace.root, mode, clock.deadline)
             except Exception as problem:
                 explained = self._explain(problem, clock, "startup_timeout")
                 self._drop()
                 if mode == modes[-1] or not isinstance(problem, MCPError) or problem.code == CONNECTION_CLOSED:
                     raise explained from problem
             except BaseException:
-                self.end()
+                self._end()
                 raise
         raise AssertionError("unreachable: the last mode returns or raises")
 
     def _open_transport(self) -> StdioTransport | HttpTransport:
-        settings, placeholders = self._settings, self._folders.placeholders
+        settings = self._settings
         if not settings.url:
             return StdioTransport(self.fill(self._templates.command))
         token = read_token(settings.token_env)
-        headers = {name: fill(value, placeholders) for name, value in settings.headers.items()}
+        headers = {name: fill(value, self.placeholders) for name, value in settings.headers.items()}
         headers |= {"Authorization": f"Bearer {token}"} if token else {}
-        return HttpTransport(fill_url(settings.url, placeholders), headers)
+        return HttpTransport(fill_url(settings.url, self.placeholders), headers)
 
     def _drop(self) -> None:
-        self.restarts.losses += 1
+        self._restarts.losses += 1
         transport = self._transport
-        self.end(politely=False)
+        self._end(politely=False)
         if isinstance(transport, StdioTransport):
-            self._tracker.record_failure(transport.child.stderr)
+            self.tracker.record_failure(transport.child.stderr)
 
     def _is_broken(self, problem: Exception) -> bool:
         closed = isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED
@@ -219,106 +238,22 @@ class McpServer:
         return EngineError(f"{type(problem).__name__}: {text}{status}", hint=_CHECK_SERVER)
 
 
-class McpSession(ExternalSession):
-    """A server on one corpus, used by one thread at a time."""
-
-    def __init__(self, engine: McpEngine, index: IndexWorkspace, *, indexed: bool = False) -> None:
-        self.filtering = engine.templates.filters
-        self._settings = engine.settings
-        self._templates = engine.templates
-        self._layout = engine.layout
-        self._redactor = make_redactor(engine.secrets)
-        self._known = frozenset(file.path for file in index.corpus.files)
-        self._indexed = indexed  # whether the index exists
-        self._index_env = index_env(engine.settings.env, engine.indexing.named)
-        self._folders = engine.make_workspace(index)
-        self.placeholders = self._folders.placeholders
-        self._tracker = UsageTracker()
-        self._server = McpServer(engine, self._folders, self._tracker, indexed=indexed)
-
-    def start(self, seconds: float | None, *, serve: bool = True) -> None:
-        """Run `index_command`, start the server unless `serve` is false, and make the calls of `index`."""
-        clock = Deadline(seconds)
-        try:
-            with self._redactor.cleaning():
-                for template in self._templates.commands:
-                    check_program(self._server.fill(template))
-                if not self._indexed:
-                    self._run_index_command(clock, "indexing")
-                if serve:
-                    self._server.start(clock.rest())
-        except BaseException as problem:
-            self.close()
-            if isinstance(problem, EngineError):
-                problem.stderr = self.stderr()
-            raise
-
-    def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Call the search tool; restart a lost server first."""
-        with self._redactor.cleaning():
-            placeholders = {**self._folders.placeholders, "query": query, "k": k}
-            arguments = merge(
-                fill_json(self._settings.arguments, placeholders), self.filtering.table(wanted, placeholders)
-            )
-            call = replace(self._templates.search, arguments=cast("Mapping[str, object]", arguments))
-            restart = self._server.restore()
-            with restart.excluded():
-                result = self._server.call(call, Deadline(seconds, self._settings.timeout), "timeout")
-                self._server.restarts.losses = 0
-                reply = parse_result(result, self._settings.content, self._layout, self._known)
-        notes = (*restart.notes, *reply.notes, *self._server.notes())
-        return EngineReply(reply.hits, reply.cost, tuple(map(self._redactor.text, notes)), restart.seconds)
-
-    def usage(self) -> SessionUsage:
-        self._server.measure()
-        return SessionUsage(
-            startup_seconds=self._server.startup_seconds,
-            store_bytes=self._folders.store_bytes(),
-            peak_bytes=self._tracker.peak_bytes,
-            version=self._server.version,
-            stderr=self.stderr(),
-        )
-
-    def stderr(self) -> str:
-        """Return the end of the server's stderr, redacted."""
-        return self._redactor.text(self._tracker.stderr())
-
-    def close(self) -> None:
-        """End the server and its orphans, and remove its directories."""
-        try:
-            self._server.end()
-            self._server.orphans.end()
-        finally:
-            self._folders.close()
-
-    def remarks(self) -> tuple[str, ...]:
-        return self._server.orphans.remarks()
-
-    def _run_index_command(self, clock: Deadline, what: str) -> None:
-        command = self._templates.index_command
-        if command:
-            limit = clock.within(self._settings.index_timeout).rest()
-            marker = self._server.orphans.marker
-            task = fill_command(command, self._folders.index_placeholders, self._index_env, marker)
-            run_index_command(task, limit, what, self._tracker.record_index_run)
-
-
 class UpdatableMcpSession(McpSession):
     """A server that follows changed files: by tool calls, or by a restart."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Call the tools of `update`, or restart the server; the shorter of the two time limits holds."""
         clock = Deadline(seconds, self._settings.index_timeout)
-        self._known = frozenset(file.path for file in corpus.files)
-        with self._redactor.cleaning():
+        self.use_corpus(corpus)
+        with self.redactor.cleaning():
             if isinstance(self._settings.update, str):
-                self._server.end()
+                self._end()
                 if self._settings.update == "index":
                     self._run_index_command(clock, "updating")
-                self._server.start(clock.rest())
+                self._start_server(clock.rest())
             else:
-                self._server.restore()
-                self._server.call_indexing(self._server.fill_calls(self._templates.update), clock)
+                self._restore()
+                self._call_indexing(self._fill_calls(self._templates.update), clock)
 
 
 def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:
