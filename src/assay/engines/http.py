@@ -16,7 +16,6 @@ from assay.engines.base import (
     EngineReply,
     SearchFilter,
     SearchReply,
-    SessionUsage,
 )
 from assay.engines.config_files import (
     ConfigSettings,
@@ -242,14 +241,11 @@ class HttpSession(ExternalSession):
             raise EngineError(message, hint="configure the server to send UTF-8") from None
         return parse_output(text, self._layout, self.known)
 
-    def usage(self) -> SessionUsage:
-        return SessionUsage(store_bytes=self.workspace.store_bytes())
-
     def close(self) -> None:
         try:
             self._client.close()
         finally:
-            self.workspace.close()
+            super().close()
 
     def index(self, request: RequestTemplate, seconds: float | None) -> None:
         """Send a request that builds or updates the index, and wait until the index is ready."""

@@ -20,12 +20,10 @@ from assay.digests import digest_of
 from assay.engines.base import (
     EngineDefaults,
     EngineReply,
-    MeasuredSession,
     SearchFilter,
     SearchReply,
     Session,
     SessionUsage,
-    SessionWithNotes,
     SharedCache,
     SharedStep,
 )
@@ -70,6 +68,11 @@ class IndexSettings:
     def shared(self) -> bool:
         """Whether `index_keys` is set, so that variants may share the index."""
         return self.named is not None
+
+    @property
+    def separate(self) -> bool:
+        """Whether the index is built before the sessions that use it."""
+        return self.builder == "command" or self.shared
 
 
 def make_index_settings(
@@ -195,11 +198,8 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
         """Create the directories and the configuration file that the templates name."""
-        only = index_config(self.template, self.indexing.named)
-        root, store = index.corpus.root, index.store
-        return EngineWorkspace(
-            self.placeholders, root, self.texts, store=store, config=self.template, index_config=only
-        )
+        configs = (self.template, index_config(self.template, self.indexing.named))
+        return EngineWorkspace(self.placeholders, index.corpus.root, self.texts, index.store, configs)
 
     def open(self, corpus: Corpus) -> ExternalSession:
         return self.open_within(corpus, None)
@@ -219,8 +219,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
         directory = index.acquire(self, clock.rest())
         try:
             with PathMask(corpus, directory.workspace).cleaning():
-                built = indexing.builder == "command" or (indexing.shared and indexing.builder != "none")
-                session = self.open_at(directory.workspace, clock.rest(), indexed=built)
+                session = self.open_at(directory.workspace, clock.rest(), indexed=indexing.separate)
         except BaseException:
             index.release(directory)
             raise
@@ -248,14 +247,13 @@ class SharedSession(ExternalSession):
 
     def usage(self) -> SessionUsage:
         """Return the resources of the session and of the index."""
-        used = self._inner.usage() if isinstance(self._inner, MeasuredSession) else SessionUsage()
-        sizes = [size for size in (used.store_bytes, self._directory.added_bytes or None) if size is not None]
+        used, added = self._inner.usage(), self._directory.added_bytes
+        size = used.store_bytes if not added else added + (used.store_bytes or 0)
         stderr = "\n".join(filter(None, (self._directory.stderr, used.stderr)))
-        return replace(used, store_bytes=sum(sizes) if sizes else None, stderr=self._mask.text(stderr))
+        return replace(used, store_bytes=size, stderr=self._mask.text(stderr))
 
     def remarks(self) -> tuple[str, ...]:
-        own = self._inner.remarks() if isinstance(self._inner, SessionWithNotes) else ()
-        return (*map(self._mask.text, own), *self._notes)
+        return (*map(self._mask.text, self._inner.remarks()), *self._notes)
 
     def close(self) -> None:
         try:
@@ -325,7 +323,7 @@ class SharedIndex:
     """One index on one corpus, for all variants that share it."""
 
     def __init__(self, engine: SharedIndexEngine, corpus: Corpus, cache: SharedCache) -> None:
-        self._shared = engine.indexing.shared and engine.indexing.builder != "none"
+        self._shared = engine.indexing.shared
         self._corpus = corpus
         self._cache = cache
         self._lock = threading.Lock()
@@ -379,7 +377,7 @@ class SharedIndex:
             directory = IndexDirectory(self._corpus.root, IndexWorkspace(self._corpus), is_copy=False)
             self._build(directory, engine, seconds)
             return directory
-        is_local = engine.indexing.builder == "command" or (engine.indexing.builder == "session" and self._shared)
+        is_local = engine.indexing.separate and engine.indexing.builder != "server"
         store = self._cache.artifacts if self._cache.reuse_index and is_local else None
         cached = self._make_cached(engine, seconds, store) if store else None
         if cached is not None:
@@ -403,7 +401,7 @@ class SharedIndex:
     def _build(self, directory: IndexDirectory, engine: SharedIndexEngine, seconds: float | None) -> bool:
         """Build the index, unless the session does; return whether that changed the directory."""
         indexing = engine.indexing
-        if indexing.builder == "none" or (indexing.builder in ("session", "server") and not indexing.shared):
+        if not indexing.separate:
             return False
         before = _snapshot(directory.path) if engine.private else {}
         mask = PathMask(self._corpus, directory.workspace)

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
@@ -68,9 +68,14 @@ class ExternalSession(ABC):
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Search the files that match the filter, within the shorter of the two time limits."""
 
-    @abstractmethod
+    def usage(self) -> SessionUsage:
+        return SessionUsage(store_bytes=self.workspace.store_bytes())
+
     def close(self) -> None:
-        """Release all resources."""
+        self.workspace.close()
+
+    def remarks(self) -> tuple[str, ...]:
+        return ()
 
     @property
     def filters(self) -> frozenset[str]:
@@ -100,8 +105,8 @@ def placeholder_names(fixed: Mapping[str, str], config: ConfigTemplate | None = 
 class EngineWorkspace:
     """Directories of an engine on one corpus, and the values of its placeholders.
 
-    {store} is created only if a template names it, unless an existing one is passed. `index_config` is the
-    configuration for indexing, by default `config`.
+    {store} is created only if a template names it, unless an existing one is passed. `configs` are the configurations
+    for queries and for indexing.
     """
 
     def __init__(
@@ -109,10 +114,8 @@ class EngineWorkspace:
         fixed: Mapping[str, str],
         root: Path,
         templates: object,
-        *,
         store: Path | None = None,
-        config: ConfigTemplate | None = None,
-        index_config: ConfigTemplate | None = None,
+        configs: tuple[ConfigTemplate | None, ConfigTemplate | None] = (None, None),
     ) -> None:
         self.root = Path(os.path.abspath(root))
         self._owned = ExitStack()
@@ -120,19 +123,18 @@ class EngineWorkspace:
         if self._store is None and has_placeholder(templates, "store"):
             self._store = self._owned.enter_context(scratch(STORE))
         values = {**fixed, "root": str(self.root), **({} if self._store is None else {"store": str(self._store)})}
-        self.placeholders: Mapping[str, str] = values
-        self.index_placeholders: Mapping[str, str] = values
-        if config is None:
-            return
         try:
-            file = index_file = config.write(self._owned.enter_context(scratch(CONFIG)), values)
-            if index_config is not None and index_config != config:
-                index_file = index_config.write(self._owned.enter_context(scratch(CONFIG)), values)
+            self.placeholders = self._write_config(configs[0], values)
+            same = configs[0] == configs[1]
+            self.index_placeholders = self.placeholders if same else self._write_config(configs[1], values)
         except BaseException:
             self.close()
             raise
-        self.placeholders = {**values, "config": str(file)}
-        self.index_placeholders = {**values, "config": str(index_file)}
+
+    def _write_config(self, config: ConfigTemplate | None, values: Mapping[str, str]) -> Mapping[str, str]:
+        if config is None:
+            return values
+        return {**values, "config": str(config.write(self._owned.enter_context(scratch(CONFIG)), values))}
 
     def store_bytes(self) -> int | None:
         return None if self._store is None else folder_bytes(self._store)
@@ -395,7 +397,8 @@ class ToolSession(ExternalSession, Generic[E]):
         run_index_command(program, seconds, what, self.tracker.record_index_run)
 
     def usage(self) -> SessionUsage:
-        return SessionUsage(None, self.workspace.store_bytes(), self.tracker.peak_bytes, self.version(), self.stderr())
+        used, peak = super().usage(), self.tracker.peak_bytes
+        return replace(used, peak_bytes=peak, version=self.version(), stderr=self.stderr())
 
     def stderr(self) -> str:
         return self.redactor.text(self.tracker.stderr())
@@ -416,7 +419,7 @@ class ToolSession(ExternalSession, Generic[E]):
         try:
             self.tracker.kill_orphans()
         finally:
-            self.workspace.close()
+            super().close()
 
     def remarks(self) -> tuple[str, ...]:
         return self.tracker.remarks()
