@@ -140,6 +140,18 @@ CHANGES = {
     "shuffled": ("import random\nrandom.shuffle(EVAL_SET)", 3),
     "method of the type": ("list.append(EVAL_SET, {})", 2),
     "method kept": ("add = EVAL_SET.append\nadd({})", 2),
+    "alias of a function": ("import random\ndef f():\n    random.shuffle(EVAL_SET)\ng = f\ng()", 5),
+    "registry": ("HOOKS = []\ndef f():\n    list.append(EVAL_SET, {})\nHOOKS.append(f)\nHOOKS[0]()", 5),
+    "object": ("class A:\n    def __add__(self, n):\n        list.pop(EVAL_SET)\na = A()\na + 1", 5),
+    "rebound builtin": ("from random import shuffle as len\nprint(len(EVAL_SET))", 3),
+    "assertion": ("import random\nassert random.shuffle(EVAL_SET) is None", 3),
+    "item in an assertion": ("assert [e.pop('expected') for e in EVAL_SET]", 2),
+    "walrus in an assertion": ("assert (x := EVAL_SET)\nx.append({})", 2),
+    "in a default": ("import random\ndef f(s=random.shuffle(EVAL_SET)):\n    pass", 3),
+    "own decorator": ("def deco(f):\n    list.pop(EVAL_SET)\n@deco\ndef g():\n    pass", 4),
+    "alias of globals": ("g = globals\ng()['EVAL_' + 'SET'].clear()", 2),
+    "attribute of the module": ("import sys\nlist.clear(sys.modules[__name__].EVAL_SET)", 3),
+    "attribute in a function": ("import eval_set\ndef f():\n    eval_set.EVAL_SET.clear()\nx = f()", 5),
     "put away": ("class A:\n    pass\nA.s = EVAL_SET\nA.s.append({})", 4),
 }
 
@@ -149,6 +161,20 @@ def test_pyckle_refuses_a_list_that_is_changed_later(tmp_path, code, line):
     error = caught(tmp_path, "eval_set.py", f"EVAL_SET = [{ENTRY}]\n{code}\n")
     assert (error.line, "EVAL_SET of line 1 is, or may be, changed here" in error.message) == (line, True), str(error)
     assert "JSON" in (error.hint or "")
+
+
+BEFORE = {
+    "lambda": ("f = lambda: list.pop(EVAL_SET)", "f()"),
+    "alias": ("def f():\n    list.pop(EVAL_SET)\ng = [f]", "g[0]()"),
+    "object": ("class A:\n    def f(self):\n        list.pop(EVAL_SET)\na = A()", "a.f()"),
+    "registry": ("@hooks.add\ndef f():\n    list.pop(EVAL_SET)\nrun = hooks.run\nhooks = run", "hooks.run()"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), BEFORE.values(), ids=BEFORE)
+def test_pyckle_refuses_code_from_above_the_list_that_runs_below_it(tmp_path, before, after):
+    error = caught(tmp_path, "eval_set.py", f"{before}\nEVAL_SET = [{ENTRY}]\n{after}\n")
+    assert (error.line, "changed here" in error.message) == (before.count("\n") + 3, True), str(error)
 
 
 def test_pyckle_refuses_a_second_name_that_is_changed(tmp_path):

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
-import symtable
 import warnings
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Final
 
 from assay.gold.anchors import parse_target
@@ -63,16 +62,15 @@ def _read_literal(source: GoldSource) -> list[Record]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as invalid escapes
             tree = ast.parse(source.text)
-            table = symtable.symtable(source.text, str(source.path), "exec")
     except SyntaxError as error:
         hint = "check brackets, commas and quotes"
         raise source.at(error.lineno or 1).error(f"invalid Python: {error.msg}", hint) from error
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:  # null bytes; code nested too deeply
         why = error or "nested too deeply"
         raise source.at(1).error(f"invalid Python: {why}", "use a plain list of dicts") from error
-    name, assignment = _find_list(source, tree)
+    name, assignment, entries = _find_list(source, tree)
     try:
-        line = min(_changes(tree, table, name, assignment), default=None)
+        line = min(_changes(tree, name, assignment), default=None)
     except RecursionError as error:
         raise source.at(1).error("the code is nested too deeply to analyze", "save the list as JSON") from error
     if line is not None:
@@ -80,11 +78,7 @@ def _read_literal(source: GoldSource) -> list[Record]:
             f"{name} of line {assignment.lineno} is, or may be, changed here",
             "write one literal list, or save the list as JSON; the file is not executed",
         )
-    value = assignment.value
-    assert value is not None
-    if not _entries(assignment):
-        raise source.at(value.lineno).error(f"{name} is empty", "add an entry")
-    return [_record(source, entry) for entry in _entries(assignment)]
+    return [_record(source, entry) for entry in entries]
 
 
 _Assignment = ast.Assign | ast.AnnAssign
@@ -94,29 +88,33 @@ def _targets(assignment: _Assignment) -> list[ast.expr]:
     return assignment.targets if isinstance(assignment, ast.Assign) else [assignment.target]
 
 
-def _entries(assignment: _Assignment) -> list[ast.expr]:
-    return assignment.value.elts if isinstance(assignment.value, ast.List | ast.Tuple) else []
-
-
-def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment]:
-    assignments = [node for node in tree.body if isinstance(node, _Assignment) and node.value is not None]
-    found = [(target.id, node) for node in assignments for target in _targets(node) if isinstance(target, ast.Name)]
-    lists = [(name, node) for name, node in found if name == NAME]
+def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment, list[ast.expr]]:
+    found = [
+        (target.id, node, node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else None)
+        for node in tree.body
+        if isinstance(node, _Assignment) and node.value is not None
+        for target in _targets(node)
+        if isinstance(target, ast.Name)
+    ]
+    lists = [one for one in found if one[0] == NAME]
     if not lists:
         for part in ast.walk(tree):
-            if _binds(part, NAME):
+            if _binds(part, {NAME}):
                 line = getattr(part, "lineno", 1)
                 raise source.at(line).error(f"{NAME} is not assigned a plain list", _NOT_RUN)
-        lists = [(name, node) for name, node in found if any(isinstance(e, ast.Dict) for e in _entries(node))]
+        lists = [one for one in found if any(isinstance(entry, ast.Dict) for entry in one[2] or ())]
     if not lists:
         raise source.at(1).error("no list of dicts in this file", f"write {NAME} = [{{...}}, ...]")
     if len(lists) > 1:
-        names = " and ".join(f"{name} in line {node.lineno}" for name, node in lists)
+        names = " and ".join(f"{name} in line {node.lineno}" for name, node, _ in lists)
         raise source.at(lists[1][1].lineno).error(f"several lists: {names}", f"name only one of them {NAME}")
-    name, node = lists[0]
-    if not isinstance(node.value, ast.List | ast.Tuple):
-        raise source.at(node.value.lineno if node.value else 1).error(f"{name} is not a literal list", _NOT_RUN)
-    return name, node
+    name, node, entries = lists[0]
+    place = source.at(node.value.lineno if node.value else 1)
+    if entries is None:
+        raise place.error(f"{name} is not a literal list", _NOT_RUN)
+    if not entries:
+        raise place.error(f"{name} is empty", "add an entry")
+    return name, node, entries
 
 
 def _record(source: GoldSource, entry: ast.expr) -> Record:
@@ -145,54 +143,72 @@ _METHODS: Final = frozenset(
     | {"update", "setdefault", "popitem", "add", "discard"}
 )
 _READERS: Final = frozenset({"len", "print", "bool", "repr", "str", "type"})  # builtins that keep no reference
-_ANY_NAME: Final = frozenset({"globals", "exec", "eval"})  # with these, any name can be set
+#: Builtins and methods that may use the list in assertions, defaults and decorators.
+_BUILTINS: Final = _READERS | {"all", "any", "isinstance", "set", "sorted", "list", "tuple", "sum", "min", "max", "zip"}
+_GETTERS: Final = frozenset({"get", "keys", "values", "items", "strip", "lower", "split", "startswith", "endswith"})
+_ANY_NAME: Final = frozenset({"globals", "exec", "eval", "__builtins__"})  # with these, any name can be set
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+_Deferred = _Function | ast.ClassDef | ast.Lambda
 
 
-def _changes(tree: ast.Module, table: symtable.SymbolTable, name: str, assignment: _Assignment) -> Iterator[int]:
+def _changes(tree: ast.Module, name: str, assignment: _Assignment) -> Iterator[int]:
     """Yield the lines that change the list, or may change it.
 
     No code may rebind the name or change the list through it. Code that runs on import after the assignment may also
-    not pass the list on, call functions or classes of the file, or set names by strings. Assertions, parameter
-    defaults and `_READERS` may use the list.
+    not pass the list on, use functions, classes or objects that may reach it, or set names by strings. Assertions,
+    parameter defaults, decorators and `_READERS` may use the list.
     """
     names = {target.id for target in _targets(assignment) if isinstance(target, ast.Name)}
-    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, (*functions, ast.ClassDef))}
-    local = set(_local_scopes(table, names))
+    statements = [node for node in tree.body if node is not assignment and not _is_main(node)]
+    reaching = _reaching_names(statements, name, names)
+    defined = {node.name for node in ast.walk(tree) if isinstance(node, _Function | ast.ClassDef)}
+    bound = {word for word in _BUILTINS if any(_binds(node, {word}) for node in ast.walk(tree))}
 
-    def may_change(node: ast.AST, may_read: bool) -> bool:
-        if isinstance(node, ast.Name):
-            return node.id in names and not may_read
-        if isinstance(node, ast.Constant):
-            return node.value == name
-        if isinstance(node, ast.alias):
-            return node.name == "*"
-        if isinstance(node, ast.Call):
-            called = getattr(node.func, "id", "")
-            by_text = called in _ANY_NAME or (called in ("vars", "locals") and not node.args)
-            return by_text or any(isinstance(part, ast.Name) and part.id in defined for part in ast.walk(node))
-        decorators = getattr(node, "decorator_list", [])
-        return any(isinstance(one, ast.Name) and one.id in defined for one in decorators)
+    def only_reads(node: ast.AST) -> bool:
+        return not any(
+            isinstance(part, ast.NamedExpr | ast.Lambda)
+            or (
+                isinstance(part, ast.Call)
+                and getattr(part.func, "id", "") not in _BUILTINS - bound
+                and getattr(part.func, "attr", "") not in _GETTERS
+            )
+            for part in ast.walk(node)
+        )
 
-    def scan(node: ast.AST, runs: bool, may_read: bool = False) -> Iterator[int]:
+    def scan(node: ast.AST, runs: bool, may_read: bool, suspects: Set[str] = reaching) -> Iterator[int]:
         """Scan a node; `runs` means on import, after the assignment."""
-        if _is_change(node, names) or (runs and may_change(node, may_read)):
-            yield getattr(node, "lineno", 1)
         children = list(ast.iter_child_nodes(node))
-        if isinstance(node, functions):
-            for default in (*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)):
-                yield from scan(default, runs, may_read=True)
-            runs, may_read, children = False, True, [] if (node.name, node.lineno) in local else [*node.body]
-        elif isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'":
-            for part in (node.test, *node.body):
-                yield from scan(part, runs=False)
-            children = [*node.orelse]
+        if _is_change(node, names):
+            yield getattr(node, "lineno", 1)
+        if isinstance(node, ast.Name):
+            used = isinstance(node.ctx, ast.Load) and node.id in suspects
+            if runs and (used or (node.id in names and not may_read)):
+                yield node.lineno
+        elif isinstance(node, _Function):
+            for decorator in node.decorator_list:
+                parts = ast.iter_child_nodes(decorator) if isinstance(decorator, ast.Call) else [decorator]
+                for part in parts:
+                    yield from scan(part, runs, only_reads(part), reaching & (defined | _ANY_NAME))
+            for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+                yield from scan(default, runs, only_reads(default))
+            parameters = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
+            runs, may_read, children = False, True, [] if names & parameters else [*node.body]
+        elif _is_main(node):
+            runs = False
         elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
             children = []
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _READERS:
-            children = [child for child in children if not isinstance(child, ast.Name)]
+        elif isinstance(node, ast.Call):
+            called = getattr(node.func, "id", "")
+            if runs and called in ("vars", "locals") and not node.args:
+                yield node.lineno
+            if called in _READERS - bound:
+                children = [child for child in children if not (isinstance(child, ast.Name) and child.id in names)]
+        elif runs and (_names_list(node, name) or (isinstance(node, ast.alias) and node.name == "*")):
+            yield getattr(node, "lineno", 1)
+        elif isinstance(node, ast.Assert):
+            may_read = only_reads(node)
         for child in children:
-            yield from scan(child, runs, may_read or isinstance(node, ast.Assert))
+            yield from scan(child, runs, may_read, suspects)
 
     runs = False
     for statement in tree.body:
@@ -200,7 +216,42 @@ def _changes(tree: ast.Module, table: symtable.SymbolTable, name: str, assignmen
             runs = True
             yield from (target.lineno for target in _targets(assignment) if not isinstance(target, ast.Name))
         else:
-            yield from scan(statement, runs)
+            yield from scan(statement, runs, False)
+
+
+def _is_main(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'" and not node.orelse
+
+
+def _names_list(node: ast.AST, name: str) -> bool:
+    return name in (
+        getattr(node, "value", None),
+        getattr(node, "attr", None),
+    )  # as a string, as an attribute of the module
+
+
+def _reaching_names(statements: Sequence[ast.stmt], name: str, names: Set[str]) -> set[str]:
+    """Return the names that may lead to deferred code that uses the list: functions, their aliases and registries.
+
+    Imports and constants are not among them.
+    """
+    bound: set[str] = set()
+    mentions: list[set[str]] = []
+    reaching: set[str] = set()
+    for statement in statements:
+        parts = list(ast.walk(statement))
+        used = {part.id for part in parts if isinstance(part, ast.Name)}
+        made = {part.name for part in parts if isinstance(part, _Function | ast.ClassDef)}
+        if not (isinstance(statement, _Assignment) and isinstance(statement.value, ast.Constant)):
+            bound |= made | {part.id for part in parts if _binds(part, used) and isinstance(part, ast.Name)}
+        mentions.append(used | made)
+        by_text = used & (_ANY_NAME | {"vars", "locals"}) or any(_names_list(part, name) for part in parts)
+        if (used & names or by_text) and any(isinstance(part, _Deferred) for part in parts):
+            reaching |= mentions[-1]
+    reaching &= bound
+    while grown := {one for used in mentions if used & reaching for one in used & bound} - reaching:
+        reaching |= grown
+    return (reaching - names) | _ANY_NAME
 
 
 def _is_change(node: ast.AST, names: Set[str]) -> bool:
@@ -211,23 +262,12 @@ def _is_change(node: ast.AST, names: Set[str]) -> bool:
         called = isinstance(node, ast.Attribute) and (node.attr in _METHODS or node.attr.startswith("__"))
         changed = called or not isinstance(node.ctx, ast.Load)
         return changed and isinstance(inner, ast.Name) and inner.id in names
-    if isinstance(node, ast.Global):
-        return not names.isdisjoint(node.names)
-    return any(_binds(node, name) for name in names)
+    return not names.isdisjoint(node.names) if isinstance(node, ast.Global) else _binds(node, names)
 
 
-def _binds(node: ast.AST, name: str) -> bool:
+def _binds(node: ast.AST, names: Set[str]) -> bool:
     if isinstance(node, ast.Name):
-        return node.id == name and not isinstance(node.ctx, ast.Load)
+        return node.id in names and not isinstance(node.ctx, ast.Load)
     if isinstance(node, ast.alias):
-        return (node.asname or node.name) == name
-    return name in (getattr(node, "name", None), getattr(node, "rest", None))  # def, class, except, case
-
-
-def _local_scopes(table: symtable.SymbolTable, names: Set[str]) -> Iterator[tuple[str, int]]:
-    """Yield the name and line of each function in which one of the names is a local variable."""
-    for child in table.get_children():
-        found = names & {*child.get_identifiers()}
-        if child.get_type() == "function" and any(child.lookup(name).is_local() for name in found):
-            yield child.get_name(), child.get_lineno()
-        yield from _local_scopes(child, names)
+        return (node.asname or node.name) in names
+    return not names.isdisjoint({getattr(node, "name", None), getattr(node, "rest", None)})  # def, class, except, case
