@@ -68,8 +68,7 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
         raise document.place.error("missing key 'assay' in the gold set", "start the file with 'assay: 1'")
     if version.text() != VERSION:
         raise version.place.error(
-            f"unsupported version '{version.text()}' of the gold format",
-            f"upgrade Assay, or use 'assay: {VERSION}'",
+            f"unsupported version '{version.text()}' of the gold format", f"upgrade Assay, or use 'assay: {VERSION}'"
         )
     fields = document.mapping(DOCUMENT)
     written = _corpus(fields["corpus"])

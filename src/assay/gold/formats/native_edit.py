@@ -58,8 +58,7 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
         return SaveResult(path, whole=whole)
     if known.write is None:
         raise source.at().error(
-            f"cannot write the format {known.name}",
-            "convert the set to native with `assay gold convert`",
+            f"cannot write the format {known.name}", "convert the set to native with `assay gold convert`"
         )
     written = known.write(Suite((new,)))
     if len(written.files) != 1:

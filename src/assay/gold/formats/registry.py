@@ -8,16 +8,7 @@ from pathlib import Path
 
 from assay.errors import ConfigError
 from assay.gold.build import GoldSource, suggest
-from assay.gold.formats import (
-    beir_trec,
-    benchmarks,
-    karta,
-    octocode,
-    plain,
-    pyckle,
-    semble,
-    siacode,
-)
+from assay.gold.formats import beir_trec, benchmarks, karta, octocode, plain, pyckle, semble, siacode
 from assay.gold.formats.losses import WriterOutput, comes_from, file_name, read_back, verify_output
 from assay.gold.formats.native import read_native, write_native
 from assay.gold.formats.rows import yaml_has

@@ -317,8 +317,7 @@ def read_table(source: GoldSource) -> CsvTable:
     for line, cells in lines:
         if len(cells) > len(columns):
             raise source.at(line).error(
-                f"expected at most {len(columns)} cells, got {len(cells)}",
-                "quote cells that contain commas",
+                f"expected at most {len(columns)} cells, got {len(cells)}", "quote cells that contain commas"
             )
         rows.append(CsvRow(dict(zip(columns, cells, strict=False)), source.at(line)))
     if not rows:
