@@ -14,9 +14,10 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from assay.corpus.spec import document_paths
 from assay.errors import GoldError
@@ -40,8 +41,7 @@ from assay.syntax.text import line_at
 from assay.types import CorpusSpec, GoldSet, Query, Rationale, Span, Suite, Target
 
 
-@dataclass(frozen=True, slots=True)
-class Judgment:
+class Judgment(NamedTuple):
     """The relevance of a document for a query, with its location."""
 
     query: str
@@ -50,31 +50,58 @@ class Judgment:
     place: GoldLocation
 
 
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """The phrasings of a query, with their location."""
+class Topic(NamedTuple):
+    """A query of a file of topics, with its location."""
 
+    id: str
     forms: Mapping[str, str]
     place: GoldLocation
     rationale: Rationale | None = None
 
 
-def _parse_judgment(query: str, document: str, score: str, place: GoldLocation) -> Judgment:
-    if not score.removeprefix("-").isdecimal() or not score.isascii() or len(score) > 9:
-        raise place.error(f"invalid score '{score}'", "use an integer, such as 2, 1 or 0")
-    return Judgment(place.text(query, "the id of the query"), place.text(document, "the document"), int(score), place)
+def _by_id(topics: Iterable[Topic], what: str) -> dict[str, Topic]:
+    found: dict[str, Topic] = {}
+    for topic in topics:
+        first = found.setdefault(topic.id, topic)
+        if first is not topic:
+            message = f"duplicate {what} '{topic.id}', first in line {first.place.line}"
+            raise topic.place.error(message, "remove one")
+    return found
 
 
-def _target_in_corpus(judgment: Judgment, grade: int) -> Target:
-    return parse_target(judgment.document, judgment.place, grade=grade)
+def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if line.strip():
+            yield source.at(number), line.rstrip("\r")
+
+
+def _read_judgments(
+    source: GoldSource, split: Callable[[str], list[str]], columns: int, picked: Sequence[int], hint: str
+) -> list[Judgment]:
+    found: list[Judgment] = []
+    for place, line in _lines(source):
+        try:
+            cells = split(line)
+        except csv.Error as error:
+            raise place.error(f"invalid TSV: {error}", "check the quotes") from error
+        if place.line == 1 and tuple(cells) == _HEADER:
+            continue
+        if len(cells) != columns:
+            raise place.error(f"expected {columns} columns, got {len(cells)}", hint)
+        query, document, score = (cells[column] for column in picked)
+        if not score.removeprefix("-").isdecimal() or not score.isascii() or len(score) > 9:
+            raise place.error(f"invalid score '{score}'", "use an integer, such as 2, 1 or 0")
+        query, document = place.text(query, "the id of the query"), place.text(document, "the document")
+        found.append(Judgment(query, document, int(score), place))
+    if not found:
+        raise source.at(1).error("no judgments in the file", hint)
+    return found
 
 
 def _judge(
-    topics: Mapping[str, Topic],
-    judgments: Sequence[Judgment],
-    target: Callable[[Judgment, int], Target] = _target_in_corpus,
+    topics: Mapping[str, Topic], judgments: Sequence[Judgment], paths: Mapping[str, str] | None = None
 ) -> tuple[list[Query], dict[str, str]]:
-    """Return the queries in topic order, and provenance notes on omissions and changes."""
+    """Return the queries in topic order, and provenance notes; `paths` are the files of documents, if they are ids."""
     by_query: dict[str, dict[str, Judgment]] = {}
     for one in judgments:
         first = by_query.setdefault(one.query, {}).setdefault(one.document, one)
@@ -95,8 +122,15 @@ def _judge(
             continue
         targets: list[Target] = []
         for one in found.values():
+            grade = max(one.score, 0)
             try:
-                targets.append(target(one, max(one.score, 0)))
+                if paths is None:
+                    targets.append(parse_target(one.document, one.place, grade=grade))
+                elif one.document in paths:
+                    targets.append(Target(Span(paths[one.document]), grade))
+                else:
+                    hint = "add it, remove the line, or pass --corpus"
+                    raise one.place.error(f"document '{one.document}' not found in {_CORPUS}", hint)
             except GoldError:
                 if one.score > 0:
                     raise
@@ -143,17 +177,13 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
             f"no judgments in {_QRELS_FOLDER}/ beside the queries", f"add them as {_QRELS_FOLDER}/{_SPLIT}"
         )
     records = read_entries(source)
-    topics: dict[str, Topic] = {}
-    for record in records:
-        key = record.verbatim("_id")
-        if key in topics:
-            first = topics[key].place.line
-            raise record.place.error(f"duplicate query '{key}', first in line {first}", "remove one")
-        topics[key] = Topic({"human": record.verbatim("text")}, record.place)
-    target = _target_in_corpus if corpus else _target_in_documents(folder)
+    found = (Topic(one.verbatim("_id"), {"human": one.verbatim("text")}, one.place) for one in records)
+    topics = _by_id(found, "query")
+    paths = None if corpus else document_paths(_read_documents(folder))
     golds: list[GoldSet] = []
     for path, name in zip(files, _set_names(folder, files), strict=True):
-        queries, provenance = _judge(topics, _read_tsv(read_source(path)), target)
+        judgments = _read_judgments(read_source(path), _split_tsv, len(_HEADER), (0, 1, 2), _TSV_HINT)
+        queries, provenance = _judge(topics, judgments, paths)
         if not queries:
             raise source.at(1).error(f"no query has a relevant document in {path.name}", "check the ids in both files")
         ignored = unread(records, ("_id", "text"))
@@ -161,35 +191,8 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     return golds
 
 
-def _read_tsv(source: GoldSource) -> list[Judgment]:
-    found: list[Judgment] = []
-    for number, line in enumerate(source.text.split("\n"), 1):
-        place = source.at(number)
-        try:
-            cells = next(csv.reader([line.rstrip("\r")], delimiter="\t", strict=True), [])
-        except csv.Error as error:
-            raise place.error(f"invalid TSV: {error}", "check the quotes") from error
-        if not line.strip() or (number == 1 and tuple(cells) == _HEADER):
-            continue
-        if len(cells) != len(_HEADER):
-            raise place.error(f"expected 3 columns, got {len(cells)}", _TSV_HINT)
-        found.append(_parse_judgment(cells[0], cells[1], cells[2], place))
-    if not found:
-        raise source.at(1).error("no judgments in the file", _TSV_HINT)
-    return found
-
-
-def _target_in_documents(folder: Path) -> Callable[[Judgment, int], Target]:
-    names = document_paths(_read_documents(folder))
-
-    def target(judgment: Judgment, grade: int) -> Target:
-        if judgment.document not in names:
-            raise judgment.place.error(
-                f"document '{judgment.document}' not found in {_CORPUS}", "add it, remove the line, or pass --corpus"
-            )
-        return Target(Span(names[judgment.document]), grade)
-
-    return target
+def _split_tsv(line: str) -> list[str]:
+    return next(csv.reader([line], delimiter="\t", strict=True), [])
 
 
 def write_beir(suite: Suite) -> WriterOutput:
@@ -301,6 +304,7 @@ QRELS = ".qrels"
 _TOPICS = ".topics"
 _LINE = re.compile(r"[^ \t]+[ \t]+[0-9Q]+[ \t]+[^ \t]+[ \t]+-?[0-9]+[ \t]*")
 _BESIDE = ("topics.tsv", "topics.txt", "topics")
+_BLANKS = re.compile(r"[ \t]+")
 _TOP = re.compile(r"<top>(?P<fields>.*?)</top>", re.DOTALL)
 #: The fields of a topic; other tags are text.
 _FIELD = re.compile(r"</?(num|title|desc|narr|head|dom|smry|con|fac|def|nat|time)>")
@@ -343,25 +347,13 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
         raise source.at().error(
             "no topics beside the judgments", f"add them as {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
         )
-    judgments: list[Judgment] = []
-    for place, line in _lines(source):
-        cells = re.split(r"[ \t]+", line.strip(" \t"))
-        if len(cells) != 4:
-            raise place.error(f"expected 4 columns, got {len(cells)}", _QRELS_HINT)
-        judgments.append(_parse_judgment(cells[0], cells[2], cells[3], place))
-    if not judgments:
-        raise source.at(1).error("no judgments in the file", _QRELS_HINT)
+    judgments = _read_judgments(source, lambda line: _BLANKS.split(line.strip(" \t")), 4, (0, 2, 3), _QRELS_HINT)
     beside = read_source(path)
     classic = beside.text.lstrip().startswith("<top>")
-    topics: dict[str, Topic] = {}
-    for key, topic in _classic_topics(beside) if classic else _tabbed_topics(beside):
-        if key in topics:
-            first = topics[key].place.line
-            raise topic.place.error(f"duplicate topic '{key}', first in line {first}", "remove one")
-        topics[key] = topic
+    topics = _by_id(_classic_topics(beside) if classic else _tabbed_topics(beside), "topic")
     # The location of a query is its first judgment; errors in topics are raised above.
     places = {one.query: one.place for one in reversed(judgments)}
-    topics = {key: replace(topic, place=places.get(key, topic.place)) for key, topic in topics.items()}
+    topics = {key: topic._replace(place=places.get(key, topic.place)) for key, topic in topics.items()}
     queries, provenance = _judge(topics, judgments)
     if not queries:
         raise source.at(1).error("no topic has a relevant document", "check that topics and judgments belong together")
@@ -370,21 +362,15 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     return build_gold(name, spec, queries, source.at(), {**ignored, **provenance})
 
 
-def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
-    for number, line in enumerate(source.text.split("\n"), 1):
-        if line.strip():
-            yield source.at(number), line.rstrip("\r")
-
-
-def _tabbed_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
+def _tabbed_topics(source: GoldSource) -> Iterator[Topic]:
     for place, line in _lines(source):
         name, tab, text = line.partition("\t")
         if not tab:
             raise place.error("the line has no tab", _TOPICS_HINT)
-        yield place.text(name.strip(), "the id of the topic"), Topic({"human": _one_line(text, place)}, place)
+        yield Topic(place.text(name.strip(), "the id of the topic"), {"human": _one_line(text, place)}, place)
 
 
-def _classic_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
+def _classic_topics(source: GoldSource) -> Iterator[Topic]:
     end = 0
     for top in _TOP.finditer(source.text):
         _check_blank(source, end, top.start())
@@ -405,7 +391,7 @@ def _classic_topics(source: GoldSource) -> Iterator[tuple[str, Topic]]:
         narrative = " ".join(fields.get("narr", "").split())
         number = place.text(fields.get("num", ""), "the number of the topic")
         number = number.lstrip("0") or "0" if number.isdecimal() else number
-        yield number, Topic(forms, place, Rationale(reason=narrative) if narrative else None)
+        yield Topic(number, forms, place, Rationale(reason=narrative) if narrative else None)
     _check_blank(source, end, len(source.text))
 
 
