@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -20,7 +20,7 @@ from assay.syntax.parsing import grammar_name, load_grammar
 from assay.syntax.prose import content, is_idle, is_prose, names_it, sentences, without_leading_name
 from assay.syntax.symbols import symbols
 from assay.syntax.text import count_lines
-from assay.types import PRIMARY, Corpus, Span, Symbol, Target
+from assay.types import PRIMARY, Corpus, Span, Target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -106,8 +106,8 @@ def _qualified_name(definitions: Sequence[Definition], position: int) -> tuple[s
 
 def _innermost_definition(definitions: Sequence[Definition], line: int) -> int:
     """Return the position of the innermost definition around a line, or -1."""
-    around = [i for i, d in enumerate(definitions) if d.kind in TARGET_KINDS and d.start <= line <= d.end]
-    return around[-1] if around else -1
+    around = (i for i, d in enumerate(definitions) if d.kind in TARGET_KINDS and d.start <= line <= d.end)
+    return max(around, default=-1)
 
 
 def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
@@ -279,9 +279,9 @@ class CodeIndex:
                 spans = list_comments(text, grammar) if parsed.problem is None or parsed.definitions else ()
                 self.files[file.path] = ParsedSource(file.path, grammar, text, parsed.definitions, spans)
         self._anchors = AnchorIndex(corpus)
-        self._symbols: dict[str, tuple[Symbol, ...]] = {}
-        self._lines: dict[str, list[str]] = {}
-        self._stems: dict[tuple[str, int], frozenset[str]] = {}
+        self._symbols = cache(lambda path: symbols(path, self.files[path].text, self.languages[path]))
+        self._lines = cache(lambda path: self.files[path].text.split("\n"))
+        self.stems_of = cache(self._stems_of)
 
     @cached_property
     def languages(self) -> dict[str, str | None]:
@@ -310,16 +310,12 @@ class CodeIndex:
     @cached_property
     def file_counts(self) -> Counter[str]:
         """The number of files that contain each stem."""
-        counted: Counter[str] = Counter()
-        for file in self.files.values():
-            counted.update(stems(parts(file.text)))
-        return counted
+        return Counter(word for file in self.files.values() for word in stems(parts(file.text)))
 
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
-        """Yield the definitions of a file that can be targets by kind."""
-        for position, definition in enumerate(self.files[path].definitions):
-            if definition.kind in TARGET_KINDS:
-                yield self.definition(path, position)
+        """Return the definitions of a file that can be targets by kind."""
+        definitions = self.files[path].definitions
+        return (self.definition(path, at) for at, one in enumerate(definitions) if one.kind in TARGET_KINDS)
 
     def definition(self, path: str, position: int) -> DefinitionRef:
         definitions = self.files[path].definitions
@@ -357,13 +353,11 @@ class CodeIndex:
 
     def text(self, ref: DefinitionRef) -> str:
         """Return the source of a definition, including the comments above it."""
-        return "\n".join(self._lines_of(ref.path)[ref.definition.start - 1 : ref.definition.end])
+        return "\n".join(self._lines(ref.path)[ref.definition.start - 1 : ref.definition.end])
 
-    def stems_of(self, ref: DefinitionRef) -> frozenset[str]:
+    def _stems_of(self, ref: DefinitionRef) -> frozenset[str]:
         """Return the stems of all words of a definition and of its qualified name."""
-        if ref.key not in self._stems:
-            self._stems[ref.key] = stems(parts(f"{self.text(ref)} {' '.join(ref.names)}"))
-        return self._stems[ref.key]
+        return stems(parts(f"{self.text(ref)} {' '.join(ref.names)}"))
 
     def resolve(self, target: Target) -> Target | None:
         """Return a target with its lines, or None if it does not resolve."""
@@ -373,11 +367,9 @@ class CodeIndex:
     def anchor(self, ref: DefinitionRef, grade: int = PRIMARY) -> Target | None:
         """Return a target by symbol if that resolves, else by lines and content hash, else None."""
         path, definition = ref.path, ref.definition
-        if path not in self._symbols:
-            self._symbols[path] = symbols(path, self.files[path].text, self.languages[path])
         here = [
             (symbol.end - symbol.start, symbol.start, symbol.name)
-            for symbol in self._symbols[path]
+            for symbol in self._symbols(path)
             if symbol.start <= definition.name_line <= symbol.end
             and symbol.name.partition("~")[0].rpartition(".")[2] == ref.name
         ]
@@ -387,11 +379,6 @@ class CodeIndex:
                 return target
         if definition.end > count_lines(self.files[path].text):
             return None
-        digest = content_digest(self._lines_of(path)[definition.start - 1 : definition.end])
+        digest = content_digest(self._lines(path)[definition.start - 1 : definition.end])
         target = Target(Span(path, definition.start, definition.end), grade, digest=digest)
         return target if self.resolve(target) is not None else None
-
-    def _lines_of(self, path: str) -> list[str]:
-        if path not in self._lines:
-            self._lines[path] = self.files[path].text.split("\n")
-        return self._lines[path]

@@ -112,7 +112,7 @@ def test_every_file_is_parsed_once_for_all_rules(corpus, monkeypatch):
         parsed.append(text)
         return outline(text, *args, **kwargs)
 
-    monkeypatch.setattr("assay.syntax.outline.outline", counted)
+    monkeypatch.setattr("assay.gold.lint.rules.outline", counted)
     lint(gold_of(corpus, query("q", "Lid", "src/c.ts", "src/d.ts", tags={"category": "symbol"})), corpus)
     assert {FILES[path] for path in ("src/b.rs", "src/c.ts", "src/d.ts")} <= set(parsed)
     assert len(parsed) == len(set(parsed))

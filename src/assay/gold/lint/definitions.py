@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from assay.gold.lint.rules import LintContext, LintFinding, SourceCache
 from assay.syntax.identifiers import parts, split
@@ -78,22 +78,11 @@ def simple_name(name: str) -> str:
     return _JOINTS.split(name.partition("<")[0])[-1]
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class DefinitionSite:
-    """A line that defines a name at the top level of a file."""
-
-    path: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}"
+_Site = tuple[str, int]  # path and line of a definition at the top level of a file
+_Sites = Mapping[str, Sequence[_Site]]
 
 
-_Sites = Mapping[str, tuple[DefinitionSite, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class _NamedQuery:
+class _NamedQuery(NamedTuple):
     """A query for a name, and its labeled files."""
 
     query: Query
@@ -118,11 +107,12 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
         return
     inside = _definition_sites(view, view, sorted({one.name for one in named}))
     undefined = {one.query.id: one for one in named if not _is_defined(view, one)}
-    nowhere: set[str] = set()
-    for one in undefined.values():
-        word = re.compile(rf"(?<![\w$]){re.escape(one.name)}(?![\w$])")
-        if not inside[one.name] and any(word.search(view.text(path)) for path in one.paths):
-            nowhere.add(one.name)
+    nowhere = {
+        one.name
+        for one in undefined.values()
+        if not inside[one.name]
+        and any(re.search(rf"(?<![\w$]){re.escape(one.name)}(?![\w$])", view.text(path)) for path in one.paths)
+    }
     outside: _Sites = {}
     if nowhere and view.tools.whole is not None and (view.corpus.spec.include or view.corpus.spec.exclude):
         whole = view.tools.whole()
@@ -130,15 +120,15 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
     for one in named:
         if one.query.id not in undefined:
             adversaries = {adversary.target.span.path for adversary in one.query.adversaries}
-            labeled = [site for site in inside[one.name] if site.path in one.paths]
-            others = [site for site in inside[one.name] if site.path not in adversaries.union(one.paths)]
+            labeled = [site for site in inside[one.name] if site[0] in one.paths]
+            others = [site for site in inside[one.name] if site[0] not in adversaries.union(one.paths)]
             if one.symbol and others and labeled:
-                where = ", ".join(map(str, others[: view.config.listed]))
-                message = f"'{one.name}' is defined in {labeled[0]}, which is labeled, and in {where}, which is not"
+                where, label = _list_sites(others, view), _list_sites(labeled[:1], view)
+                message = f"'{one.name}' is defined in {label}, which is labeled, and in {where}, which is not"
                 yield view.finding("several-definitions", one.query, one.query.targets[0].anchor, message)
             continue
         for rule, found in (("defined-elsewhere", inside[one.name]), ("defined-outside", outside.get(one.name, ()))):
-            if found and len({site.path for site in found}) <= view.config.owners:
+            if found and len({path for path, _ in found}) <= view.config.owners:
                 yield _report_unlabeled(view, rule, one, found)
                 break
 
@@ -164,7 +154,7 @@ def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
 def _definition_sites(
     view: LintContext, sources: SourceCache, names: Sequence[str], skip: Mapping[str, object] | None = None
 ) -> _Sites:
-    found: dict[str, set[DefinitionSite]] = {name: set() for name in names}
+    found: dict[str, set[_Site]] = {name: set() for name in names}
     for file in sources.corpus.files:
         if file.kind != "code" or file.path in (skip or {}) or view.aside(file.path):
             continue
@@ -176,11 +166,11 @@ def _definition_sites(
             if name in text and re.search(defined, text):
                 outline = sources.outline(file.path)
                 found[name].update(
-                    DefinitionSite(file.path, one.name_line)
+                    (file.path, one.name_line)
                     for one in (outline.definitions if outline else ())
                     if outline and simple_name(one.name) == name and _is_definition(one, outline, file.language)
                 )
-    return {name: tuple(sorted(sites)) for name, sites in found.items()}
+    return {name: sorted(sites) for name, sites in found.items()}
 
 
 def _is_definition(one: Definition, outline: Outline, language: str | None) -> bool:
@@ -223,8 +213,12 @@ def _is_defined(view: LintContext, one: _NamedQuery) -> bool:
     return False
 
 
-def _report_unlabeled(view: LintContext, rule: str, one: _NamedQuery, found: Sequence[DefinitionSite]) -> LintFinding:
-    where = ", ".join(map(str, found[: view.config.listed]))
+def _list_sites(sites: Sequence[_Site], view: LintContext) -> str:
+    return ", ".join(f"{path}:{line}" for path, line in sites[: view.config.listed])
+
+
+def _report_unlabeled(view: LintContext, rule: str, one: _NamedQuery, found: Sequence[_Site]) -> LintFinding:
+    where = _list_sites(found, view)
     labeled = one.paths[0] if len(one.paths) == 1 else f"none of the labeled files ({', '.join(one.paths)})"
     outside = ", outside the corpus" if rule == "defined-outside" else ""
     does = "defines" if len(one.paths) > 1 else "does not define"
@@ -232,7 +226,7 @@ def _report_unlabeled(view: LintContext, rule: str, one: _NamedQuery, found: Seq
     signed = [name for name in names if name != one.name and name.strip(_SIGNS) == one.name]
     only = f", only '{signed[0]}'" if signed else ""
     message = f"'{one.name}' is defined in {where}{outside}; {labeled} {does} it{only}"
-    hint = f"label {found[0].path}" if rule == "defined-elsewhere" else "widen the include globs, or change the query"
+    hint = f"label {found[0][0]}" if rule == "defined-elsewhere" else "widen the include globs, or change the query"
     return view.finding(rule, one.query, one.query.targets[0].anchor, message, hint)
 
 

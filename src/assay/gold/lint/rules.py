@@ -5,12 +5,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Literal
 
+from assay.corpus import read_text
 from assay.gold.anchors import AnchorLines, resolve
-from assay.syntax.outline import Outline
-from assay.types import Corpus, GoldSet, Query, Span, Symbol, Target
+from assay.syntax.outline import Outline, outline
+from assay.syntax.parsing import grammar_name
+from assay.syntax.symbols import symbols
+from assay.types import Corpus, GoldSet, Query, Span, Target
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
@@ -129,39 +133,18 @@ class SourceCache:
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         self.files = {file.path: file for file in corpus.files}
-        self._texts: dict[str, str] = {}
-        self._outlines: dict[str, Outline | None] = {}
-        self._symbols: dict[str, tuple[Symbol, ...]] = {}
+        self.text = cache(lambda path: read_text(corpus, path))
+        self.outline = cache(self._outline)
+        self.symbols = cache(lambda path: symbols(path, self.text(path), self.files[path].language))
 
     def is_code(self, path: str) -> bool:
         return path in self.files and self.files[path].kind == "code"
 
-    def text(self, path: str) -> str:
-        if path not in self._texts:
-            from assay.corpus import read_text
-
-            self._texts[path] = read_text(self.corpus, path)
-        return self._texts[path]
-
-    def outline(self, path: str) -> Outline | None:
+    def _outline(self, path: str) -> Outline | None:
         """Return the outline of a file, or None without a grammar or when parsing failed."""
-        if path not in self._outlines:
-            from assay.syntax.outline import outline
-            from assay.syntax.parsing import grammar_name
-
-            text = self.text(path)
-            grammar = grammar_name(path, self.files[path].language, text)
-            found = outline(text, grammar) if grammar else None
-            self._outlines[path] = None if found and found.problem else found
-        return self._outlines[path]
-
-    def symbols(self, path: str) -> tuple[Symbol, ...]:
-        """Return the definitions of a file, named as in symbol anchors."""
-        if path not in self._symbols:
-            from assay.syntax.symbols import symbols
-
-            self._symbols[path] = symbols(path, self.text(path), self.files[path].language)
-        return self._symbols[path]
+        grammar = grammar_name(path, self.files[path].language, self.text(path))
+        found = outline(self.text(path), grammar) if grammar else None
+        return None if found and found.problem else found
 
 
 class LintContext(SourceCache):
@@ -171,15 +154,13 @@ class LintContext(SourceCache):
         super().__init__(corpus)
         self.gold, self.tools, self.config = gold, tools, config
         self.resolution = resolve(gold, corpus, missing="report")
+        self.aside = tools.aside or (lambda _path: False)
         self._lines = AnchorLines(gold)
 
     def resolved(self) -> list[Query]:
         """Return the queries with at least one resolved primary target, in file order."""
         found = {query.id: query for query in self.resolution.gold.queries}
         return [found[query.id] for query in self.gold.queries if query.id in found]
-
-    def aside(self, path: str) -> bool:
-        return self.tools.aside is not None and self.tools.aside(path)
 
     def finding(
         self, rule: str, query: Query | None, anchor: str, message: str, hint: str = "", repair: Repair | None = None
