@@ -73,9 +73,22 @@ class PythonEngine(Handle):
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine:
-    """Import the target and make an engine of it."""
+    """Import the target and make an engine of it: an engine, a search function, or what a class or factory returns."""
     read = read_settings(PythonSettings, settings, "engine python")
-    return PythonEngine(_build(_import_target(read, context.folder), read), settings=read)
+    found = _import_target(read, context.folder)
+    is_class, is_engine = isinstance(found, type), hasattr(found, "open")
+    if not (is_engine or callable(found)):
+        raise ConfigError(f"engine python: {read.target} is not callable", hint="name a function, a class or an engine")
+    if is_class or not (is_engine or (not read.options and _is_search(cast(Search, found)))):
+        try:
+            found = cast(Search, found)(**read.options)
+        except AssayError:
+            raise
+        except Exception as problem:
+            raise EngineError(
+                f"{read.target}() failed: {type(problem).__name__}: {problem}", hint="check the callable and options"
+            ) from problem
+    return PythonEngine(as_engine(cast(Engine, found)), settings=read)
 
 
 def _import_target(settings: PythonSettings, base: Path) -> object:
@@ -96,39 +109,9 @@ def _import_target(settings: PythonSettings, base: Path) -> object:
         ) from problem
 
 
-def _build(found: object, settings: PythonSettings) -> FullEngine:
-    if not isinstance(found, type) and hasattr(found, "open"):
-        return as_engine(cast(Engine, found))
-    if not callable(found):
-        raise ConfigError(
-            f"engine python: {settings.target} is not callable", hint="name a function, a class or an engine"
-        )
-    if not isinstance(found, type) and not settings.options and _is_search(found):
-        return as_engine(found)
-    try:
-        made: object = found(**settings.options)
-    except AssayError:
-        raise
-    except Exception as problem:
-        raise EngineError(
-            f"{settings.target}() failed: {type(problem).__name__}: {problem}", hint="check the callable and options"
-        ) from problem
-    return as_engine(made)  # type: ignore[arg-type]  # as_engine checks
-
-
 def _is_search(function: Search) -> bool:
-    """Return whether a function is a search, not a factory: it takes a k, or requires a query.
-
-    Raise ConfigError if it can be neither: it requires other arguments.
-    """
-    style = call_style(function)
-    if style in ("positional", "keyword"):
-        return True
-    if _accepts(inspect.signature(function)):
-        return False
-    if style is None:
-        raise _bad_signature(function)
-    return True
+    """Return whether a function is a search, not a factory: it takes a k, or requires arguments."""
+    return call_style(function) in ("positional", "keyword") or not _accepts(inspect.signature(function))
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
@@ -148,7 +131,12 @@ def as_engine(thing: Engine | Search) -> FullEngine:
         )
     style = call_style(thing)
     if style is None:
-        raise _bad_signature(thing)
+        signature, name = inspect.signature(thing), getattr(thing, "__name__", type(thing).__name__)
+        makes = f", or pass {name}() if it makes an engine" if _accepts(signature) else ""
+        raise ConfigError(
+            f"{qualified_name(thing)}{signature} is not a search function: it takes neither (query, k) nor (query)",
+            hint=f"define it as {name}(query, k) or {name}(query){makes}",
+        )
     return FunctionEngine(thing, style)
 
 
@@ -178,16 +166,6 @@ def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> b
     except TypeError:
         return False
     return True
-
-
-def _bad_signature(function: Search) -> ConfigError:
-    signature = inspect.signature(function)
-    name = getattr(function, "__name__", type(function).__name__)
-    makes = f", or pass {name}() if it makes an engine" if _accepts(signature) else ""
-    return ConfigError(
-        f"{qualified_name(function)}{signature} is not a search function: it takes neither (query, k) nor (query)",
-        hint=f"define it as {name}(query, k) or {name}(query){makes}",
-    )
 
 
 @dataclass(frozen=True, slots=True)
