@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from assay.engines import FullEngine, make_engine
-from assay.engines.presets import find_preset, tool_version
+from assay.engines.presets import load_preset, tool_version
 from assay.errors import AssayError
 from assay.experiment.running.asking import Progress
 from assay.experiment.running.turns import run
@@ -124,7 +124,7 @@ def _number_of(version: str) -> str:
 def _version(entry: Entry) -> str:
     """Ask the tool of a preset."""
     name = entry.settings.get("preset")
-    return tool_version(find_preset(name)) if isinstance(name, str) else ""
+    return tool_version(load_preset(name)) if isinstance(name, str) else ""
 
 
 def _compared(row: ComparisonRow | None) -> str:

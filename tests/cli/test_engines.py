@@ -8,7 +8,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.engines import KINDS
-from assay.engines.presets import find_preset, preset_names
+from assay.engines.presets import load_preset, shipped_presets
 from assay.experiment import read_run
 
 #: A real tool in ten lines: files that hold any word of the question, with talk around its JSON.
@@ -70,7 +70,7 @@ def test_list_names_every_kind_and_preset_with_its_state(capsys, monkeypatch, tm
     assert data["schema"] == "assay/engines/1"
     assert [kind["name"] for kind in data["kinds"]] == sorted(KINDS)
     rows = {row["name"]: row for row in data["presets"]}
-    assert list(rows) == sorted(preset_names())
+    assert list(rows) == sorted(shipped_presets())
     assert (rows["ck"]["installed"], rows["ck"]["missing"], rows["ck"]["verified"]) == (False, ["ck"], "")
     assert "0.7.11" in rows["ck"]["docs"]
     assert data == as_json(capsys, "list")[1]
@@ -93,8 +93,8 @@ def test_list_says_how_to_get_what_is_missing_and_the_version_of_what_is_here(ca
 def test_show_prints_a_preset_that_can_be_saved_and_used(shop, capsys):
     code, out, _ = call(capsys, "show", "semble")
     assert code == 0
-    folder = str(find_preset("semble").path.parent)
-    assert out.replace(folder, "{preset}") == find_preset("semble").text
+    folder = str(load_preset("semble").path.parent)
+    assert out.replace(folder, "{preset}") == load_preset("semble").text
     assert "{preset}" not in out
     (shop.parent / "mine.toml").write_text(call(capsys, "show", "git-grep")[1])
     code, data = as_json(capsys, "check", "../mine.toml")

@@ -68,9 +68,9 @@ def list_command(args: argparse.Namespace) -> int:
     from concurrent.futures import ThreadPoolExecutor
 
     from assay.engines import KINDS
-    from assay.engines.presets import check_installed, find_preset, preset_names
+    from assay.engines.presets import check_installed, load_preset, shipped_presets
 
-    presets = [find_preset(name) for name in sorted(preset_names())]
+    presets = [load_preset(name) for name in shipped_presets()]
     with ThreadPoolExecutor(LISTING.at_once) as pool:
         rows = [
             _preset_row(preset, found)
@@ -179,16 +179,14 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
 
 
 def _toml(name: str) -> tuple[str, str | None]:
-    from pathlib import Path
-
     from assay.engines import KINDS
-    from assay.engines.presets import load_preset, preset_names
+    from assay.engines.presets import load_preset, shipped_presets
 
     if name in KINDS:
         return "\n".join(_skeleton(KINDS[name])) + "\n", None
-    preset = load_preset(name, Path())
+    preset = load_preset(name)
     # A copy lies elsewhere, and the small programs that some presets run stay where they are.
-    text = preset.text.replace("{preset}", str(preset.path.parent)) if name in preset_names() else preset.text
+    text = preset.text.replace("{preset}", str(preset.path.parent)) if name in shipped_presets() else preset.text
     return text, str(preset.path)
 
 

@@ -61,41 +61,27 @@ class Preset:
 
 
 @cache
-def _shipped() -> Mapping[str, Path]:
+def shipped_presets() -> Mapping[str, Path]:
+    """Return the files of the shipped presets by name, sorted."""
     folder = Path(str(resources.files("assay.data") / "presets"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}
 
 
-def preset_names() -> tuple[str, ...]:
-    """Return the names of the shipped presets."""
-    return tuple(_shipped())
-
-
-def load_preset(name: str, folder: Path) -> Preset:
-    """Load a shipped preset by name, or a preset file relative to a directory."""
-    return read_preset(folder / name) if name.endswith(".toml") and name not in _shipped() else find_preset(name)
-
-
-def find_preset(name: str) -> Preset:
-    """Load a shipped preset."""
-    path = _shipped().get(name)
-    if path is None:
-        meant = did_you_mean(name.partition(":")[0], (*KINDS, *_shipped()))
+def load_preset(name: str, folder: Path = Path()) -> Preset:
+    """Load a shipped preset by name, or a preset file relative to a directory; errors have the line."""
+    path = shipped_presets().get(name, folder / name)
+    if name not in shipped_presets() and not name.endswith(".toml"):
+        meant = did_you_mean(name.partition(":")[0], (*KINDS, *shipped_presets()))
         hint = meant or "run `assay engines` for the kinds and presets, or name a file such as ./mine.toml"
         raise ConfigError(f"unknown engine {name!r}", hint=hint)
-    return read_preset(path)
-
-
-def read_preset(path: Path) -> Preset:
-    """Load a preset from a file; errors have its line."""
     file = read_toml(path, hint="check the path; `assay engines` lists the shipped presets")
     for key in file.data:
         if key not in _TABLES:
             raise _with_line(unknown_name("unknown table", key, list(_TABLES), "tables"), file, (key,))
-    for name in _TABLES:
-        if not isinstance(file.data.get(name), dict):
+    for table in _TABLES:
+        if not isinstance(file.data.get(table), dict):
             hint = "add [preset] and [engine]; `assay engines show semble` prints an example"
-            raise ConfigError(f"missing table [{name}]", file=path, hint=hint)
+            raise ConfigError(f"missing table [{table}]", file=path, hint=hint)
     facts, settings = file.data["preset"], file.data["engine"]
     try:
         read = read_settings(ToolInfo, facts, "[preset]")
@@ -186,9 +172,7 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
         done = run_process(ProgramSpec(argv), limits.seconds)
     except AssayError:
         return ""
-    if not done.ok:
-        return ""
-    text = (done.stdout or done.stderr).decode(errors="replace")
+    text = (done.stdout or done.stderr).decode(errors="replace") if done.ok else ""
     found = _VERSION.search(text)
     return found[0] if found else " ".join(text.split())[: limits.shown]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.presets import find_preset
+from assay.engines.presets import load_preset
 
-DRIVER = find_preset("semble").path.parent / "semble_lines.py"
+DRIVER = load_preset("semble").path.parent / "semble_lines.py"
 FILES = ["a.py", "src/a.py", "src/deep/b.py", "src/deep/b.pyi", "tests/a.py", "srcs/a.py"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.presets import Preset, ProbeLimits, check_installed, check_needs, read_preset, tool_version
+from assay.engines.presets import Preset, ProbeLimits, check_installed, check_needs, load_preset, tool_version
 from assay.errors import EngineError
 from tests.waiting import WATCHDOG
 
@@ -33,7 +33,7 @@ def preset(folder: Path, program: str = "print('nowhere 1.2.3-beta (2026)')") ->
     script.write_text(program)
     path = folder / "needy.toml"
     path.write_text(NEEDY.format(argv=f'["{sys.executable}", "{{preset}}/tool.py"]').replace("{query}", "{query}"))
-    return read_preset(path)
+    return load_preset(str(path))
 
 
 def put_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

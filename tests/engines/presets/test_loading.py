@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.presets import find_preset, preset_settings, read_preset
+from assay.engines.presets import load_preset, preset_settings
 from assay.engines.runner import close_session, open_session, query_session
 from assay.errors import ConfigError
 from assay.settings import merge
@@ -82,10 +82,10 @@ def test_a_mistake_in_a_preset_is_told_with_file_and_line(
 def test_a_preset_without_one_of_its_tables_is_refused(preset_file: Path) -> None:
     rewritten(preset_file, "[engine]\n", "")
     with pytest.raises(ConfigError, match="unknown setting|missing table"):
-        read_preset(preset_file)
+        load_preset(str(preset_file))
     preset_file.write_text("[engine]\nkind = 'random'\n")
     with pytest.raises(ConfigError, match=r"missing table \[preset\]"):
-        read_preset(preset_file)
+        load_preset(str(preset_file))
 
 
 def test_a_mistake_of_the_user_is_not_blamed_on_the_preset(preset_file: Path) -> None:
@@ -99,7 +99,7 @@ def test_keys_override_those_of_a_preset_and_tables_are_changed_key_by_key(prese
     assert changed.oversample == 3
     assert changed.config["env"] == ["ONE", "THREE", "TWO"]
     assert merge({"env": {"a": 1}, "k": 1}, {"env": {"b": 2}, "k": 2}) == {"env": {"a": 1, "b": 2}, "k": 2}
-    preset = read_preset(preset_file)
+    preset = load_preset(str(preset_file))
     assert preset_settings(preset, {"env": {"TWO": "3"}})["env"] == {"ONE": "1", "TWO": "3"}
     assert preset.settings["env"] == {"ONE": "1", "TWO": "2"}
 
@@ -110,10 +110,10 @@ def test_the_kind_of_a_preset_cannot_be_changed(preset_file: Path) -> None:
 
 
 def test_a_command_of_a_preset_is_asked_for_its_version_unless_told_otherwise() -> None:
-    preset = find_preset("semble-cli")
+    preset = load_preset("semble-cli")
     assert preset_settings(preset, {})["version"] == ["semble", "--version"]
     assert preset_settings(preset, {"version": "x"})["version"] == "x"
-    assert "version" not in preset_settings(find_preset("semble-mcp"), {})
+    assert "version" not in preset_settings(load_preset("semble-mcp"), {})
 
 
 @pytest.mark.parametrize(

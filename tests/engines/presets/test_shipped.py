@@ -12,7 +12,7 @@ import pytest
 from assay.engines import make_engine
 from assay.engines.base import EngineContext
 from assay.engines.kinds import KINDS
-from assay.engines.presets import check_installed, find_preset, preset_names, preset_notes, preset_settings
+from assay.engines.presets import check_installed, load_preset, preset_notes, preset_settings, shipped_presets
 from assay.engines.templates import PATH_PLACEHOLDERS, QUERY_PLACEHOLDERS
 from assay.settings import read_settings
 
@@ -25,7 +25,7 @@ OTHERS = {"ripgrep-literal", "chunkhound-regex", "sia-code-lexical", "octocode-v
 _PLACE = re.compile(r"\{(\w+)(?::[\w-]+)?\}")
 _VERSION = re.compile(r"\d+\.\d+|November 2026")
 
-each = pytest.mark.parametrize("name", preset_names())
+each = pytest.mark.parametrize("name", shipped_presets())
 
 
 def texts(value: object) -> Iterator[str]:
@@ -41,13 +41,13 @@ def texts(value: object) -> Iterator[str]:
 
 
 def test_every_promised_tool_has_a_preset() -> None:
-    assert set(preset_names()) == PROMISED | OTHERS
+    assert set(shipped_presets()) == PROMISED | OTHERS
     assert not PROMISED & set(KINDS)
 
 
 @each
 def test_preset_can_be_made_into_an_engine_without_its_tool(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    preset = find_preset(name)
+    preset = load_preset(name)
     for variable in preset.facts.variables:
         monkeypatch.setenv(variable, "a-value-of-a-variable")
     kind = KINDS[preset.kind]
@@ -60,7 +60,7 @@ def test_preset_can_be_made_into_an_engine_without_its_tool(name: str, monkeypat
 
 @each
 def test_preset_says_what_it_is_where_it_comes_from_and_how_to_get_the_tool(name: str) -> None:
-    facts = find_preset(name).facts
+    facts = load_preset(name).facts
     assert 10 < len(facts.about) < 90
     assert facts.home.startswith("https://")
     assert facts.install
@@ -70,7 +70,7 @@ def test_preset_says_what_it_is_where_it_comes_from_and_how_to_get_the_tool(name
 
 @each
 def test_preset_names_the_version_it_ran_with_or_the_version_of_the_docs(name: str) -> None:
-    preset = find_preset(name)
+    preset = load_preset(name)
     assert bool(preset.facts.verified) != bool(preset.facts.docs)
     assert _VERSION.search(preset.facts.verified or preset.facts.docs)
     assert ("unverified" in preset_notes(preset)[0]) == (not preset.facts.verified)
@@ -78,7 +78,7 @@ def test_preset_names_the_version_it_ran_with_or_the_version_of_the_docs(name: s
 
 @each
 def test_preset_uses_known_placeholders_and_drivers_that_ship(name: str) -> None:
-    preset = find_preset(name)
+    preset = load_preset(name)
     known = {*PATH_PLACEHOLDERS, *QUERY_PLACEHOLDERS, "env", "python", "path", "language", "id"}
     for text in texts(dict(preset.settings)):
         assert set(_PLACE.findall(text)) <= known, text
@@ -88,7 +88,7 @@ def test_preset_uses_known_placeholders_and_drivers_that_ship(name: str) -> None
 
 @each
 def test_preset_needs_the_programs_that_it_runs(name: str) -> None:
-    preset = find_preset(name)
+    preset = load_preset(name)
     for key in ("argv", "index", "command"):
         argv = preset.settings.get(key)
         if isinstance(argv, list):
@@ -99,24 +99,24 @@ def test_preset_needs_the_programs_that_it_runs(name: str) -> None:
 
 
 def test_presets_are_in_the_order_of_their_names() -> None:
-    assert list(preset_names()) == sorted(preset_names())
+    assert list(shipped_presets()) == sorted(shipped_presets())
 
 
 def test_assay_is_asked_by_the_python_that_runs_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from assay import __version__
 
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = check_installed(find_preset("assay-mcp"))
+    found = check_installed(load_preset("assay-mcp"))
     assert (found.ready, found.version) == (True, __version__)
 
 
 def test_what_a_preset_was_run_with_is_not_told_of_this_run() -> None:
-    assert preset_notes(find_preset("semble"))[0] == "preset semble, last verified with semble 0.7.0 (stand-in weights)"
+    assert preset_notes(load_preset("semble"))[0] == "preset semble, last verified with semble 0.7.0 (stand-in weights)"
 
 
 @each
 def test_preset_is_short_and_tells_about_itself_first(name: str) -> None:
-    text = find_preset(name).text
+    text = load_preset(name).text
     assert text.startswith("# ")
     assert len(text.splitlines()) <= 45
     assert all(len(line) <= 130 for line in text.splitlines())
@@ -125,7 +125,7 @@ def test_preset_is_short_and_tells_about_itself_first(name: str) -> None:
 
 def test_a_tool_that_is_not_here_is_missing_and_has_no_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    found = check_installed(find_preset("colgrep"))
+    found = check_installed(load_preset("colgrep"))
     assert (found.ready, found.missing, found.version) == (False, ("colgrep",), "")
 
 
