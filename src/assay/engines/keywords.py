@@ -17,7 +17,7 @@ from assay.engines.base import EngineContext, EngineDefaults, Session, SessionUs
 from assay.engines.fingerprints import identity_of
 from assay.engines.tool import UsageTracker, describe_failure, run_tool
 from assay.errors import ConfigError, EngineError
-from assay.processes.running import CompletedProgram, ProcessLimits, ProgramSpec
+from assay.processes.running import ProcessLimits, ProgramSpec
 from assay.settings import check_counts, read_settings, setting
 from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.text import count_lines
@@ -49,50 +49,33 @@ class PythonCounter:
         self._paths = tuple(sorted(file.path for file in corpus.files))
         self._cache: dict[str, bytes] = {}
         self._free = LIMITS.cached_bytes
-        self._tracker = UsageTracker()
+        self.tracker = UsageTracker()  # of the programs
 
-    @property
-    def peak_bytes(self) -> int | None:
-        """Peak memory of the programs; None if there were none, or too short to measure."""
-        return self._tracker.peak_bytes
-
-    def count(self, word: str) -> Mapping[str, int]:
+    def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
         """Return the number of occurrences of a lower-cased word by path, for the files that have any."""
-        return self.count_in(self._paths, word)
-
-    def count_in(self, paths: Iterable[str], word: str) -> Mapping[str, int]:
-        """Count in some files."""
-        ascii_word = word.encode() if word.isascii() else None
+        encoded = word.encode() if word.isascii() else None
         counts = {}
-        for path in paths:
-            data = self._lowered(path)
-            if ascii_word is not None:
-                count = data.count(ascii_word)
-            else:
-                count = 0 if data.isascii() else _fold(data).count(word)
+        for path in self._paths if paths is None else paths:
+            data = self._cache.get(path)
+            if data is None:
+                data = read_bytes(self._corpus, path).lower()
+                if len(data) <= self._free:
+                    self._free -= len(data)
+                    self._cache[path] = data
+            if encoded is None and data.isascii():
+                continue
+            count = _fold(data).count(word) if encoded is None else data.count(encoded)
             if count:
                 counts[path] = count
         return counts
 
-    def _lowered(self, path: str) -> bytes:
-        data = self._cache.get(path)
-        if data is None:
-            data = read_bytes(self._corpus, path).lower()
-            if len(data) <= self._free:
-                self._free -= len(data)
-                self._cache[path] = data
-        return data
-
-    def _run(self, arguments: Sequence[str]) -> CompletedProgram:
+    def _output(self, arguments: Sequence[str], *, may_fail: bool = False) -> bytes:
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
-        return run_tool(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, seen=self._tracker.record_query_run)
-
-    def _output(self, arguments: Sequence[str]) -> bytes:
-        done = self._run(arguments)
-        if done.code not in (0, 1):
-            raise EngineError(describe_failure(ProgramSpec(tuple(arguments)), done), hint=_HINT)
-        return done.stdout
+        done = run_tool(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, seen=self.tracker.record_query_run)
+        if done.code not in (0, 1) and not may_fail:
+            raise EngineError(describe_failure(task, done), hint=_HINT)
+        return b"" if done.code else done.stdout
 
 
 def _fold(data: bytes) -> str:
@@ -109,9 +92,9 @@ class RipgrepCounter(PythonCounter):
     # Raw bytes (-a, no BOM detection), ASCII case only, no configuration or ignore files of the user.
     FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
 
-    def count(self, word: str) -> Mapping[str, int]:
-        if not word.isascii():
-            return super().count(word)
+    def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
+        if paths is not None or not word.isascii():
+            return super().count(word, paths)
         counts: dict[str, int] = {}
         for batch in _batches(self._paths):
             arguments = ["rg", *self.FLAGS, "-e", word, "--", *(f"./{path}" for path in batch)]
@@ -148,20 +131,20 @@ class GitCounter(PythonCounter):
 
     def __init__(self, corpus: Corpus) -> None:
         super().__init__(corpus)
-        listed = self._run([*self.GIT, "ls-files", "-v", "-z"])  # fails outside a repository
-        entries = (os.fsdecode(entry).partition(" ") for entry in listed.stdout.split(b"\0"))
-        tracked = frozenset() if listed.code else frozenset(path for tag, _, path in entries if tag == "H")
+        listed = self._output([*self.GIT, "ls-files", "-v", "-z"], may_fail=True)  # fails outside a repository
+        entries = (os.fsdecode(entry).partition(" ") for entry in listed.split(b"\0"))
+        tracked = frozenset(path for tag, _, path in entries if tag == "H")
         root = os.path.realpath(corpus.root)
         plain = [path for path in self._paths if os.path.realpath(os.path.join(root, path)) == os.path.join(root, path)]
         self._tracked = tracked.intersection(plain)
         self._untracked = tuple(path for path in self._paths if path not in self._tracked)
 
-    def count(self, word: str) -> Mapping[str, int]:
-        if not word.isascii():
-            return super().count(word)
+    def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
+        if paths is not None or not word.isascii():
+            return super().count(word, paths)
         output = self._output([*self.GIT, "grep", *self.FLAGS, "-e", word]) if self._tracked else b""
         matching = self._tracked.intersection(map(os.fsdecode, output.split(b"\0")))
-        return self.count_in((*sorted(matching), *self._untracked), word)
+        return super().count(word, (*sorted(matching), *self._untracked))
 
 
 def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
@@ -260,7 +243,7 @@ class KeywordsSession:
         return tuple(hits)
 
     def usage(self) -> SessionUsage:
-        return SessionUsage(peak_bytes=self._counter.peak_bytes)
+        return SessionUsage(peak_bytes=self._counter.tracker.peak_bytes)
 
     def close(self) -> None:
         self._count.cache_clear()
