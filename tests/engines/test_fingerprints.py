@@ -13,7 +13,7 @@ import pytest
 from assay.engines import KINDS, as_engine, make_engine
 from assay.engines.base import sharing_engine
 from assay.engines.command import CommandEngine
-from assay.engines.fingerprints import EngineInputs, ReadLimits, digest_file, fingerprint_inputs, python_files
+from assay.engines.fingerprints import ReadLimits, digest_file, fingerprint_inputs, python_files
 from assay.experiment.cells.keys import engine_identity, turns_key
 from assay.types import CorpusSpec, GoldSet, Suite
 
@@ -109,7 +109,7 @@ def test_values_of_variables_are_seen_and_not_shown(here, make, more, monkeypatc
     assert first != second
     assert len(second) == 64
     monkeypatch.delenv("SEEN")
-    assert fingerprint_inputs(EngineInputs({"here": str(here)}, texts=["{env:SEEN}"]))[-1] == "not set"
+    assert fingerprint_inputs({"here": str(here)}, texts=["{env:SEEN}"])[-1] == "not set"
 
 
 def test_settings_and_the_template_of_a_config_are_seen(here):

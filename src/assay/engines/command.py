@@ -12,7 +12,7 @@ from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
 from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
-from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
+from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.interactive import (
     InteractiveSession,
     OutputMarker,
@@ -311,8 +311,8 @@ class CommandEngine(SharedIndexEngine):
     @property
     def fingerprint(self) -> str:
         """A digest of the templates and of the programs, files and variables that they name."""
-        inputs = EngineInputs(self.placeholders, self.templates.commands, self.settings.env, self.texts)
-        return fingerprint_of(self.config, fingerprint_inputs(inputs))
+        inputs = fingerprint_inputs(self.placeholders, self.templates.commands, self.settings.env, self.texts)
+        return fingerprint_of(self.config, inputs)
 
     @property
     def config(self) -> Mapping[str, object]:

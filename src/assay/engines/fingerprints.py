@@ -41,17 +41,6 @@ _FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
 _READING: Final = ("corpus", "syntax", "engines/output.py", "engines/text_output.py", "engines/json_output.py")
 
 
-@dataclass(frozen=True, slots=True)
-class EngineInputs:
-    """The settings of an engine that may name files and variables."""
-
-    placeholders: Mapping[str, str]  # {here}, {preset} and {python}
-    commands: Sequence[Sequence[str]] = ()
-    env: Mapping[str, str] | None = None
-    texts: Sequence[object] = ()  # other templates
-    token_env: str | None = None
-
-
 def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
     """Return the digest of settings and other values."""
     return digest_of([dict(config), *facts])
@@ -62,21 +51,26 @@ def identity_of(config: Mapping[str, object], *modules: str, facts: object = Non
     return digest_of([config, code_digest(*modules, *_READING), facts, platform.python_version()])
 
 
-def fingerprint_inputs(inputs: EngineInputs) -> list[object]:
+def fingerprint_inputs(
+    placeholders: Mapping[str, str],  # {here}, {preset} and {python}
+    commands: Sequence[Sequence[str]] = (),
+    env: Mapping[str, str] | None = None,
+    texts: Sequence[object] = (),  # other templates
+    token_env: str | None = None,
+) -> list[object]:
     """Return digests of the programs, the files and the variables that the settings of an engine name."""
-    placeholders, named = inputs.placeholders, [*inputs.commands, inputs.env or {}, *inputs.texts]
-    search = None if inputs.env is None or "PATH" not in inputs.env else _fill(inputs.env["PATH"], placeholders)
+    named = [*commands, env or {}, *texts]
+    search = _fill(env["PATH"], placeholders) if env and "PATH" in env else None
     words = [_fill(text, placeholders) for text in iter_texts(named)]
     pieces = {piece for word in words for piece in (word, *_SEPARATORS.split(word))}
-    firsts = {_fill(command[0], placeholders) for command in inputs.commands}
+    firsts = {_fill(command[0], placeholders) for command in commands}
     located = {os.path.abspath(Path(placeholders["here"], name)) if "/" in name else name for name in firsts}
-    arguments = {piece for command in inputs.commands for word in command for piece in _SEPARATORS.split(word)}
+    arguments = {piece for command in commands for word in command for piece in _SEPARATORS.split(word)}
     programs = {shutil.which(name, path=search) for name in (*located, *filter(_NAME.fullmatch, arguments))} - {None}
     files = {*programs, *filter(os.path.isabs, pieces)}
     seen = sorted((_relative(path, placeholders), digest_path(path)) for path in files if path and os.path.exists(path))
     try:
-        token = [f"{{env:{inputs.token_env}}}"] if inputs.token_env else []
-        variables = digest_of(named_secrets([*named, *token]))
+        variables = digest_of(named_secrets([*named, *([f"{{env:{token_env}}}"] if token_env else [])]))
     except AssayError:
         variables = "not set"
     return [seen, sorted(filter(None, map(_packages, map(str, programs)))), variables]
@@ -165,15 +159,17 @@ def digest_modules(*modules: str) -> list[tuple[str, str]]:
     """Return path and digest of the source files of imported modules and of their imports beside them."""
     digests: dict[str, str] = {}
     for module in modules:
-        home, files = _module_files(module)
-        waiting, met, followed = list(files), set[str](), set[str]()
+        home, waiting = _module_files(module)
+        met, followed = set[str](), set[str]()
         while waiting:
             path = waiting.pop()
             if path in met:
                 continue
             met.add(path)
             digests[os.path.relpath(path, home)] = digest_file(path)
-            news = _imports(path, home) - followed  # each module once: the modules of a package import each other
+            if "site-packages" in home.split(os.sep):  # imports of installed packages are not followed
+                continue
+            news = _imports(path) - followed  # each module once: the modules of a package import each other
             followed |= news
             for name in sorted(news):
                 file, folder = os.path.join(home, f"{name}.py"), os.path.join(home, name)
@@ -192,10 +188,7 @@ def _module_files(module: str) -> tuple[str, list[str]]:
     return (os.path.dirname(file), [file]) if file and file.endswith(".py") else ("", [])
 
 
-def _imports(path: str, home: str) -> frozenset[str]:
-    """Return the top-level names that a file imports; imports of installed packages are not followed."""
-    if "site-packages" in home.split(os.sep) or not path.endswith(".py"):
-        return frozenset()
+def _imports(path: str) -> frozenset[str]:
     try:
         stat = os.stat(path)
         return _imported_names(os.path.abspath(path), stat.st_size, stat.st_mtime_ns)
@@ -205,6 +198,7 @@ def _imports(path: str, home: str) -> frozenset[str]:
 
 @cache
 def _imported_names(path: str, _size: int, _time: int) -> frozenset[str]:
+    """Return the top-level names that a Python file imports."""
     text = Path(path).read_text("utf-8", "replace")
     named = [name for line in _IMPORT.findall(text) for name in line.split(",")]
     return frozenset(name.split()[0].partition(".")[0] for name in [*named, *_FROM.findall(text)] if name.split())

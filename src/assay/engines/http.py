@@ -24,7 +24,7 @@ from assay.engines.config_files import (
     load_config,
     recorded_config,
 )
-from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
+from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.json_output import parse_selector, select
 from assay.engines.output import OutputLayout, OutputSettings, make_layout, parse_output
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
@@ -329,8 +329,8 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def fingerprint(self) -> str:
-        inputs = EngineInputs(self.placeholders, texts=self.texts, token_env=self.settings.token_env)
-        return fingerprint_of(self.config, fingerprint_inputs(inputs))
+        inputs = fingerprint_inputs(self.placeholders, texts=self.texts, token_env=self.settings.token_env)
+        return fingerprint_of(self.config, inputs)
 
     @property
     def config(self) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from assay.digests import digest_of
 from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
-from assay.engines.fingerprints import EngineInputs, fingerprint_inputs, fingerprint_of
+from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.output import OutputLayout, OutputSettings, make_layout
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
@@ -234,8 +234,9 @@ class McpEngine(SharedIndexEngine):
     @property
     def fingerprint(self) -> str:
         settings = self.settings
-        inputs = EngineInputs(self.placeholders, self.templates.commands, settings.env, self.texts, settings.token_env)
-        return fingerprint_of(self.config, fingerprint_inputs(inputs))
+        commands, env = self.templates.commands, settings.env
+        inputs = fingerprint_inputs(self.placeholders, commands, env, self.texts, settings.token_env)
+        return fingerprint_of(self.config, inputs)
 
     @property
     def config(self) -> Mapping[str, object]:
