@@ -64,12 +64,12 @@ def unpack(
     tops = {path.partition("/")[0] for path in paths}
     wrapped = not archive.name.endswith(".whl") and len(tops) == 1 and all("/" in path for path in paths)
     root = tops.pop() if wrapped else ""
-    return FetchedTree(into, f"sha256-{hash_of(archive, 'sha256').hex()}", revision, root, notes)
+    return FetchedTree(into, f"sha256-{hash_of(archive, 'sha256')}", revision, root, notes)
 
 
-def hash_of(path: Path, algorithm: str) -> bytes:
+def hash_of(path: Path, algorithm: str) -> str:
     with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, algorithm).digest()
+        return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
 def _unpack_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from assay.corpus.packages import parse_config, settings_from
+from assay.corpus.packages import parse_settings
 
 
 def test_pip_configuration_is_read_as_pip_takes_it() -> None:
@@ -9,9 +9,9 @@ def test_pip_configuration_is_read_as_pip_takes_it() -> None:
         "download.index-url='https://d/simple'\n:env:.find-links='/w /x'\ninstall.index-url='https://no'\n"
         "global.trusted-host='h'\nglobal.cert='/c.pem'\nglobal.proxy='http://p'\nnonsense\n"
     )
-    settings = settings_from(parse_config(text))
+    settings = parse_settings(text)
     assert settings.indexes == ("https://d/simple", "https://b/simple", "https://c/simple")
     assert settings.find_links == ("/w", "/x")
     assert (settings.trusted_hosts, settings.cert, settings.proxy) == (("h",), "/c.pem", "http://p")
-    assert settings_from({}).indexes == ("https://pypi.org/simple",)
-    assert settings_from({"no-index": "true"}).indexes == ()
+    assert parse_settings("").indexes == ("https://pypi.org/simple",)
+    assert parse_settings("global.no-index='true'").indexes == ()
