@@ -14,7 +14,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from assay._version import __version__
 
@@ -80,35 +80,32 @@ _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    shebang: bytes  # the first line if it is a shebang
-    size: int
-    sha256: str
-    utf8: bool
+    """The contents of an included file, or why a file is excluded."""
+
+    shebang: bytes = b""  # the first line if it is a shebang
+    size: int = 0
+    sha256: str = ""
+    utf8: bool = False
+    reason: str = ""  # category of the exclusion; empty for an included file
+    detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class RejectedFile:
-    """An excluded file: category and explanation."""
-
-    reason: str
-    detail: str
-
-
-def examine(real: str, walking: WalkConfig) -> FileContents | RejectedFile:
+def examine(real: str, walking: WalkConfig) -> FileContents:
     """Read and hash a file, or return why it is excluded."""
     with open(real, "rb") as stream:
         head = stream.read(walking.head_bytes)
         if found := binary_format(head, walking):
-            return RejectedFile("binary", found)
+            return FileContents(reason="binary", detail=found)
         if real.endswith(".html") and _PAGE.match(head[: walking.own_bytes]):
-            return RejectedFile("written by Assay", "an Assay report")
+            return FileContents(reason="written by Assay", detail="an Assay report")
         if real.endswith(".json") and not head:  # `assay run --json > new.json`: the shell creates the file first
-            return RejectedFile("written by Assay", "empty, such as the output file of a running command")
+            detail = "empty, such as the output file of a running command"
+            return FileContents(reason="written by Assay", detail=detail)
         if real.endswith(".json") and _DATA.match(head[: walking.own_bytes]):
-            return RejectedFile("written by Assay", "JSON written by Assay")
+            return FileContents(reason="written by Assay", detail="JSON written by Assay")
         data = head + stream.read(walking.max_bytes + 1 - len(head))
     if len(data) > walking.max_bytes:
-        return RejectedFile("oversized", f"more than {walking.max_bytes:,} bytes")
+        return FileContents(reason="oversized", detail=f"more than {walking.max_bytes:,} bytes")
     shebang = head.partition(b"\n")[0] if head.startswith(b"#!") else b""
     try:
         utf8 = data.isascii() or bool(data.decode("utf-8"))
@@ -140,14 +137,6 @@ _RACY_NS: Final = 2_000_000_000
 _OLDEST_NS: Final = -(2**63)
 
 
-class _State(NamedTuple):
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
-    device: int
-
-
 class StatCache:
     """Cached contents of the files of one tree; after a walk it holds the files of that walk."""
 
@@ -155,7 +144,7 @@ class StatCache:
         self._walking = walking
         self._clock = clock
         self._moment = clock()
-        self._known: dict[str, tuple[_State, FileContents | RejectedFile]] = {}
+        self._known: dict[str, tuple[tuple[int, ...], FileContents]] = {}
         self.changed = False  # since it was created or loaded
 
     def __len__(self) -> int:
@@ -168,15 +157,15 @@ class StatCache:
         self._walking = walking
         self._moment = self._clock()
 
-    def examine(self, real: str, state: os.stat_result) -> FileContents | RejectedFile:
+    def examine(self, real: str, state: os.stat_result) -> FileContents:
         """Return the contents of a file; `state` is its stat, taken since the walk began."""
-        now = _State(state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
+        now = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
         known = self._known.get(real)
         if known is not None and known[0] == now:
             return known[1]
         self._known.pop(real, None)
         found = examine(real, self._walking)
-        if all(_OLDEST_NS <= when < self._moment - _RACY_NS for when in (now.mtime_ns, now.ctime_ns)):
+        if all(_OLDEST_NS <= when < self._moment - _RACY_NS for when in now[1:3]):
             self._known[real] = (now, found)
             self.changed = True
         return found
@@ -193,12 +182,9 @@ class StatCache:
 
         texts, numbers, nodes = [_stamp(self._walking)], [], []
         for real, (state, found) in sorted(self._known.items()):
-            if isinstance(found, FileContents):
-                texts += (os.fsencode(real), found.shebang, found.sha256.encode(), b"", b"")
-                numbers.append((*state[:3], found.size, found.utf8))
-            else:
-                texts += (os.fsencode(real), b"", b"", found.reason.encode(), found.detail.encode())
-                numbers.append((*state[:3], 0, False))
+            texts += (os.fsencode(real), found.shebang)
+            texts += (found.sha256.encode(), found.reason.encode(), found.detail.encode())
+            numbers.append((*state[:3], found.size, found.utf8))
             nodes.append(state[3:])
         return {
             "texts": np.frombuffer(b"\0".join(texts), dtype=np.uint8),
@@ -221,12 +207,8 @@ class StatCache:
         by_row = (texts[column::5] for column in range(5))
         rows = zip(*by_row, columns["numbers"].tolist(), columns["nodes"].tolist(), strict=True)
         for path, shebang, sha256, reason, detail, (size, mtime, ctime, length, utf8), node in rows:
-            found: FileContents | RejectedFile
-            if reason:
-                found = RejectedFile(reason.decode(), detail.decode())
-            else:
-                found = FileContents(shebang, length, sha256.decode(), bool(utf8))
-            cache._known[os.fsdecode(path)] = (_State(size, mtime, ctime, *node), found)
+            found = FileContents(shebang, length, sha256.decode(), bool(utf8), reason.decode(), detail.decode())
+            cache._known[os.fsdecode(path)] = ((size, mtime, ctime, *node), found)
         return cache
 
 

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
@@ -92,66 +92,56 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
 
 def read_blobs(names: Iterable[str], *options: str, cwd: Path) -> Iterator[bytes | None]:
     """Yield the contents of git objects by name, with one process; None for one that is missing or not a blob."""
-    with tempfile.TemporaryFile() as listed:
-        names = list(names)
-        listed.write("".join(f"{name}\n" for name in names).encode("utf-8", "surrogateescape"))
-        listed.seek(0)
-        with git_stream(*options, "cat-file", "--batch", cwd=cwd, stdin=listed) as stream:
-            for _ in names:
-                header = stream.readline().split()
-                if len(header) == 3 and header[2].isdigit():
-                    data = stream.read(int(header[2]))
-                    stream.read(1)
-                    yield data if header[1] == b"blob" else None
-                else:
-                    yield None
+    names = list(names)
+    with _write_lines(names) as lines, git_stream(*options, "cat-file", "--batch", cwd=cwd, stdin=lines) as stream:
+        for _ in names:
+            header = stream.readline().split()
+            found = len(header) == 3 and header[2].isdigit()
+            data = stream.read(int(header[2]) + 1) if found else b""
+            yield data[:-1] if found and header[1] == b"blob" else None
 
 
-@dataclass(frozen=True, slots=True)
-class TrackedFiles:
-    """The files that git tracks and their directories, as paths of the walk."""
-
-    files: frozenset[str]
-    folders: frozenset[str]
-    exclude: IgnoreFile | None
-
-    def tracks(self, path: str) -> bool:
-        """Return whether git tracks this file, or a file below this directory."""
-        return path in self.files or path in self.folders
+@contextmanager
+def _write_lines(lines: Iterable[str]) -> Iterator[IO[bytes]]:
+    with tempfile.TemporaryFile() as stream:
+        stream.write("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
+        stream.seek(0)
+        yield stream
 
 
-def is_linked_worktree(folder: str) -> bool:
+def is_linked_worktree(directory: str) -> bool:
     """Return whether a directory is a linked work tree, a duplicate of the same source."""
-    try:
-        with open(os.path.join(folder, ".git"), "rb") as stream:
-            text = stream.read(4096)
-    except OSError:
-        return False
-    return text.startswith(b"gitdir:") and b"/worktrees/" in text
+    with suppress(OSError), open(os.path.join(directory, ".git"), "rb") as stream:
+        text = stream.read(4096)
+        return text.startswith(b"gitdir:") and b"/worktrees/" in text
+    return False
 
 
-def read_repository(top: Path, below: Path, base: str, limits: ArchiveLimits) -> TrackedFiles | str:
-    """Return the tracked files below a directory, or an error message; `base` is the path of `top` in the walk."""
+def read_repository(
+    top: Path, below: Path, base: str, limits: ArchiveLimits
+) -> tuple[frozenset[str], IgnoreFile | None] | str:
+    """Return the tracked files below a directory with their directories, and info/exclude; or an error message.
+
+    `base` is the path of `top` in the walk, and the prefix of the returned paths.
+    """
     try:
         where = git("rev-parse", "--show-toplevel", "--git-path", "info/exclude", cwd=below, limits=limits)
         listed = git("ls-files", "-z", "--full-name", cwd=below, limits=limits)
     except SetupError as error:
         return error.message
-    lines = os.fsdecode(where.out).split("\n")
     if where.code or listed.code:
         return (where if where.code else listed).last_words
-    if not os.path.isdir(lines[0]) or not os.path.samefile(lines[0], top):
+    found, exclude, *_ = os.fsdecode(where.out).split("\n")
+    if not os.path.isdir(found) or not os.path.samefile(found, top):
         return "another repository"
-    names = [os.fsdecode(name) for name in listed.out.split(b"\0") if name]
     prefix = f"{base}/" if base else ""
-    files = frozenset(prefix + name for name in names)
-    folders: set[str] = set()
-    for path in files:
-        parent = path.rpartition("/")[0]
-        while parent and parent not in folders:
-            folders.add(parent)
-            parent = parent.rpartition("/")[0]
-    return TrackedFiles(files, frozenset(folders), read_level(below / lines[1], base))
+    paths: set[str] = set()
+    for name in filter(None, os.fsdecode(listed.out).split("\0")):
+        path = prefix + name
+        while path and path not in paths:
+            paths.add(path)
+            path = path.rpartition("/")[0]
+    return frozenset(paths), read_level(below / exclude, base)
 
 
 #: A full hash, whose content never changes.
@@ -174,55 +164,51 @@ _URL: Final = re.compile(r"(?:https?|ssh|git|file)://.|(?:[\w.-]+@)?[\w.-]+:(?![
 
 def locate_git(request: CorpusRequest) -> LocatedCorpus:
     """Resolve the commit of a local or remote repository and unpack it into the cache."""
-    spec, rev = request.spec, request.spec.rev or "HEAD"
+    spec, rev, limits = request.spec, request.spec.rev or "HEAD", request.limits
     if _BAD_REVISION.search(rev):
         raise CorpusError(f"{rev!r} is not a revision", hint="use a commit, tag or branch")
     if is_url(spec.value):
-        return _locate_remote(request, spec.value, rev)
+        return locate_tree(request, _obtain_remote(request, spec.value, rev), built_in=False)
     repository = named_folder(request)
-    inside = git("rev-parse", "--git-dir", cwd=repository, limits=request.limits)
+    inside = git("rev-parse", "--git-dir", cwd=repository, limits=limits)
     if inside.code:
         raise CorpusError(
             f"cannot read this repository: {inside.last_words}",
             file=repository,
             hint="use the directory of a git repository, or remove `git:` to use the files as they are",
         )
-    commit = _resolve(rev, cwd=repository, limits=request.limits)
+    commit = _resolve(rev, cwd=repository, limits=limits)
     if commit is None:
-        raise CorpusError(
-            f"revision {rev!r} not found", file=repository, hint="see `git log` and `git tag`, or fetch it first"
-        )
+        hint = "see `git log` and `git tag`, or fetch it first"
+        raise CorpusError(f"revision {rev!r} not found", file=repository, hint=hint)
     entry = request.trees.obtain(
-        f"git-commit {commit}", lambda work: _unpack(repository, commit, work, spec.value, request.limits)
+        f"git-commit {commit}", lambda work: _unpack(repository, commit, work, spec.value, limits)
     )
     return locate_tree(request, entry, built_in=False)
 
 
-def _locate_remote(request: CorpusRequest, url: str, rev: str) -> LocatedCorpus:
+def _obtain_remote(request: CorpusRequest, url: str, rev: str) -> FetchedTree:
     shown = without_credentials(url)
     if url.startswith("-") or not _URL.match(url):
-        raise CorpusError(
-            f"expected a git URL, got {shown!r}",
-            hint="use https://, ssh://, git://, file:// or user@host:path",
-        )
+        hint = "use https://, ssh://, git://, file:// or user@host:path"
+        raise CorpusError(f"expected a git URL, got {shown!r}", hint=hint)
 
     def fetch(work: Path) -> FetchedTree:
-        with open_mirror(request.trees.store, url) as folder:
-            commit = fetch_commit(folder, url, rev, request.limits)
-            return _unpack(folder, commit, work, shown, request.limits)
+        with open_mirror(request.trees.store, url) as mirror:
+            commit = fetch_commit(mirror, url, rev, request.limits)
+            return _unpack(mirror, commit, work, shown, request.limits)
 
     tail = re.search(r"[?#].*", url, re.DOTALL)
     secret = f"?{hashlib.sha256(os.fsencode(tail[0])).hexdigest()}" if tail else ""
     key = f"git-remote {shown}{secret} {rev}"
     try:
-        entry = request.trees.obtain(key, fetch, refresh=not COMMIT.fullmatch(rev))
+        return request.trees.obtain(key, fetch, refresh=not COMMIT.fullmatch(rev))
     except SetupError as error:
         last = request.trees.recall(key)
         if last is None:
             raise
         note = f"{error.message}; using the last fetched {rev}, commit {last.revision}"
-        return locate_tree(request, last, built_in=False, notes=(note,))
-    return locate_tree(request, entry, built_in=False)
+        return replace(last, notes=(*last.notes, note))
 
 
 @contextmanager
@@ -232,48 +218,43 @@ def open_mirror(store: Store, url: str) -> Iterator[Path]:
         yield workspace / "repository"
 
 
-def fetch_commit(folder: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
+def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
     """Fetch a revision into a mirror and return its commit."""
-    if (folder / _BUSY).exists() or not (folder / "HEAD").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        made = git("init", "--quiet", "--bare", "--template=", ".", cwd=folder, limits=limits)
+    shown, busy = without_credentials(url), mirror / _BUSY
+    if busy.exists() or not (mirror / "HEAD").exists():
+        shutil.rmtree(mirror, ignore_errors=True)
+        mirror.mkdir(parents=True)
+        made = git("init", "--quiet", "--bare", "--template=", ".", cwd=mirror, limits=limits)
         if made.code:
-            raise SetupError(f"git init failed: {made.last_words}", file=folder, hint="check `git --version`")
-    (folder / _BUSY).touch()
-    commit = _resolve(rev, "--git-dir=.", cwd=folder, limits=limits) if COMMIT.fullmatch(rev) else None
-    if commit is None and not re.search(r"[~^]", rev):
-        fetched = _fetch(folder, url, "--no-tags", "--depth=1", "--", url, rev, limits=limits)
-        if fetched.code == 0:
-            commit = _resolve("FETCH_HEAD", "--git-dir=.", cwd=folder, limits=limits)
-    if commit is None:  # the server does not offer a single commit under this name
-        deepen = ("--unshallow",) if (folder / "shallow").exists() else ()
-        options = ("--prune", "--update-head-ok", *deepen, "--", url, *_ALL_REFS)
-        fetched = _fetch(folder, url, *options, limits=limits)
-        if fetched.code and not _NO_REVISION.search(fetched.err):
-            raise SetupError(
-                f"cannot fetch {without_credentials(url)}: {without_credentials(fetched.last_words)}",
-                hint="check the network and the URL",
+            raise SetupError(f"git init failed: {made.last_words}", file=mirror, hint="check `git --version`")
+    busy.touch()
+
+    def resolve(name: str) -> str | None:
+        return _resolve(name, "--git-dir=.", cwd=mirror, limits=limits)
+
+    def fetch(*arguments: str) -> CommandOutput:
+        fetched = git("--git-dir=.", "fetch", "--quiet", *arguments, cwd=mirror, limits=limits)
+        if fetched.code and not _NO_REVISION.search(fetched.err) and _NO_REPOSITORY.search(fetched.err):
+            raise CorpusError(
+                f"{shown} is not a readable git repository: {without_credentials(fetched.last_words)}",
+                hint="check the URL; private repositories need git credentials (git-credential, ssh)",
             )
-        name = re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev)
-        commit = _resolve(name, "--git-dir=.", cwd=folder, limits=limits)
-    (folder / _BUSY).unlink()
+        return fetched
+
+    commit = resolve(rev) if COMMIT.fullmatch(rev) else None
+    if commit is None and not re.search(r"[~^]", rev) and not fetch("--no-tags", "--depth=1", "--", url, rev).code:
+        commit = resolve("FETCH_HEAD")
+    if commit is None:  # the server does not offer a single commit under this name
+        deepen = ("--unshallow",) if (mirror / "shallow").exists() else ()
+        fetched = fetch("--prune", "--update-head-ok", *deepen, "--", url, *_ALL_REFS)
+        if fetched.code and not _NO_REVISION.search(fetched.err):
+            reason = without_credentials(fetched.last_words)
+            raise SetupError(f"cannot fetch {shown}: {reason}", hint="check the network and the URL")
+        commit = resolve(re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev))
+    busy.unlink()
     if commit is None:
-        raise CorpusError(
-            f"revision {rev!r} not found in {without_credentials(url)}",
-            hint=f"see `git ls-remote {without_credentials(url)}`",
-        )
+        raise CorpusError(f"revision {rev!r} not found in {shown}", hint=f"see `git ls-remote {shown}`")
     return commit
-
-
-def _fetch(folder: Path, url: str, *arguments: str, limits: ArchiveLimits) -> CommandOutput:
-    fetched = git("--git-dir=.", "fetch", "--quiet", *arguments, cwd=folder, limits=limits)
-    if fetched.code and not _NO_REVISION.search(fetched.err) and _NO_REPOSITORY.search(fetched.err):
-        raise CorpusError(
-            f"{without_credentials(url)} is not a readable git repository: {without_credentials(fetched.last_words)}",
-            hint="check the URL; private repositories need git credentials (git-credential, ssh)",
-        )
-    return fetched
 
 
 def _resolve(rev: str, *options: str, cwd: Path, limits: ArchiveLimits) -> str | None:
@@ -295,11 +276,9 @@ def _unpack(repository: Path, commit: str, work: Path, source: str, limits: Arch
             blobs.append((mode, oid, path))
         elif kind == "commit":
             modules.append(path)
-    wanted = work / "objects"
-    wanted.write_text("".join(f"{oid}\n" for _, oid, _ in blobs), encoding="ascii")
     with (
         TreeWriter(work / "tree", source=f"{source}@{commit[:12]}", limits=limits) as writer,
-        open(wanted, "rb") as names,
+        _write_lines(oid for _, oid, _ in blobs) as names,
         git_stream("cat-file", "--batch", cwd=repository, stdin=names) as stream,
     ):
         for mode, _, path in blobs:

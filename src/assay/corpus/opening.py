@@ -40,17 +40,17 @@ def open_corpus(
     for attempt in range(2):
         located = locate(request)
         entry = located.entry
-        walked = walk(located.walk_root, globs, walking, limits, memory if entry is None else None)
-        if entry is None or _is_intact(entry, located.walk_root.root, walked):
+        walked = walk(located, globs, walking, limits, memory if entry is None else None)
+        if entry is None or _is_intact(entry, located.root, walked):
             break
         if attempt:
             hint = "set ASSAY_CACHE_DIR to a directory that no other program writes"
             raise SetupError("a cached tree changed while it was read", file=store.root, hint=hint)
         store.remove(TREES.name, entry.content)
     if not walked.files:
-        raise _empty_error(spec, located.walk_root.root, walked)
+        raise _empty_error(spec, located.root, walked)
     return Corpus(
-        root=located.walk_root.root,
+        root=located.root,
         spec=spec,
         files=walked.files,
         digest=digest(walked.hashes),
@@ -109,4 +109,4 @@ def find_local(
         spec = CorpusSpec(spec.kind, spec.value, revision, spec.root, spec.include, spec.exclude)
     trees = TreeCache(Store((cache or cache_dir()).absolute()), offline=True)
     located = locate(CorpusRequest(spec, (base or Path.cwd()).absolute(), trees, DEFAULT_LIMITS))
-    return LocalCorpus(os.path.realpath(located.walk_root.root), located.revision)
+    return LocalCorpus(os.path.realpath(located.root), located.revision)

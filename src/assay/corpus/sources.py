@@ -23,7 +23,8 @@ from assay.store.entries import writing
 from assay.store.kinds import REFS, TREES
 from assay.types import CorpusKind, CorpusSpec
 
-_SELECTION: Final = ("root", "include", "exclude")
+#: Options of every kind.
+OPTIONS: Final = ("root", "include", "exclude")
 #: Third-party packages inside the directory of the standard library.
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 #: A complete standard library has more than 400 test modules; distributions leave a handful.
@@ -60,7 +61,7 @@ class Kind:
     name: CorpusKind
     module: str
     word: str  # example for the command line
-    keys: tuple[str, ...] = _SELECTION  # options in a gold file
+    keys: tuple[str, ...] = OPTIONS  # options in a gold file
 
     @property
     def has_prefix(self) -> bool:
@@ -72,32 +73,20 @@ class Kind:
         return "rev" in self.keys
 
 
-_ALL = (
+_KINDS: Final = (
     Kind("path", "assay.corpus.sources", "a directory"),
     Kind("stdlib", "assay.corpus.sources", "stdlib"),
-    Kind("git", "assay.corpus.git", "git:URL@REV", ("rev", *_SELECTION)),
+    Kind("git", "assay.corpus.git", "git:URL@REV", ("rev", *OPTIONS)),
     Kind("pypi", "assay.corpus.packages", "pypi:NAME==VERSION"),
     Kind("npm", "assay.corpus.packages", "npm:NAME@VERSION"),
 )
-KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _ALL}
+KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _KINDS}
 
 
 def kind_examples() -> str:
     """Return examples of all kinds, for a hint."""
     *most, last = (kind.word for kind in KINDS.values())
     return f"{', '.join(most)} or {last}"
-
-
-@dataclass(frozen=True, slots=True)
-class WalkRoot:
-    """A tree on disk and the rules that apply to it."""
-
-    root: Path  # of the corpus; real
-    top: Path  # of the ignore rules: the root or a directory above it; real
-    git: bool  # .gitignore and tracked files matter; not in a package, where all files were published
-    built_in: bool  # tool directories are excluded; not in a commit, where all files are tracked
-    barred: frozenset[str] = frozenset()  # excluded names directly below the root
-    published: frozenset[str] | None = None  # real paths; other files in a cached tree were left there by engines
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +101,14 @@ class CorpusRequest:
 
 @dataclass(frozen=True, slots=True)
 class LocatedCorpus:
-    walk_root: WalkRoot
+    """A tree on disk and the rules that apply to it."""
+
+    root: Path  # of the corpus; real
+    top: Path  # of the ignore rules: the root or a directory above it; real
+    git: bool = False  # .gitignore and tracked files matter; not in a package, where all files were published
+    built_in: bool = True  # tool directories are excluded; not in a commit, where all files are tracked
+    barred: frozenset[str] = frozenset()  # excluded names directly below the root
+    published: frozenset[str] | None = None  # real paths; other files in a cached tree were left there by engines
     revision: str | None = None
     notes: tuple[str, ...] = ()
     entry: FetchedTree | None = None  # in the cache, for fetched trees
@@ -133,8 +129,8 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
 
 def locate_path(request: CorpusRequest) -> LocatedCorpus:
     named = named_folder(request)
-    root = _subfolder(request.spec, named)
-    return LocatedCorpus(WalkRoot(root, find_top(root) or named, git=True, built_in=True))
+    root = _find_root(request.spec, named)
+    return LocatedCorpus(root, find_top(root) or named, git=True)
 
 
 def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
@@ -145,21 +141,25 @@ def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
             f"this interpreter has no standard library in source form at {top}",
             hint="use an interpreter that has one: python.org, uv, pyenv or the distribution's",
         )
-    walk_root = WalkRoot(_subfolder(request.spec, top), top, git=False, built_in=True, barred=_INSTALLED)
     complete = sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS
-    note = "this interpreter has no test/ package, so targets in it cannot be resolved"
-    return LocatedCorpus(walk_root, platform.python_version(), () if complete else (note,))
+    notes = () if complete else ("this interpreter has no test/ package, so targets in it cannot be resolved",)
+    root, revision = _find_root(request.spec, top), platform.python_version()
+    return LocatedCorpus(root, top, barred=_INSTALLED, revision=revision, notes=notes)
 
 
-def locate_tree(
-    request: CorpusRequest, entry: FetchedTree, *, built_in: bool, notes: tuple[str, ...] = ()
-) -> LocatedCorpus:
+def locate_tree(request: CorpusRequest, entry: FetchedTree, *, built_in: bool) -> LocatedCorpus:
     """Locate a cached tree; its .gitignore does not apply, since all files were published."""
     tree = entry.tree.resolve()
-    top = tree / entry.root if entry.root else tree
-    published = frozenset(f"{tree}/{path}" for path in entry.manifest)
-    walk_root = WalkRoot(_subfolder(request.spec, top), top, git=False, built_in=built_in, published=published)
-    return LocatedCorpus(walk_root, entry.revision, (*entry.notes, *notes), entry)
+    top = tree / entry.root
+    return LocatedCorpus(
+        _find_root(request.spec, top),
+        top,
+        built_in=built_in,
+        published=frozenset(f"{tree}/{path}" for path in entry.manifest),
+        revision=entry.revision,
+        notes=entry.notes,
+        entry=entry,
+    )
 
 
 def named_folder(request: CorpusRequest) -> Path:
@@ -180,7 +180,7 @@ def find_top(folder: Path) -> Path | None:
     return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
 
 
-def _subfolder(spec: CorpusSpec, top: Path) -> Path:
+def _find_root(spec: CorpusSpec, top: Path) -> Path:
     if spec.root is None:
         return top
     parts = [part for part in spec.root.split("/") if part not in ("", ".")]
@@ -219,8 +219,7 @@ class TreeCache:
 
     def obtain(self, request: str, fetch: Callable[[Path], FetchedTree], *, refresh: bool = False) -> FetchedTree:
         """Return the tree of a request; `fetch` runs in an empty directory, once unless the result may change."""
-        found = None if refresh and not self.offline else self.recall(request)
-        if found is not None:
+        if (not refresh or self.offline) and (found := self.recall(request)):
             return found
         if self.offline:
             raise CorpusError("the corpus is no longer in the cache", hint="run `assay gold lint` to fetch it again")
@@ -233,9 +232,10 @@ class TreeCache:
                 tree = self.store.directory(
                     TREES.name, fetched.content, lambda content: os.rename(fetched.tree, content), check=False
                 )
-                ref = {"content": fetched.content, "revision": fetched.revision, "root": fetched.root}
-                self.store.put(REFS.name, request, json.dumps({**ref, "notes": fetched.notes}).encode())
-            return replace(fetched, tree=tree, manifest=self._manifest(fetched.content))
+                fields = ("content", "revision", "root", "notes")
+                ref = {name: getattr(fetched, name) for name in fields}
+                self.store.put(REFS.name, request, json.dumps(ref).encode())
+            return self._with_manifest(replace(fetched, tree=tree))
 
     def recall(self, request: str) -> FetchedTree | None:
         """Return the last tree of a request without fetching."""
@@ -244,14 +244,12 @@ class TreeCache:
             return None
         ref = json.loads(data)
         tree = self.store.find(TREES.name, ref["content"], check=False)  # the walk verifies the files it reads
-        if tree is None:
-            return None
-        notes, manifest = tuple(ref["notes"]), self._manifest(ref["content"])
-        return FetchedTree(tree, ref["content"], ref["revision"], ref["root"], notes, manifest)
+        return self._with_manifest(FetchedTree(tree, **ref | {"notes": tuple(ref["notes"])})) if tree else None
 
-    def _manifest(self, content: str) -> dict[str, str]:
-        entries = self.store.contents(TREES.name, content) or {}
-        return {path: entry.rpartition(" ")[2] for path, entry in entries.items() if entry != "folder"}
+    def _with_manifest(self, fetched: FetchedTree) -> FetchedTree:
+        entries = self.store.contents(TREES.name, fetched.content) or {}
+        manifest = {path: entry.rpartition(" ")[2] for path, entry in entries.items() if entry != "folder"}
+        return replace(fetched, manifest=manifest)
 
 
 _INSTALL: Final = {

@@ -10,7 +10,6 @@ import bz2
 import errno
 import gzip
 import hashlib
-import io
 import lzma
 import os
 import re
@@ -35,9 +34,8 @@ _CHUNK: Final = 1 << 20
 _HEADER_BYTES: Final = 16_384
 _PAX: Final = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 _HEADERS: Final = (*_PAX, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
-#: NotImplementedError: a zip compression that Python lacks; RuntimeError: an encrypted zip.
 _DAMAGED: Final = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
-_BROKEN: Final = (*_DAMAGED, NotImplementedError, RuntimeError)
+_DECOMPRESSORS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
 
 
 def unpack(
@@ -50,13 +48,13 @@ def unpack(
     with TreeWriter(into, source=archive.name, limits=limits, archive_bytes=size) as writer:
         try:
             if archive.name.endswith(ZIPS):
-                _unpack_zip(archive, writer, limits)
+                _unpack_zip(archive, writer)
             elif archive.name.endswith(TARS):
-                _unpack_tar(archive, writer, limits)
+                _unpack_tar(archive, writer)
             else:
                 hint = "use .whl, .zip, .tar.gz or .tgz"
                 raise CorpusError("is not a supported archive", file=archive.name, hint=hint)
-        except _BROKEN as error:
+        except (*_DAMAGED, RuntimeError) as error:  # RuntimeError: an encrypted zip or an unsupported compression
             raise CorpusError(
                 f"cannot read the archive: {error}", file=archive.name, hint="fetch it again; it may be damaged"
             ) from error
@@ -72,12 +70,9 @@ def hash_of(path: Path, algorithm: str) -> str:
         return hashlib.file_digest(stream, algorithm).hexdigest()
 
 
-def _unpack_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
+def _unpack_zip(archive: Path, writer: TreeWriter) -> None:
     with zipfile.ZipFile(archive) as zipped:
-        infos = zipped.infolist()
-        if len(infos) > limits.members:
-            writer.refuse(infos[-1].filename, f"is one too many: more than {limits.members:,} members")
-        for info in infos:
+        for info in zipped.infolist():
             if "\0" in info.orig_filename:  # `filename` is cut there
                 writer.refuse(info.orig_filename, "has a NUL byte in its name")
             name = info.filename.replace("\\", "/")  # written by some tools on Windows
@@ -94,10 +89,12 @@ def _unpack_zip(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> Non
                     writer.file(name, _chunks(member))
 
 
-def _unpack_tar(archive: Path, writer: TreeWriter, limits: ArchiveLimits) -> None:
-    allowed = max(limits.ratio_grace_bytes, limits.ratio * archive.stat().st_size)
-    with _open_decompressed(archive) as raw:
-        counted = io.BufferedReader(_Counted(raw, min(allowed, limits.unpacked_bytes), archive.name))
+def _unpack_tar(archive: Path, writer: TreeWriter) -> None:
+    with open(archive, "rb") as compressed:
+        head = compressed.read(6)
+    decompress = next((opener for magic, opener in _DECOMPRESSORS if head.startswith(magic)), open)
+    with cast(IO[bytes], decompress(archive, "rb")) as raw:
+        counted = cast(IO[bytes], _CountedReader(raw, writer.allowed, archive.name))
         with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Member) as tar:
             for member in tar:
                 if member.isdir():
@@ -122,28 +119,14 @@ class _Member(tarfile.TarInfo):
         return cast(tarfile.TarInfo, super()._proc_member(tar))  # type: ignore[misc]  # not in typeshed
 
 
-def _open_decompressed(archive: Path) -> IO[bytes]:
-    with open(archive, "rb") as stream:
-        head = stream.read(6)
-    if head.startswith(b"\x1f\x8b"):
-        return cast(IO[bytes], gzip.open(archive))
-    if head.startswith(b"BZh"):
-        return bz2.open(archive)
-    if head.startswith(b"\xfd7zXZ\x00"):
-        return lzma.open(archive)
-    return open(archive, "rb")
+class _CountedReader:
+    """A stream that fails after `allowed` bytes, including headers and padding."""
 
-
-class _Counted(io.RawIOBase):
     def __init__(self, raw: IO[bytes], allowed: int, source: str) -> None:
-        super().__init__()
         self._raw, self._left, self._allowed, self._source = raw, allowed, allowed, source
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # typeshed wants a private Buffer type
-        data = self._raw.read(len(buffer))
+    def read(self, size: int) -> bytes:
+        data = self._raw.read(size)
         self._left -= len(data)
         if self._left < 0:
             raise CorpusError(
@@ -151,8 +134,7 @@ class _Counted(io.RawIOBase):
                 file=self._source,
                 hint="use an archive from a trusted source",
             )
-        buffer[: len(data)] = data
-        return len(data)
+        return data
 
 
 def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
@@ -172,9 +154,9 @@ class TreeWriter:
         self.paths: set[str] = set()
         self._source = source
         self._limits = limits
-        self._allowed = limits.unpacked_bytes
+        self.allowed = limits.unpacked_bytes
         if archive_bytes is not None:
-            self._allowed = min(self._allowed, max(limits.ratio_grace_bytes, limits.ratio * archive_bytes))
+            self.allowed = min(self.allowed, max(limits.ratio_grace_bytes, limits.ratio * archive_bytes))
         self._members = 0
         self._bytes = 0
         self._folders: set[str] = set()
@@ -207,8 +189,8 @@ class TreeWriter:
             with open(handle, "wb") as stream:
                 for chunk in chunks:
                     self._bytes += len(chunk)
-                    if self._bytes > self._allowed:
-                        self.refuse(name, f"unpacks to more than {self._allowed:,} bytes")
+                    if self._bytes > self.allowed:
+                        self.refuse(name, f"unpacks to more than {self.allowed:,} bytes")
                     stream.write(chunk)
 
     def link(self, name: str, target: str) -> None:

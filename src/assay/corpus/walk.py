@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.contents import RejectedFile, StatCache, WalkConfig
-from assay.corpus.git import TrackedFiles, is_linked_worktree, read_repository
+from assay.corpus.contents import StatCache, WalkConfig
+from assay.corpus.git import is_linked_worktree, read_repository
 from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
 from assay.corpus.languages import detect
-from assay.corpus.sources import ArchiveLimits, WalkRoot, find_top
+from assay.corpus.sources import ArchiveLimits, LocatedCorpus
 from assay.corpus.unpack import is_inside
 from assay.errors import CorpusError
 from assay.types import SkippedFile, SourceFile
@@ -35,17 +35,6 @@ AMBIGUOUS: Final = frozenset(_OUTPUT_DIRECTORIES.split())
 _CACHE_TAG: Final = b"Signature: 8a477f597d28d172789f06886806bc55"  # https://bford.info/cachedir/
 
 
-def tool_folder_reason(real: str, names: frozenset[str]) -> str | None:
-    """Return the reason to treat a directory as a virtual environment or a cache, or None."""
-    if "pyvenv.cfg" in names:
-        return "a virtual environment (pyvenv.cfg)"
-    if "CACHEDIR.TAG" in names:
-        with suppress(OSError), open(os.path.join(real, "CACHEDIR.TAG"), "rb") as stream:
-            if stream.read(len(_CACHE_TAG)) == _CACHE_TAG:
-                return "a cache (CACHEDIR.TAG)"
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class WalkResult:
     files: tuple[SourceFile, ...]
@@ -62,25 +51,21 @@ class _Frame:
     real: str
     git: tuple[IgnoreFile, ...] = ()  # deepest first
     assay: tuple[IgnoreFile, ...] = ()
-    repository: TrackedFiles | None = None
-    closed: SkippedFile | None = None  # excluded, entered only for files that git tracks or .assayignore re-includes
+    tracked: frozenset[str] = frozenset()  # files that git tracks, and their directories
+    #: Why it is excluded; then it is entered only for files that git tracks or .assayignore re-includes.
+    closed: tuple[str, str] | None = None
 
 
 def walk(
-    walk_root: WalkRoot, globs: Globs, walking: WalkConfig, limits: ArchiveLimits, memory: StatCache | None = None
+    located: LocatedCorpus, globs: Globs, walking: WalkConfig, limits: ArchiveLimits, memory: StatCache | None = None
 ) -> WalkResult:
     """Walk a tree and read the included files; the result does not depend on directory order."""
-    memory = StatCache() if memory is None else memory
-    memory.begin(walking)
-    walker = _Walker(walk_root, globs, walking, limits, memory)
-    result = walker.run()
-    memory.retain(walker.seen)
-    return result
+    return _Walker(located, globs, walking, limits, StatCache() if memory is None else memory).run()
 
 
 @dataclass(slots=True)
 class _Walker:
-    walk_root: WalkRoot
+    located: LocatedCorpus
     globs: Globs
     walking: WalkConfig
     limits: ArchiveLimits
@@ -89,13 +74,16 @@ class _Walker:
     hashes: dict[str, str] = field(default_factory=dict)
     skipped: list[SkippedFile] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    foreign: list[str] = field(default_factory=list)  # files that are not UTF-8
-    visited: set[str] = field(default_factory=set)  # real folders
+    latin: list[str] = field(default_factory=list)  # files that are not UTF-8
+    visited: set[str] = field(default_factory=set)  # real directories
     seen: set[str] = field(default_factory=set)  # real files
+    stack: list[_Frame] = field(default_factory=list)
     links: list[tuple[str, _Frame]] = field(default_factory=list)  # symbolic links that no rule excludes
-    prefix: str = ""  # of the corpus root, as seen from the top
+    root: str = ""
+    prefix: str = ""  # of the corpus root, relative to the top
 
     def run(self) -> WalkResult:
+        self.memory.begin(self.walking)
         self._descend(self._start())
         while self.links:
             links, self.links = sorted(self.links, key=lambda link: link[0]), []
@@ -104,39 +92,34 @@ class _Walker:
                     self._follow(path, frame)
                 except OSError as error:
                     self._skip(path, "unreadable", error.strerror or str(error))
-        if self.foreign:
-            names = sorted(self.foreign)
-            listed = ", ".join(names[: self.walking.listed])
-            more = f" and {len(names) - self.walking.listed} more" if len(names) > self.walking.listed else ""
-            self.notes.append(f"not UTF-8, read as Latin-1: {listed}{more}")
+        self.memory.retain(self.seen)
+        if self.latin:
+            listed = ", ".join(sorted(self.latin)[: self.walking.listed])
+            more = len(self.latin) - self.walking.listed
+            self.notes.append(f"not UTF-8, read as Latin-1: {listed}" + (f" and {more} more" if more > 0 else ""))
         files = tuple(self.files[path] for path in sorted(self.files))
         skipped = sorted(self.skipped, key=lambda one: (one.path, one.reason, one.detail))
         return WalkResult(files, self.hashes, tuple(skipped), tuple(self.notes))
 
     def _start(self) -> _Frame:
-        root, top = str(self.walk_root.root), str(self.walk_root.top)
-        inside = os.path.relpath(root, top)
-        base = "" if inside == "." else inside
-        self.prefix = f"{base}/" if base else ""
+        """Return the frame of the corpus root, with the rules above it."""
+        self.root, top = str(self.located.root), str(self.located.top)
         frame = _Frame("", top)
-        if self.walk_root.git and find_top(self.walk_root.top) == self.walk_root.top:
-            frame = self._add_repository(frame, self.walk_root.root)
-        for part in base.split("/") if base else ():
+        if self.located.git and os.path.lexists(f"{top}/.git"):
+            frame = self._add_repository(frame, self.located.root)
+        for part in self.located.root.relative_to(top).parts:
             try:
                 names = frozenset(os.listdir(frame.real))
             except OSError as error:
-                raise _unreadable_error(self.walk_root.root, error) from error
-            frame = self._step(self._with_rules(frame, names), part)
+                raise self._unreadable_error(error) from error
+            frame = self._add_rules(frame, names)
+            path = self.prefix + part
+            self.prefix = f"{path}/"
+            ignored = path not in frame.tracked and verdict(frame.git, path, True)
+            if ignored:
+                self.notes.append(f"git ignores the requested {path}/; ignore rules above it were not applied")
+            frame = replace(frame, path=path, real=os.path.join(frame.real, part), git=() if ignored else frame.git)
         return frame
-
-    def _step(self, frame: _Frame, part: str) -> _Frame:
-        path = f"{frame.path}/{part}" if frame.path else part
-        inside = replace(frame, path=path, real=os.path.join(frame.real, part))
-        tracked = frame.repository is not None and frame.repository.tracks(path)
-        if tracked or not verdict(frame.git, path, True):
-            return inside
-        self.notes.append(f"git ignores the requested {path}/; ignore rules above it were not applied")
-        return replace(inside, git=())
 
     def _add_repository(self, frame: _Frame, below: Path) -> _Frame:
         found = read_repository(Path(frame.real), below, frame.path, self.limits)
@@ -145,123 +128,110 @@ class _Walker:
                 f"git failed in {frame.real} ({found}); tracked files that match an ignore rule may be missing"
             )
             return frame
-        return replace(frame, git=(found.exclude,) if found.exclude else (), repository=found)
+        tracked, exclude = found
+        return replace(frame, git=(exclude,) if exclude else (), tracked=tracked)
+
+    def _add_rules(self, frame: _Frame, names: frozenset[str]) -> _Frame:
+        if frame.closed or names.isdisjoint(_RULES):
+            return frame
+        if self.located.git and ".git" in names and frame.real != str(self.located.top):
+            frame = self._add_repository(frame, Path(frame.real))
+        if self.located.git and ".gitignore" in names and (level := read_level(f"{frame.real}/.gitignore", frame.path)):
+            frame = replace(frame, git=(level, *frame.git))
+        if ".assayignore" in names and (level := read_level(f"{frame.real}/.assayignore", frame.path)):
+            frame = replace(frame, assay=(level, *frame.assay))
+        return frame
 
     def _descend(self, start: _Frame) -> None:
-        stack = [start]
-        while stack:
-            frame = stack.pop()
-            if frame.real in self.visited:
-                continue
-            if frame.closed is None:
-                self.visited.add(frame.real)
-            stack.extend(self._visit(frame))
+        self.stack.append(start)
+        while self.stack:
+            frame = self.stack.pop()
+            if frame.real not in self.visited:
+                if frame.closed is None:
+                    self.visited.add(frame.real)
+                self._visit(frame)
 
-    def _visit(self, frame: _Frame) -> list[_Frame]:
+    def _visit(self, frame: _Frame) -> None:
         try:
             with os.scandir(frame.real) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
-            if frame.real == str(self.walk_root.root):
-                raise _unreadable_error(self.walk_root.root, error) from error
+            if frame.real == self.root:
+                raise self._unreadable_error(error) from error
             self._skip(frame.path + "/", "unreadable", error.strerror or str(error))
-            return []
+            return
         names = frozenset(entry.name for entry in found)
-        if refused := self._find_rejection(frame, names):
-            self.skipped.append(refused)
-            return []
-        frame = self._with_rules(frame, names)
-        below: list[_Frame] = []
+        if rejected := self._find_rejection(frame, names):
+            self._skip(frame.path + "/", *rejected)
+            return
+        frame = self._add_rules(frame, names)
         for entry in found:
-            if entry.name == ".git":
+            if entry.name == ".git" or (frame.real == self.root and entry.name in self.located.barred):
                 continue
+            path = f"{frame.path}/{entry.name}" if frame.path else entry.name
             try:
-                inner = self._decide(frame, entry)
+                entry.name.encode("utf-8")
+                self._decide(frame, path, entry)
+            except UnicodeEncodeError:
+                self._skip(path, "name", "the name is not UTF-8")
             except OSError as error:
-                path = f"{frame.path}/{entry.name}" if frame.path else entry.name
                 self._skip(path, "unreadable", error.strerror or str(error))
-            else:
-                below += [inner] if inner else []
-        return below
 
-    def _find_rejection(self, frame: _Frame, names: frozenset[str]) -> SkippedFile | None:
-        tracked = frame.repository is not None and frame.repository.tracks(frame.path)
-        if frame.real == str(self.walk_root.root) or frame.closed or tracked or not self.walk_root.built_in:
+    def _find_rejection(self, frame: _Frame, names: frozenset[str]) -> tuple[str, str] | None:
+        """Return why a directory is excluded because of the files in it."""
+        if frame.real == self.root or frame.closed or frame.path in frame.tracked or not self.located.built_in:
             return None
         if verdict(frame.assay, frame.path, True) is False:
             return None
-        if why := tool_folder_reason(frame.real, names):
-            return SkippedFile(self._shown(frame.path) + "/", "built-in", why)
-        if self.walk_root.git and ".git" in names and is_linked_worktree(frame.real):
-            return SkippedFile(self._shown(frame.path) + "/", "worktree", "a second work tree of a git repository")
+        if "pyvenv.cfg" in names:
+            return "built-in", "a virtual environment (pyvenv.cfg)"
+        if "CACHEDIR.TAG" in names:
+            with suppress(OSError), open(f"{frame.real}/CACHEDIR.TAG", "rb") as stream:
+                if stream.read(len(_CACHE_TAG)) == _CACHE_TAG:
+                    return "built-in", "a cache (CACHEDIR.TAG)"
+        if self.located.git and ".git" in names and is_linked_worktree(frame.real):
+            return "worktree", "a second work tree of a git repository"
         return None
 
-    def _with_rules(self, frame: _Frame, names: frozenset[str]) -> _Frame:
-        if frame.closed or names.isdisjoint(_RULES):
-            return frame
-        if self.walk_root.git and ".git" in names and frame.real != str(self.walk_root.top):
-            frame = self._add_repository(frame, Path(frame.real))
-        levels = {}
-        for name in (".gitignore", ".assayignore"):
-            applies = name in names and (self.walk_root.git or name == ".assayignore")
-            levels[name] = read_level(os.path.join(frame.real, name), frame.path) if applies else None
-        git, assay = ((level,) if level else () for level in levels.values())
-        return replace(frame, git=(*git, *frame.git), assay=(*assay, *frame.assay))
-
-    def _decide(self, frame: _Frame, entry: os.DirEntry[str]) -> _Frame | None:
-        path = f"{frame.path}/{entry.name}" if frame.path else entry.name
-        try:
-            entry.name.encode("utf-8")
-        except UnicodeEncodeError:
-            self._skip(path, "name", "the name is not UTF-8")
-            return None
-        if frame.path == self.prefix.rstrip("/") and entry.name in self.walk_root.barred:
-            return None
+    def _decide(self, frame: _Frame, path: str, entry: os.DirEntry[str]) -> None:
+        """Skip an entry, read it, or schedule it for a visit."""
         folder = entry.is_dir(follow_symlinks=False)
-        left_out = self._find_exclusion(frame, path, entry.name, folder)
+        excluded = self._find_exclusion(frame, path, entry.name, folder)
         if folder:
-            return self._enter(frame, path, entry, left_out)
-        if left_out is not None:
-            self.skipped.append(left_out)
+            if self.globs.prunes(self._shown(path)):
+                return
+            inner = replace(frame, path=path, real=entry.path, closed=excluded)
+            if excluded is None:
+                forced = verdict(frame.assay, path, True) is False
+                self.stack.append(replace(inner, git=()) if forced else inner)
+                return
+            tracked = path in frame.tracked and excluded[0] != "assayignore"
+            if tracked or any(level.opens(path) for level in frame.assay):
+                self.stack.append(inner)
+                return
+        if excluded is not None:
+            self._skip(f"{path}/" if folder else path, *excluded)
         elif entry.is_symlink():
             self.links.append((path, frame))
         else:
             self._add_file(path, entry.path)
-        return None
 
-    def _find_exclusion(self, frame: _Frame, path: str, name: str, folder: bool) -> SkippedFile | None:
+    def _find_exclusion(self, frame: _Frame, path: str, name: str, folder: bool) -> tuple[str, str] | None:
+        """Return the reason and detail of an exclusion by a rule."""
         ignored = verdict(frame.assay, path, folder)
         if ignored is not None:
-            return self._skipped_file(path, folder, "assayignore") if ignored else None
-        tracked = frame.repository is not None and frame.repository.tracks(path)
-        if frame.closed is not None and (not tracked or folder or frame.closed.reason == "assayignore"):
-            return self._skipped_file(path, folder, frame.closed.reason, frame.closed.detail)
+            return ("assayignore", "") if ignored else None
+        tracked = path in frame.tracked
+        if frame.closed is not None and (not tracked or folder or frame.closed[0] == "assayignore"):
+            return frame.closed
         if tracked and not folder:
             return None
-        if folder and self.walk_root.built_in and name in ALWAYS:
-            return self._skipped_file(path, folder, "built-in", "a tool directory")
+        if folder and self.located.built_in and name in ALWAYS:
+            return "built-in", "a tool directory"
         if verdict(frame.git, path, folder):
-            return self._skipped_file(path, folder, "gitignore")
-        repository = frame.repository
-        if folder and name in AMBIGUOUS and repository is not None and repository.files and not tracked:
-            why = "git tracks no file in it; add !NAME/ to .assayignore to include it"
-            return self._skipped_file(path, folder, "built-in", why)
-        return None
-
-    def _skipped_file(self, path: str, folder: bool, reason: str, detail: str = "") -> SkippedFile:
-        return SkippedFile(self._shown(path) + ("/" if folder else ""), reason, detail)
-
-    def _enter(self, frame: _Frame, path: str, entry: os.DirEntry[str], left_out: SkippedFile | None) -> _Frame | None:
-        if self.globs.prunes(self._shown(path)):
-            return None
-        inner = _Frame(path, entry.path, frame.git, frame.assay, frame.repository, left_out)
-        if left_out is None:
-            forced = verdict(frame.assay, path, True) is False
-            return replace(inner, git=()) if forced else inner
-        tracked = frame.repository is not None and frame.repository.tracks(path)
-        if (tracked and left_out.reason != "assayignore") or any(level.opens(path) for level in frame.assay):
-            return inner
-        self.skipped.append(left_out)
+            return "gitignore", ""
+        if folder and name in AMBIGUOUS and frame.tracked and not tracked:
+            return "built-in", "git tracks no file in it; add !NAME/ to .assayignore to include it"
         return None
 
     def _add_file(self, path: str, real: str) -> None:
@@ -269,40 +239,35 @@ class _Walker:
         if not self.globs.selects(shown) or real in self.seen:
             return
         self.seen.add(real)
-        if self.walk_root.published is not None and real not in self.walk_root.published:
+        if self.located.published is not None and real not in self.located.published:
             self._skip(path, "foreign", "not part of the fetched tree")
             return
-        try:
-            state = os.stat(real)
-            if not stat.S_ISREG(state.st_mode):
-                self._skip(path, "special", "a device, pipe or socket")
-                return
-            found = self.memory.examine(real, state)
-        except OSError as error:
-            self._skip(path, "unreadable", error.strerror or str(error))
+        state = os.stat(real)
+        if not stat.S_ISREG(state.st_mode):
+            self._skip(path, "special", "a device, pipe or socket")
             return
-        if isinstance(found, RejectedFile):
+        found = self.memory.examine(real, state)
+        if found.reason:
             self._skip(path, found.reason, found.detail)
             return
         kind = detect(shown, found.shebang)
         self.files[shown] = SourceFile(shown, found.size, kind.kind, kind.language)
         self.hashes[shown] = found.sha256
         if not found.utf8:
-            self.foreign.append(shown)
+            self.latin.append(shown)
 
     def _follow(self, path: str, frame: _Frame) -> None:
         here = os.path.join(frame.real, path.rpartition("/")[2])
         real = os.path.realpath(here)
-        names = os.path.relpath(real, self.walk_root.root).split("/")
-        barred = ALWAYS if self.walk_root.built_in else frozenset({".git"})
-        if not is_inside(real, str(self.walk_root.root)):
+        barred = ALWAYS if self.located.built_in else {".git"}
+        if not is_inside(real, self.root):
             self._skip(path, "outside", f"a link to {os.readlink(here)}, outside the corpus")
         elif not os.path.exists(real):
             self._skip(path, "broken link", f"a link to {os.readlink(here)}, which does not exist")
-        elif hidden := next((name for name in names if name in barred), None):
+        elif hidden := next((name for name in os.path.relpath(real, self.root).split("/") if name in barred), None):
             self._skip(path, "built-in", f"a link into {hidden}/")
         elif os.path.isdir(real):
-            self._descend(replace(frame, path=path, real=real, repository=None, closed=None))
+            self._descend(replace(frame, path=path, real=real, tracked=frozenset(), closed=None))
         else:
             self._add_file(path, real)
 
@@ -313,10 +278,6 @@ class _Walker:
         shown = self._shown(path).encode("utf-8", "backslashreplace").decode("utf-8")
         self.skipped.append(SkippedFile(shown, reason, detail))
 
-
-def _unreadable_error(root: Path, error: OSError) -> CorpusError:
-    return CorpusError(
-        f"cannot read the corpus directory: {error.strerror or error}",
-        file=root,
-        hint="check the path",
-    )
+    def _unreadable_error(self, error: OSError) -> CorpusError:
+        message = f"cannot read the corpus directory: {error.strerror or error}"
+        return CorpusError(message, file=self.located.root, hint="check the path")

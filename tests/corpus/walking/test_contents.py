@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from assay.corpus.contents import RejectedFile, WalkConfig, binary_format, examine
+from assay.corpus.contents import FileContents, WalkConfig, binary_format, examine
 from tests.corpus.conftest import Opener, paths, reasons, write
 
 WALKING = WalkConfig()
@@ -75,7 +75,7 @@ def test_latin1_with_a_stray_control_stays_text(stray: bytes) -> None:
 def test_contents_are_refused_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "n").write_bytes(_noise(1, 100))
     found = examine(os.fspath(tmp_path / "n"), WALKING)
-    assert found == RejectedFile("binary", "control characters, not UTF-8")
+    assert found == FileContents(reason="binary", detail="control characters, not UTF-8")
 
 
 def test_walk_leaves_binaries_without_nul_out_and_keeps_foreign_text(tmp_path: Path, opened: Opener) -> None:
