@@ -90,10 +90,32 @@ def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array
 def read_store(path: Path) -> Stored:
     """Map a file into memory; raise IndexFormatError if it is invalid."""
     mapped = _map_file(path)
-    try:
-        return _parse(mapped)
-    except IndexFormatError as problem:
-        raise IndexFormatError(problem.kind, problem.message, file=path) from None
+    if not _MAGIC.startswith(mapped[: len(_MAGIC)]):
+        raise IndexFormatError("foreign", "not an Assay index", file=path)
+    if len(mapped) < _PREFIX.size:
+        raise _damage(path, "it is truncated")
+    _, version, length, crc = _PREFIX.unpack_from(mapped)
+    if version != VERSION:
+        kind: Trouble = "old" if version < VERSION else "newer"
+        raise IndexFormatError(kind, f"the index has format {version}, expected {VERSION}", file=path)
+    begin = _PREFIX.size + length
+    if begin > len(mapped):
+        raise _damage(path, "it is truncated")
+    text = mapped[_PREFIX.size : begin]
+    if _checksum(mapped[: _PREFIX.size - 4], text) != crc:
+        raise _damage(path, "wrong header checksum")
+    header = json.loads(text)
+    if len(mapped) != begin + header["size"]:
+        raise _damage(path, "it is truncated" if len(mapped) < begin + header["size"] else "it has trailing bytes")
+    whole = memoryview(mapped)
+    arrays: dict[str, Array] = {}
+    for info in header["arrays"]:
+        start = begin + info["offset"]
+        array: Array = np.ndarray(info["shape"], np.dtype(info["dtype"]), mapped, start)
+        if _checksum(whole[start : start + array.nbytes + -array.nbytes % _ALIGNMENT]) != info["crc32"]:
+            raise _damage(path, f"wrong checksum of {info['name']!r}")
+        arrays[info["name"]] = array
+    return Stored(header["meta"], MappingProxyType(arrays))
 
 
 def _map_file(path: Path) -> mmap.mmap:
@@ -108,40 +130,10 @@ def _map_file(path: Path) -> mmap.mmap:
     except ValueError:
         raise IndexFormatError("damaged", "the index is empty", file=path) from None
     except OSError as error:
-        sentence = f"cannot read the index: {error.strerror or error}"
-        raise IndexFormatError("damaged", sentence, file=path) from error
+        raise IndexFormatError("damaged", f"cannot read the index: {error.strerror or error}", file=path) from error
     finally:
         if handle >= 0:
             os.close(handle)
-
-
-def _parse(mapped: mmap.mmap) -> Stored:
-    if not _MAGIC.startswith(mapped[: len(_MAGIC)]):
-        raise IndexFormatError("foreign", "not an Assay index")
-    if len(mapped) < _PREFIX.size:
-        raise _damage("it is truncated")
-    _, version, length, crc = _PREFIX.unpack_from(mapped)
-    if version != VERSION:
-        kind: Trouble = "old" if version < VERSION else "newer"
-        raise IndexFormatError(kind, f"the index has format {version}, expected {VERSION}")
-    begin = _PREFIX.size + length
-    if begin > len(mapped):
-        raise _damage("it is truncated")
-    text = mapped[_PREFIX.size : begin]
-    if _checksum(mapped[: _PREFIX.size - 4], text) != crc:
-        raise _damage("wrong header checksum")
-    header = json.loads(text)
-    if len(mapped) != begin + header["size"]:
-        raise _damage("it is truncated" if len(mapped) < begin + header["size"] else "it has trailing bytes")
-    whole = memoryview(mapped)
-    arrays: dict[str, Array] = {}
-    for info in header["arrays"]:
-        start = begin + info["offset"]
-        array: Array = np.ndarray(info["shape"], np.dtype(info["dtype"]), mapped, start)
-        if _checksum(whole[start : start + array.nbytes + -array.nbytes % _ALIGNMENT]) != info["crc32"]:
-            raise _damage(f"wrong checksum of {info['name']!r}")
-        arrays[info["name"]] = array
-    return Stored(header["meta"], MappingProxyType(arrays))
 
 
 def _checksum(*pieces: bytes | memoryview) -> int:
@@ -151,8 +143,8 @@ def _checksum(*pieces: bytes | memoryview) -> int:
     return crc
 
 
-def _damage(why: str) -> IndexFormatError:
-    return IndexFormatError("damaged", f"the index is damaged: {why}")
+def _damage(path: Path, why: str) -> IndexFormatError:
+    return IndexFormatError("damaged", f"the index is damaged: {why}", file=path)
 
 
 #: File names in other encodings contain lone surrogates.

@@ -13,7 +13,6 @@ from assay.errors import ConfigError
 #: The size limit of the store.
 VARIABLE: Final = "ASSAY_CACHE_LIMIT"
 _SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-_UNITS: Final = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 
 
 def cache_dir() -> Path:
@@ -87,8 +86,7 @@ def parse_size(text: str, where: str) -> int:
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
     if found is None or (found[3] and not found[2]):
         raise ConfigError(f"{where}: expected a size, got {text!r}", hint="use a size such as 500MB, 2GB or 1.5GiB")
-    power = "bkmgt".index(found[2] or "b")
-    return int(float(found[1]) * (1024**power if found[3] else _UNITS[found[2]]))
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** "bkmgt".index(found[2] or "b"))
 
 
 def parse_age(text: str, where: str) -> float:

@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -64,22 +64,20 @@ def sweep(root: Path, leftover: float) -> None:
                 remove(root, Path(one.path))
 
 
-def list_entries(roots: Mapping[str, Path]) -> list[StoreEntry]:
-    """Return all entries of the kinds in `roots`; those that vanish meanwhile are left out."""
-    return list(_iter_entries(roots))
-
-
-def _iter_entries(roots: Mapping[str, Path]) -> Iterator[StoreEntry]:
+def iter_entries(roots: Mapping[str, Path]) -> Iterator[StoreEntry]:
+    """Yield all entries of the kinds in `roots`; those that vanish meanwhile are left out."""
     for kind, directory in roots.items():
         if kind == OLD.name:
-            yield from (_plain_entry(kind, path) for path in _old_paths(directory.parent))
+            paths = _old_paths(directory.parent)
         elif _BY_NAME[kind].workspace:
-            yield from (_plain_entry(kind, Path(one.path)) for one in _scan(directory) if not one.name.startswith("."))
+            paths = (Path(one.path) for one in _scan(directory) if not one.name.startswith("."))
         else:
-            for member in (member for part in _scan(directory) for member in _scan(Path(part.path))):
+            for member in (member for part in _scan(directory) for member in _scan(part.path)):
                 with suppress(OSError):
                     if _NAME.fullmatch(member.name):
                         yield _entry(EntryPath(directory.parent, kind, member.name), member)
+            continue
+        yield from (StoreEntry(kind, path, *_measure(path)) for path in paths)
 
 
 def _old_paths(root: Path) -> Iterator[Path]:
@@ -88,7 +86,7 @@ def _old_paths(root: Path) -> Iterator[Path]:
         if not re.fullmatch(r"[0-9a-f]{2}", part.name):
             yield Path(part.path)
         else:
-            yield from (Path(one.path) for one in _scan(Path(part.path)) if not _NAME.fullmatch(one.name))
+            yield from (Path(one.path) for one in _scan(part.path) if not _NAME.fullmatch(one.name))
 
 
 def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
@@ -104,10 +102,6 @@ def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
     return StoreEntry(place.kind, place.path, size + len(sealed), used, place)
 
 
-def _plain_entry(kind: str, path: Path) -> StoreEntry:
-    return StoreEntry(kind, path, *_measure(path))
-
-
 def _measure(path: Path) -> tuple[int, float]:
     """Return the size and the last change of the files of a directory, or of a file."""
     size, used = 0, 0.0
@@ -120,26 +114,17 @@ def _measure(path: Path) -> tuple[int, float]:
 
 
 def remove_unused(root: Path, entry: StoreEntry) -> bool:
-    if not entry.path.is_dir():
+    """Remove an entry; return False if a process builds or uses it."""
+    with ExitStack() as stack:
+        if entry.path.is_dir():
+            if entry.place and not stack.enter_context(build_lock(entry.place.lock, wait=False)):
+                return False
+            users = FileLock(entry.place.finished if entry.place else entry.path / "lock", create=False)
+            stack.callback(users.release)
+            with suppress(FileNotFoundError):  # never finished, and no process is building it
+                if not users.acquire(wait=False):
+                    return False
         remove(root, entry.path)
-        return True
-    if entry.place is None:
-        return _remove_unlocked(root, entry.path, entry.path / "lock")
-    with build_lock(entry.place.lock, wait=False) as ours:
-        return ours and _remove_unlocked(root, entry.path, entry.place.finished)
-
-
-def _remove_unlocked(root: Path, path: Path, lock_file: Path) -> bool:
-    users = FileLock(lock_file, create=False)
-    try:
-        if not users.acquire(wait=False):
-            return False
-    except FileNotFoundError:
-        pass  # never finished, and no process is building it
-    try:
-        remove(root, path)
-    finally:
-        users.release()
     return True
 
 
@@ -154,7 +139,7 @@ def is_whole(place: EntryPath) -> bool:
         return not place.path.exists()
 
 
-def _scan(directory: Path) -> list[os.DirEntry[str]]:
+def _scan(directory: Path | str) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(directory) as found:
             return sorted(found, key=lambda entry: entry.name)

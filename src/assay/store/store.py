@@ -29,15 +29,7 @@ from assay.store.entries import (
     writing,
 )
 from assay.store.kinds import INDEX, KINDS, LIMITED, StoreLimits, cache_dir
-from assay.store.maintenance import (
-    DiskUsage,
-    PruneResult,
-    StoreEntry,
-    is_whole,
-    list_entries,
-    remove_unused,
-    sweep,
-)
+from assay.store.maintenance import DiskUsage, PruneResult, is_whole, iter_entries, remove_unused, sweep
 
 #: Directories that this process has verified byte by byte, by path and manifest id.
 _verified: Final[set[tuple[str, str]]] = set()
@@ -129,11 +121,10 @@ class Store:
     def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
         """Return path -> "file SIZE SHA256", "link TARGET" or "folder" of a directory as it was completed."""
         place = self._place(kind, key)
-        try:
-            manifest = read_manifest(place.name, place.finished.read_bytes())
-        except OSError:
-            return None
-        return None if manifest is None else manifest.entries
+        with suppress(OSError):
+            if manifest := read_manifest(place.name, place.finished.read_bytes()):
+                return manifest.entries
+        return None
 
     def remove(self, kind: str, key: str) -> None:
         """Remove a value or directory, even one in use."""
@@ -142,8 +133,7 @@ class Store:
 
     def release(self, kind: str, key: str) -> None:
         """Allow pruning of a directory; mapped files stay readable."""
-        held = self._held.pop(self._place(kind, key), None)
-        if held is not None:
+        if held := self._held.pop(self._place(kind, key), None):
             held.release()
 
     def close(self) -> None:
@@ -183,12 +173,11 @@ class Store:
             yield path if ours else None
 
     def usage(self) -> tuple[DiskUsage, ...]:
-        by_kind: dict[str, list[StoreEntry]] = {}
-        for entry in list_entries(self._roots()):
-            by_kind.setdefault(entry.kind, []).append(entry)
+        by_kind = {kind: list(iter_entries({kind: path})) for kind, path in sorted(self._roots().items())}
         return tuple(
             DiskUsage(kind, len(of), sum(e.bytes for e in of), min(e.used for e in of), max(e.used for e in of))
-            for kind, of in sorted(by_kind.items())
+            for kind, of in by_kind.items()
+            if of
         )
 
     def prune(
@@ -208,7 +197,7 @@ class Store:
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
         now = time.time()
-        found = list_entries(self._roots(kinds or _LIMITED))
+        found = list(iter_entries(self._roots(kinds or _LIMITED)))
         left = sum(entry.bytes for entry in found)
         most = left if most_bytes is None or left <= (most_bytes if above is None else above) else most_bytes
         gone = size = held = 0
@@ -229,7 +218,7 @@ class Store:
         """Check every value and directory byte by byte, remove broken ones not in use, and return all broken paths."""
         broken = []
         with writing(self.root):
-            for entry in list_entries(self._roots()):
+            for entry in iter_entries(self._roots()):
                 if entry.place is not None and entry.finished and not is_whole(entry.place):
                     broken.append(entry.path.relative_to(self.root).as_posix())
                     remove_unused(self.root, entry)
@@ -253,14 +242,21 @@ class Store:
                 return None
         except OSError:
             return None
-        if not _is_whole(place, held.handle, check=check):
+        try:
+            manifest = read_manifest(place.name, os.pread(held.handle, os.fstat(held.handle).st_size, 0))
+            known = (str(place.path), manifest.id if manifest else "")
+            whole = manifest and (not check or manifest.matches(place.content, hashed=known not in _verified))
+        except OSError:  # a file is missing or unreadable
+            whole = False
+        if not whole:
             held.release()
             self._note(place, "is damaged and is rebuilt")
             return None
-        before = self._held.pop(place, None)
-        self._held[place] = held
-        if before is not None:
+        if check:
+            _verified.add(known)
+        if before := self._held.pop(place, None):
             before.release()
+        self._held[place] = held
         self._touch(place.finished, os.fstat(held.handle).st_mtime)
         return place.content
 
@@ -312,21 +308,6 @@ class Store:
 
 
 _LIMITED: Final = frozenset(kind.name for kind in LIMITED)
-
-
-def _is_whole(place: EntryPath, handle: int, *, check: bool) -> bool:
-    try:
-        manifest = read_manifest(place.name, os.pread(handle, os.fstat(handle).st_size, 0))
-        if manifest is None or not check:
-            return manifest is not None
-        if (str(place.path), manifest.id) in _verified:
-            return manifest.matches(place.content, hashed=False)
-        whole = manifest.matches(place.content, hashed=True)
-    except OSError:  # a file is missing or unreadable
-        return False
-    if whole:
-        _verified.add((str(place.path), manifest.id))
-    return whole
 
 
 def _release_all(held: dict[EntryPath, FileLock]) -> None:
