@@ -9,6 +9,7 @@ import contextlib
 import os
 import selectors
 import signal
+import stat
 import subprocess
 import threading
 import time
@@ -20,11 +21,11 @@ from typing import Final, Literal
 
 from assay.errors import SetupError
 from assay.processes.watch import (
+    LINUX,
     ProgramMemory,
     add_marker,
     find_marked,
     has_marker,
-    kill_pipe_holders,
     new_marker,
     own_marker,
     session_of,
@@ -236,12 +237,27 @@ class ProcessGroup:
         self._abandoned.detach()
 
     def kill_pipe_holders(self) -> None:
-        """Kill processes that left the group and keep an output open."""
-        kill_pipe_holders((self.stdout.fileno(), self.stderr.fileno()))
+        """Kill every process that left the group and can still write to its output; Linux only."""
+        if not LINUX:
+            return
+        import psutil
+
+        pipes = {f"pipe:[{os.fstat(stream.fileno()).st_ino}]" for stream in (self.stdout, self.stderr)}
+        for pid in sorted(set(psutil.pids()) - {os.getpid()}):
+            with contextlib.suppress(OSError):  # it ended, or belongs to another user
+                if any(_is_writable(handle, pipes) for handle in Path(f"/proc/{pid}/fd").iterdir()):
+                    os.kill(pid, signal.SIGKILL)
 
     def close_pipes(self) -> None:
         """Close our ends of the pipes."""
         _close_pipes(self._process)
+
+
+def _is_writable(handle: Path, pipes: set[str]) -> bool:
+    try:  # proc(5): the permissions of the link are the open mode
+        return bool(handle.lstat().st_mode & stat.S_IWUSR) and str(handle.readlink()) in pipes
+    except OSError:
+        return False
 
 
 @contextlib.contextmanager

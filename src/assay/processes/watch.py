@@ -1,4 +1,4 @@
-"""Process inspection: pipe holders, descendants by a marker in their environment, and peak memory.
+"""Process inspection: descendants by a marker in their environment, and peak memory.
 
 psutil has no peak memory (VmHWM) and lists children by reading every process, which is too slow for sampling each
 millisecond; those few files of /proc are read here.
@@ -6,20 +6,16 @@ millisecond; those few files of /proc are read here.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import os
 import re
 import resource
 import secrets
-import signal
-import stat
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final, NamedTuple
 
 #: The environment variable with the markers of all programs that a process descends from, outermost first.
@@ -77,28 +73,8 @@ def session_of(pid: int) -> int | None:
         return None
 
 
-def kill_pipe_holders(ends: Iterable[int]) -> None:
-    """Kill every process that can write into pipes of which we hold the reading ends; Linux only."""
-    if not _LINUX:
-        return
-    import psutil
-
-    pipes = {f"pipe:[{os.fstat(end).st_ino}]" for end in ends}
-    for pid in sorted(set(psutil.pids()) - {os.getpid()}):
-        with contextlib.suppress(OSError):  # it ended, or belongs to another user
-            if any(_is_writable(handle, pipes) for handle in Path(f"/proc/{pid}/fd").iterdir()):
-                os.kill(pid, signal.SIGKILL)
-
-
-def _is_writable(handle: Path, pipes: set[str]) -> bool:
-    try:  # proc(5): the permissions of the link are the open mode
-        return bool(handle.lstat().st_mode & stat.S_IWUSR) and str(handle.readlink()) in pipes
-    except OSError:
-        return False
-
-
-_LINUX = sys.platform == "linux"
-_UNIT = 1024 if _LINUX else 1  # of ru_maxrss: kB on Linux, bytes on macOS
+LINUX = sys.platform == "linux"
+_UNIT = 1024 if LINUX else 1  # of ru_maxrss: kB on Linux, bytes on macOS
 _STATUS = re.compile(rb"^(PPid|VmSize|VmHWM|VmRSS):\s+(\d+)", re.MULTILINE)
 _REAPED_FAULTS = 8  # proc(5): cminflt, counted from the field after the name
 
@@ -152,7 +128,7 @@ class ProgramMemory:
     def __init__(self, session: int, marker: str) -> None:
         # ru_maxrss of a child includes our own memory at the fork, which was just now
         ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        self._floor = ours + SAMPLING.slack if _LINUX else 0
+        self._floor = ours + SAMPLING.slack if LINUX else 0
         self._session, self._marker = session, marker
         self._known, self._unrelated = {session}, set[int]()
         self._members: dict[int, _Memory] = {}  # at the last sample, without forks that share all memory
@@ -167,14 +143,14 @@ class ProgramMemory:
 
     def pause(self, longest: float) -> float:
         """Return the time until the next sample, at most `longest`."""
-        if self._ended is not None or not _LINUX:
+        if self._ended is not None or not LINUX:
             return longest
         return min(longest, max(SAMPLING.first, self._next - time.monotonic()))  # another thread may be sampling
 
     def sample(self, *, at_once: bool = False) -> None:
         """Sample the memory if it is due, or at once."""
         begin = time.monotonic()
-        if (not at_once and begin < self._next) or self._ended is not None or not _LINUX:
+        if (not at_once and begin < self._next) or self._ended is not None or not LINUX:
             return
         if self._lock.acquire(blocking=False):  # else another thread is sampling
             try:

@@ -46,39 +46,34 @@ LIMITS = ColorLimits()
 _PARSING: Final = ParsingLimits(seconds=1.0, seconds_per_byte=5e-6)
 
 #: Types of named nodes; the first match counts.
-_TYPES: Final = (
-    (re.compile(r"\w*comment|haddock|hash_bang_line|shebang"), _COMMENT),
-    (re.compile(r"\w*interpolat(?:ion|ed_expression)|\w*substitution|\w*expansion"), _PLAIN),
-    (
-        re.compile(
+_TYPES: Final = tuple(
+    (re.compile(pattern), color)
+    for pattern, color in (
+        (r"\w*comment|haddock|hash_bang_line|shebang", _COMMENT),
+        (r"\w*interpolat(?:ion|ed_expression)|\w*substitution|\w*expansion", _PLAIN),
+        (
             r"(?:\w*_)?(?:string|regex)(?:_literal|_value|_content|_fragment|_text|_expression)?"
             r"|heredoc_(?:body|content)|nowdoc_body|heredoc|char(?:acter)?(?:_literal)?|rune_literal|charlist|sigil"
             r"|(?:simple|delimited|bare)_symbol|(?:quoted_)?atom|(?:double|single)_quote_scalar|block_scalar"
-            r"|quoted_attribute_value|attribute_value"
+            r"|quoted_attribute_value|attribute_value",
+            _STRING,
         ),
-        _STRING,
-    ),
-    (
-        re.compile(
+        (
             r"(?:(?:decimal|hex|octal|binary|bin|oct)_)?(?:number|integer|float|int|floating_point|real|imaginary)"
-            r"(?:_literal|_value|_scalar)?|(?:hex|bin|oct)_literal"
+            r"(?:_literal|_value|_scalar)?|(?:hex|bin|oct)_literal",
+            _NUMBER,
         ),
-        _NUMBER,
-    ),
-    (
-        re.compile(
+        (
             r"\w+_keyword|true|false|null|nil|none|undefined|this|self|super|break_statement|visibility"
-            r"|(?:boolean|bool|null|nil)(?:_literal|_scalar)?|tag_name|mutable_specifier|crate|\w*_modifier|var_modifier"
+            r"|(?:boolean|bool|null|nil)(?:_literal|_scalar)?|tag_name|mutable_specifier|crate|\w*_modifier|var_modifier",
+            _KEYWORD,
         ),
-        _KEYWORD,
-    ),
-    (
-        re.compile(
+        (
             r"(?:\w+_)?type_identifier|(?:primitive|predefined|builtin|void|integral|floating_point|boolean|named|user)"
-            r"_type|type|type_qualifier|sized_type_specifier|attribute_name|property_name"
+            r"_type|type|type_qualifier|sized_type_specifier|attribute_name|property_name",
+            _TYPE,
         ),
-        _TYPE,
-    ),
+    )
 )
 #: Types of single grammars.
 _OWN_TYPES: Final[Mapping[str, Mapping[str, int]]] = {

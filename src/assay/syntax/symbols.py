@@ -129,14 +129,10 @@ def _number(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
 _ARGUMENTS = r"(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>)"
 #: grammar -> separator of qualifier and name.
 _JOINTS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("javascript", "kotlin", "sql", "tsx", "typescript"), r"\."),
     "cpp": "::",
-    "javascript": r"\.",
-    "kotlin": r"\.",
     "lua": "[.:]",
     "ruby": r"::|\.",
-    "sql": r"\.",
-    "tsx": r"\.",
-    "typescript": r"\.",
 }
 #: Words before a name that are not scopes.
 _NO_SCOPE: Final = frozenset({"exports", "module", "prototype", "self", "this"})
