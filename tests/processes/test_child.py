@@ -56,7 +56,7 @@ def test_child_answers_line_by_line(echo: Child) -> None:
         echo.write(text + b"\n", soon())
         assert echo.read_line(soon()) == text
     assert echo.alive
-    assert echo.code is None
+    assert echo.poll() is None
 
 
 @examples(80)
@@ -187,7 +187,7 @@ def test_child_that_ignores_the_request_to_end_is_killed() -> None:
 def test_child_may_end_by_itself_when_its_stdin_is_closed(tmp_path: Path) -> None:
     with started("print(flush=True); sys.stdin.read(); open(sys.argv[1], 'w')", tmp_path / "bye", leave=WATCHDOG) as c:
         c.read_line(soon())
-    assert c.code == 0
+    assert c.poll() == 0
     assert (tmp_path / "bye").exists()
 
 

@@ -36,14 +36,14 @@ class OutputLimitExceeded(ChildError):
     """Too much output before the end of a message."""
 
 
-class Child:
+class Child(ProcessGroup):
     """A running program. One thread at a time communicates with it; any thread may call `end`."""
 
     def __init__(self, task: ProgramSpec, limits: ProcessLimits = PROCESS_LIMITS) -> None:
+        super().__init__(task, stdin=subprocess.PIPE)
+        assert self.input is not None
+        self._stdin = self.input
         self._limits = limits
-        self._group = ProcessGroup(task, stdin=subprocess.PIPE)
-        assert self._group.stdin is not None
-        self._stdin = self._group.stdin
         self._buffer = bytearray()  # unread stdout
         self._stdout_closed = False
         self._stderr_tail = b""
@@ -51,30 +51,15 @@ class Child:
         self._exited: float | None = None  # time when its exit was noticed
         self._ended = False
         self._io_lock, self._stderr_lock, self._end_lock = threading.Lock(), threading.Lock(), threading.Lock()
-        for stream in (self._stdin, self._group.stderr):
+        for stream in (self._stdin, self.errors):
             os.set_blocking(stream.fileno(), False)
         self._listener = threading.Thread(target=self._listen, name="assay-stderr", daemon=True)
         self._listener.start()
 
     @property
-    def pid(self) -> int:
-        """The process id."""
-        return self._group.pid
-
-    @property
-    def marker(self) -> str:
-        """The marker in the environment of the program and its descendants."""
-        return self._group.marker
-
-    @property
     def alive(self) -> bool:
         """Whether it runs."""
-        return self.code is None
-
-    @property
-    def code(self) -> int | None:
-        """Its exit code (minus the signal); None while it runs."""
-        return self._group.poll()
+        return self.poll() is None
 
     @property
     def stderr(self) -> bytes:
@@ -89,7 +74,7 @@ class Child:
 
     def describe_end(self) -> str:
         """Describe how the program ended, after one of its pipes closed."""
-        code = self._group.wait(self._limits.drain)  # a pipe often closes before the program exits
+        code = self.wait(self._limits.drain)  # a pipe often closes before the program exits
         if code is None:
             return "closed its output"
         self._listener.join(self._limits.drain)  # the last output may be in the pipe
@@ -135,8 +120,8 @@ class Child:
     def peak_bytes(self) -> int | None:
         """Return the peak memory of the program and its descendants up to now; None if unknown."""
         if not self._ended:
-            self._group.memory.sample(at_once=True)
-        return self._group.memory.peak_bytes
+            self.memory.sample(at_once=True)
+        return self.memory.peak_bytes
 
     def end(self) -> None:
         """End the program and its descendants: close stdin, SIGTERM, SIGKILL. Later calls do nothing."""
@@ -148,15 +133,15 @@ class Child:
             with self._io_lock:  # a communicating thread checks `_ended` every tick
                 try:
                     self._stdin.close()
-                    self._group.wait(self._limits.leave)
+                    self.wait(self._limits.leave)
                 finally:  # also on KeyboardInterrupt
-                    self._group.end(self._limits.grace)
-                    self._group.kill_pipe_holders()
+                    self.terminate(self._limits.grace)
+                    self.kill_pipe_holders()
                     self._listener.join(self._limits.drain)
                     with self._stderr_lock:
                         self._stderr_closed = True
                     self._listener.join()
-                    self._group.close_pipes()
+                    self.close_pipes()
 
     def _read(self, marker: re.Pattern[bytes], overlap: int, deadline: float | None) -> bytes:
         searched = 0
@@ -183,34 +168,34 @@ class Child:
             raise ChildTimeout("out of time")
         if self._exited is None and not self.alive:
             self._exited = time.monotonic()
-            self._group.signal(signal.SIGKILL)  # its descendants no longer produce wanted output
+            self.signal(signal.SIGKILL)  # its descendants no longer produce wanted output
 
     def _poll(self, deadline: float | None, *, writing: bool) -> bool:
         """Wait at most a tick, buffer output, and return whether stdin can be written to."""
         poll = select.poll()
         if not self._stdout_closed:
-            poll.register(self._group.stdout, select.POLLIN)
+            poll.register(self.output, select.POLLIN)
         if writing:
             poll.register(self._stdin, select.POLLOUT)
         left = self._limits.tick if deadline is None else min(self._limits.tick, deadline - time.monotonic())
-        ready = {handle for handle, _ in poll.poll(max(0.0, self._group.memory.pause(left)) * 1000)}
-        self._group.memory.sample()
-        if self._group.stdout.fileno() in ready:
-            data = os.read(self._group.stdout.fileno(), self._limits.read)
+        ready = {handle for handle, _ in poll.poll(max(0.0, self.memory.pause(left)) * 1000)}
+        self.memory.sample()
+        if self.output.fileno() in ready:
+            data = os.read(self.output.fileno(), self._limits.read)
             self._buffer += data
             self._stdout_closed = not data
         return writing and self._stdin.fileno() in ready
 
     def _listen(self) -> None:
         poll = select.poll()
-        poll.register(self._group.stderr, select.POLLIN)
+        poll.register(self.errors, select.POLLIN)
         while not self._stderr_closed:
-            if poll.poll(self._group.memory.pause(self._limits.tick) * 1000):
+            if poll.poll(self.memory.pause(self._limits.tick) * 1000):
                 self._read_stderr()
-            self._group.memory.sample()  # no other thread samples between two requests
+            self.memory.sample()  # no other thread samples between two requests
 
     def _read_stderr(self) -> None:
         with self._stderr_lock, contextlib.suppress(BlockingIOError):
-            data = b"" if self._stderr_closed else os.read(self._group.stderr.fileno(), self._limits.read)
+            data = b"" if self._stderr_closed else os.read(self.errors.fileno(), self._limits.read)
             self._stderr_closed = not data
             self._stderr_tail = (self._stderr_tail + data)[-self._limits.stderr :]

@@ -117,7 +117,7 @@ def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits 
         end = _read_output(group, stdout, stderr, deadline, limits)
     finally:  # also on KeyboardInterrupt
         try:
-            group.end(limits.grace)
+            group.terminate(limits.grace)
             if end != "exit":
                 group.kill_pipe_holders()
         finally:
@@ -133,7 +133,7 @@ def _read_output(
 ) -> End:
     exited: float | None = None
     with selectors.DefaultSelector() as selector:
-        for stream in (group.stdout, group.stderr):
+        for stream in (group.output, group.errors):
             selector.register(stream, selectors.EVENT_READ)
         while selector.get_map() or group.poll() is None:
             now = time.monotonic()
@@ -157,7 +157,7 @@ def _read_output(
                 data = os.read(key.fd, limits.read)
                 if not data:
                     selector.unregister(key.fileobj)
-                elif key.fileobj is group.stdout:
+                elif key.fileobj is group.output:
                     stdout += data
                 else:
                     stderr += data
@@ -191,7 +191,7 @@ class ProcessGroup:
             undo.pop_all()
         assert self._process.stdout is not None
         assert self._process.stderr is not None
-        self.stdin, self.stdout, self.stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        self.input, self.output, self.errors = self._process.stdin, self._process.stdout, self._process.stderr
 
     def poll(self) -> int | None:
         """Return its exit code (minus the signal); None while it runs."""
@@ -225,7 +225,7 @@ class ProcessGroup:
             with contextlib.suppress(ProcessLookupError, PermissionError):  # raised by macOS for a group of zombies
                 os.killpg(self.pid, number)
 
-    def end(self, grace: float) -> None:
+    def terminate(self, grace: float) -> None:
         """End the process group: SIGTERM, then SIGKILL."""
         if self.poll() is None:
             self.memory.sample(at_once=True)
@@ -242,7 +242,7 @@ class ProcessGroup:
             return
         import psutil
 
-        pipes = {f"pipe:[{os.fstat(stream.fileno()).st_ino}]" for stream in (self.stdout, self.stderr)}
+        pipes = {f"pipe:[{os.fstat(stream.fileno()).st_ino}]" for stream in (self.output, self.errors)}
         for pid in sorted(set(psutil.pids()) - {os.getpid()}):
             with contextlib.suppress(OSError):  # it ended, or belongs to another user
                 if any(_is_writable(handle, pipes) for handle in Path(f"/proc/{pid}/fd").iterdir()):
