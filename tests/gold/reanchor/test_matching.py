@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.reanchor.matching import align
-from assay.gold.reanchor.sections import Fingerprint, containment, has_word, similarity, title_similarity
+from assay.gold.reanchor.sections import Fingerprint, has_word, title_similarity
 
 LINES = st.lists(st.sampled_from(["a = 1", "b = 22", "}", "", "return x", "call(one)"]), max_size=12)
 MANY = 10_000
@@ -37,19 +37,19 @@ def test_align_leaves_long_repetitions_alone():
 @given(LINES, LINES)
 def test_likeness_lies_between_none_and_all_and_has_no_direction(one, other):
     first, second = Fingerprint(one), Fingerprint(other)
-    assert similarity(first, first) == 1
-    assert 0 <= similarity(first, second) <= 1
-    assert similarity(first, second) == similarity(second, first)
-    assert 0 <= containment(first, second) <= 1
+    assert first.similarity(first) == 1
+    assert 0 <= first.similarity(second) <= 1
+    assert first.similarity(second) == second.similarity(first)
+    assert 0 <= first.share_in(second) <= 1
 
 
 @given(LINES, LINES)
 def test_containment_is_all_of_what_was_only_added_to(one, other):
-    assert containment(Fingerprint(one), Fingerprint([*other, *one])) == 1
+    assert Fingerprint(one).share_in(Fingerprint([*other, *one])) == 1
 
 
 def test_likeness_counts_lines_and_words():
-    assert similarity(Fingerprint(["one two"]), Fingerprint(["one three"])) == 0.25  # no line, half the words
+    assert Fingerprint(["one two"]).similarity(Fingerprint(["one three"])) == 0.25  # no line, half the words
 
 
 def test_brackets_say_nothing():

@@ -51,49 +51,41 @@ class SimilarCode:
 
 
 def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
-    """Propose adversaries for every query of a set, beginning with those that engines of a run rank too high."""
+    """Propose a few adversaries of each relationship for every query of a set, none that overlaps a label."""
     code, items = intake.code, list[Item]()
     relations = CodeRelations(code)
     for query in gold.queries:
-        selection = _Selection(intake, query)
-        for similar, engines in confusions(code, run, gold.name, query) if run else ():
-            selection.add(similar, Origin("confusion", "run results", engines), _JUDGE)
-        words = stems(parts(" ".join(word for word in content(query.headline) if word not in ADDED)))
-        for right in (ref for target in query.primaries for ref in code.definitions_of(target)):
-            for similar in relations.similar(right):
-                shared = len(words & code.stems_of(similar.ref))
-                if shared >= _LEAST_SHARE[similar.strength] * len(words):
-                    selection.add(similar, Origin("names", f"beside {right.name}"))
-        items += selection.items
+        labels = [*query.targets, *(adversary.target for adversary in query.adversaries)]
+        spans = [found.span for target in labels if (found := code.resolve(target)) is not None]
+        counts = Counter(adversary.relationship for adversary in query.adversaries)
+        names: set[tuple[str, tuple[str, ...]]] = set()  # a type and its impl blocks count once
+        for similar, origin, notes in _candidates(relations, gold, query, run):
+            ref, kind = similar.ref, similar.relationship
+            full = counts.total() >= ADVERSARIES.total or counts[kind] >= ADVERSARIES.each
+            span = Span(ref.path, ref.definition.start, ref.definition.end)
+            if full or (ref.path, ref.names) in names or ref.lines > ADVERSARIES.longest:
+                continue
+            if not any(span.common_lines(other) for other in spans) and (target := code.anchor(ref)) is not None:
+                counts[kind] += 1
+                spans.append(span)
+                names.add((ref.path, ref.names))
+                adversary = Adversary(target, kind, similar.strength, similar.confusion)
+                items.append(intake.item("adversary", replace(query, adversaries=(adversary,)), origin, notes))
     return IntakeResult(tuple(items))
 
 
-class _Selection:
-    """The adversaries proposed for a query: a few of each relationship, none that overlaps a label."""
-
-    def __init__(self, intake: Intake, query: Query) -> None:
-        self.items: list[Item] = []
-        self._intake, self._query = intake, query
-        labels = [*query.targets, *(adversary.target for adversary in query.adversaries)]
-        self._spans = [found.span for target in labels if (found := intake.code.resolve(target)) is not None]
-        self._counts = Counter(adversary.relationship for adversary in query.adversaries)
-        self._names: set[tuple[str, tuple[str, ...]]] = set()  # a type and its impl blocks count once
-
-    def add(self, similar: SimilarCode, origin: Origin, *notes: str) -> None:
-        ref, kind = similar.ref, similar.relationship
-        full = self._counts.total() >= ADVERSARIES.total or self._counts[kind] >= ADVERSARIES.each
-        if full or (ref.path, ref.names) in self._names or ref.lines > ADVERSARIES.longest:
-            return
-        span = Span(ref.path, ref.definition.start, ref.definition.end)
-        if any(span.common_lines(other) for other in self._spans):
-            return
-        if (target := self._intake.code.anchor(ref)) is not None:
-            self._counts[kind] += 1
-            self._spans.append(span)
-            self._names.add((ref.path, ref.names))
-            adversary = Adversary(target, kind, similar.strength, similar.confusion)
-            query = replace(self._query, adversaries=(adversary,))
-            self.items.append(self._intake.item("adversary", query, origin, notes))
+def _candidates(
+    relations: CodeRelations, gold: GoldSet, query: Query, run: Run | None
+) -> Iterator[tuple[SimilarCode, Origin, tuple[str, ...]]]:
+    """Yield definitions that engines of a run rank too high, then those related to a target, with notes."""
+    code = relations.code
+    for similar, engines in confusions(code, run, gold.name, query) if run else ():
+        yield similar, Origin("confusion", "run results", engines), (_JUDGE,)
+    words = stems(parts(" ".join(word for word in content(query.headline) if word not in ADDED)))
+    for right in (ref for target in query.primaries for ref in code.definitions_of(target)):
+        for similar in relations.similar(right):
+            if len(words & code.stems_of(similar.ref)) >= _LEAST_SHARE[similar.strength] * len(words):
+                yield similar, Origin("names", f"beside {right.name}"), ()
 
 
 _CLASSES: Final = frozenset({"class", "interface", "enum", "type"})

@@ -15,15 +15,7 @@ from assay.errors import SetupError
 from assay.gold.codebase import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stems
 from assay.gold.history import Commit, Message, list_commits, list_merges, read_messages
 from assay.gold.leaks import leakage
-from assay.gold.mining.intake import (
-    MAX_LEAKAGE,
-    MAX_TARGET_LINES,
-    Intent,
-    MinedItems,
-    draw_intents,
-    generator,
-    normalize,
-)
+from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, Intent, MinedItems, draw_intents, new_rng, normalize
 from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
 from assay.gold.review.items import Origin
 from assay.syntax.identifiers import parts, split
@@ -84,7 +76,7 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     try:
         folder, revision = _work_tree(code.corpus)
         subjects = _read_subjects(code, folder, revision)
-        shuffled = [subjects[i] for i in generator(wanted, "history").permutation(len(subjects))]
+        shuffled = [subjects[i] for i in new_rng(wanted, "history").permutation(len(subjects))]
         # Titles of pull requests come first: another person has read them.
         sample = sorted(shuffled, key=lambda one: not one.reviewed)[: COMMITS.tried * wanted.count]
         own = {path: file for path, file in code.files.items() if code.is_own_code(path)}

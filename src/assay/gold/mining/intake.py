@@ -198,10 +198,10 @@ def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str) -> 
         first = intent.targets[0]
         return first.span.path, first.anchor, intent.text, intent.origin.source
 
-    return draw(intents, key, wanted, generator(wanted, source))
+    return draw(intents, key, wanted, new_rng(wanted, source))
 
 
-def generator(wanted: SampleSize, source: str) -> np.random.Generator:
+def new_rng(wanted: SampleSize, source: str) -> np.random.Generator:
     """Return the random generator of a source, independent of the other sources."""
     import numpy as np
 

@@ -13,17 +13,7 @@ from typing import Final
 from assay.corpus import decode_text
 from assay.corpus.git import git, read_blobs
 from assay.errors import CorpusError
-from assay.gold.reanchor.sections import (
-    Fingerprint,
-    LineRange,
-    ParsedFile,
-    Section,
-    WordIndex,
-    containment,
-    has_word,
-    normalize_blanks,
-    similarity,
-)
+from assay.gold.reanchor.sections import LineRange, ParsedFile, Section, WordIndex, has_word, normalize_blanks
 from assay.syntax.text import split_lines
 
 _HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
@@ -165,7 +155,6 @@ class CommitPair:
         self.before = cache(lambda path: ParsedFile(path, old.lines(path)))
         self.after = cache(lambda path: ParsedFile(path, new.lines(path)))
         self.line_map = cache(self._compare_lines)
-        self._fingerprint = cache(lambda file, start, end: Fingerprint(file.lines[start - 1 : end]))
 
     def _compare_lines(self, path: str, other: str) -> dict[int, int]:
         """Map line numbers of an old file to those of the unchanged lines in a new one, ignoring whitespace."""
@@ -210,15 +199,11 @@ class CommitPair:
 
     def alike(self, old: LineRange, new: LineRange) -> float:
         """Return the similarity of old and new lines."""
-        return similarity(*self._fingerprints(old, new))
+        return self.before(old.path).fingerprint(old).similarity(self.after(new.path).fingerprint(new))
 
     def contained(self, old: LineRange, new: LineRange) -> float:
         """Return the share of old lines' text that new lines contain."""
-        return containment(*self._fingerprints(old, new))
-
-    def _fingerprints(self, old: LineRange, new: LineRange) -> tuple[Fingerprint, Fingerprint]:
-        before, after = self.before(old.path), self.after(new.path)
-        return self._fingerprint(before, old.start, old.end), self._fingerprint(after, new.start, new.end)
+        return self.before(old.path).fingerprint(old).share_in(self.after(new.path).fingerprint(new))
 
     @cached_property
     def _changes(self) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:

@@ -10,16 +10,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from assay.gold.reanchor.commits import CommitPair
-from assay.gold.reanchor.sections import (
-    LineRange,
-    ParsedFile,
-    RangePart,
-    Section,
-    find_enclosing,
-    normalize_blanks,
-    split_range,
-    title_similarity,
-)
+from assay.gold.reanchor.sections import LineRange, ParsedFile, RangePart, Section, normalize_blanks, title_similarity
 from assay.types import Span
 
 #: Evidence for a new range. lines: unchanged lines, in file order. scattered: lines found elsewhere.
@@ -42,7 +33,7 @@ class MoveCandidate:
 def find_candidates(pair: CommitPair, old: LineRange) -> list[MoveCandidate]:
     """Return the possible new locations of a range, best first."""
     before = pair.before(old.path)
-    pieces = split_range(before, old, pair.config.slack)
+    pieces = before.split(old, pair.config.slack)
     found = [one for other in pair.successors(old.path) for one in _find_in_successor(pair, old, pieces, other)]
     if not any(one.exact or one.likeness >= pair.config.sure for one in found):
         whole = pieces[0].whole if len(pieces) == 1 else None
@@ -108,7 +99,7 @@ def _find_in_successor(
 
 
 def _scope(file: ParsedFile, lines: LineRange) -> str:
-    part = find_enclosing(file.parts, lines)
+    part = file.enclosing(lines)
     return part.plain if part else ""
 
 
@@ -233,7 +224,7 @@ def _place(pair: CommitPair, piece: RangePart, other: str) -> _Placement | None:
     mate = find_in_file(pair, whole, other) if whole is not None else None
     if whole is None or mate is None:
         if whole is not None:
-            holder = find_enclosing((part for part in pair.before(piece.path).parts if part != whole), whole)
+            holder = pair.before(piece.path).enclosing(whole, besides=whole)
         around = find_in_file(pair, holder, other) if holder is not None else None
         if holder is None or around is None:
             return _fit_range(pair, piece, other, pair.line_map(piece.path, other))

@@ -7,7 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Final
 
 from assay.corpus.languages import detect
@@ -76,6 +76,14 @@ class Section(LineRange):
         return _FAMILY.get(self.kind, self.kind)
 
 
+@dataclass(frozen=True, slots=True)
+class RangePart(LineRange):
+    """Lines of a range: a whole section, lines inside the section `holder`, or lines outside any."""
+
+    whole: Section | None
+    holder: Section | None
+
+
 class ParsedFile:
     """The lines of a file and its definitions or sections."""
 
@@ -84,6 +92,7 @@ class ParsedFile:
         self.lines = tuple(lines)
         self.language = detect(path, (lines[0] if lines else "").encode("utf-8", "replace")).language
         self.is_document = self.language in _DOCS
+        self._fingerprint = cache(lambda start, end: Fingerprint(self.lines[start - 1 : end]))
 
     @cached_property
     def parts(self) -> tuple[Section, ...]:
@@ -131,6 +140,9 @@ class ParsedFile:
     def text(self, lines: LineRange) -> tuple[str, ...]:
         return self.lines[lines.start - 1 : lines.end]
 
+    def fingerprint(self, lines: LineRange) -> Fingerprint:
+        return self._fingerprint(lines.start, lines.end)
+
     def is_filler(self, start: int, end: int) -> bool:
         """Return whether lines are only blanks, closing brackets or, in programs, comments."""
         return all(
@@ -152,62 +164,47 @@ class ParsedFile:
         numbers = filter(self.is_distinct, range(lines.start, lines.end + 1))
         return frozenset(normalize_blanks(self.lines[number - 1]) for number in numbers)
 
+    def enclosing(self, lines: LineRange, besides: Section | None = None) -> Section | None:
+        """Return the innermost section that encloses a range."""
+        outer = [p for p in self.parts if p.start <= lines.start and lines.end <= p.end and p != besides]
+        return min(outer, key=lambda part: (part.length, part), default=None)
 
-@dataclass(frozen=True, slots=True)
-class RangePart(LineRange):
-    """Lines of a range: a whole section, lines inside the section `holder`, or lines outside any."""
+    def split(self, lines: LineRange, slack: int) -> tuple[RangePart, ...]:
+        """Split a range into the sections in it and the rest; one part if it is a section or contains none."""
+        path, start, end = lines.path, lines.start, lines.end
+        whole = [part for part in self.parts if self._is_section(part, start, end, slack)]
+        if whole:
+            return (RangePart(path, start, end, max(whole, key=lambda part: (part.length, part)), None),)
+        holder = self.enclosing(lines)
+        tops: list[Section] = []
+        for part in sorted(self.parts, key=lambda part: (part.start, -part.end, part.name)):
+            inside = part != holder and (holder is None or holder.start <= part.start <= part.end <= holder.end)
+            if inside and (not tops or part.start > tops[-1].end):
+                tops.append(part)
+        pieces: list[RangePart] = []
+        line = start
+        for part in tops:
+            if part.start > end or start > part.end:
+                continue
+            if part.start > line and not self.is_filler(line, part.start - 1):
+                pieces.append(RangePart(path, line, part.start - 1, None, holder))
+            first, last = max(line, part.start), min(end, part.end)
+            if first <= last:
+                is_whole = self._is_section(part, first, last, slack)
+                pieces.append(RangePart(path, first, last, part if is_whole else None, None if is_whole else part))
+            line = max(line, part.end + 1)
+        if line <= end and (line == start or not self.is_filler(line, end)):
+            pieces.append(RangePart(path, line, end, None, holder))
+        if holder is not None and not any(piece.whole for piece in pieces):
+            return (RangePart(path, start, end, None, holder),)
+        return tuple(pieces)
 
-    whole: Section | None
-    holder: Section | None
-
-
-def split_range(file: ParsedFile, lines: LineRange, slack: int) -> tuple[RangePart, ...]:
-    """Split a range into the sections in it and the rest; one part if it is a section or contains none."""
-    path, start, end = lines.path, lines.start, lines.end
-    whole = [part for part in file.parts if _is_section(file, part, start, end, slack)]
-    if whole:
-        return (RangePart(path, start, end, max(whole, key=lambda part: (part.length, part)), None),)
-    holder = find_enclosing(file.parts, lines)
-    tops: list[Section] = []
-    for part in sorted(file.parts, key=lambda part: (part.start, -part.end, part.name)):
-        inside = part != holder and (holder is None or holder.start <= part.start <= part.end <= holder.end)
-        if inside and (not tops or part.start > tops[-1].end):
-            tops.append(part)
-    pieces: list[RangePart] = []
-    line = start
-    for part in tops:
-        if part.start > end or start > part.end:
-            continue
-        if part.start > line and not file.is_filler(line, part.start - 1):
-            pieces.append(RangePart(path, line, part.start - 1, None, holder))
-        first, last = max(line, part.start), min(end, part.end)
-        if first <= last:
-            is_whole = _is_section(file, part, first, last, slack)
-            pieces.append(RangePart(path, first, last, part if is_whole else None, None if is_whole else part))
-        line = max(line, part.end + 1)
-    if line <= end and (line == start or not file.is_filler(line, end)):
-        pieces.append(RangePart(path, line, end, None, holder))
-    if holder is not None and not any(piece.whole for piece in pieces):
-        return (RangePart(path, start, end, None, holder),)
-    return tuple(pieces)
-
-
-def _is_section(file: ParsedFile, part: Section, start: int, end: int, slack: int) -> bool:
-    if start <= part.start:
-        begins = part.start - start <= slack and file.is_filler(start, part.start - 1)
-    else:
-        begins = start <= part.end and file.is_filler(part.start, start - 1)
-    if not begins:
-        return False
-    if end >= part.end:
-        return end - part.end <= slack and file.is_filler(part.end + 1, end)
-    return part.end - end <= slack and end >= part.start and file.is_filler(end + 1, part.end)
-
-
-def find_enclosing(parts: Iterable[Section], lines: LineRange) -> Section | None:
-    """Return the innermost part that encloses a range."""
-    outer = [part for part in parts if part.start <= lines.start and lines.end <= part.end]
-    return min(outer, key=lambda part: (part.length, part), default=None)
+    def _is_section(self, part: Section, start: int, end: int, slack: int) -> bool:
+        """Return whether a range is a section but for filler: any before its first line, a few lines elsewhere."""
+        if start > part.end or end < part.start or max(part.start - start, abs(part.end - end)) > slack:
+            return False
+        begins = self.is_filler(min(start, part.start), max(start, part.start) - 1)
+        return begins and self.is_filler(min(end, part.end) + 1, max(end, part.end))
 
 
 class Fingerprint:
@@ -219,6 +216,16 @@ class Fingerprint:
         self.lines = Counter(text for line in lines if has_word(text := normalize_blanks(line)))
         self.words = _count_words(lines)
 
+    def similarity(self, other: Fingerprint) -> float:
+        """Average the Dice coefficients of lines and of words: lines distinguish copies, words are robust to edits."""
+        words = _dice(self.words, other.words)
+        return (_dice(self.lines, other.lines) + words) / 2 if self.lines or other.lines else words
+
+    def share_in(self, new: Fingerprint) -> float:
+        """Average the shares of the lines and of the words that a new text contains."""
+        words = _share(self.words, new.words)
+        return (_share(self.lines, new.lines) + words) / 2 if self.lines else words
+
 
 def normalize_blanks(line: str) -> str:
     """Collapse runs of whitespace, so that reformatting has no effect."""
@@ -228,22 +235,6 @@ def normalize_blanks(line: str) -> str:
 def has_word(line: str) -> bool:
     """Return whether a line has three letters or digits; a lone bracket has none."""
     return re.search(r"(?:[^\W_][\W_]*){3}", line) is not None
-
-
-def similarity(one: Fingerprint, other: Fingerprint) -> float:
-    """Average the Dice coefficients of lines and of words: lines distinguish copies, words are robust to edits."""
-    words = _dice(one.words, other.words)
-    return (_dice(one.lines, other.lines) + words) / 2 if one.lines or other.lines else words
-
-
-def containment(old: Fingerprint, new: Fingerprint) -> float:
-    """Average the shares of the old lines and of the old words that the new text contains."""
-
-    def share(before: Counter[str], after: Counter[str]) -> float:
-        return (before & after).total() / before.total() if before else 1.0
-
-    words = share(old.words, new.words)
-    return (share(old.lines, new.lines) + words) / 2 if old.lines else words
 
 
 def title_similarity(one: str, other: str) -> float:
@@ -257,6 +248,10 @@ def title_similarity(one: str, other: str) -> float:
 
 def _count_words(lines: Sequence[str]) -> Counter[str]:
     return Counter(_WORD.findall("\n".join(lines).casefold()))
+
+
+def _share(before: Counter[str], after: Counter[str]) -> float:
+    return (before & after).total() / before.total() if before else 1.0
 
 
 def _dice(one: Counter[str], other: Counter[str]) -> float:

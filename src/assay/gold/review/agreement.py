@@ -93,17 +93,14 @@ def cohen_kappa(
     places = range(len(values))
     rows = [sum(row) for row in table]
     columns = [sum(row[b] for row in table) for b in places]
-    weigh = _WEIGHTS[weights]
+    power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
+
+    def weigh(one: int, other: int) -> int:
+        return int(abs(one - other) ** power) if one != other else 0
+
     observed = sum(table[a][b] * weigh(a, b) for a in places for b in places) * sum(rows)
     expected = sum(rows[a] * columns[b] * weigh(a, b) for a in places for b in places)
     return 1 - observed / expected if expected else None
-
-
-_WEIGHTS: Mapping[Weights, Callable[[int, int], int]] = {
-    "none": lambda one, other: int(one != other),
-    "linear": lambda one, other: abs(one - other),
-    "quadratic": lambda one, other: (one - other) ** 2,
-}
 
 
 def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric = "nominal") -> float | None:
@@ -154,11 +151,8 @@ def with_interval(
     import numpy as np
 
     config = resampling or Resampling()
-    value = statistic(ratings)
-    if value is None:
-        return Coefficient(None, ratings.items)
-    rng = np.random.default_rng(config.seed)
-    drawn = [statistic(ratings.resample(rng)) for _ in range(config.draws)]
+    value, rng = statistic(ratings), np.random.default_rng(config.seed)
+    drawn = (statistic(ratings.resample(rng)) for _ in range(config.draws) if value is not None)
     known = sorted(one for one in drawn if one is not None)
     if not known:
         return Coefficient(value, ratings.items)
