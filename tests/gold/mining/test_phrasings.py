@@ -115,7 +115,7 @@ def test_a_wrong_term_is_exactly_one_replacement(chosen):
 
 def test_slips_go_both_ways_and_to_another_word():
     for word, slip in confusable_terms().items():
-        assert slip.word == word != slip.wrong
+        assert slip.wrong != word
         assert slip.why
     assert confusable_terms()["encoding"].wrong == "decoding"
     assert confusable_terms()["dictionaries"].wrong == "lists"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Final, NamedTuple
 
 from assay.gold.codebase import CodeIndex, name_key
 from assay.gold.leaks import replacements
@@ -189,11 +189,9 @@ def _replace_word(text: str, match: re.Match[str], wrong: str) -> str:
     return f"{before}{new}{text[match.end() :]}"
 
 
-@dataclass(frozen=True, slots=True)
-class ConfusableTerm:
-    """A word, a term it is confused with, and the reason."""
+class ConfusableTerm(NamedTuple):
+    """A term that a word is confused with, and the reason."""
 
-    word: str
     wrong: str
     kind: str  # noun, verb or word
     why: str
@@ -214,8 +212,8 @@ def confusable_terms() -> Mapping[str, ConfusableTerm]:
             if kind == "verb":
                 inflections += [(one.removesuffix("e") + e, other.removesuffix("e") + e) for e in ("ed", "ing")]
         for left, right in inflections:
-            found.setdefault(left, ConfusableTerm(left, right, kind, pair["why"]))
-            found.setdefault(right, ConfusableTerm(right, left, kind, pair["why"]))
+            found.setdefault(left, ConfusableTerm(right, kind, pair["why"]))
+            found.setdefault(right, ConfusableTerm(left, kind, pair["why"]))
     return found
 
 

@@ -23,7 +23,7 @@ _PLAIN: Final = ("--no-ext-diff", "--no-textconv", "--ignore-submodules")
 
 @dataclass(frozen=True, slots=True)
 class Reanchoring:
-    """Thresholds of evidence. Likeness is `sections.similarity`, from 0 to 1."""
+    """Thresholds of evidence. Likeness is `Fingerprint.similarity`, from 0 to 1."""
 
     #: Percent of a file that is left in a renamed or copied one. git's default of 50 misses files that were split;
     #: a low value is harmless, since the lines are compared afterwards.
@@ -77,7 +77,6 @@ class GitRepository:
     root: str = ""
 
     def commit(self, rev: str) -> str:
-        """Resolve a revision to a commit."""
         if rev.startswith("-"):
             raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
         if not self.folder.is_dir():
@@ -198,7 +197,6 @@ class CommitPair:
         return (str(best[0]),) if len(best) == 1 else ()
 
     def alike(self, old: LineRange, new: LineRange) -> float:
-        """Return the similarity of old and new lines."""
         return self.before(old.path).fingerprint(old).similarity(self.after(new.path).fingerprint(new))
 
     def contained(self, old: LineRange, new: LineRange) -> float:

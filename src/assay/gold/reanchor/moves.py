@@ -167,7 +167,6 @@ def _digest(pair: CommitPair, span: Span) -> str:
 
 
 def judge(old: LineRange, found: MoveCandidate, config: Reanchoring) -> Confidence:
-    """Return the confidence that a range moved to a candidate."""
     if found.exact:
         return "unchanged" if found.span == old.span else "exact"
     if found.by in ("scattered", "words"):

@@ -49,7 +49,6 @@ class Acceptance:
 
     @property
     def added(self) -> int:
-        """The number of accepted proposals."""
         return sum(status.value not in AGAINST for status in self.taken)
 
 

@@ -100,7 +100,6 @@ def make_item(
 
 
 def item_mapping(item: Item) -> dict[str, object]:
-    """Return an item as the keys of its line."""
     from assay.gold.formats.native import query_mapping
 
     origin = {"how": item.origin.how, "source": item.origin.source, "shown_by": list(item.origin.shown_by)}
@@ -161,7 +160,6 @@ class Queue:
         self.items = JournalCache(self.path, self._read)  # all proposals, in the order in which they were added
 
     def file(self, kind: Literal["votes", "looks", "adjudicators"], name: str) -> Path:
-        """Return the journal of a person."""
         return self.folder / kind / f"{name}.jsonl"
 
     def _read(self) -> tuple[Item, ...]:

@@ -160,9 +160,8 @@ class ReviewWorkspace:
         named = self.path.suffix in (".yaml", ".yml")  # a native set names its corpus
         golds = load_gold(self.path, corpus=None if named else self.given).golds
         if len(golds) != 1:
-            raise GoldError(
-                f"expected one gold set, got {len(golds)}", file=self.path, hint="review one file at a time"
-            )
+            message = f"expected one gold set, got {len(golds)}"
+            raise GoldError(message, file=self.path, hint="review one file at a time")
         return golds[0]
 
     @cached_property

@@ -201,7 +201,6 @@ def all_votes(queue: Queue) -> tuple[Vote, ...]:
 
 
 def vote_mapping(vote: Vote) -> dict[str, object]:
-    """Return a vote as the keys of its line."""
     return _mapping(vote, _VOTE)
 
 
@@ -233,7 +232,6 @@ class UnblindedView(NamedTuple):
 
 
 def read_unblindings(queue: Queue, name: str) -> tuple[UnblindedView, ...]:
-    """Return a reviewer's accesses to other votes."""
     rows = [row.mapping(_UNBLINDING) for row in read_rows(queue.file("looks", name))]
     return tuple(UnblindedView(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
 
@@ -347,7 +345,6 @@ class ItemStatus:
 
     @property
     def settled(self) -> bool:
-        """Whether it is settled and not yet in the set."""
         return self.state in ("agreed", "decided")
 
     @property
