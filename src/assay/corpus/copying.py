@@ -38,14 +38,13 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
             return stream.read()
     except OSError as error:
         if not corpus.root.is_dir():
-            raise CorpusError(
-                "the corpus directory was removed during use", file=corpus.root, hint="restore it and run again"
-            ) from error
-        raise CorpusError(
+            message, hint = "the corpus directory was removed during use", "restore it and run again"
+            raise CorpusError(message, file=corpus.root, hint=hint) from error
+        message, hint = (
             f"cannot read the file: {error.strerror or error}",
-            file=corpus.root / path,
-            hint="reopen the corpus; it changed after it was opened",
-        ) from error
+            "reopen the corpus; it changed after it was opened",
+        )
+        raise CorpusError(message, file=corpus.root / path, hint=hint) from error
 
 
 def inside(root: str, path: str) -> str:
@@ -92,11 +91,8 @@ def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus
         data = read_bytes(corpus, file.path)
         known = corpus.hashes.get(file.path)
         if known is not None and hashlib.sha256(data).hexdigest() != known:
-            raise CorpusError(
-                f"{file.path} changed during the run",
-                file=corpus.root,
-                hint="do not edit the corpus during a run",
-            )
+            hint = "do not edit the corpus during a run"
+            raise CorpusError(f"{file.path} changed during the run", file=corpus.root, hint=hint)
         path = root / file.path
         path.parent.mkdir(parents=True, exist_ok=True)
         with open(path, "xb") as stream:
@@ -109,10 +105,8 @@ def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus
     for arguments in steps if commit else ():
         answer = git(*arguments, cwd=root)
         if answer.code:
-            raise SetupError(
-                f"git failed in a copy of the corpus: {answer.last_words}",
-                hint="check that `git init` works in an empty directory",
-            )
+            hint = "check that `git init` works in an empty directory"
+            raise SetupError(f"git failed in a copy of the corpus: {answer.last_words}", hint=hint)
     return replace(corpus, root=root)
 
 

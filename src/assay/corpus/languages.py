@@ -18,38 +18,34 @@ class FileType:
     kind: Kind
 
 
+def _named(words: str) -> dict[str, str]:
+    """Return the rows of languages whose only word is their name."""
+    return {word: word for word in words.split()}
+
+
 #: language -> extensions, by kind. Dialects with one parser share a name (.jsx is javascript, .tsx typescript).
-_CODE: Final = {
+_CODE: Final = _named("astro awk cmake d dart elm fish go java nix r svelte swift tcl vala vim vue") | {
     "ada": "adb ads",
     "assembly": "asm s",
-    "astro": "astro",
-    "awk": "awk",
     "bash": "sh bash zsh ksh bats",
     "batch": "bat cmd",
     "c": "c h",
     "clojure": "clj cljs cljc edn",
-    "cmake": "cmake",
     "cpp": "cpp cc cxx c++ hpp hh hxx h++ ipp inl tpp cppm ixx",
     "csharp": "cs csx",
     "css": "css scss sass less styl",
     "cuda": "cu cuh",
     "cython": "pyx pxd pxi",
-    "d": "d",
-    "dart": "dart",
     "elisp": "el",
     "elixir": "ex exs eex heex leex",
-    "elm": "elm",
     "erlang": "erl hrl",
-    "fish": "fish",
     "fortran": "f f77 f90 f95 f03 f08 for",
     "fsharp": "fs fsi fsx",
     "glsl": "glsl vert frag comp hlsl wgsl metal",
-    "go": "go",
     "graphql": "graphql gql",
     "groovy": "groovy gradle",
     "haskell": "hs lhs hsc",
     "html": "html htm xhtml",
-    "java": "java",
     "javascript": "js jsx mjs cjs",
     "julia": "jl",
     "kotlin": "kt kts",
@@ -58,7 +54,6 @@ _CODE: Final = {
     "makefile": "mk mak",
     "matlab": "m",
     "nim": "nim nims",
-    "nix": "nix",
     "objective-cpp": "mm",
     "ocaml": "ml mli",
     "pascal": "pas pp dpr",
@@ -68,7 +63,6 @@ _CODE: Final = {
     "prolog": "pro",
     "proto": "proto thrift",
     "python": "py pyi pyw",
-    "r": "r",
     "racket": "rkt",
     "ruby": "rb rake gemspec ru erb",
     "rust": "rs",
@@ -78,17 +72,11 @@ _CODE: Final = {
     "solidity": "sol",
     "sql": "sql psql pgsql ddl",
     "starlark": "bzl star",
-    "svelte": "svelte",
-    "swift": "swift",
-    "tcl": "tcl",
     "terraform": "tf tfvars hcl",
     "typescript": "ts tsx mts cts",
-    "vala": "vala",
     "verilog": "v sv svh vh",
     "vhdl": "vhd vhdl",
-    "vim": "vim",
     "visualbasic": "vb vbs",
-    "vue": "vue",
     "zig": "zig zon",
 }
 _DOCS: Final = {
@@ -135,28 +123,18 @@ _NAMED: Final[Mapping[tuple[Kind, str], str]] = {
 _REQUIREMENTS: Final = re.compile(r"(.*[-_.])?(requirements|constraints)([-_.].*)?\.(txt|in)")
 
 #: language -> programs of shebangs, without trailing version.
-_PROGRAMS: Final = {
+_PROGRAMS: Final = _named("elixir fish groovy julia kotlin perl php ruby scala swift") | {
     "applescript": "osascript",
     "awk": "awk gawk",
     "bash": "ash bash dash ksh sh zsh",
-    "elixir": "elixir",
     "erlang": "escript",
-    "fish": "fish",
-    "groovy": "groovy",
     "haskell": "runghc runhaskell",
     "javascript": "bun node nodejs",
-    "julia": "julia",
-    "kotlin": "kotlin",
     "lua": "lua luajit",
     "makefile": "make",
-    "perl": "perl",
-    "php": "php",
     "powershell": "pwsh",
     "python": "pypy python",
     "r": "rscript",
-    "ruby": "ruby",
-    "scala": "scala",
-    "swift": "swift",
     "tcl": "tclsh",
     "typescript": "deno ts-node tsx",
 }
@@ -168,8 +146,6 @@ _EXTENSIONS: Final = {
     for language, extensions in table.items()
     for extension in extensions.split()
 }
-
-
 #: language -> its other names.
 _OTHER_NAMES: Final = {
     "bash": "shell",

@@ -8,20 +8,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
-from assay.corpus.sources import KINDS, kind_examples
+from assay.corpus.sources import KINDS, OPTIONS, kind_examples
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _URL: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*/?")
 _SCP: Final = re.compile(r"[^/:]+:(?!:)")
-_OPTIONS: Final = ("root", "include", "exclude")
 
 
 def parse_spec(text: str) -> CorpusSpec:
@@ -41,9 +40,17 @@ def parse_spec(text: str) -> CorpusSpec:
 
 def spec_text(spec: CorpusSpec) -> str:
     """Format a corpus for `parse_spec`."""
-    body = _body(spec)
-    options = [("root", spec.root)] if spec.root is not None else []
-    pairs = [*options, *(("include", glob) for glob in spec.include), *(("exclude", glob) for glob in spec.exclude)]
+    body = f"{spec.kind}:{spec.value}"
+    if spec.kind == "stdlib":
+        body = "stdlib"
+    elif spec.kind == "path":
+        body = f"./{spec.value}" if spec.value == "stdlib" or _SCHEME.match(spec.value) else spec.value
+    elif spec.rev is not None and KINDS[spec.kind].has_revision:
+        body += f"@{spec.rev}"
+    elif KINDS[spec.kind].has_revision and _split_revision(spec.value)[1] is not None:
+        body += "@"  # prevents an @ in the path from starting a revision
+    pairs = [("root", spec.root)] if spec.root is not None else []
+    pairs += [*(("include", glob) for glob in spec.include), *(("exclude", glob) for glob in spec.exclude)]
     tail = "&".join(f"{key}={quote(str(value), safe='/*')}" for key, value in pairs)
     return f"{body}?{tail}" if tail or _split_options(body)[0] != body else body
 
@@ -51,21 +58,6 @@ def spec_text(spec: CorpusSpec) -> str:
 def is_url(value: str) -> bool:
     """Return whether a value is a remote repository (`https://…`, `git@host:path`) rather than a directory."""
     return bool(_URL.match(value) or _SCP.match(value))
-
-
-def _body(spec: CorpusSpec) -> str:
-    if spec.kind == "stdlib":
-        return "stdlib"
-    if spec.kind == "path":
-        special = spec.value == "stdlib" or _SCHEME.match(spec.value)
-        return f"./{spec.value}" if special else spec.value
-    word = f"{spec.kind}:{spec.value}"
-    if not KINDS[spec.kind].has_revision:
-        return word
-    if spec.rev is not None:
-        return f"{word}@{spec.rev}"
-    # A trailing @ prevents an @ in the path from starting a revision.
-    return f"{word}@" if _split_revision(spec.value)[1] is not None else word
 
 
 def _parse_with_scheme(scheme: str, value: str, text: str) -> CorpusSpec:
@@ -79,9 +71,7 @@ def _parse_with_scheme(scheme: str, value: str, text: str) -> CorpusSpec:
         raise CorpusError(f"{text!r} is a URL without a corpus kind", hint=f"use git:{text}")
     if not value:
         raise CorpusError(f"{text!r}: expected a value after {scheme}:", hint=f"use {kind_examples()}")
-    rev = None
-    if kind.has_revision:
-        value, rev = _split_revision(value)
+    value, rev = _split_revision(value) if kind.has_revision else (value, None)
     return CorpusSpec(kind.name, value, rev=rev or None)
 
 
@@ -95,9 +85,9 @@ def _split_revision(value: str) -> tuple[str, str | None]:
 def _split_options(text: str) -> tuple[str, dict[str, Any]]:
     body, mark, tail = text.rpartition("?")
     pairs = [part.partition("=") for part in tail.split("&") if part]
-    if not mark or any(not equals or key not in _OPTIONS for key, equals, _ in pairs):
+    if not mark or any(not equals or key not in OPTIONS for key, equals, _ in pairs):
         return text, {}  # a tail with any other key belongs to the value
-    values = {name: tuple(unquote(value) for key, _, value in pairs if key == name) for name in _OPTIONS}
+    values = {name: tuple(unquote(value) for key, _, value in pairs if key == name) for name in OPTIONS}
     return body, values | {"root": values["root"][-1] if values["root"] else None}
 
 
@@ -128,10 +118,15 @@ def document_paths(ids: Iterable[str]) -> dict[str, str]:
     """Return a path for each document id; paths differ even ignoring case, and none is a directory of another."""
     names = {name: document_path(name) for name in ids}
     apart: set[str] = set()
-    while clash := _find_clashes(names) - apart:  # repeated, since an id may equal the new path of another
+    while True:  # repeated, since an id may equal the new path of another
+        files = Counter(path.casefold() for path in names.values())
+        folders = {str(above) for path in files for above in PurePosixPath(path).parents}
+        folded = {name: path.casefold() for name, path in names.items() if name not in apart}
+        clash = {name for name, path in folded.items() if files[path] > 1 or path in folders}
+        if not clash:
+            return names
         names |= {name: _add_hash(name) for name in clash}
         apart |= clash
-    return names
 
 
 def document_path(name: str) -> str:
@@ -158,9 +153,3 @@ def _percent_encode(name: str) -> str:
 def _add_hash(name: str) -> str:
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
     return f"{_percent_encode(name)[:_LONGEST]}-{digest}"
-
-
-def _find_clashes(names: Mapping[str, str]) -> set[str]:
-    files = Counter(path.casefold() for path in names.values())
-    folders = {str(above) for path in files for above in PurePosixPath(path).parents}
-    return {name for name, path in names.items() if files[path.casefold()] > 1 or path.casefold() in folders}

@@ -27,14 +27,19 @@ _LOCK: Final = ".lock"
 def scratch(prefix: str = "assay-") -> Iterator[Path]:
     """Yield an empty directory that is removed at the end, even if files in it lack permissions."""
     with ExitStack() as stack:
-        try:
-            folder = _make(prefix, stack)
-        except OSError as error:
-            raise SetupError(
-                f"cannot create a temporary directory: {error.strerror or error}",
-                hint="free disk space or set TMPDIR to a writable directory",
-            ) from error
-        yield folder
+        directory = None
+        while directory is None:
+            try:
+                directory = _make(prefix, stack)
+            except OSError as error:
+                if isinstance(error, FileNotFoundError) and Path(tempfile.gettempdir()).is_dir():
+                    stack.pop_all().close()  # another process removed the parent meanwhile
+                    continue
+                raise SetupError(
+                    f"cannot create a temporary directory: {error.strerror or error}",
+                    hint="free disk space or set TMPDIR to a writable directory",
+                ) from error
+        yield directory
 
 
 def sweep(home: Path) -> None:
@@ -45,22 +50,18 @@ def sweep(home: Path) -> None:
                 _remove(lock.with_suffix(""))
 
 
+_sweep_once = cache(sweep)
+
+
 def _make(prefix: str, stack: ExitStack) -> Path:
-    while True:
-        try:
-            home = _home()
-            _sweep_once(home)
-            folder = home / f"{prefix}{os.getpid()}_{secrets.token_hex(4)}"
-            stack.callback(_remove_if_empty, home)
-            stack.enter_context(temporary_lock(folder.with_name(folder.name + _LOCK)))
-            stack.callback(_remove, folder)
-            folder.mkdir(mode=0o700)
-        except FileNotFoundError:  # another process removed the parent meanwhile
-            stack.pop_all().close()
-            if not Path(tempfile.gettempdir()).is_dir():
-                raise
-            continue
-        return folder
+    home = _home()
+    _sweep_once(home)
+    directory = home / f"{prefix}{os.getpid()}_{secrets.token_hex(4)}"
+    stack.callback(_remove_if_empty, home)
+    stack.enter_context(temporary_lock(directory.with_name(directory.name + _LOCK)))
+    stack.callback(_remove, directory)
+    directory.mkdir(mode=0o700)
+    return directory
 
 
 def _home() -> Path:
@@ -75,11 +76,6 @@ def _home() -> Path:
 @cache
 def _private_home(wanted: Path) -> Path:
     return Path(tempfile.mkdtemp(dir=wanted.parent, prefix=f"{wanted.name}-"))
-
-
-@cache
-def _sweep_once(home: Path) -> None:
-    sweep(home)
 
 
 def _remove_if_empty(home: Path) -> None:
