@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -89,7 +89,7 @@ class WireProtocol:
             found = _find_answers(line)
             values = found.values if found else ()
             if self.answer_id is not None:
-                values = tuple(value for value in values if _read_id(value, self.answer_id) == number)
+                values = tuple(value for value in values if _read_ids(value, self.answer_id) == [number])
             if found and values:
                 reply = parse_document(values[-1], self.layout)
                 skipped = Documents((), tuple(filter(None, other))).notes
@@ -117,12 +117,10 @@ def _find_answers(line: bytes) -> Documents | None:
     return found if found.values and isinstance(found.values[0], dict | list) else None
 
 
-def _read_id(document: object, selector: Selector) -> str | None:
-    try:
-        rows = list(select(document, (selector,)))
-    except EngineError:
-        return None
-    return None if len(rows) != 1 or rows[0][0] is None else str(rows[0][0])
+def _read_ids(document: object, selector: Selector) -> list[str]:
+    with suppress(EngineError):
+        return [str(row[0]) for row in select(document, (selector,))]
+    return []
 
 
 class InteractiveSession(ProgramSession):

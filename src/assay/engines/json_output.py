@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 
 from assay.errors import ConfigError, EngineError
 
@@ -171,12 +173,9 @@ def _walk(items: Mapping[Steps, object], done: Steps, rest: Steps) -> Iterator[M
 
 
 def _get(value: object, steps: Steps) -> object:
-    try:
-        for step in steps:
-            value = _child(value, step)
-    except LookupError:
-        return None
-    return value
+    with suppress(LookupError):
+        return reduce(_child, steps, value)
+    return None
 
 
 def _child(value: object, step: str) -> object:

@@ -129,7 +129,6 @@ class McpTemplates:
 def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
     """Check the settings and their placeholders; `names` are the placeholders without the query's."""
     _check_server(settings)
-    _check_update(settings)
     query_names = (*names, *QUERY_PLACEHOLDERS)
     for name, known in {"env": names, "headers": names, "url": names, "arguments": query_names}.items():
         check_template(getattr(settings, name), known, f"{WHERE}: {name}")
@@ -162,37 +161,34 @@ def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
 
 
 def _check_server(settings: McpSettings) -> None:
-    if bool(settings.command) == bool(settings.url):
-        both = "both command and url are set" if settings.url else "neither command nor url is set"
-        raise ConfigError(f"{WHERE}: {both}", hint='set command = ["server"] or url = "http://host/mcp"')
-    server, unused = ("url", ("env", "index_command")) if settings.url else ("command", ("headers", "token_env"))
-    for name in unused:
-        if getattr(settings, name):
-            raise ConfigError(f"{WHERE}: {name} cannot be combined with {server}", hint=f"remove {name}")
-    if settings.url and not settings.url.startswith("{env:"):  # a variable is checked when it is filled in
-        parts = urlsplit(settings.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigError(
-                f"{WHERE}: url: expected an HTTP URL such as http://127.0.0.1:8000/mcp, got {settings.url!r}"
-            )
-        if parts.username or parts.password:
-            raise ConfigError(
-                f"{WHERE}: url contains a user name or password", hint="use headers with {env:NAME}, or token_env"
-            )
-
-
-def _check_update(settings: McpSettings) -> None:
-    update = settings.update
-    if not isinstance(update, str):
-        return
-    if update not in ("index", "restart"):
-        raise ConfigError(f'{WHERE}: update: expected "restart", "index" or tool calls, got {update!r:.40}')
-    if update == "index" and not settings.index_command:
-        raise ConfigError(f'{WHERE}: update = "index" requires index_command', hint="add index_command")
-    if settings.url:
-        raise ConfigError(
-            f'{WHERE}: update = "{update}" cannot be combined with url', hint="set update to tool calls, or remove it"
-        )
+    """Raise ConfigError for settings of the server and of updates that cannot be combined."""
+    url, update = settings.url, settings.update
+    both = "both command and url are set" if url else "neither command nor url is set"
+    checks = [(bool(settings.command) == bool(url), both, 'set command = ["server"] or url = "http://host/mcp"')]
+    server, unused = ("url", ("env", "index_command")) if url else ("command", ("headers", "token_env"))
+    checks += [
+        (bool(getattr(settings, name)), f"{name} cannot be combined with {server}", f"remove {name}") for name in unused
+    ]
+    if url and not url.startswith("{env:"):  # a variable is checked when it is filled in
+        parts = urlsplit(url)
+        is_http = parts.scheme in ("http", "https") and bool(parts.hostname)
+        has_user = bool(parts.username or parts.password)
+        checks += [
+            (not is_http, f"url: expected an HTTP URL such as http://127.0.0.1:8000/mcp, got {url!r}", ""),
+            (has_user, "url contains a user name or password", "use headers with {env:NAME}, or token_env"),
+        ]
+    if isinstance(update, str):
+        is_known = update in ("index", "restart")
+        needs_index = update == "index" and not settings.index_command
+        combined = f'update = "{update}" cannot be combined with url'
+        checks += [
+            (not is_known, f'update: expected "restart", "index" or tool calls, got {update!r:.40}', ""),
+            (needs_index, 'update = "index" requires index_command', "add index_command"),
+            (bool(url), combined, "set update to tool calls, or remove it"),
+        ]
+    for is_wrong, message, hint in checks:
+        if is_wrong:
+            raise ConfigError(f"{WHERE}: {message}", hint=hint or None)
 
 
 # Limits of startup and indexing change no ranking.
