@@ -28,8 +28,6 @@ from assay.engines.shared_index import (
     IndexSettings,
     IndexWorkspace,
     SharedIndexEngine,
-    index_config,
-    index_env,
     make_index_settings,
 )
 from assay.engines.templates import (
@@ -372,12 +370,6 @@ class CommandEngine(SharedIndexEngine):
             return (UpdatableCommandSession if follows else CommandSession)(self, index)
         kind = UpdatableInteractiveSession if self.settings.update else InteractiveSession
         return kind(self, index, self.protocol)
-
-    def for_index(self) -> CommandEngine:
-        """Return the engine with only the settings that belong to its index."""
-        env = index_env(self.settings.env, self.indexing.named)
-        template = index_config(self.template, self.indexing.named)
-        return replace(self, settings=replace(self.settings, env=env), template=template)
 
 
 class CommandSession(ProgramSession):

@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import ClassVar, Literal, cast
 from urllib.parse import urlencode, urlsplit
 
@@ -34,7 +34,6 @@ from assay.engines.shared_index import (
     IndexSettings,
     IndexWorkspace,
     SharedIndexEngine,
-    index_config,
     make_index_settings,
 )
 from assay.engines.templates import (
@@ -358,9 +357,7 @@ class HttpEngine(SharedIndexEngine):
         return session
 
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
-        """Build the index with only the settings that belong to it."""
-        config = index_config(self.template, self.indexing.named)
-        replace(self, template=config).open_at(index, seconds, indexed=False).close()
+        self.for_index().open_at(index, seconds, indexed=False).close()
         return ""
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
@@ -377,21 +374,20 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     fixed = fixed_placeholders(context)
     config = load_config(read.config, fixed, where)
     names = placeholder_names(fixed, config)
+    _check_request(read.search, names, QUERY_PLACEHOLDERS, where)
     for name, request in read.requests.items():
-        if name == "search":
-            _check_request(request, names, QUERY_PLACEHOLDERS, where)
-        else:
+        if name != "search":
             _check_request(request, names, (), f"{where}: {name}")
     filters = make_filters(read.path_filter, read.language_filter, (*names, *QUERY_PLACEHOLDERS), where)
     _check_settings(read)
     check_config_used(config, read.templates, where)
     read_token(read.token_env)
-    index, builder, about, address = read.index, "none", "", ""
-    if index is not None:
-        builder, about = "server", recorded_url(index.url)
-        address = web_address(fill_url(index.url, dict.fromkeys(placeholder_names(fixed), "x"))).netloc
+    builder: IndexBuilder = "server" if read.index else "none"
+    index_url = read.index.url if read.index else ""
+    address = index_url and web_address(fill_url(index_url, dict.fromkeys(placeholder_names(fixed), "x"))).netloc
     always = ("index", "update", "ready", "token_env")
-    indexing = make_index_settings(where, read, always, cast(IndexBuilder, builder), fixed, config, about, address)
+    about = index_url and recorded_url(index_url)
+    indexing = make_index_settings(where, read, always, builder, fixed, config, about, address)
     layout = make_layout(read, where)
     return HttpEngine(read, layout, fixed, indexing, config, filters, read.oversample, read.concurrency)
 

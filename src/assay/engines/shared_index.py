@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from assay.clock import Deadline, today
 from assay.corpus.copying import copy_corpus, folder_bytes
@@ -106,18 +106,12 @@ def make_index_settings(
     inputs |= {write_key(key): nodes(table)[key] for key in named if key[0] != "config"}
     if "env" in table and not _variables(named):
         inputs["env"] = table["env"]
-    only = index_config(config, named)
+    only = _index_config(config, named)
     inputs["config"] = only and only.effect
     return IndexSettings(builder, named, digest_of([where, inputs, dict(fixed)]), whole, about, address)
 
 
-def index_env(env: Mapping[str, str], named: tuple[Key, ...] | None) -> Mapping[str, str]:
-    """Return the variables for indexing: all, unless `index_keys` names some."""
-    wanted = _variables(named or ())
-    return {name: env[name] for name in env if name in wanted} if wanted else env
-
-
-def index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
+def _index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
     """Return the configuration for indexing: only with the edits that `index_keys` names."""
     if config is None or named is None:
         return config
@@ -171,6 +165,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
     """An external engine whose index can be built apart from searching and shared by its variants."""
 
     __slots__ = ()
+    settings: Any
     placeholders: Mapping[str, str]
     template: ConfigTemplate | None
     indexing: IndexSettings
@@ -196,9 +191,18 @@ class SharedIndexEngine(EngineDefaults, ABC):
     def wants_store(self) -> bool:
         return has_placeholder(self.texts, "store")
 
+    def for_index(self) -> Self:
+        """Return the engine with only the variables and configuration edits that its index depends on."""
+        named = self.indexing.named
+        changes: dict[str, Any] = {"template": _index_config(self.template, named)}
+        if wanted := _variables(named or ()):
+            env = {name: value for name, value in self.settings.env.items() if name in wanted}
+            changes["settings"] = replace(self.settings, env=env)
+        return replace(cast(Any, self), **changes)  # type: ignore[no-any-return]  # a dataclass
+
     def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
         """Create the directories and the configuration file that the templates name."""
-        configs = (self.template, index_config(self.template, self.indexing.named))
+        configs = (self.template, _index_config(self.template, self.indexing.named))
         return EngineWorkspace(self.placeholders, index.corpus.root, self.texts, index.store, configs)
 
     def open(self, corpus: Corpus) -> ExternalSession:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 from urllib.parse import urlsplit
 
@@ -20,8 +20,6 @@ from assay.engines.shared_index import (
     IndexSettings,
     IndexWorkspace,
     SharedIndexEngine,
-    index_config,
-    index_env,
     make_index_settings,
 )
 from assay.engines.templates import (
@@ -271,11 +269,6 @@ class McpEngine(SharedIndexEngine):
         texts = engine.template.texts if engine.template else []
         named = [templates.index_command, templates.command, engine.settings.env, calls, texts]
         return [*stat_files(templates.commands, self.placeholders), digest_of(named_secrets(named))]
-
-    def for_index(self) -> McpEngine:
-        named = self.indexing.named
-        settings = replace(self.settings, env=index_env(self.settings.env, named))
-        return replace(self, settings=settings, template=index_config(self.template, named))
 
 
 def _session_module() -> ModuleType:
