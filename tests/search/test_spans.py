@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.analysis import FileInput, analyze
+from assay.search.analysis import analyze
 from assay.search.chunking import ChunkConfig, SourceText
 from assay.search.config import IndexConfig
 from assay.search.results import SpanGrowth, SpanHit, order_of, select_spans
@@ -17,9 +17,7 @@ from tests.properties import examples
 def view_of(lines: list[int], size: int, overlap: int = 0) -> CorpusView:
     """Files of so many lines, cut into windows."""
     chunks = ChunkConfig(kind="lines", size=size, overlap=overlap)
-    documents = (
-        FileInput(SourceText(f"{n:02}.txt", "x\n" * count, "other", None), "") for n, count in enumerate(lines)
-    )
+    documents = (SourceText(f"{n:02}.txt", "x\n" * count, "other", None) for n, count in enumerate(lines))
     return CorpusView(analyze(documents, IndexConfig(chunks=chunks)), GraphConfig())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -39,28 +39,21 @@ _SHIFT: Final = 32  # a key is unit << 32 | run; both are far below 2**31
 _KIND: Final = {kind: number for number, kind in enumerate(UNIT_KINDS)}
 _FILE_KIND: Final = {kind: number for number, kind in enumerate(FILE_KINDS)}
 _NOWHERE: Final = LineSpan(0, 0)
+_hash = cache(term_hash)
 
 
-@dataclass(frozen=True, slots=True)
-class FileInput:
-    """A file to analyze, and the hash of its contents."""
-
-    source: SourceText
-    sha256: str
-
-
-def analyze(documents: Iterable[FileInput], config: IndexConfig) -> IndexTable:
+def analyze(sources: Iterable[SourceText], config: IndexConfig) -> IndexTable:
     """Split files, given in path order, into chunks and count their terms."""
     batch = _Batch(config)
-    for document in documents:
-        batch.read(document)
+    for source in sources:
+        batch.read(source)
     return batch.table()
 
 
 @dataclass(slots=True)
 class _Batch:
     config: IndexConfig
-    documents: list[FileInput] = field(default_factory=list)
+    sources: list[SourceText] = field(default_factory=list)
     cuts: list[ChunkedFile] = field(default_factory=list)
     texts: list[bytes] = field(default_factory=list)
     units: int = 0
@@ -74,8 +67,7 @@ class _Batch:
         self.runs.default_factory = self.runs.__len__
         self.runs["\n"] = _NEWLINE
 
-    def read(self, document: FileInput) -> None:
-        source = document.source
+    def read(self, source: SourceText) -> None:
         found = chunk_file(source, self.config.chunks)
         text = source.text.encode("utf-8", "surrogatepass")
         starts = np.array([unit.start for unit in found.units], dtype=np.int64)
@@ -85,7 +77,7 @@ class _Batch:
         self.first_byte.append(line[np.minimum(starts - 1, len(line) - 1)])
         self.last_byte.append(line[np.minimum(ends, len(line) - 1)])
         self._count(source, found.units, starts, ends)
-        self.documents.append(document)
+        self.sources.append(source)
         self.cuts.append(found)
         self.texts.append(text)
         self.units += len(found.units)
@@ -133,7 +125,7 @@ class _Batch:
             )
         ]
         scope = [NameRow(number, " ".join(unit.scopes)) for number, unit in enumerate(units) if unit.scopes]
-        stems = [NameRow(i, stem_name(document.source.path)) for i, document in enumerate(self.documents)]
+        stems = [NameRow(i, stem_name(source.path)) for i, source in enumerate(self.sources)]
         outlines = [one.outline for one in self.cuts]
         used = [
             [*o.references, *(run for text in o.imports for run in runs(text))] if o is not None else []
@@ -156,7 +148,7 @@ class _Batch:
         key, count = _sum_by(keys, weights)
         longest = self.config.longest_word
         spelled = [
-            [] if run == "\n" or (len(run) > longest and run.isascii()) else [_HASHES[term] for term in terms(run)]
+            [] if run == "\n" or (len(run) > longest and run.isascii()) else [_hash(term) for term in terms(run)]
             for run in self.runs
         ]
         hashes, term_of = np.unique(
@@ -174,14 +166,14 @@ class _Batch:
         return Postings(hashes[held > 0], offsets(held[held > 0]), unit.astype(np.int32), count)
 
     def _files(self) -> FileTable:
-        sources = [document.source for document in self.documents]
+        sources = self.sources
         noise = [
             ROLES.index(file_role(s.path, s.text, s.kind, c.outline)) for s, c in zip(sources, self.cuts, strict=True)
         ]
         return FileTable(
             tuple(source.path for source in sources),
             tuple(source.language or "" for source in sources),
-            tuple(document.sha256 for document in self.documents),
+            tuple(source.sha256 for source in sources),
             tuple(one.problem or "" for one in self.cuts),
             np.array([_FILE_KIND[source.kind] for source in sources], dtype=np.uint8),
             np.array(noise, dtype=np.uint8),
@@ -202,15 +194,6 @@ class _Batch:
         )
 
 
-class _Hashes(dict[str, int]):
-    def __missing__(self, term: str) -> int:
-        found = self[term] = term_hash(term)
-        return found
-
-
-_HASHES: Final = _Hashes()
-
-
 def _sum_by(keys: LongArray, values: FloatArray) -> tuple[LongArray, FloatArray]:
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]
@@ -220,7 +203,7 @@ def _sum_by(keys: LongArray, values: FloatArray) -> tuple[LongArray, FloatArray]
 
 
 def _references(names: list[list[str]]) -> ReferenceTable:
-    found = [np.unique(np.array([_HASHES[name] for name in listed], dtype=np.uint64)) for listed in names]
+    found = [np.unique(np.array([_hash(name) for name in listed], dtype=np.uint64)) for listed in names]
     file = np.repeat(np.arange(len(found)), [len(one) for one in found])
     return ReferenceTable(file.astype(np.int32), np.concatenate(found or [np.zeros(0, np.uint64)]).astype(np.uint64))
 

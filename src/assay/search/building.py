@@ -23,7 +23,7 @@ from assay.corpus import StatCache, decode_text, open_corpus, parse_spec, read_b
 from assay.digests import code_digest, digest_of
 from assay.errors import CorpusError, SetupError
 from assay.processes.forks import Fork, ForkError, can_fork
-from assay.search.analysis import FileInput, analyze
+from assay.search.analysis import analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
 from assay.search.table import IndexTable, combine, pick, read_table, table_arrays
@@ -175,7 +175,11 @@ def build_table(
     store: Store | None = None,
 ) -> IndexTable:
     """Analyze files of a corpus; `store` caches the descriptions of a chat model."""
-    shares = _distribute(files, _processes(files, workers))
+    count = 1
+    if can_fork():
+        most = max(1, sum(file.size for file in files) // SHARE_BYTES)
+        count = min(workers or len(os.sched_getaffinity(0)), most, max(len(files), 1))
+    shares = _distribute(files, count)
     if len(shares) > 1:  # children inherit the grammars
         for language in sorted({file.language for file in files if file.language}):
             if grammar_name("", language, ""):
@@ -195,13 +199,6 @@ def build_table(
     from assay.search.describe import describe_units  # loads the HTTP client
 
     return describe_units(table, config.description, store)
-
-
-def _processes(files: Sequence[SourceFile], wanted: int | None) -> int:
-    if not can_fork():
-        return 1
-    most = max(1, sum(file.size for file in files) // SHARE_BYTES)
-    return min(wanted or len(os.sched_getaffinity(0)), most, max(len(files), 1))
 
 
 def _distribute(files: Sequence[SourceFile], count: int) -> list[list[SourceFile]]:
@@ -226,7 +223,7 @@ def _analyze(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -
     return combine([analyze(_inputs(corpus, batch), config) for batch in batches])
 
 
-def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
+def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[SourceText]:
     for file in files:
         try:
             data = read_bytes(corpus, file.path)
@@ -235,5 +232,4 @@ def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[FileInput]:
             if removed:  # since the walk
                 continue
             raise
-        source = SourceText(file.path, decode_text(data), file.kind, file.language)
-        yield FileInput(source, hashlib.sha256(data).hexdigest())
+        yield SourceText(file.path, decode_text(data), file.kind, file.language, hashlib.sha256(data).hexdigest())

@@ -49,6 +49,7 @@ class SourceText:
     text: str
     kind: Kind
     language: str | None
+    sha256: str = ""  # of the contents
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,11 @@ class Describer:
         mark = fence(unit.scope, text)
         within = f" in {unit.scope}" if unit.scope else ""
         prompt = Prompt(_TASK, f"<piece{within} {mark}>\n{text}\n</piece {mark}>")
-        line = _one_line(complete(self.endpoint, prompt), self.config.answer_chars)
+        answer = complete(self.endpoint, prompt)
+        line = " ".join("".join(char for char in answer if char.isprintable() or char.isspace()).split())
+        most = self.config.answer_chars
+        if len(line) > most:
+            line = line[: most + 1].rpartition(" ")[0] or line[:most]
         if not line:
             hint = "use another model"
             raise EngineError("the model returned an empty description", file=redact_url(self.endpoint.url), hint=hint)
@@ -121,10 +125,3 @@ class Describer:
     def _read(self, key: str) -> str | None:
         data = None if self.store is None else self.store.get(DESCRIPTIONS.name, key)
         return None if data is None else data.decode()
-
-
-def _one_line(text: str, most: int) -> str:
-    line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
-    if len(line) <= most:
-        return line
-    return line[: most + 1].rpartition(" ")[0] or line[:most]
