@@ -319,12 +319,8 @@ class AnchorIndex:
         if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
             found = list(find_digest(lines, target.digest, end - start + 1))
             if len(found) != 1:
-                why = (
-                    f"{len(found)} line ranges of the file match its content hash"
-                    if found
-                    else "no line range of the file matches its content hash"
-                )
-                message = f"the content of {target.anchor} changed: {why}"
+                count = f"{len(found)} line ranges of the file match" if found else "no line range of the file matches"
+                message = f"the content of {target.anchor} changed: {count} its content hash"
                 return UnresolvedTarget("content", message, "run `assay gold reanchor`, or correct the range")
             start, end = found[0], found[0] + end - start
         if end > len(lines):

@@ -181,9 +181,19 @@ def _row(path: Path, number: int, line: bytes) -> YamlNode:
 
     from assay.gold.yaml_nodes import YamlNode
 
+    mark = yaml.Mark("", 0, number - 1, 0, None, 0)
+
+    def make(value: object) -> yaml.Node:
+        if isinstance(value, _Pairs):
+            pairs = [(make(key), make(item)) for key, item in value]
+            return yaml.MappingNode("tag:yaml.org,2002:map", pairs, mark, mark)
+        if isinstance(value, list):
+            return yaml.SequenceNode("tag:yaml.org,2002:seq", [make(item) for item in value], mark, mark)
+        text = value if isinstance(value, str) else json.dumps(value)
+        return yaml.ScalarNode("tag:yaml.org,2002:str", text, mark, mark)
+
     try:
-        value = json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs)
-        node = _node(value, yaml.Mark("", 0, number - 1, 0, None, 0))
+        node = make(json.loads(line.decode("utf-8"), object_pairs_hook=_Pairs))
     except (ValueError, RecursionError) as error:
         raise GoldError(f"invalid JSON: {error}", file=path, line=number, hint="fix or remove the line") from error
     return YamlNode(node, f"line {number}", str(path))
@@ -191,22 +201,6 @@ def _row(path: Path, number: int, line: bytes) -> YamlNode:
 
 class _Pairs(list[tuple[str, Any]]):
     """The members of a JSON object, including duplicate keys, on which `YamlNode.mapping` raises."""
-
-
-def _node(value: object, mark: yaml.Mark) -> yaml.Node:
-    from yaml.nodes import MappingNode, ScalarNode, SequenceNode
-
-    def make(value: object) -> yaml.Node:
-        if isinstance(value, str):
-            return ScalarNode("tag:yaml.org,2002:str", value, mark, mark)
-        if isinstance(value, _Pairs):
-            pairs = [(make(key), make(item)) for key, item in value]
-            return MappingNode("tag:yaml.org,2002:map", pairs, mark, mark)
-        if isinstance(value, list):
-            return SequenceNode("tag:yaml.org,2002:seq", [make(item) for item in value], mark, mark)
-        return ScalarNode("tag:yaml.org,2002:str", json.dumps(value), mark, mark)
-
-    return make(value)
 
 
 def _unreadable(path: Path, error: OSError) -> GoldError:

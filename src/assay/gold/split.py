@@ -301,21 +301,13 @@ def _descend(
         for at in order:
             if places[at] >= 0:
                 filled[places[at]] -= table[at]
-            split = _best(table[at], filled, wanted, places[at])
-            moved |= split != places[at]
-            places[at] = split
-            filled[split] += table[at]
+            changes = ((filled + table[at] - wanted) ** 2 - (filled - wanted) ** 2).sum(axis=1)
+            changes[wanted[:, 0] <= 0] = float("inf")
+            best = int(changes.argmin())
+            if places[at] < 0 or changes[places[at]] > changes[best] + 1e-9:
+                places[at], moved = best, True
+            filled[places[at]] += table[at]
     return float(((filled - wanted) ** 2).sum()), places
-
-
-def _best(row: FloatArray, filled: FloatArray, wanted: FloatArray, now: int) -> int:
-    gaps = {
-        split: float((((filled[split] + row - wanted[split]) ** 2) - (filled[split] - wanted[split]) ** 2).sum())
-        for split in range(len(wanted))
-        if wanted[split, 0] > 0
-    }
-    best = min(gaps, key=lambda split: (gaps[split], split))
-    return now if now in gaps and gaps[now] <= gaps[best] + 1e-9 else best
 
 
 _PROVENANCE_KEY = "split"

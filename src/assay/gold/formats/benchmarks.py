@@ -236,13 +236,13 @@ def is_codesearchnet(source: GoldSource) -> bool:
 
 
 def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    table = read_table(source)
-    if set(table.columns) != set(_CODESEARCHNET_COLUMNS):
+    columns, rows = read_table(source)
+    if set(columns) != set(_CODESEARCHNET_COLUMNS):
         expected = ",".join(_CODESEARCHNET_COLUMNS)
-        raise source.at(1).error(f"unexpected header {','.join(table.columns)}", f"use {expected}")
+        raise source.at(1).error(f"unexpected header {','.join(columns)}", f"use {expected}")
     judgments: defaultdict[_RepoQuery, defaultdict[Span, list[int]]] = defaultdict(lambda: defaultdict(list))
     places: dict[_RepoQuery, GoldLocation] = {}
-    for row in table.rows:
+    for row in rows:
         query, span, relevance = _parse_judgment(row)
         judgments[query][span].append(relevance)
         places.setdefault(query, row.place)
@@ -258,7 +258,7 @@ def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None)
         sets.queries[query.code].append(build_query(ids[query.id], forms, targets, places[query], tags=tags, least=1))
     several = [marks for judged in judgments.values() for marks in judged.values() if len(marks) > 1]
     apart = sum(max(marks) - min(marks) >= _APART for marks in several)
-    notes = sum(bool(row.get("Notes")) for row in table.rows)
+    notes = sum(bool(row.get("Notes")) for row in rows)
     provenance: dict[str, str] = {}
     if several:
         judges = f"functions judged more than once: {len(several)}, graded by the mean; differing by 2 or 3: {apart}"

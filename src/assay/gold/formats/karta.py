@@ -7,7 +7,7 @@ expanded, so the corpus is passed when the set is read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from assay.gold.anchors import check_path, parse_target
@@ -41,8 +41,8 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
         if key not in fields:
             raise document.place.error(f"missing key '{key}' in the gold set", f"add '{key}:'")
     spec = _corpus(source, fields["corpus_id"], corpus)
-    notes = _Notes()
-    notes.skip(fields, (*_PROVENANCE, "queries"))
+    notes: _Notes = {"not read": [], "assumed": []}
+    _skip(notes, fields, (*_PROVENANCE, "queries"))
     entries = fields["queries"].sequence()
     originals: list[str] = []
     for entry in entries:
@@ -55,24 +55,16 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
         for entry, original in zip(entries, originals, strict=True)
     ]
     provenance = {key: field.text() for key, field in fields.items() if key in _PROVENANCE}
-    provenance |= {**notes.provenance(), **describe_renames(ids)}
+    provenance |= {key: ", ".join(dict.fromkeys(found)) for key, found in notes.items() if found}
+    provenance |= describe_renames(ids)
     return build_gold(name, spec, queries, fields["queries"].place, provenance)
 
 
-class _Notes:
-    """Unread keys and assumed values, for the provenance."""
+_Notes = Mapping[str, list[str]]  # unread keys and assumed values, for the provenance
 
-    def __init__(self) -> None:
-        self._notes: dict[str, list[str]] = {"not read": [], "assumed": []}
 
-    def skip(self, fields: Iterable[str], known: Sequence[str], where: str = "") -> None:
-        self._notes["not read"] += [f"{key}{where}" for key in fields if key not in known]
-
-    def assume(self, what: str) -> None:
-        self._notes["assumed"].append(what)
-
-    def provenance(self) -> dict[str, str]:
-        return {key: ", ".join(dict.fromkeys(found)) for key, found in self._notes.items() if found}
+def _skip(notes: _Notes, fields: Iterable[str], known: Sequence[str], where: str = "") -> None:
+    notes["not read"].extend(f"{key}{where}" for key in fields if key not in known)
 
 
 def _present(field: YamlNode) -> dict[str, YamlNode]:
@@ -154,7 +146,7 @@ _STRENGTHS = {"high": "strong", "low": "weak"} | {word: word for word in STRENGT
 def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     """Read an adversary; v0.1 has no strength and no confusion."""
     fields = _present(entry)
-    notes.skip(fields, _ADVERSARY, " of adversaries")
+    _skip(notes, fields, _ADVERSARY, " of adversaries")
 
     def either(first: str, second: str) -> YamlNode:
         found = [fields[key] for key in (first, second) if key in fields]
@@ -165,9 +157,9 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     target, relationship = either("file", "target"), either("relationship", "type")
     confusion = fields.get("confusion") or fields.get("confusion_type")
     if "strength" not in fields:
-        notes.assume("missing strength of adversaries read as medium")
+        notes["assumed"].append("missing strength of adversaries read as medium")
     if confusion is None:
-        notes.assume(f"missing confusion of adversaries read as '{_NOT_SAID}'")
+        notes["assumed"].append(f"missing confusion of adversaries read as '{_NOT_SAID}'")
     return Adversary(
         parse_target(target.text(), target.place),
         relationship.one_of(RELATIONSHIPS),
@@ -181,9 +173,9 @@ _LAYERS = ("retrieval", "cognitive", "interference", "rationale", "evaluation")
 
 def _layered_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
     fields = _present(entry)
-    notes.skip(fields, ("id", "query", *_TAGS, *_LAYERS), " of queries")
+    _skip(notes, fields, ("id", "query", *_TAGS, *_LAYERS), " of queries")
     cognitive = _present(fields["cognitive"]) if "cognitive" in fields else {}
-    notes.skip(cognitive, FORMS, " of cognitive")
+    _skip(notes, cognitive, FORMS, " of cognitive")
     forms = {form: cognitive[form].text().strip() for form in FORMS if form in cognitive}
     if "query" in fields:
         forms.setdefault("human", fields["query"].text().strip())
@@ -212,7 +204,7 @@ def _rationale(field: YamlNode, notes: _Notes) -> Rationale:
     if not _is_mapping(field):
         return Rationale(reason=field.text().strip())
     fields = _present(field)
-    notes.skip(fields, RATIONALE.optional, " of rationale")
+    _skip(notes, fields, RATIONALE.optional, " of rationale")
     return Rationale(**{key: fields[key].text().strip() for key in RATIONALE.optional if key in fields})
 
 
@@ -235,7 +227,7 @@ _CUTOFF = "10"  # default cutoff, as in the article
 def _measures(field: YamlNode | None, notes: _Notes) -> tuple[str, ...]:
     if field is not None and _is_mapping(field):
         fields = _present(field)
-        notes.skip(fields, _METRIC_KEYS, " of evaluation")
+        _skip(notes, fields, _METRIC_KEYS, " of evaluation")
         metrics = [entry for key in _METRIC_KEYS for entry in _entries(fields.get(key))]
     else:
         metrics = _entries(field)
@@ -244,7 +236,7 @@ def _measures(field: YamlNode | None, notes: _Notes) -> tuple[str, ...]:
         match = _METRIC.fullmatch(word.strip())
         name = _MEASURES.get(re.sub(r"[_ -]", "", match["name"]).lower()) if match else None
         if match is None or name is None:
-            notes.skip([f"metric '{word}'"], ())
+            _skip(notes, [f"metric '{word}'"], ())
         else:
             measures[f"{name}@{match['cutoff'] or _CUTOFF}"] = None
     return tuple(measures)

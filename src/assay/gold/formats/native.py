@@ -57,9 +57,6 @@ CORPUS: dict[CorpusKind, MappingKeys] = {
 }
 
 
-_ONE_SOURCE = f"use exactly one of {', '.join(CORPUS)}"
-
-
 def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet:
     """Read a native gold file; `corpus` replaces the corpus in the file."""
     document = compose(source, "the gold set")
@@ -85,7 +82,9 @@ def _corpus(field: YamlNode) -> CorpusSpec:
         found = "names no source" if not kinds else f"names {' and '.join(kinds)}"
         known = {key for keys in CORPUS.values() for key in keys.known}
         similar = [(key, kind) for key in written if key not in known for kind in closest_match(key, CORPUS)[:1]]
-        hint = f"did you mean '{similar[0][1]}' instead of '{similar[0][0]}'?" if similar and not kinds else _ONE_SOURCE
+        hint = f"use exactly one of {', '.join(CORPUS)}"
+        if similar and not kinds:
+            hint = f"did you mean '{similar[0][1]}' instead of '{similar[0][0]}'?"
         raise field.place.error(f"the corpus {found}", hint)
     kind = kinds[0]
     fields = field.mapping(CORPUS[kind])
@@ -246,15 +245,7 @@ def query_mapping(query: Query) -> dict[str, object]:
     layers: dict[str, object] = {
         "retrieval": _retrieval(query),
         "cognitive": dict(query.forms),
-        "interference": [
-            {
-                "target": adversary.target.anchor,
-                "relationship": adversary.relationship,
-                "strength": adversary.strength,
-                "confusion": adversary.confusion,
-            }
-            for adversary in query.adversaries
-        ],
+        "interference": [asdict(one) | {"target": one.target.anchor} for one in query.adversaries],
         "rationale": _present(asdict(query.rationale)) if query.rationale else {},
         "evaluation": {"measures": query.measures} if query.measures else {},
         "tags": dict(query.tags),

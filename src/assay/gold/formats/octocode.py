@@ -27,12 +27,12 @@ def matches(source: GoldSource) -> bool:
 def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     """Read one query per row."""
     spec = require_corpus(source, corpus)
-    table = read_table(source)
-    expected = ["query", *(f"result{n}" for n in range(1, len(table.columns)))]
-    if list(table.columns) != expected or len(expected) < 2:
-        raise source.at(1).error(f"unexpected header {','.join(table.columns)}", "use query,result1,result2,result3")
+    found, rows = read_table(source)
+    expected = ["query", *(f"result{n}" for n in range(1, len(found)))]
+    if list(found) != expected or len(expected) < 2:
+        raise source.at(1).error(f"unexpected header {','.join(found)}", "use query,result1,result2,result3")
     queries = []
-    for number, row in enumerate(table.rows, 1):
+    for number, row in enumerate(rows, 1):
         targets = [_target(cell, row.place) for column, cell in row.cells.items() if column != "query" and cell]
         if not targets:
             raise row.place.error(f"row {number} has no result", "add path:start-end:2, or remove the row")
@@ -76,13 +76,13 @@ def _render(gold: GoldSet) -> str:
 
 def _render_like(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     """Return the CSV of rows by id in the style of an existing file: quotes, blank lines, line ends."""
-    table = read_table(source)
+    found, old_rows = read_table(source)
     end = "\r\n" if source.text.partition("\n")[0].endswith("\r") else "\n"
     lines = [f"{line}\n" for line in source.text.removesuffix("\n").split("\n")]
-    starts = [1, *(row.place.line or 1 for row in table.rows), len(lines) + 1]
+    starts = [1, *(row.place.line or 1 for row in old_rows), len(lines) + 1]
     head, *raw = ["".join(lines[start - 1 : stop - 1]) for start, stop in pairwise(starts)]
-    before = {row_id(number): pair for number, pair in enumerate(zip(table.rows, raw, strict=True), 1)}
-    parts = [head if list(table.columns) == list(columns) else _render_line(columns, end)]
+    before = {row_id(number): pair for number, pair in enumerate(zip(old_rows, raw, strict=True), 1)}
+    parts = [head if list(found) == list(columns) else _render_line(columns, end)]
     for name, cells in rows.items():
         row, text = before.get(name, (None, ""))
         old = list(row.cells.values()) if row else []

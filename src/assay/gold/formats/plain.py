@@ -23,7 +23,6 @@ from assay.gold.build import (
 from assay.gold.formats.losses import WriterOutput, corpus_losses, file_name, read_back, verify_output
 from assay.gold.formats.rows import (
     CsvRow,
-    CsvTable,
     Record,
     header,
     json_has,
@@ -49,26 +48,26 @@ def matches(source: GoldSource) -> bool:
 def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     spec = require_corpus(source, corpus)
     if _is_json(source):
-        rows = tuple(row for record in read_entries(source) for row in _json_rows(record))
-        table = CsvTable(tuple(dict.fromkeys(column for row in rows for column in row.cells)), rows)
+        rows = [row for record in read_entries(source) for row in _json_rows(record)]
+        columns = tuple(dict.fromkeys(column for row in rows for column in row.cells))
     else:
-        table = read_table(source)
-    for column in table.columns:
+        columns, rows = read_table(source)
+    for column in columns:
         if column not in COLUMNS:
             raise source.at(1).error(f"unknown column '{column}'", suggest(column, COLUMNS))
     for column in ("query", "path"):
-        if column not in table.columns:
+        if column not in columns:
             raise source.at(1).error(f"missing column '{column}'", "start the header with query,path")
-    ids = safe_ids(row.get("id") for row in table.rows)
+    ids = safe_ids(row.get("id") for row in rows)
     groups: dict[str, list[CsvRow]] = {}
     names: dict[str, str] = {}
-    for number, row in enumerate(table.rows, 1):
-        if "id" in table.columns:
+    for number, row in enumerate(rows, 1):
+        if "id" in columns:
             query_id = row.place.name(ids[row.text("id")], "the id")
         else:
             query_id = names.setdefault(row.text("query"), row_id(number))
         groups.setdefault(query_id, []).append(row)
-    queries = [_query(query_id, rows) for query_id, rows in groups.items()]
+    queries = [_query(query_id, group) for query_id, group in groups.items()]
     return build_gold(name, spec, queries, source.at(1), describe_renames(ids))
 
 

@@ -9,13 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.errors import GoldError, SetupError, install_hint
 from assay.gold.build import GoldLocation, GoldSource, first_repeat, read_source, suggest
-
-if TYPE_CHECKING:
-    pass
 
 #: Bytes; CrossCodeEval's Python part, with its retrieved code, has 60 MB.
 _LARGEST_DATA_SET = 256_000_000
@@ -291,14 +287,6 @@ class CsvRow:
         return self.place.text(self.cells.get(column, ""), f"'{column}' of the row")
 
 
-@dataclass(frozen=True, slots=True)
-class CsvTable:
-    """The columns and rows of a file, without blank lines."""
-
-    columns: tuple[str, ...]
-    rows: tuple[CsvRow, ...]
-
-
 def header(text: str) -> tuple[str, ...]:
     """Return the column names of a CSV text; empty if it is not CSV."""
     try:
@@ -308,7 +296,8 @@ def header(text: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in line)
 
 
-def read_table(source: GoldSource) -> CsvTable:
+def read_table(source: GoldSource) -> tuple[tuple[str, ...], list[CsvRow]]:
+    """Return the columns and rows of a CSV file, without blank lines."""
     lines = _csv_lines(source)
     columns = tuple(next(lines, (1, []))[1])
     if (repeated := first_repeat(columns)) is not None:
@@ -322,7 +311,7 @@ def read_table(source: GoldSource) -> CsvTable:
         rows.append(CsvRow(dict(zip(columns, cells, strict=False)), source.at(line)))
     if not rows:
         raise source.at(1).error("the gold set is empty", "add a row below the header")
-    return CsvTable(columns, tuple(rows))
+    return columns, rows
 
 
 def _csv_lines(source: GoldSource) -> Iterator[tuple[int, list[str]]]:
