@@ -6,15 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from assay.digests import code_digest, digest_of
-from assay.engines.base import (
-    EngineContext,
-    EngineDefaults,
-    SearchFilter,
-    Session,
-    SharedCache,
-    SharedStep,
-    step_key,
-)
+from assay.engines.base import EngineContext, EngineDefaults, SearchFilter, Session, SharedCache, SharedStep, step_key
 from assay.engines.fingerprints import fingerprint_of
 from assay.engines.kinds import Component
 from assay.search import Index, Per, SearchConfig
@@ -68,18 +60,12 @@ class BuiltinEngine(EngineDefaults):
         search, per = self.settings.search, self.settings.per
         dense = redact_settings(search.dense)
         model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
+        chunks = _changed_settings(search, "index") or f"split by {search.index.chunks.kind}"
+        candidates = _changed_settings(search, "lexical", "translation", "dense")
         return (
-            SharedStep(
-                "chunks",
-                table_digest(search),
-                _changed_settings(search, "index") or f"split by {search.index.chunks.kind}",
-            ),
+            SharedStep("chunks", table_digest(search), chunks),
             SharedStep("vectors", vectors_digest(search.dense), model),
-            SharedStep(
-                "candidates",
-                candidates_digest(search, per),
-                _changed_settings(search, "lexical", "translation", "dense"),
-            ),
+            SharedStep("candidates", candidates_digest(search, per), candidates),
             SharedStep("ranking", digest_of([ranking_digest(search, per), _own_code()]), f"per {per}"),
         )
 
@@ -150,26 +136,18 @@ def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
     """Return the components that can be turned off, in pipeline order."""
     read = read_settings(BuiltinSettings, settings, "engine builtin")
     search, spans = read.search, read.per == "span"
-    found = []
+    off: dict[str, Mapping[str, object]] = {}
     for name, keys in (("names", ("name", "scope", "signature")), ("paths", ("stem", "folder"))):
-        used = [key for key in keys if getattr(search.index.fields, key)]
-        if used:
-            found.append(Component(name, {f"search.index.fields.{key}": 0.0 for key in used}))
-    if search.index.description.url:
-        found.append(Component("description", {"search.index.description.url": ""}))
-    if search.translation.model:
-        found.append(Component("translation", {"search.translation.model": ""}))
-    if search.dense.model:
-        found.append(Component("dense", {"search.dense.model": ""}))
+        off[name] = {f"search.index.fields.{key}": 0.0 for key in keys if getattr(search.index.fields, key)}
+    off["description"] = {"search.index.description.url": ""} if search.index.description.url else {}
+    off["translation"] = {"search.translation.model": ""} if search.translation.model else {}
+    off["dense"] = {"search.dense.model": ""} if search.dense.model else {}
     if search.dense.model and search.dense.feedback.weight and spans:
-        found.append(Component("feedback", {"search.dense.feedback.weight": 0.0}))
+        off["feedback"] = {"search.dense.feedback.weight": 0.0}
     for stage in STAGES:
-        if stage in search.without or stage in _SILENT[read.per]:
-            continue
-        if stage != "coherence" or spans:
-            found.append(Component(stage, {"search.without": [stage]}))
-        elif search.coherence.chunks > 1:
-            found.append(Component(stage, {"search.coherence.chunks": 1}))
-    if search.rerank.model:
-        found.append(Component("rerank", {"search.rerank.model": ""}))
-    return tuple(found)
+        if stage not in search.without and stage not in _SILENT[read.per]:
+            off[stage] = {"search.without": [stage]}
+    if "coherence" in off and not spans:
+        off["coherence"] = {"search.coherence.chunks": 1} if search.coherence.chunks > 1 else {}
+    off["rerank"] = {"search.rerank.model": ""} if search.rerank.model else {}
+    return tuple(Component(name, settings) for name, settings in off.items() if settings)

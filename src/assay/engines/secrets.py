@@ -63,22 +63,20 @@ def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
     for setting, template in templates.items():
         for text in _texts(setting, template, exposed=False):
             if text.is_secret:
-                raise _literal_error(where, setting, text.name)
-            if has_issued_key(text.value) or _PASSWORD.search(text.value):
-                raise _literal_error(where, setting, setting or "value")
+                name = text.name
+            elif has_issued_key(text.value) or _PASSWORD.search(text.value):
+                name = setting or "value"
+            else:
+                continue
+            place = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
+            hint = "move it to an environment variable and write {env:NAME} instead"
+            raise ConfigError(f"{place} contains a literal secret", hint=hint)
 
 
 def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
     """Return the literal secrets in a configuration template."""
     found = (text for name, value in table.items() for text in _texts(name, value, exposed=False))
     return tuple(dict.fromkeys(text.value for text in found if text.is_secret or has_issued_key(text.value)))
-
-
-def _literal_error(where: str, setting: str, name: str) -> ConfigError:
-    place = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
-    return ConfigError(
-        f"{place} contains a literal secret", hint="move it to an environment variable and write {env:NAME} instead"
-    )
 
 
 def _is_literal(value: str) -> bool:
