@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.engines.normalize import Normalizer, normalize
+from assay.engines.normalize import Normalizer
 from assay.errors import EngineError
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
 
@@ -57,7 +57,9 @@ def test_normalize_sees_through_a_linked_root(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "real")
     corpus = replace(CORPUS, root=tmp_path / "link")
-    assert normalize([Hit(f"{tmp_path}/real/a.py"), Hit(f"{tmp_path}/link/a.py")], corpus, 5).hits == (Hit("a.py"),) * 2
+    assert (
+        Normalizer(corpus)([Hit(f"{tmp_path}/real/a.py"), Hit(f"{tmp_path}/link/a.py")], 5).hits == (Hit("a.py"),) * 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,7 @@ def test_normalize_cuts_what_was_not_asked_for() -> None:
 
 
 def test_normalize_counts_lines_of_the_corpus_by_itself(corpus: Corpus) -> None:
-    assert normalize([Hit("README.md", 1, 9)], corpus, 5).hits == (Hit("README.md", 1, 1),)
+    assert Normalizer(corpus)([Hit("README.md", 1, 9)], 5).hits == (Hit("README.md", 1, 1),)
 
 
 @pytest.mark.parametrize("junk", [None, "a.py", 3, Hit(None), Hit(b"a.py")])  # type: ignore[arg-type]

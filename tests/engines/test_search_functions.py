@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import as_engine
-from assay.engines.normalize import normalize
+from assay.engines.normalize import Normalizer
 from assay.engines.runner import open_session, query_session
 from assay.errors import ConfigError
 from assay.types import Corpus, Hit, Status
@@ -92,7 +92,7 @@ def test_k_results_of_every_usable_signature(corpus: Corpus, function: Callable[
     for k in (1, 7, 50):
         answer = query_session(session, "query", k, WATCHDOG)
         assert (answer.status, answer.hits) == (Status.OK, tuple(map(Hit, PATHS[:k])))
-        assert not [note for note in normalize(answer.hits, corpus, k).notes if "asked for" in note]
+        assert not [note for note in Normalizer(corpus)(answer.hits, k).notes if "asked for" in note]
 
 
 @examples(60)

@@ -249,9 +249,7 @@ class Handle:
     def fingerprint(self) -> str:
         """Declared fingerprint, else the identity, else a digest of the configuration and source files."""
         declared = getattr(self.inner, "fingerprint", None) or self.identity
-        if declared:
-            return str(declared)
-        return fingerprint_of(self.config, digest_modules(type(self.inner).__module__))
+        return str(declared or fingerprint_of(self.config, digest_modules(type(self.inner).__module__)))
 
     def open(self, corpus: Corpus) -> Session:
         return self.inner.open(corpus)

@@ -49,7 +49,7 @@ class PythonCounter:
         self._paths = tuple(sorted(file.path for file in corpus.files))
         self._cache: dict[str, bytes] = {}
         self._free = LIMITS.cached_bytes
-        self.tracker = UsageTracker()  # of the programs
+        self.tracker = UsageTracker()  # resources of the programs that count
 
     def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
         """Return the number of occurrences of a lower-cased word by path, for the files that have any."""

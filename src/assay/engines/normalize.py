@@ -41,11 +41,6 @@ class NormalizedHits:
 _Violation = tuple[str, str, str]  # subject (paths, ranges, scores, snippets), problem, example
 
 
-def normalize(hits: Iterable[Hit], corpus: Corpus, k: int, *, oversample: int = 1) -> NormalizedHits:
-    """Normalize one ranking; for many on one corpus use a `Normalizer`."""
-    return Normalizer(corpus)(hits, k, oversample=oversample)
-
-
 class Normalizer:
     """Normalizes rankings on one corpus; file lengths are read once."""
 

@@ -280,7 +280,7 @@ class _ThreadedSession:
         abandoned = self.abandoned
         problem = self.call(self.inner.close, CALL_LIMITS.close).problem
         self.end()
-        self.abandoned = abandoned  # no query was: `close_session` reports the timeout
+        self.abandoned = abandoned  # counts queries only; `close_session` reports a timeout of `close`
         if problem is not None:
             raise problem
 

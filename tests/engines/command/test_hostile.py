@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.normalize import normalize
+from assay.engines.normalize import Normalizer
 from assay.engines.runner import close_session, query_session, session_usage
 from assay.processes.running import ANSWER_BYTES
 from assay.types import Corpus, Hit, Status
@@ -156,7 +156,7 @@ def test_colours_and_progress_among_the_answer_are_left_out_and_told(victim: Vic
 def test_paths_outside_the_corpus_are_kept_as_they_are_and_told(victim: Victim, corpus: Corpus) -> None:
     outside = ["../../etc/passwd", "/etc/passwd", "json/../../x.py", "README.md"]
     answer = query_session(victim.session, f"!say({outside!r})", 4, WATCHDOG)
-    cleaned = normalize(answer.hits, corpus, 4)
+    cleaned = Normalizer(corpus)(answer.hits, 4)
     assert [hit.path for hit in cleaned.hits] == ["../../etc/passwd", "/etc/passwd", "json/../../x.py", "README.md"]
     assert cleaned.notes == ("3 of 4 paths not in the corpus, e.g. ../../etc/passwd",)
     victim.goes_on()
@@ -166,7 +166,7 @@ def test_ten_thousand_results_are_cut_to_what_was_asked_for(victim: Victim, corp
     code = "say([{'path': 'README.md', 'line': 1, 'text': 'x' * 500}] * 10_000)"
     answer = query_session(victim.session, "!" + code, 3, WATCHDOG)
     assert len(answer.hits) == 10_000
-    cleaned = normalize(answer.hits, corpus, 3)
+    cleaned = Normalizer(corpus)(answer.hits, 3)
     assert len(cleaned.hits) == 3
     assert any("10000 results where 3 were requested" in note for note in cleaned.notes)
     victim.goes_on()

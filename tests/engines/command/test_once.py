@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.normalize import normalize
+from assay.engines.normalize import Normalizer
 from assay.engines.runner import QueryOutcome, close_session, open_session, query_session, session_notes
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Hit, Status
@@ -293,7 +293,7 @@ def test_command_hostile_garbage_is_an_error_not_an_empty_answer(program: Progra
 
 def test_command_hostile_absolute_paths_are_read_and_noted(program: Program, corpus: Corpus) -> None:
     answer = answer_of(program("print(os.path.abspath('README.md')); print('/etc/passwd')"), corpus)
-    cleaned = normalize(answer.hits, corpus, 3)
+    cleaned = Normalizer(corpus)(answer.hits, 3)
     assert [hit.path for hit in cleaned.hits] == ["README.md", "/etc/passwd"]
     assert len(cleaned.notes) == 2
 
@@ -301,7 +301,7 @@ def test_command_hostile_absolute_paths_are_read_and_noted(program: Program, cor
 def test_command_hostile_ten_thousand_results_are_cut(program: Program, corpus: Corpus) -> None:
     answer = answer_of(program("for n in range(10000): print(f'json/encoder.py:{n + 1}')"), corpus)
     assert len(answer.hits) == 10_000
-    assert len(normalize(answer.hits, corpus, 3).hits) == 3
+    assert len(Normalizer(corpus)(answer.hits, 3).hits) == 3
 
 
 def test_command_hostile_exit_code_without_results_is_an_error(program: Program, corpus: Corpus) -> None:

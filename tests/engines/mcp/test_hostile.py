@@ -16,7 +16,7 @@ import pytest
 
 from assay.engines.base import EngineCrash
 from assay.engines.mcp.engine import McpSettings
-from assay.engines.normalize import normalize
+from assay.engines.normalize import Normalizer
 from assay.engines.runner import query_session
 from assay.errors import EngineError, EngineTimeoutError
 from assay.processes.running import ANSWER_BYTES
@@ -86,8 +86,8 @@ def test_mcp_server_that_babbles_fails_and_lies_is_heard_through(
             session.search_within("token", 3, WATCHDOG)
         many = session.search_within("many", 3, WATCHDOG)
         assert len(many.hits) == 10_000
-        assert "10000 results where 3 were requested" in " ".join(normalize(many.hits, corpus, 3).notes)
-        outside = normalize(session.search_within("outside", 3, WATCHDOG).hits, corpus, 3)
+        assert "10000 results where 3 were requested" in " ".join(Normalizer(corpus)(many.hits, 3).notes)
+        outside = Normalizer(corpus)(session.search_within("outside", 3, WATCHDOG).hits, 3)
         assert [hit.path for hit in outside.hits] == ["/etc/passwd", "../../secret.py"]
         assert "2 of 2 paths not in the corpus" in outside.notes[0]
 
