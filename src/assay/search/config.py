@@ -191,8 +191,7 @@ class SearchConfig:
 
     def __post_init__(self) -> None:
         if violation := _find_violation(flatten(self)):
-            _, message, hint = violation
-            raise ConfigError(f"search setting {message}", hint=hint)
+            raise ConfigError(f"search setting {violation[1]}", hint=violation[2])
 
     def as_dict(self) -> Mapping[str, Any]:
         """Return the settings by name, for records and hashes, with redacted URLs."""

@@ -243,7 +243,6 @@ def wrap_fastembed(name: str, model: Any, config: EmbedderConfig) -> ModelEmbedd
 
 #: File names of exporters, quantized or not.
 _GRAPHS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
-#: Names of the inputs that a network may have.
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids", "position_ids"})
 _POOLING: Final = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
 
