@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import CorpusError, GoldError
 from assay.gold.anchors import content_digest
-from assay.gold.reanchor.commits import GitRepository, read_tree
+from assay.gold.reanchor.commits import GitRepository, Tree
 from assay.gold.reanchor.moves import Moves, add_digests, apply, locate, reanchor
 from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query
 from tests.gold.reanchor.history import commit, git, gold_of, located, module, target
@@ -183,5 +183,5 @@ def test_links_and_long_files_are_no_source(tmp_path):
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "link")
     repository = GitRepository(repo)
-    tree = read_tree(repository, repository.commit("HEAD"), 100)
+    tree = Tree(repository, repository.commit("HEAD"), 100)
     assert sorted(tree.blobs) == ["a.py"]

@@ -124,13 +124,13 @@ def _hash(args: argparse.Namespace, gold: GoldSet) -> int:
 
 def _reader(args: argparse.Namespace, gold: GoldSet) -> Lines:
     from assay.corpus import open_corpus, read_text
-    from assay.gold.reanchor.commits import DEFAULT, read_tree
+    from assay.gold.reanchor.commits import DEFAULT, Tree
     from assay.gold.reanchor.moves import locate
     from assay.syntax.text import split_lines
 
     if args.old or args.repo:
         located = locate(gold, args.repo, args.old, args.old or gold.corpus.rev or "HEAD")
-        tree = read_tree(located.repository, located.old, DEFAULT.file_bytes)
+        tree = Tree(located.repository, located.old, DEFAULT.file_bytes)
         return lambda path: tree.lines(path) if path in tree else None
     corpus = open_corpus(gold.corpus, base=Path(gold.source).parent if gold.source else None)
     known = frozenset(file.path for file in corpus.files)

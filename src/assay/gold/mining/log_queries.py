@@ -54,28 +54,31 @@ def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
     """Propose the searches of a shell history, located by the file opened next or by the name itself."""
     commands, too_long = read_shell(path)
     names = private_names("\n".join(text for _, text in commands))
-    found = _mine(code, "shell", path.name, [(line, parse_command(text)) for line, text in commands], names)
-    return _with_notes(found, path, too_long, empty=not commands)
+    return _mine(code, "shell", path.name, [(line, parse_command(text)) for line, text in commands], names, too_long)
 
 
 def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
     """Propose the questions and searches of a transcript, located by the files opened next."""
     steps, malformed, too_long = read_transcript(path)
     names = private_names("\n".join(step.path for _, step in steps if isinstance(step, OpenedFile)))
-    found = _mine(code, "transcript", path.name, [(line, [step]) for line, step in steps], names)
-    return _with_notes(found, path, too_long, malformed, empty=not steps)
+    batches = [(line, [step]) for line, step in steps]
+    return _mine(code, "transcript", path.name, batches, names, too_long, malformed)
 
 
-def _with_notes(found: MinedItems, path: Path, too_long: int, malformed: int = 0, *, empty: bool) -> MinedItems:
+def _mine(
+    code: CodeIndex,
+    how: How,
+    file: str,
+    steps: Sequence[_Step],
+    names: frozenset[str],
+    too_long: int,
+    malformed: int = 0,
+) -> MinedItems:
     notes = {
         f"skipped {too_long} lines that are too long": too_long,
         f"skipped {malformed} lines that are not JSON": malformed,
-        "no known command, message or tool call found; the format may be unsupported": empty,
+        "no known command, message or tool call found; the format may be unsupported": not steps,
     }
-    return replace(found, notes=tuple(f"{path.name}: {note}" for note, holds in notes.items() if holds))
-
-
-def _mine(code: CodeIndex, how: How, file: str, steps: Iterable[_Step], names: frozenset[str]) -> MinedItems:
     locator = _Locator(code)
     intents: dict[str, Intent] = {}
     unlocated: dict[str, UnlocatedQuery] = {}
@@ -90,7 +93,8 @@ def _mine(code: CodeIndex, how: How, file: str, steps: Iterable[_Step], names: f
         else:
             unlocated.setdefault(key, UnlocatedQuery(one.text, where))
     lost = tuple(one for text, one in unlocated.items() if text not in intents)
-    return MinedItems(tuple(intents.values()), lost, tuple(refused))
+    shown = tuple(f"{file}: {note}" for note, holds in notes.items() if holds)
+    return MinedItems(tuple(intents.values()), lost, tuple(refused), shown)
 
 
 def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -104,14 +104,19 @@ class GitRepository:
         return path.removeprefix(prefix) if path.startswith(prefix) else None
 
 
-@dataclass(slots=True)
 class Tree:
-    """The files of a commit, read on demand."""
+    """The regular files of a commit below the root that have at most `most_bytes`, read on demand."""
 
-    repository: GitRepository
-    commit: str
-    blobs: Mapping[str, str]  # path -> object id
-    _lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    def __init__(self, repository: GitRepository, commit: str, most_bytes: int) -> None:
+        self.repository, self.commit = repository, commit
+        self.blobs: dict[str, str] = {}  # path -> object id
+        self._lines: dict[str, tuple[str, ...]] = {}
+        for row in repository.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0"):
+            about, _, name = row.partition(b"\t")
+            path = repository.inside(name.decode("utf-8", "surrogateescape"))
+            fields = about.decode("ascii").split()
+            if path and fields[0].startswith("100") and int(fields[3]) <= most_bytes:
+                self.blobs[path] = fields[2]
 
     def __contains__(self, path: str) -> bool:
         return path in self.blobs
@@ -131,19 +136,6 @@ class Tree:
                 hint = "the clone is partial or damaged: run `git fsck`, or fetch all of it"
                 raise CorpusError(message, file=self.repository.folder, hint=hint)
             self._lines[path] = split_lines(decode_text(data))
-
-
-def read_tree(repository: GitRepository, commit: str, most_bytes: int) -> Tree:
-    """List the regular files of a commit below the root that have at most `most_bytes`."""
-    listed = repository.run("ls-tree", "-r", "-l", "-z", "--full-tree", commit)
-    blobs: dict[str, str] = {}
-    for row in listed.split(b"\0"):
-        about, _, name = row.partition(b"\t")
-        path = repository.inside(name.decode("utf-8", "surrogateescape"))
-        fields = about.decode("ascii").split()
-        if path and fields[0].startswith("100") and int(fields[3]) <= most_bytes:
-            blobs[path] = fields[2]
-    return Tree(repository, commit, blobs)
 
 
 class CommitPair:

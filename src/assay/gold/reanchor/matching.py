@@ -157,7 +157,7 @@ def _find_renamed(pair: CommitPair, part: Section, other: str) -> Counterpart | 
         short, long = sorted((new.length, part.length))
         if new.family == part.family and long <= config.grown * short + 2 * config.grown:
             one = Counterpart(new, pair.alike(part, new), named=False, reason=f"renamed to {new.title}")
-            neighbors = zip(before.neighbors(part), after.neighbors(new), strict=True)
+            neighbors = zip(before.neighbors[part], after.neighbors[new], strict=True)
             same = sum(a is not None and b is not None and a.plain == b.plain for a, b in neighbors)
             title = config.title * title_similarity(part.last, new.last)
             sums[one] = one.likeness + (title + config.neighbor * same)

@@ -13,7 +13,7 @@ from assay.corpus.git import fetch_commit, git, open_mirror
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
 from assay.gold.anchors import content_digest, find_digest
-from assay.gold.reanchor.commits import DEFAULT, CommitPair, GitRepository, Reanchoring, read_tree
+from assay.gold.reanchor.commits import DEFAULT, CommitPair, GitRepository, Reanchoring, Tree
 from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
 from assay.gold.reanchor.sections import LineRange
 from assay.store import Store, cache_dir
@@ -134,7 +134,7 @@ def _targets(query: Query) -> Iterator[tuple[Role, Target]]:
 
 def reanchor(gold: GoldSet, located: RepoCommits, config: Reanchoring = DEFAULT) -> Moves:
     """Locate each target and adversary of a gold set in the new commit."""
-    old, new = (read_tree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
+    old, new = (Tree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
     pair = CommitPair(old, new, config)
     known: dict[Target, Move] = {}
     rows: list[LabelMove] = []

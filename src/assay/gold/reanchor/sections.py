@@ -124,14 +124,10 @@ class ParsedFile:
             yield Section(self.path, heading.line, end, unique, "section")
 
     @cached_property
-    def _places(self) -> dict[Section, int]:
-        return {part: place for place, part in enumerate(self.parts)}
-
-    def neighbors(self, part: Section) -> tuple[Section | None, Section | None]:
-        """Return the parts that begin before and after one, in file order."""
-        place = self._places[part]
-        before = self.parts[place - 1] if place else None
-        return before, self.parts[place + 1] if place + 1 < len(self.parts) else None
+    def neighbors(self) -> dict[Section, tuple[Section | None, Section | None]]:
+        """The parts that begin before and after each part, in file order."""
+        padded = (None, *self.parts, None)
+        return {part: (padded[place], padded[place + 2]) for place, part in enumerate(self.parts)}
 
     @property
     def whole(self) -> LineRange:
