@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, cast
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
 from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
-from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
+from assay.engines.config_files import ConfigSettings, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.interactive import (
     InteractiveSession,
@@ -20,12 +20,11 @@ from assay.engines.interactive import (
     WireProtocol,
 )
 from assay.engines.json_output import parse_selector
-from assay.engines.output import OutputLayout, OutputSettings, make_layout, parse_output
+from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.engines.secrets import check_literal_secrets, recorded_table, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
     IndexBuilder,
-    IndexSettings,
     IndexWorkspace,
     SharedIndexEngine,
     make_index_settings,
@@ -173,18 +172,10 @@ def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngin
     builder: IndexBuilder = "command" if templates.index else "session" if indexes_at_start else "none"
     always = ("index", "git", "update", "version", *(("argv", "mode") if builder == "session" else ()))
     about = shlex.join(templates.index or templates.argv)
-    return CommandEngine(
-        settings=read,
-        templates=templates,
-        placeholders=fixed,
-        template=template,
-        indexing=make_index_settings(WHERE, read, always, builder, fixed, template, about),
-        layout=make_layout(read, WHERE),
-        protocol=_make_protocol(read),
-        oversample=read.oversample,
-        git=read.git,
-        secrets=(*secret_values(templates.all(), env=read.env), *(template.secrets if template else ())),
-    )
+    indexing = make_index_settings(WHERE, read, always, builder, fixed, template, about)
+    secrets = (*secret_values(templates.all(), env=read.env), *(template.secrets if template else ()))
+    common = (read, fixed, template, indexing, make_layout(read, WHERE))
+    return CommandEngine(*common, templates, _make_protocol(read), read.oversample, read.git, secrets)
 
 
 def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> CommandTemplates:
@@ -286,16 +277,12 @@ def _make_marker(text: str, name: str, after: bytes) -> OutputMarker:
     return OutputMarker(name, text, re.compile(b"(?:" + marker.pattern + b")" + after, re.MULTILINE))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class CommandEngine(SharedIndexEngine):
     """A command line tool."""
 
     settings: CommandSettings
     templates: CommandTemplates
-    placeholders: Mapping[str, str]  # {here}, {preset} and {python}
-    template: ConfigTemplate | None
-    indexing: IndexSettings
-    layout: OutputLayout
     protocol: WireProtocol | None  # None: the program runs once per query
     oversample: int
     git: bool

@@ -19,19 +19,17 @@ from assay.engines.base import (
 )
 from assay.engines.config_files import (
     ConfigSettings,
-    ConfigTemplate,
     check_config_used,
     load_config,
     recorded_config,
 )
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.json_output import parse_selector, select
-from assay.engines.output import OutputLayout, OutputSettings, make_layout, parse_output
+from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
     IndexBuilder,
-    IndexSettings,
     IndexWorkspace,
     SharedIndexEngine,
     make_index_settings,
@@ -300,10 +298,6 @@ class HttpEngine(SharedIndexEngine):
     """A search API with its templates; values of variables are read when needed and not stored."""
 
     settings: HttpSettings
-    layout: OutputLayout
-    placeholders: Mapping[str, str]  # {here} and {preset}
-    indexing: IndexSettings
-    template: ConfigTemplate | None  # of a file for the server
     filters: Filters
     oversample: int
     parallel: int
@@ -389,7 +383,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     about = index_url and recorded_url(index_url)
     indexing = make_index_settings(where, read, always, builder, fixed, config, about, address)
     layout = make_layout(read, where)
-    return HttpEngine(read, layout, fixed, indexing, config, filters, read.oversample, read.concurrency)
+    return HttpEngine(read, fixed, config, indexing, layout, filters, read.oversample, read.concurrency)
 
 
 def _check_request(request: RequestTemplate, places: Sequence[str], query: Sequence[str], where: str) -> None:

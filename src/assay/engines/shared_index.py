@@ -28,7 +28,7 @@ from assay.engines.base import (
     SharedStep,
 )
 from assay.engines.config_files import ConfigTemplate, Key, nodes
-from assay.engines.output import read_reply
+from assay.engines.output import OutputLayout, read_reply
 from assay.engines.templates import has_placeholder
 from assay.engines.tool import STORE, EngineWorkspace, ExternalSession
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
@@ -161,14 +161,15 @@ class IndexWorkspace:
     store: Path | None = None
 
 
+@dataclass(frozen=True, slots=True)
 class SharedIndexEngine(EngineDefaults, ABC):
     """An external engine whose index can be built apart from searching and shared by its variants."""
 
-    __slots__ = ()
     settings: Any
-    placeholders: Mapping[str, str]
-    template: ConfigTemplate | None
+    placeholders: Mapping[str, str]  # {here}, {preset} and {python}
+    template: ConfigTemplate | None  # of the file {config}
     indexing: IndexSettings
+    layout: OutputLayout
 
     @property
     @abstractmethod

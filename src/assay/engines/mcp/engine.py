@@ -12,7 +12,7 @@ from assay.digests import digest_of
 from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
-from assay.engines.output import OutputLayout, OutputSettings, make_layout
+from assay.engines.output import OutputSettings, make_layout
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
@@ -200,11 +200,7 @@ class McpEngine(SharedIndexEngine):
     """An MCP server with its templates; values of variables are read when needed and not stored."""
 
     settings: McpSettings
-    layout: OutputLayout
     templates: McpTemplates
-    placeholders: Mapping[str, str]  # {here} and {preset}
-    indexing: IndexSettings
-    template: ConfigTemplate | None  # of a file for the server
     oversample: int
     git: bool
 
@@ -290,7 +286,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
     check_config_used(config, templates.named, WHERE)
     indexing = _index_settings(read, templates, fixed, config)
     layout = make_layout(read, WHERE)
-    engine = McpEngine(read, layout, templates, fixed, indexing, config, read.oversample, read.git)
+    engine = McpEngine(read, fixed, config, indexing, layout, templates, read.oversample, read.git)
     engine.secrets  # noqa: B018 - a variable that is not set is an error now, not during a run
     _session_module()  # import takes half a second, which must not count for the server
     return engine
