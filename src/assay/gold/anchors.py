@@ -38,14 +38,22 @@ def find_digest(lines: Sequence[str], digest: str, length: int) -> Iterator[int]
 _SYNTAX = "write a target as path, path:10-42 or path::Scope.symbol"
 _RANGE = re.compile(r"(?P<path>.*):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})(?:#(?P<digest>.*))?", re.DOTALL)
 _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
-_REPEAT = re.compile(r"~([0-9]+)$")
+_INVALID_REPEAT = re.compile(r"~(?:0[0-9]*|1)$")
 
 
 def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Target:
     """Parse a target; symbols are not resolved to lines."""
     path, colons, symbol = text.partition("::")
     if colons:
-        return Target(Span(check_path(path, place)), grade, _check_symbol(symbol, text, place))
+        span = Span(check_path(path, place))
+        if ":" in symbol:
+            hint = f"join scopes with '.': {symbol.replace('::', '.')}"
+            raise place.error(f"the symbol of '{text}' contains ':'", hint)
+        if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
+            raise place.error(f"'{text}' has no valid symbol", _SYNTAX)
+        if _INVALID_REPEAT.search(symbol):
+            raise place.error(f"invalid repeat number in '{text}'", "number repeated definitions from ~2")
+        return Target(span, grade, place.text(symbol, "the symbol of a target"))
     ranged = _RANGE.fullmatch(text)
     if ranged is None:
         return Target(Span(check_path(text, place)), grade)
@@ -89,17 +97,6 @@ def path_problem(path: str) -> str | None:
         "contains an empty or '.' segment": not {"", "."}.isdisjoint(path.split("/")),
     }
     return next((problem for problem, found in checks.items() if found), None)
-
-
-def _check_symbol(symbol: str, text: str, place: GoldLocation) -> str:
-    if ":" in symbol:
-        raise place.error(f"the symbol of '{text}' contains ':'", f"join scopes with '.': {symbol.replace('::', '.')}")
-    if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
-        raise place.error(f"'{text}' has no valid symbol", _SYNTAX)
-    repeat = _REPEAT.search(symbol)
-    if repeat and (repeat[1].startswith("0") or repeat[1] == "1"):
-        raise place.error(f"invalid repeat number in '{text}'", "number repeated definitions from ~2")
-    return place.text(symbol, "the symbol of a target")
 
 
 @dataclass(frozen=True, slots=True)

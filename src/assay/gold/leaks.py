@@ -24,7 +24,7 @@ def leakage(query_text: str, targets: Iterable[Target]) -> float:
 
 @lru_cache(maxsize=1 << 13)  # several report sections need it for every query
 def _leak(query_text: str, targets: tuple[tuple[str, str | None], ...]) -> float:
-    asked = content_words(query_text)
+    asked = frozenset(parts(query_text)) - STOP_WORDS
     names = [f"{PurePosixPath(path).with_suffix('')} {symbol or ''}" for path, symbol in targets]
     found = frozenset(form for name in names for word in words(name) for form in _forms(word))
     shared = [word for word in asked if not _forms(word).isdisjoint(found)]
@@ -41,11 +41,6 @@ def _forms(word: str) -> frozenset[str]:
 def overlaps(query_text: str, targets: Iterable[Target]) -> bool:
     """Return whether a query contains a word of a target's path or symbol."""
     return leakage(query_text, targets) > 0
-
-
-def content_words(text: str) -> frozenset[str]:
-    """Return the distinct words and identifier parts of a text, without stop words."""
-    return frozenset(parts(text)) - STOP_WORDS
 
 
 def language_of(query: Query) -> str:

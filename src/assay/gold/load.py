@@ -159,10 +159,6 @@ class TagRule:
                 raise ConfigError(f"tag rule '{text}' has the empty row range {part}", hint=hint)
         return cls(match["key"], match["value"], tuple(ranges))
 
-    def covers(self, row: int) -> bool:
-        """Return whether the rule applies to a row, counted from 1."""
-        return any(first <= row <= last for first, last in self.rows)
-
 
 def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
     """Apply tag rules to a set; later rules override earlier ones and the file."""
@@ -173,10 +169,10 @@ def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
                 f"tag rule {rule.key}={rule.value}: row {last} is out of range, there are {len(gold.queries)} queries",
                 "count rows from 1, without the header",
             )
-    queries = [
-        replace(query, tags={**query.tags, **{rule.key: rule.value for rule in rules if rule.covers(row)}})
-        for row, query in enumerate(gold.queries, 1)
-    ]
+    queries = []
+    for row, query in enumerate(gold.queries, 1):
+        fitting = (rule for rule in rules if any(first <= row <= last for first, last in rule.rows))
+        queries.append(replace(query, tags={**query.tags, **{rule.key: rule.value for rule in fitting}}))
     return replace(gold, queries=tuple(queries))
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.lint.reach import ceiling, chunk_list, read_chunks
-from assay.gold.lint.rules import LintDependencies
+from assay.gold.lint.reach import ceiling, read_chunks
+from assay.gold.lint.rules import EngineReach, LintDependencies
 from assay.scoring import score
 from assay.types import EngineRun, GoldSet, Hit, Ranking, Run, Span, Suite, Target
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
@@ -51,7 +51,9 @@ def test_blank_range_is_found(corpus):
 
 
 def test_chunks_of_an_engine_decide_what_it_can_return(corpus):
-    tools = LintDependencies(reaches=(chunk_list("mine", {"a.rs": [Span("a.rs", 7, 10)]}),))
+    tools = LintDependencies(
+        reaches=(EngineReach("mine", lambda path: [Span("a.rs", 7, 10)] if path == "a.rs" else []),)
+    )
     report = lint_all(corpus, query("q", "how are they packed", "a.rs:4-4", secondary=["README.md"]), tools=tools)
     mine = [text for text in messages(report, "G503") if "mine" in text]
     assert [text.partition(" ")[0] for text in mine] == ["README.md", "a.rs:4-4"]

@@ -27,11 +27,9 @@ _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, 
 
 
 def matches(source: GoldSource) -> bool:
-    return json_has(source, "[{", "query", "expected") or _is_python(source)
-
-
-def _is_python(source: GoldSource) -> bool:
-    return source.path.suffix == ".py" or (opening(source) not in _JSON and _ASSIGNED.search(source.text) is not None)
+    if json_has(source, "[{", "query", "expected") or source.path.suffix == ".py":
+        return True
+    return opening(source) not in _JSON and _ASSIGNED.search(source.text) is not None
 
 
 def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:

@@ -397,11 +397,8 @@ def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
 
 
 def _json_line(row: Mapping[str, object], path: Path, number: int) -> str:
-    def to_text(value: object) -> str:
-        return value.decode("utf-8") if isinstance(value, bytes) else str(value)
-
     try:
-        return json.dumps(row, default=to_text) + "\n"
+        return json.dumps(row, default=lambda v: v.decode("utf-8") if isinstance(v, bytes) else str(v)) + "\n"
     except (TypeError, ValueError, RecursionError) as error:
         message = f"cannot read row {number} as text: {error}"
         raise GoldError(message, file=path, line=number, hint="export it again") from error

@@ -5,8 +5,6 @@ A document is written `path` or `path:symbol`; all of them are primary targets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, safe_ids
 from assay.gold.formats.rows import Record, json_has, read_listing
@@ -31,15 +29,15 @@ def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Go
         record.check_keys(_QUERY, required=("id", "query_text", "relevant_docs"))
     ids = safe_ids(record.word("id") for record in records)
     own = about.text("name") if "name" in about.values else name
+    described = [r.mapping("metadata") if "metadata" in r.values else Record({}, r.place) for r in records]
     queries = []
-    for record in records:
+    for record, metadata in zip(records, described, strict=True):
         targets = [_target(document, record) for document in record.texts("relevant_docs")]
-        metadata = _metadata(record)
         tags = {key: metadata.text(key) for key in _TAGS if key in metadata.values}
         forms = {"human": record.text("query_text")}
         queries.append(build_query(ids[record.word("id")], forms, targets, record.place, tags=tags))
     unread = [key for key in _UNREAD if key in about.values]
-    notes = sorted({key for record in records for key in _metadata(record).values}.difference(_TAGS))
+    notes = sorted({key for metadata in described for key in metadata.values}.difference(_TAGS))
     unread += [f"metadata {key} of queries" for key in notes]
     provenance = {"not read": ", ".join(unread)} if unread else {}
     return build_gold(safe_ids([own])[own], spec, queries, source.at(1), provenance | describe_renames(ids))
@@ -49,10 +47,3 @@ def _target(document: str, record: Record) -> Target:
     path, colon, symbol = document.rpartition(":")
     native = not colon or path.endswith(":") or symbol.replace("-", "").isdigit()
     return parse_target(document if native else f"{path}::{symbol}", record.place)
-
-
-def _metadata(record: Record) -> Record:
-    values = record.values.get("metadata", {})
-    if not isinstance(values, Mapping):
-        raise record.place.error("'metadata' of an entry is not an object", 'write "metadata": {...}')
-    return Record(values, record.place, "'metadata' of an entry")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import combinations
 from pathlib import PurePosixPath
 
@@ -90,23 +91,17 @@ class _CodeLines:
 
     def __init__(self, view: LintContext) -> None:
         self._view = view
-        self._lines: dict[str, list[_Line]] = {}
+        self.read = cache(self._read)
         self.by_name: dict[str, list[str]] = {}
         self.by_content: dict[str, list[str]] = {}
         for path in sorted(view.files):
             self.by_name.setdefault(PurePosixPath(path).name, []).append(path)
             self.by_content.setdefault(view.corpus.hashes.get(path, ""), []).append(path)
 
-    def read(self, path: str) -> list[_Line]:
-        if path not in self._lines:
-            skip = _HEADING if self._view.files[path].kind == "docs" else _COMMENT
-            lines = [" ".join(line.split()) for line in self._view.text(path).split("\n")]
-            self._lines[path] = [
-                (number, line)
-                for number, line in enumerate(lines, 1)
-                if re.search(r"\w", line) and not skip.match(line) and not _IMPORT.match(line)
-            ]
-        return self._lines[path]
+    def _read(self, path: str) -> list[_Line]:
+        skip = _HEADING if self._view.files[path].kind == "docs" else _COMMENT
+        lines = enumerate((" ".join(line.split()) for line in self._view.text(path).split("\n")), 1)
+        return [one for one in lines if re.search(r"\w", one[1]) and not (skip.match(one[1]) or _IMPORT.match(one[1]))]
 
 
 def _select(lines: Sequence[_Line], span: Span) -> list[str]:

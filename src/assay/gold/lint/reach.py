@@ -108,11 +108,6 @@ def ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: int) -> C
     return Ceiling(min(len(reachable), k) / len(targets), gain(reachable) / gain(targets))
 
 
-def chunk_list(name: str, chunks: Mapping[str, Sequence[Span]]) -> EngineReach:
-    """Return the reach of an engine whose chunks are all listed."""
-    return EngineReach(name, lambda path: chunks.get(path, ()))
-
-
 def read_chunks(path: Path) -> EngineReach:
     """Read a JSON Lines file of an engine's chunks."""
     source = read_source(path)
@@ -134,4 +129,4 @@ def read_chunks(path: Path) -> EngineReach:
         found.setdefault(value["path"], []).append(Span(value["path"], start, end))
     if not found:
         raise source.at(1).error("the file contains no chunks", _CHUNK_HINT)
-    return chunk_list(f"the engine of {path.name}", found)
+    return EngineReach(f"the engine of {path.name}", lambda path: found.get(path, ()))
