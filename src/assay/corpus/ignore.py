@@ -101,10 +101,7 @@ def verdict(levels: Iterable[IgnoreFile], path: str, folder: bool) -> bool | Non
 def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
     """Read an ignore file; None if it is missing, empty, or a link, which git ignores."""
     try:
-        if Path(file).is_symlink():
-            return None
-        with open(file, "rb") as stream:
-            data = stream.read()
+        data = b"" if os.path.islink(file) else Path(file).read_bytes()
     except OSError:
         return None
     text = data.removeprefix(b"\xef\xbb\xbf").decode("latin-1")

@@ -73,8 +73,8 @@ def _is_intact(entry: FetchedTree, root: Path, walked: WalkResult) -> bool:
     if not all(os.path.lexists(f"{entry.tree}/{path}") for path in entry.manifest):
         return False
     tree = os.path.realpath(entry.tree)
-    reals = {path: os.path.relpath(os.path.realpath(f"{root}/{path}"), tree) for path in walked.hashes}
-    return all(entry.manifest.get(reals[path]) == sha for path, sha in walked.hashes.items())
+    reals = {os.path.relpath(os.path.realpath(f"{root}/{path}"), tree): sha for path, sha in walked.hashes.items()}
+    return reals.items() <= entry.manifest.items()
 
 
 def _empty_error(spec: CorpusSpec, root: Path, walked: WalkResult) -> CorpusError:
@@ -106,7 +106,7 @@ def find_local(
 ) -> LocalCorpus:
     """Locate a corpus without fetching; `revision` selects the commit of a local repository."""
     if spec.kind == "git" and revision and not is_url(spec.value):
-        spec = CorpusSpec(spec.kind, spec.value, revision, spec.root, spec.include, spec.exclude)
+        spec = replace(spec, rev=revision)
     trees = TreeCache(Store((cache or cache_dir()).absolute()), offline=True)
     located = locate(CorpusRequest(spec, (base or Path.cwd()).absolute(), trees, DEFAULT_LIMITS))
     return LocalCorpus(os.path.realpath(located.root), located.revision)

@@ -135,9 +135,8 @@ def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
         with _open(link.url, settings, limits) as answer, open(archive, "wb") as stream:
             stream.writelines(_read_limited(answer, limits.archive_bytes, link.filename))
     except (urllib.error.URLError, HTTPException, TimeoutError) as error:
-        raise SetupError(
-            f"cannot download {without_credentials(link.url)}: {error}", hint="check the network, then try again"
-        ) from error
+        hint = "check the network, then try again"
+        raise SetupError(f"cannot download {without_credentials(link.url)}: {error}", hint=hint) from error
     notes = [f"pypi:{package} is the sdist {link.filename}"]
     if package.form == "any":
         notes[0] += ", as pip finds no wheel for this interpreter"
@@ -310,7 +309,9 @@ def _open(url: str, settings: PipSettings, limits: ArchiveLimits) -> Any:  # noq
         context.verify_mode = ssl.CERT_NONE
     proxies = {"http": settings.proxy, "https": settings.proxy} if settings.proxy else None
     handlers = urllib.request.ProxyHandler(proxies), urllib.request.HTTPSHandler(context=context)
-    return urllib.request.build_opener(*handlers).open(request, timeout=limits.http_seconds)
+    opener = urllib.request.build_opener(*handlers)
+    opener.handle_open.pop("ftp")  # type: ignore[attr-defined]  # not in typeshed; refuses redirects to FTP
+    return opener.open(request, timeout=limits.http_seconds)
 
 
 def _read_limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:

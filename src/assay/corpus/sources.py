@@ -64,11 +64,6 @@ class Kind:
     keys: tuple[str, ...] = OPTIONS  # options in a gold file
 
     @property
-    def has_prefix(self) -> bool:
-        """Whether it is written `name:value`."""
-        return self.word.startswith(f"{self.name}:")
-
-    @property
     def has_revision(self) -> bool:
         return "rev" in self.keys
 
@@ -120,9 +115,8 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
     if kind is None:
         raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"use one of: {', '.join(KINDS)}")
     if request.spec.rev is not None and not kind.has_revision:
-        raise CorpusError(
-            f"a corpus of kind {kind.name!r} has no revision", hint=f"use git:{request.spec.value}@REV for a commit"
-        )
+        hint = f"use git:{request.spec.value}@REV for a commit"
+        raise CorpusError(f"a corpus of kind {kind.name!r} has no revision", hint=hint)
     source: Callable[[CorpusRequest], LocatedCorpus] = getattr(import_module(kind.module), f"locate_{kind.name}")
     return source(request)
 
@@ -232,8 +226,7 @@ class TreeCache:
                 tree = self.store.directory(
                     TREES.name, fetched.content, lambda content: os.rename(fetched.tree, content), check=False
                 )
-                fields = ("content", "revision", "root", "notes")
-                ref = {name: getattr(fetched, name) for name in fields}
+                ref = {name: getattr(fetched, name) for name in ("content", "revision", "root", "notes")}
                 self.store.put(REFS.name, request, json.dumps(ref).encode())
             return self._with_manifest(replace(fetched, tree=tree))
 
@@ -289,9 +282,8 @@ def run_tool(
     if done.end == "timeout":
         raise SetupError(f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again")
     if done.end == "flood":
-        raise SetupError(
-            f"{tool} printed more than {_OUTPUT.stdout:,} bytes", hint="use a smaller repository or a package"
-        )
+        hint = "use a smaller repository or a package"
+        raise SetupError(f"{tool} printed more than {_OUTPUT.stdout:,} bytes", hint=hint)
     return CommandOutput(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
 
 

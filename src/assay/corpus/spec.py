@@ -62,7 +62,7 @@ def is_url(value: str) -> bool:
 
 def _parse_with_scheme(scheme: str, value: str, text: str) -> CorpusSpec:
     kind = KINDS.get(scheme)
-    if kind is None or not kind.has_prefix:
+    if kind is None or not kind.word.startswith(f"{scheme}:"):
         hint = f"use {kind_examples()}; write a directory whose name contains a colon as ./{text}"
         if scheme in ("http", "https", "ssh", "file"):
             hint = f"use git:{text} for a git repository, otherwise {kind_examples()}"

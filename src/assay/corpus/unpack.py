@@ -55,9 +55,8 @@ def unpack(
                 hint = "use .whl, .zip, .tar.gz or .tgz"
                 raise CorpusError("is not a supported archive", file=archive.name, hint=hint)
         except (*_DAMAGED, RuntimeError) as error:  # RuntimeError: an encrypted zip or an unsupported compression
-            raise CorpusError(
-                f"cannot read the archive: {error}", file=archive.name, hint="fetch it again; it may be damaged"
-            ) from error
+            hint = "fetch it again; it may be damaged"
+            raise CorpusError(f"cannot read the archive: {error}", file=archive.name, hint=hint) from error
         paths = writer.finish(outside_links=False)
     tops = {path.partition("/")[0] for path in paths}
     wrapped = not archive.name.endswith(".whl") and len(tops) == 1 and all("/" in path for path in paths)

@@ -330,19 +330,15 @@ def writer_lock(
                     break
             if not ours:
                 holder = lock.path.read_text("ascii", "replace").strip()
-                raise SetupError(
-                    f"another process has locked this {what} for {seconds:g} s",
-                    file=directory,
-                    hint=f"wait for process {holder} or stop it" if holder else "wait for it to finish",
-                )
+                hint = f"wait for process {holder} or stop it" if holder else "wait for it to finish"
+                raise SetupError(f"another process has locked this {what} for {seconds:g} s", file=directory, hint=hint)
             os.ftruncate(lock.handle, 0)
             os.pwrite(lock.handle, str(os.getpid()).encode("ascii"), 0)
             remove_leftovers(directory)
         except OSError as error:  # a full disk, or a network drive without locks
+            hint = f"free disk space or set {variable} to a writable directory"
             raise SetupError(
-                f"cannot write the {what}: {error.strerror or error}",
-                file=directory,
-                hint=f"free disk space or set {variable} to a writable directory",
+                f"cannot write the {what}: {error.strerror or error}", file=directory, hint=hint
             ) from error
         yield
     finally:
