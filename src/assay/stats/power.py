@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -57,12 +58,7 @@ def mde_from_se(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: fl
 
 
 def observed_mde(
-    se: float,
-    df: float,
-    clusters: int,
-    *,
-    alpha: float = DEFAULT.alpha,
-    power: float = DEFAULT.power,
+    se: float, df: float, clusters: int, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power
 ) -> float:
     """Return the MDE of a set whose standard error was estimated from it, for the sign-flip test.
 
@@ -74,12 +70,7 @@ def observed_mde(
 
 
 def planned_mde(
-    se: float,
-    df: float,
-    clusters: int,
-    *,
-    alpha: float = DEFAULT.alpha,
-    power: float = DEFAULT.power,
+    se: float, df: float, clusters: int, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power
 ) -> float:
     """Return the MDE of a set with a known standard error, for the sign-flip test; infinite if it cannot reach α.
 
@@ -96,11 +87,7 @@ def planned_mde(
 
 
 def unequal_factor(
-    sizes: FloatArray,
-    icc: float,
-    *,
-    alpha: float = DEFAULT.alpha,
-    power: float = DEFAULT.power,
+    sizes: FloatArray, icc: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power
 ) -> float:
     """Return the MDE of the exact test with these clusters over that of equal clusters with the same standard error.
 
@@ -112,12 +99,8 @@ def unequal_factor(
     if not 1 <= steps <= DEFAULT.counted_steps or np.all(sizes == sizes[0]):
         return 1.0
     known = min(_CORRELATIONS, key=lambda one: abs(one - icc))
-    equal = (1.0,) * len(sizes)
-    unequal = tuple(sorted(sizes.tolist()))
-    return max(
-        1.0,
-        _exact_multiplier(unequal, known, steps, power) / _exact_multiplier(equal, 0.0, steps, power),
-    )
+    unequal = _exact_multiplier(tuple(sorted(sizes.tolist())), known, steps, power)
+    return max(1.0, unequal / _exact_multiplier((1.0,) * len(sizes), 0.0, steps, power))
 
 
 def raise_for_ties(mde: float, share: float, size: float) -> float:
@@ -199,8 +182,8 @@ class Pilot:
             values, shares = -values[::-1], shares[::-1]
         if not values.min() < delta < values.max():
             return values + (delta - float(shares @ values)), shares
-        steepest = _STEEPEST / float(np.ptp(values))
-        low, high = -steepest, steepest
+        high = _STEEPEST / float(np.ptp(values))
+        low = -high
         for _ in range(_HALVINGS):
             slope = 0.5 * (low + high)
             exponents = slope * values
@@ -323,46 +306,32 @@ def plan_claim(
         raise ConfigError(f"icc: expected a number from 0 to below 1, got {icc}", hint="use --icc 0.1")
     for name, role in ((baseline, "baseline"), (engine, "engine")):
         check_engine(scores, name, role)
-    table, measure = headline(scores, cluster), column(scores, primary)
-    differences = table.row(engine, measure) - table.row(baseline, measure)
-    kept = np.flatnonzero(~np.isnan(differences))
-    differences = differences[kept]
-    differences[np.abs(differences) <= DEFAULT.tie] = 0.0
-    units = [table.units[i] for i in kept]
     command = f"assay plan --detect {delta:g} --sd {DEFAULT.assumed_sd} --icc {DEFAULT.assumed_icc}"
     without_pilot = f"assume a spread instead: {command}"
+    table, measure = headline(scores, cluster), column(scores, primary)
+    differences = table.row(engine, measure) - table.row(baseline, measure)
+    units = [table.units[i] for i in np.flatnonzero(~np.isnan(differences))]
     if not units:
         raise ConfigError(f"no query has a value of {measure} for both engines", hint=without_pilot)
-    parts = partition(units, cluster)
-    least = DEFAULT.p_value_clusters
+    differences = differences[~np.isnan(differences)]
+    differences[np.abs(differences) <= DEFAULT.tie] = 0.0
+    parts, least = partition(units, cluster), DEFAULT.p_value_clusters
     clustered = parts.count >= least
     clusters = parts.clusters if clustered else np.arange(len(differences))
     differing = len(np.unique(clusters[differences != 0.0]))
     if differing < least:
         noun = {"repository": "repositories", "tag": "clusters"}.get(parts.kind, "queries") if clustered else "queries"
-        count = f"{differing} of {int(clusters.max()) + 1} {noun}"
-        raise ConfigError(
-            f"cannot plan: the engines differ on {count}, at least {least} are needed", hint=without_pilot
-        )
+        found = f"the engines differ on {differing} of {int(clusters.max()) + 1} {noun}, at least {least} are needed"
+        raise ConfigError(f"cannot plan: {found}", hint=without_pilot)
     groups = group_codes(units, parts)
     if parts.kind == "intent":  # intents that share targets are one observation
         first = np.unique(parts.clusters, return_index=True)[1]
         differences, groups = np.bincount(parts.clusters, differences) / np.bincount(parts.clusters), groups[first]
-    found = read_pilot(differences, groups, icc)
-    if found.components.between + found.components.within <= DEFAULT.tie**2:
+    components, pilot, source = read_pilot(differences, groups, icc)
+    if components.between + components.within <= DEFAULT.tie**2:
         raise ConfigError("all differences of the pilot are equal", hint=without_pilot)
-    found_plan = plan(
-        found.components,
-        delta,
-        alpha=alpha,
-        power=power,
-        cluster=cluster,
-        pilot=found.pilot,
-        icc_source=found.icc_source,
-    )
-    if not parts.shared:
-        return found_plan
-    return replace(found_plan, sentence=f"{found_plan.sentence} Sizes count units: {parts.shared}.")
+    made = plan(components, delta, alpha=alpha, power=power, cluster=cluster, pilot=pilot, icc_source=source)
+    return replace(made, sentence=f"{made.sentence} Sizes count units: {parts.shared}.") if parts.shared else made
 
 
 def components_of(sd: float, icc: float, repositories: int, queries: float) -> Components:
@@ -376,12 +345,8 @@ def components_of(sd: float, icc: float, repositories: int, queries: float) -> C
     return Components(sd * sd * icc, sd * sd * (1.0 - icc), repositories, queries)
 
 
-class _Variances(NamedTuple):
-    """Variances, as estimated or at one end of their confidence intervals."""
-
-    means: float  # of a repository's mean
-    between: float
-    within: float
+#: Variances of a repository's mean, between repositories and inside; as estimated, or at one end of an interval.
+_Variances = tuple[float, float, float]
 
 
 class _Layout(NamedTuple):
@@ -407,16 +372,15 @@ class _Design:
     def with_repositories(self, variances: _Variances, count: int) -> _Layout:
         """Return the layout of this many repositories with as many queries in each as now."""
         each = max(1, round(self.components.queries))
-        return _Layout(variances.means / count, count - 1, count, each, self.components)
+        return _Layout(variances[0] / count, count - 1, count, each, self.components)
 
     def with_queries(self, variances: _Variances, total: int) -> _Layout:
         """Return the layout of this many queries in the present repositories."""
-        count = self.components.repositories
-        few = count < DEFAULT.repositories_as_clusters
-        if self.cluster != "intent" and not (self.cluster == "auto" and few):
-            variance = variances.between / count + variances.within / total
-            return _Layout(variance, count - 1, count, max(1, round(total / count)), self.components)
-        return _Layout(variances.within / total, total - count, total, 1, replace(self.components, between=0.0))
+        count, (_, between, within) = self.components.repositories, variances
+        if self.cluster == "intent" or (self.cluster == "auto" and count < DEFAULT.repositories_as_clusters):
+            return _Layout(within / total, total - count, total, 1, replace(self.components, between=0.0))
+        each = max(1, round(total / count))
+        return _Layout(between / count + within / total, count - 1, count, each, self.components)
 
     def mde(self, layout: _Layout, delta: float) -> float:
         """Return the MDE by the formula, with the spread that a true difference of `delta` causes."""
@@ -457,10 +421,7 @@ class _Design:
                 if high > _LARGEST:
                     return None
             low = max(start, high // 2)
-            while low < high:
-                middle = (low + high) // 2
-                low, high = (low, middle) if fits(middle) else (middle + 1, high)
-            return high
+            return low + bisect_left(range(low, high), True, key=fits)
 
         factor = 1.0
         for _ in range(_ROUNDS):
@@ -511,8 +472,8 @@ def plan(
         raise ConfigError(f"cannot plan with alpha={alpha}, power={power}", hint="use --alpha 0.05 --power 0.8")
     design = _Design(components, alpha, power, cluster, pilot)
     count, size = components.repositories, components.queries
-    here = _Variances(components.between + components.within / size, components.between, components.within)
-    ends = [here] if pilot is None else [here, *_ends(components, pilot, alpha)]
+    here = (components.between + components.within / size, components.between, components.within)
+    ends = [here, *(_ends(components, pilot, alpha) if pilot else ())]
     repositories = design.sizes(ends, delta, DEFAULT.repositories_as_clusters, design.with_repositories)
     # With fewer queries a comparison warns, and the power is lower than stated.
     queries = design.sizes(ends, delta, max(DEFAULT.small_set, count), design.with_queries)
@@ -524,31 +485,29 @@ def plan(
         queries=queries[0],
         mde_now=design.mde_of(design.with_queries(here, max(2, round(count * size)))),
         sentence="",
-        repositories_range=None if pilot is None else SizeRange(repositories[1], repositories[2]),
-        queries_range=None if pilot is None else SizeRange(queries[1], queries[2]),
+        repositories_range=SizeRange(*repositories[1:]) if pilot else None,
+        queries_range=SizeRange(*queries[1:]) if pilot else None,
         icc=components.icc,
         icc_source=icc_source,
     )
     return replace(found, sentence=_sentence(found, components, cluster, piloted=pilot is not None))
 
 
-def _ends(components: Components, pilot: Pilot, alpha: float) -> tuple[_Variances, _Variances]:
-    """Return both ends of the chi-square intervals, ν s²/χ²(1 − α/2) and ν s²/χ²(α/2).
+def _ends(components: Components, pilot: Pilot, alpha: float) -> Iterator[_Variances]:
+    """Yield both ends of the chi-square intervals, ν s²/χ²(1 − α/2) and ν s²/χ²(α/2).
 
     The variance of repository means is estimated directly, and the excess over the queries' part lies between
     repositories. A given ICC ties both parts together.
     """
     inside = components.within / components.queries
-    found = []
     for tail in (1.0 - alpha / 2.0, alpha / 2.0):
         factor = pilot.within_df / chi_square_quantile(tail, pilot.within_df)
-        if pilot.means_df is None:
-            between = components.between * factor
-            found.append(_Variances(between + inside * factor, between, components.within * factor))
-            continue
-        means = (components.between + inside) * pilot.means_df / chi_square_quantile(tail, pilot.means_df)
-        found.append(_Variances(means, max(0.0, means - inside), components.within * factor))
-    return found[0], found[1]
+        between = components.between * factor
+        means = between + inside * factor
+        if pilot.means_df is not None:
+            means = (components.between + inside) * pilot.means_df / chi_square_quantile(tail, pilot.means_df)
+            between = max(0.0, means - inside)
+        yield means, between, components.within * factor
 
 
 def _sentence(found: SamplePlan, components: Components, cluster: str, *, piloted: bool) -> str:
@@ -566,16 +525,11 @@ def _sentence(found: SamplePlan, components: Components, cluster: str, *, pilote
     if found.queries is None:
         answer = f"{new}; no number of queries in {here} is enough{more}"
     else:
-        answer = (
-            f"{found.queries:,} queries in {here}{more}; or, for a claim beyond {'it' if count == 1 else 'them'}, {new}"
-        )
+        beyond = "it" if count == 1 else "them"
+        answer = f"{found.queries:,} queries in {here}{more}; or, for a claim beyond {beyond}, {new}"
     pilot = f", since {count} {one if count == 1 else many} cannot show it" if piloted else ""
-    icc = {
-        "pilot": "from the pilot",
-        "given": "as given",
-        "assumed": f"assumed{pilot}; set it with --icc",
-    }[found.icc_source]
-    return f"A difference of {found.delta:g} needs {answer}. ICC {found.icc:.2g}, {icc}."
+    sources = {"pilot": "from the pilot", "given": "as given", "assumed": f"assumed{pilot}; set it with --icc"}
+    return f"A difference of {found.delta:g} needs {answer}. ICC {found.icc:.2g}, {sources[found.icc_source]}."
 
 
 def _range(sizes: SizeRange | None, confidence: str) -> str:

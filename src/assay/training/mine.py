@@ -36,14 +36,7 @@ from assay.training.repositories import (
     read_files,
 )
 from assay.training.shards import KINDS, Collection, PairShard, RepoReport, pack, read_report, write_report, write_shard
-from assay.training.sources import (
-    ExclusionIndex,
-    Exclusions,
-    build_exclusions,
-    find_scripts,
-    open_source,
-    select_files,
-)
+from assay.training.sources import ExclusionIndex, Exclusions, build_exclusions, find_scripts, open_source, select_files
 
 #: The code that determines the content of a shard.
 _CODE: Final = (

@@ -231,7 +231,7 @@ _VENDORED: Final = re.compile(
 )
 _TEST: Final = re.compile(
     r"(?:^|[/_.-])(?:tests?|specs?|testdata|testing|fixtures?|mocks?|benchmarks?|bench|conftest|e2e)(?:[/_.-]|$)"
-    r"|Tests?\.\w+$|Specs?\.\w+$|Tests?/|(?:^|/)__tests__/",
+    r"|Tests?\.\w+$|Specs?\.\w+$|Tests?/|(?:^|/)__tests__/"
 )
 _GENERATED_NAME: Final = re.compile(
     r"\.min\.\w+$|_pb2(?:_grpc)?\.pyi?$|\.pb(?:\.gw)?\.\w+$|\.g(?:\.dart|\.cs)?$|\.freezed\.dart$|\.designer\.cs$"
