@@ -5,7 +5,7 @@ import pytest
 
 from assay.errors import ConfigError, NotComparableError
 from assay.stats import compare
-from assay.stats.compare import PairSpec, compare_pairs
+from assay.stats.compare import compare_pairs
 from assay.stats.runs import EngineOfRun, join_sides
 from assay.stats.slices import RepositoryChange, by_repository, tally, worst
 from assay.types import Scores, Unit
@@ -21,7 +21,7 @@ def scores(seed=0, engines=("a", "b", "c"), measure="nDCG@10"):
 
 def test_chosen_pairs_are_the_rows_of_the_usual_comparison_under_one_family():
     table = scores()
-    found = compare_pairs(table, [PairSpec("b", "a"), PairSpec("c", "a")], primary="nDCG@10")
+    found = compare_pairs(table, [("b", "a"), ("c", "a")], primary="nDCG@10")
     usual = compare(table, baseline="a", primary="nDCG@10")
     assert [(row.engine, row.p_adjusted, row.interval) for row in found.rows] == [
         (row.engine, row.p_adjusted, row.interval) for row in usual.rows
@@ -29,14 +29,14 @@ def test_chosen_pairs_are_the_rows_of_the_usual_comparison_under_one_family():
 
 
 def test_a_ladder_has_another_baseline_at_every_step():
-    found = compare_pairs(scores(), [PairSpec("b", "a"), PairSpec("c", "b")], primary="nDCG@10")
+    found = compare_pairs(scores(), [("b", "a"), ("c", "b")], primary="nDCG@10")
     assert [(row.engine, row.baseline) for row in found.rows] == [("b", "a"), ("c", "b")]
     assert found.family_size == 2
-    alone = compare_pairs(scores(), [PairSpec("b", "a")], primary="nDCG@10").rows[0]
+    alone = compare_pairs(scores(), [("b", "a")], primary="nDCG@10").rows[0]
     assert found.rows[0].p == alone.p
     assert (found.rows[0].p_adjusted or 0.0) >= (alone.p_adjusted or 1.0)
     with pytest.raises(ConfigError, match="'x'"):
-        compare_pairs(scores(), [PairSpec("x", "a")], primary="nDCG@10")
+        compare_pairs(scores(), [("x", "a")], primary="nDCG@10")
 
 
 def test_differences_by_repository_add_up_to_the_whole():

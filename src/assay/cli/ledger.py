@@ -139,7 +139,7 @@ def _between(args: argparse.Namespace, old: Run, new: Run, claim: AnalysisPlan) 
     from assay.report.comparison import require_comparable
     from assay.report.scored_run import failed_engines
     from assay.scoring import score
-    from assay.stats.compare import PairSpec, compare_pairs
+    from assay.stats.compare import compare_pairs
     from assay.stats.config import settings_of
     from assay.stats.runs import EngineOfRun, join_sides
     from assay.stats.slices import by_repository
@@ -154,14 +154,9 @@ def _between(args: argparse.Namespace, old: Run, new: Run, claim: AnalysisPlan) 
         EngineOfRun(score(new, (claim.primary,)), after.name, args.results),
         claim.primary,
     )
-    pair = PairSpec(joined.names.new, joined.names.old)
-    found = compare_pairs(
-        joined.scores,
-        [pair],
-        primary=claim.primary,
-        **settings_of(claim),
-    )
-    changes = by_repository(joined.scores, pair.engine, pair.baseline, claim.primary)
+    pair = (joined.names.new, joined.names.old)
+    found = compare_pairs(joined.scores, [pair], primary=claim.primary, **settings_of(claim))
+    changes = by_repository(joined.scores, *pair, claim.primary)
     info(args, joined.sentence)
     return MeasuredChange(new, after, before, found.rows[0], changes)
 

@@ -16,7 +16,7 @@ from assay.report.scored_run import failed_engines, pick
 from assay.report.synthetic import synthetic_notes
 from assay.scoring import score
 from assay.stats import means
-from assay.stats.compare import PairSpec, compare_pairs, undecidable
+from assay.stats.compare import compare_pairs, undecidable
 from assay.stats.config import settings_of
 from assay.stats.records import ComparisonRow, MeanRow, Verdict
 from assay.stats.slices import RepositoryChange, RepositoryTally, by_repository, tally, worst
@@ -208,7 +208,7 @@ def ablation_result(
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
     pairs = compare_pairs(
         scores,
-        [PairSpec(step.variant, step.against) for step in left],
+        [(step.variant, step.against) for step in left],
         primary=claim.primary,
         **settings_of(claim),
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
-from itertools import combinations
+from dataclasses import fields, replace
+from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -63,10 +63,8 @@ def compare(
     for name in declared:
         check_engine(scores, name, "family member")
     if not declared or baseline in declared:
-        raise ConfigError(
-            f"the family needs at least one engine other than the baseline {baseline!r}",
-            hint=f"choose from: {', '.join(others) or 'none'}",
-        )
+        message = f"the family needs at least one engine other than the baseline {baseline!r}"
+        raise ConfigError(message, hint=f"choose from: {', '.join(others) or 'none'}")
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
     rows = compare_table(table, [(engine, baseline) for engine in others], chosen, settings)
@@ -130,17 +128,9 @@ def with_leader(found: AllPairs, leader: str) -> AllPairs:
     return replace(found, leader=leader, leaders=tuple(engine for engine in engines if engine not in beaten))
 
 
-@dataclass(frozen=True, slots=True)
-class PairSpec:
-    """An engine and its baseline."""
-
-    engine: str
-    baseline: str
-
-
 def compare_pairs(
     scores: Scores,
-    pairs: Sequence[PairSpec],
+    pairs: Sequence[tuple[str, str]],
     *,
     primary: Measure | str,
     margin: float = DEFAULT.margin,
@@ -149,12 +139,12 @@ def compare_pairs(
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> Comparison:
-    """Compare each pair on the primary measure as one family; rows have the order of the pairs."""
+    """Compare each engine with its baseline on the primary measure as one family; rows have the order of the pairs."""
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
-    for name in dict.fromkeys(name for pair in pairs for name in (pair.engine, pair.baseline)):
+    for name in dict.fromkeys(chain.from_iterable(pairs)):
         check_engine(scores, name)
     measure, table = column(scores, primary), headline(scores, cluster)
-    rows = compare_table(table, [(pair.engine, pair.baseline) for pair in pairs], [measure], settings)
+    rows = compare_table(table, pairs, [measure], settings)
     return assemble(rows, table_means(table, [measure], alpha, cluster), measure, "", settings, None)
 
 
@@ -181,9 +171,8 @@ def assemble(
     """Judge the declared family and add the notes."""
     first = [row for row in rows if row.measure == primary.name]
     if not first:
-        raise ConfigError(
-            f"{primary.name} applies to no query that the engines share", hint="choose another primary measure"
-        )
+        message = f"{primary.name} applies to no query that the engines share"
+        raise ConfigError(message, hint="choose another primary measure")
     judged = judge([row for row in first if declared is None or row.engine in declared], primary.bounds, settings)
     outside = [row for row in first if declared is not None and row.engine not in declared]
     secondary = tuple(row for row in rows if row.measure != primary.name)
@@ -293,20 +282,14 @@ def holm(p: Sequence[float]) -> tuple[float, ...]:
     """Return adjusted p-values that control the family-wise error rate (Holm 1979): max over j ≤ i of (m − j)·p₍ⱼ₎."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1)
-    return _unsort(order, np.minimum(np.maximum.accumulate(scaled), 1.0))
+    return tuple(np.minimum(np.maximum.accumulate(scaled), 1.0)[np.argsort(order)].tolist())
 
 
 def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
     """Return adjusted p-values that control the false discovery rate (BH 1995): min over j ≥ i of m·p₍ⱼ₎/j."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * len(p) / np.arange(1, len(p) + 1)
-    return _unsort(order, np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0))
-
-
-def _unsort(order: np.ndarray[tuple[int, ...], np.dtype[np.intp]], values: np.ndarray) -> tuple[float, ...]:
-    result = np.empty(len(order))
-    result[order] = values
-    return tuple(result.tolist())
+    return tuple(np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)[np.argsort(order)].tolist())
 
 
 def adjust(
@@ -351,10 +334,8 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
     elif p <= alpha:
         notes.append(f"not significant: {tested} assumes symmetric differences, and the skewed ones do not confirm it")
     else:
-        notes.append(
-            "not significant: the interval excludes 0, but the sign-flip test over "
-            f"{row.clusters} clusters gives {tested}"
-        )
+        test = f"the sign-flip test over {row.clusters} clusters gives {tested}"
+        notes.append(f"not significant: the interval excludes 0, but {test}")
     return notes
 
 

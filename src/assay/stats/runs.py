@@ -53,23 +53,24 @@ def compare_scores(
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
     first, second = headline(a, cluster), headline(b, cluster)
     before, after = columns(a, primary, wanted), columns(b, primary, wanted)
-    kept = match_queries(first, second)
-    old, new = take_queries(first, list(kept)), take_queries(second, list(kept.values()))
+    kept, old, new = match_queries(first, second)
     pairs = zip(old.units, new.units, strict=True)
     units = tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs)
     old = replace(old, units=units)
-    engines = _match_engines(a.engines, b.engines)
-    sides = ((first, before[0].at), (second, after[0].at))
-    complete = [np.asarray(~np.isnan(table.values[:, at]).any(axis=0)) for table, at in sides]
+    engines = [(engine, engine) for engine in a.engines if engine in b.engines]
+    if len(a.engines) == len(b.engines) == 1:  # whatever their names
+        engines = [(a.engines[0], b.engines[0])]
+    if not engines:
+        message = f"the two runs have no engine in common: {', '.join(a.engines)}; {', '.join(b.engines)}"
+        raise NotComparableError(message, hint="use the same engine names in both runs")
+    missing = (np.isnan(first.values[:, before[0].at]), np.isnan(second.values[:, after[0].at]))
+    complete = [np.asarray(~values.any(axis=0)) for values in missing]
     sentence = compared_sentence(complete[0], complete[1], kept, before[0].name, names)
-
-    def display(engine: str, run: str) -> str:
-        return f"{engine} ({run})"
 
     aligned = [
         EnginePair(
-            engine=display(new_engine, names.new),
-            baseline=display(old_engine, names.old),
+            engine=f"{new_engine} ({names.new})",
+            baseline=f"{old_engine} ({names.old})",
             measure=old_column.name,
             bounds=old_column.bounds,
             new=new.row(new_engine, new_column),
@@ -81,30 +82,19 @@ def compare_scores(
     rows = comparison_rows(aligned, units, settings)
     declared = None
     if family is not None:
-        declared = [display(engine, names.new) for _, engine in engines if engine in family]
+        declared = [f"{engine} ({names.new})" for _, engine in engines if engine in family]
         if not declared:
             raise NotComparableError(
                 f"no engine of the declared family is in both runs: {', '.join(family)}",
                 hint=f"choose from: {', '.join(engine for _, engine in engines)}",
             )
     means = [
-        replace(row, engine=display(row.engine, run))
+        replace(row, engine=f"{row.engine} ({run})")
         for table, chosen, run in ((old, before, names.old), (new, after, names.new))
         for row in table_means(table, chosen, alpha, cluster)
     ]
     found = assemble(rows, means, before[0], names.old, settings, declared)
     return replace(found, notes=(sentence, *found.notes))
-
-
-def _match_engines(first: Sequence[str], second: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair the engines of two runs by name; the only engine of each run always forms a pair."""
-    if len(first) == len(second) == 1:
-        return [(first[0], second[0])]
-    shared = [(engine, engine) for engine in first if engine in second]
-    if not shared:
-        message = f"the two runs have no engine in common: {', '.join(first)}; {', '.join(second)}"
-        raise NotComparableError(message, hint="use the same engine names in both runs")
-    return shared
 
 
 def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: RunNames) -> str:
@@ -128,16 +118,20 @@ def shared_sentence(shared: int, total: int, names: RunNames, queries: str = "qu
     return f"Compared on the {shared} of {total} {queries} that are the same in {names.old} and {names.new}."
 
 
-def match_queries(old: ScoreTable, new: ScoreTable) -> dict[int, int]:
-    """Map the columns of one table to those of the other with the same query hash; queries without one never match."""
+def match_queries(old: ScoreTable, new: ScoreTable) -> tuple[dict[int, int], ScoreTable, ScoreTable]:
+    """Match the queries of two tables with the same hash; queries without one never match.
+
+    Return the columns of the first with those of the second, and both tables reduced to these queries.
+    """
     place = {(unit.intent, unit.form, unit.hash): i for i, unit in enumerate(new.units) if unit.hash}
     keys = ((i, (unit.intent, unit.form, unit.hash)) for i, unit in enumerate(old.units))
-    return {i: place[key] for i, key in keys if key in place}
-
-
-def take_queries(table: ScoreTable, kept: Sequence[int]) -> ScoreTable:
-    """Return some queries of a table, in the given order."""
-    return ScoreTable(table.engines, tuple(table.units[i] for i in kept), table.values[:, :, list(kept)])
+    kept = {i: place[key] for i, key in keys if key in place}
+    sides = ((old, list(kept)), (new, list(kept.values())))
+    first, second = (
+        ScoreTable(table.engines, tuple(table.units[i] for i in columns), table.values[:, :, columns])
+        for table, columns in sides
+    )
+    return kept, first, second
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +158,7 @@ def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngine
     if old.engine == new.engine:
         called = (f"{old.engine} ({old.run})", f"{new.engine} ({new.run})")
     first, second = headline(old.scores), headline(new.scores)
-    kept = match_queries(first, second)
-    tables = take_queries(first, list(kept)), take_queries(second, list(kept.values()))
+    kept, *tables = match_queries(first, second)
     values = [_values_of(side, table, measure) for side, table in zip((old, new), tables, strict=True)]
     whole = (~np.isnan(_values_of(old, first, measure)), ~np.isnan(_values_of(new, second, measure)))
     sentence = compared_sentence(*whole, kept, measure, RunNames(old.run, new.run))
@@ -175,9 +168,8 @@ def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngine
 
 def _values_of(side: EngineOfRun, table: ScoreTable, measure: str) -> FloatArray:
     if side.engine not in table.engines:
-        raise ConfigError(
-            f"unknown engine {side.engine!r} in {side.run}", hint=f"choose from: {', '.join(table.engines)}"
-        )
+        hint = f"choose from: {', '.join(table.engines)}"
+        raise ConfigError(f"unknown engine {side.engine!r} in {side.run}", hint=hint)
     return np.asarray(table.values[table.engines.index(side.engine), side.scores.measures.index(measure)])
 
 
@@ -193,16 +185,11 @@ def read_values(path: str | Path, *, engine: str | None = None, measure: str | N
     if {"engine", "gold", "query", "form"} <= set(header):
         return _own_values(list(reader), file, engine, measure)
     if engine or measure:
-        raise InputError(
-            "--engine and --primary need the per-query.csv of a run", file=file, line=1, hint="remove them"
-        )
+        problem = "--engine and --primary need the per-query.csv of a run"
+        raise InputError(problem, file=file, line=1, hint="remove them")
     if not {"query", "value"} <= set(header) <= set(_COLUMNS):
-        raise InputError(
-            f"expected the columns query,value[,cluster], got {','.join(header) or 'none'}",
-            file=file,
-            line=1,
-            hint="rename the columns",
-        )
+        problem = f"expected the columns query,value[,cluster], got {','.join(header) or 'none'}"
+        raise InputError(problem, file=file, line=1, hint="rename the columns")
     rows: dict[str, QueryValue] = {}
     for line in reader:
         query, text, cluster = (line.get(name) for name in _COLUMNS)
@@ -223,14 +210,12 @@ def _own_values(
     engines = list(dict.fromkeys(line["engine"] for line in lines))
     measures = [name for name in (lines[0] if lines else ()) if name not in _OWN_COLUMNS]
     if engine not in engines:
-        raise InputError(
-            f"expected --engine with one of: {', '.join(engines) or 'none'}", file=file, hint="set --engine"
-        )
+        problem = f"expected --engine with one of: {', '.join(engines) or 'none'}"
+        raise InputError(problem, file=file, hint="set --engine")
     column = measure or next(iter(measures), "")
     if column not in measures:
-        raise InputError(
-            f"unknown measure {column!r}", file=file, line=1, hint=f"set --primary to one of: {', '.join(measures)}"
-        )
+        hint = f"set --primary to one of: {', '.join(measures)}"
+        raise InputError(f"unknown measure {column!r}", file=file, line=1, hint=hint)
     rows: dict[str, QueryValue] = {}
     for number, line in enumerate(lines, start=2):
         name = f"{line['gold']}/{line['query']}"
