@@ -153,7 +153,7 @@ class ConfigTemplate:
     def _located_errors(self, hint: str) -> Iterator[None]:
         try:
             yield
-        except (ValueError, IndexError, TypeError) as error:
+        except (ValueError, IndexError, TypeError, RecursionError) as error:
             line = re.search(r"line (\d+)", str(error))
             raise ConfigError(str(error), file=self.file, line=int(line[1]) if line else None, hint=hint) from error
 
