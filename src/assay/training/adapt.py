@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b, sha256
@@ -53,7 +52,7 @@ from assay.training.repositories import GitRepo, LearningScope, list_files, open
 from assay.training.shards import KINDS, Bags, PairShard, draw_rank, read_shard, write_shard
 from assay.training.sources import NO_EXCLUSIONS
 from assay.training.translations import Translations
-from assay.training.vectors import EmbeddingTable, limit_threads, train_vectors
+from assay.training.vectors import EmbeddingTable, TrainProgress, limit_threads, train_vectors
 
 _VERDICTS: Final = {Verdict.BETTER: "better", Verdict.WORSE: "worse"}
 _INCONCLUSIVE: Final = "not shown to be better"
@@ -140,9 +139,9 @@ class AdaptConfig:
             overlap_dropout=own.overlap_dropout,
             report=max(1, steps // 4),
         )
-        held_out = HeldOutConfig(share=0.0)
+        none = HeldOutConfig(share=0.0)
         return TrainConfig(
-            self.mining, kinds=self.kinds, held_out=held_out, vectors=vectors, seed=self.seed, threads=self.threads
+            self.mining, kinds=self.kinds, held_out=none, vectors=vectors, seed=self.seed, threads=self.threads
         )
 
 
@@ -205,30 +204,30 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
         pairs, every = (encode([one], start.vocabulary, HeldOutConfig(share=0.0)) for one in (shard, whole))
         tell(f"learning from {len(pairs):,} pairs, {added:,} new terms")
         test = find_questions(every, [number for number, path in enumerate(paths) if path in held], pairs)
-        if len(np.unique(test.files)) < DEFAULT.p_value_clusters:
+        files = [paths[number] for number in every.file[test.asked].tolist()]  # the clusters of the comparison
+        if len(set(files)) < DEFAULT.p_value_clusters:
             problem = f"too few pairs: {len(pairs)} to learn from, {len(test.asked)} test queries"
             raise InputError(problem, hint=_TOO_FEW)
         with limit_threads(config.threads) as products:
             placed = place_new_terms(parent, start, pairs, products)
-            learned = _learn(InitialModel(start.vocabulary, placed), pairs, config, work, tell)
+            learned = _learn(start.vocabulary, placed, pairs, config, work, tell)
             table = blend(start.table, learned, config.learning.blend)
-            old, new = (grade(test, one, products).tolist() for one in (start.table, table))
-        files = [paths[number] for number in test.files.tolist()]  # the clusters of the comparison
+            grades = [grade(test, one, products).tolist() for one in (start.table, table)]
         before, after = (
-            [QueryValue(str(nth), value, file) for nth, (file, value) in enumerate(zip(files, values, strict=True))]
-            for values in (old, new)
+            [QueryValue(str(nth), *one) for nth, one in enumerate(zip(values, files, strict=True))] for values in grades
         )
         names = RunNames("old", "adapted")
         row = compare_values(before, after, names=names, bounds=ValueRange(), seed=config.seed).rows[0]
         better = row.verdict is Verdict.BETTER
-        earlier = out if out.exists() and not better else None
-        folder = out if better else None
+        folder, earlier = (out, None) if better else (None, out if out.exists() else None)
         adapted = Adapted(repository, parent.identity, added, count_kinds(pairs), row, folder, earlier)
         if better:
+            model = parent.model
             about = {"settings": asdict(config), "terms": len(start.vocabulary), **adapted.about()}
             manifest = {"parent": adapted.parent, "repositories": [about["repository"] | {"pairs": adapted.pairs}]}
             text = _LICENSE.format(parent=adapted.parent, repository=repository.name)
-            packed = pack(table, start.vocabulary, translations_of(parent, start.vocabulary))
+            source, target = (np.searchsorted(start.vocabulary.hashes, one) for one in (model.source, model.target))
+            packed = pack(table, start.vocabulary, Translations(source, model.offset, target, model.strength))
             write_model(out, packed, start.vocabulary, about, manifest, text)
         return adapted
 
@@ -261,20 +260,19 @@ def hold_out_files(documented: Iterable[str], config: HoldOutFiles, seed: int) -
     return frozenset(drawn[: max(round(config.share * len(drawn)), min(config.files, len(drawn) // 2))])
 
 
-def _learn(start: InitialModel, pairs: Pairs, config: AdaptConfig, work: Path, tell: Tell) -> EmbeddingTable:
-    table = start.table
+def _learn(
+    vocabulary: Vocabulary, table: EmbeddingTable, pairs: Pairs, config: AdaptConfig, work: Path, tell: Tell
+) -> EmbeddingTable:
     columns = (pairs.query_key, pairs.code_key, row_keys(pairs.path), pairs.kind, pairs.file)
-    content = [column.tolist() for column in columns]
-    arrays = (start.vocabulary.hashes, table.vectors, table.asked, table.said)
+    arrays = (*columns, vocabulary.hashes, table.vectors, table.asked, table.said)
     digests = [blake2b(np.ascontiguousarray(one).data, digest_size=16).hexdigest() for one in arrays]
-    key = key_of(code_digests(), digests, asdict(config), content)
-    return train_vectors(
-        pairs,
-        table,
-        config.training(table.vectors.shape[1], len(pairs)),
-        keep=work / f"adapted-{key}.assay",
-        tell=lambda at: tell(f"step {at.step}/{at.steps}: loss {at.loss:.3f}"),
-    ).table
+    keep = work / f"adapted-{key_of(code_digests(), digests, asdict(config))}.assay"
+    training = config.training(table.vectors.shape[1], len(pairs))
+
+    def report(at: TrainProgress) -> None:
+        tell(f"step {at.step}/{at.steps}: loss {at.loss:.3f}")
+
+    return train_vectors(pairs, table, training, keep=keep, tell=report).table
 
 
 def blend(old: EmbeddingTable, new: EmbeddingTable, share: float) -> EmbeddingTable:
@@ -327,9 +325,8 @@ def new_terms(parent: BaseModel, shard: PairShard, config: NewTerms) -> tuple[st
     used = np.concatenate([bags.term for bags in (shard.query, shard.code, shard.path)])
     uses = np.bincount(used, minlength=len(shard.words))
     known = parent.model.rows(np.array([term_hash(word) for word in shard.words], np.uint64)) >= 0
-    found = Counter({shard.words[place]: int(uses[place]) for place in np.flatnonzero(~known).tolist()})
-    listed = sorted(found, key=lambda word: (-found[word], word))
-    return tuple(word for word in listed[: config.most] if found[word] >= config.pairs)
+    found = sorted((-int(uses[place]), shard.words[place]) for place in np.flatnonzero(~known).tolist())
+    return tuple(word for count, word in found[: config.most] if -count >= config.pairs)
 
 
 def add_terms(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
@@ -367,13 +364,6 @@ def place_new_terms(parent: BaseModel, start: InitialModel, pairs: Pairs, produc
     return EmbeddingTable(vectors, table.asked, table.said)
 
 
-def translations_of(parent: BaseModel, vocabulary: Vocabulary) -> Translations:
-    """Return the translations of a model in the rows of a larger vocabulary."""
-    model = parent.model
-    source, target = (np.searchsorted(vocabulary.hashes, one) for one in (model.source, model.target))
-    return Translations(source, model.offset, target, model.strength)
-
-
 @dataclass(frozen=True, slots=True)
 class Questions:
     """The query rows and the candidate rows of a test."""
@@ -381,10 +371,6 @@ class Questions:
     pairs: Pairs
     asked: NDArray[np.int64]
     codes: NDArray[np.int64]
-
-    @property
-    def files(self) -> NDArray[np.int32]:
-        return np.asarray(self.pairs.file[self.asked])
 
 
 def find_questions(pairs: Pairs, files: Collection[int], learned: Pairs) -> Questions:

@@ -59,8 +59,7 @@ def row_numbers(offset: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def sums(values: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.int64]:
-    running = np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
-    return np.asarray(running[offset[1:]] - running[offset[:-1]])
+    return np.asarray(np.diff(make_offsets(values.astype(np.int64))[offset]))
 
 
 def shared_entries(bags: Bags, others: Bags, terms: int) -> NDArray[np.bool_]:
@@ -232,6 +231,11 @@ class Pairs:
 
 def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutConfig) -> Pairs:
     """Merge shards, without duplicates and pairs that have no known query or code term."""
+
+    def renumber(bags: Bags, row: NDArray[np.int32]) -> Bags:
+        term = row[bags.term] if len(row) else bags.term
+        return keep_entries(Bags(bags.offset, term, bags.count), term >= 0)
+
     rows = {term: row for row, term in enumerate(vocabulary.terms)}
     seen: set[int] = set()
     names: list[str] = []
@@ -240,7 +244,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
     files: list[NDArray[np.int32]] = []
     for shard in sorted(shards, key=lambda shard: shard.repository):
         row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
-        query, code, path = (_renumber(bags, row) for bags in (shard.query, shard.code, shard.path))
+        query, code, path = (renumber(bags, row) for bags in (shard.query, shard.code, shard.path))
         new = []
         for place in np.flatnonzero((np.diff(query.offset) > 0) & (np.diff(code.offset) > 0)).tolist():
             key = int(shard.key[place])
@@ -271,35 +275,23 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
     )  # fmt: skip
 
 
-def _renumber(bags: Bags, row: NDArray[np.int32]) -> Bags:
-    if not len(row):
-        return bags
-    term = row[bags.term]
-    return keep_entries(Bags(bags.offset, term, bags.count), term >= 0)
-
-
 def hold_out(
     names: Sequence[str], repository: NDArray[np.int32], file: NDArray[np.int32], config: HeldOutConfig
 ) -> NDArray[np.bool_]:
     """Return which pairs are held out, chosen by names alone so that it is the same for every seed."""
-    if not config.share:
-        return np.zeros(len(file), dtype=np.bool_)
-    if len(names) >= _FEW:
-        return np.isin(repository, _lowest([_rank(name) for name in names], config.share))
+
+    def draw(names: Sequence[str]) -> list[int]:
+        ranks = [blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in names]
+        most = max(1, round(config.share * len(ranks)))
+        return sorted(range(len(ranks)), key=ranks.__getitem__)[:most]
+
+    if config.share and len(names) >= _FEW:
+        return np.isin(repository, draw(names))
     places = repository.astype(np.int64) << 32 | file
     files = np.unique(places)
-    if len(files) < _FEW:
+    if not config.share or len(files) < _FEW:
         return np.zeros(len(file), dtype=np.bool_)
-    return np.isin(places, files[_lowest([_rank(str(place)) for place in files.tolist()], config.share)])
-
-
-def _lowest(ranks: Sequence[bytes], share: float) -> NDArray[np.int64]:
-    most = max(1, round(share * len(ranks)))
-    return np.array(sorted(range(len(ranks)), key=lambda place: (ranks[place], place))[:most])
-
-
-def _rank(name: str) -> bytes:
-    return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.isin(places, files[draw([str(place) for place in files.tolist()])])
 
 
 def write_pairs(path: Path, pairs: Pairs) -> None:
@@ -328,8 +320,6 @@ def count_kinds(pairs: Pairs) -> dict[str, int]:
 
 _NONE: Final = -1
 _STREAM: Final = 2  # random stream; batches use another
-
-
 # BM25 parameters of Robertson and Zaragoza (2009), for the ranker that finds hard negatives.
 _K1: Final = 1.2
 _B: Final = 0.75

@@ -90,10 +90,8 @@ def read_exclusions(path: Path) -> Exclusions:
         text = line.partition("#")[0].strip()
         name = repository_name(text)
         if text and name is None:
-            hint = "write one URL or owner/name per line"
-            raise ConfigError(
-                f"expected a repository URL or owner/name, got {text!r}", file=path, line=number, hint=hint
-            )
+            problem = f"expected a repository URL or owner/name, got {text!r}"
+            raise ConfigError(problem, file=path, line=number, hint="write one URL or owner/name per line")
         names |= {name} if name else set()
     return Exclusions(tuple(sorted(names)))
 
@@ -283,8 +281,7 @@ def select_files(
     Return both, and how many files were dropped, by reason.
     """
     dropped: Counter[str] = Counter()
-    code: list[SelectedFile] = []
-    docs: list[SelectedFile] = []
+    code, docs = list[SelectedFile](), list[SelectedFile]()
     for number, entry in enumerate(entries):
         kind = scripts.get(entry.path) or detect(entry.path, b"")
         is_doc = kind.kind == "docs"
@@ -423,6 +420,5 @@ def open_source(
     for lines in secret_lines(text):
         secret[lines.start : lines.stop] = True
     source = SourceFileText(file, text, shared, secret)
-    if compared.known.any() and compared.is_copy(config.windows, source.license_lines):
-        return COPIED_FILE
-    return source
+    copied = compared.known.any() and compared.is_copy(config.windows, source.license_lines)
+    return COPIED_FILE if copied else source

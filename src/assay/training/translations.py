@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from assay.store.array_file import read_store, write_store
 from assay.training.config import TranslationConfig
-from assay.training.dataset import Pairs, as_matrix, entries_of, keep_entries, row_numbers, take_rows
+from assay.training.dataset import Pairs, as_matrix, entries_of, keep_entries, make_offsets, row_numbers, take_rows
 from assay.training.shards import KINDS, Bags
 
 #: Pairs at a time: 5 million co-occurrences of a query and a code term, whose numbers take 100 MB.
@@ -155,7 +155,7 @@ def _rank_translations(
         targets.append(sides.code_terms[lifted[order]])
         strengths.append(bits[order])
     sizes = np.array([len(found) for found in targets[1:]], dtype=np.int64)
-    offset = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes[sizes > 0])))
+    offset = make_offsets(sizes[sizes > 0])
     return Translations(sides.query_terms[sizes > 0], offset, np.concatenate(targets), np.concatenate(strengths))
 
 
