@@ -134,14 +134,17 @@ def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolC
     order = sorted(range(len(means)), key=lambda at: (-sign * means[at], names[at]))
     pair = (order[0], order[1]) if len(order) > 1 else None
     weighed = _weigh(rescorer, found, pair, config)
+    groups: dict[_Key, list[PoolCandidate]] = {}
+    for candidate in weighed:
+        groups.setdefault((candidate.gold, candidate.query), []).append(candidate)
     return Pool(
         measure=repr(measure),
         level=level,
         depth=config.depth,
         queries=len(rescorer.queries),
         candidates=tuple(sorted(weighed, key=_rank_key)),
-        bounds=tuple(_compute_bounds(rescorer, found)),
-        contest=_compute_gap(rescorer, weighed, pair, config) if pair else None,
+        bounds=tuple(_compute_bounds(rescorer, groups)),
+        contest=_compute_gap(rescorer, groups, pair, config) if pair else None,
     )
 
 
@@ -241,20 +244,12 @@ def _weigh(
     return weighed
 
 
-def _group_by_query(found: Sequence[PoolCandidate]) -> dict[_Key, list[PoolCandidate]]:
-    groups: dict[_Key, list[PoolCandidate]] = {}
-    for candidate in found:
-        groups.setdefault((candidate.gold, candidate.query), []).append(candidate)
-    return groups
-
-
-def _compute_bounds(rescorer: _Rescorer, found: Sequence[PoolCandidate]) -> Iterator[ScoreBounds]:
-    groups = _group_by_query(found)
+def _compute_bounds(rescorer: _Rescorer, groups: Mapping[_Key, Sequence[PoolCandidate]]) -> Iterator[ScoreBounds]:
     values = rescorer.rescore([(key, [Target(c.span) for c in group]) for key, group in groups.items()])
     before = rescorer.values[:, [rescorer.column[key] for key in groups]]
     gain = np.nan_to_num(values - before).sum(axis=1) / rescorer.applies
     for at, (engine, mean) in enumerate(zip(rescorer.run.engines, rescorer.means, strict=True)):
-        own = sum(_is_returned_by(candidate, engine.name) for candidate in found)
+        own = sum(_is_returned_by(candidate, engine.name) for group in groups.values() for candidate in group)
         yield ScoreBounds(engine.name, float(mean), float(mean + gain[at]), own)
 
 
@@ -272,11 +267,11 @@ class _Swing(NamedTuple):
 
 
 def _compute_gap(
-    rescorer: _Rescorer, found: Sequence[PoolCandidate], pair: tuple[int, int], config: PoolConfig
+    rescorer: _Rescorer, groups: Mapping[_Key, Sequence[PoolCandidate]], pair: tuple[int, int], config: PoolConfig
 ) -> TopTwoGap:
     first, second = pair
     names = rescorer.run.engines[first].name, rescorer.run.engines[second].name
-    ways = [(key, way) for key, group in _group_by_query(found).items() for way in _list_ways(group, names, config)]
+    ways = [(key, way) for key, group in groups.items() for way in _list_ways(group, names, config)]
     values = rescorer.rescore([(key, [Target(span) for span in way]) for key, way in ways])
     swings: dict[_Key, list[_Swing]] = {}
     for at, (key, way) in enumerate(ways):

@@ -173,10 +173,8 @@ class VectorTrainConfig:
     batch: int = setting(2048, "pairs per batch", least=2)  # the number of wrong codes for each query
     # a search must distinguish codes of the same repository
     group: int = setting(256, "pairs of one repository per portion of a batch", least=1)
-    # the study's best of three
-    rate: float = setting(2e-3, "maximum learning rate", least=0.0)
-    # until the optimizer knows the scale of the gradients
-    warmup: int = setting(50, "warmup steps", least=0)
+    rate: float = setting(2e-3, "maximum learning rate", least=0.0)  # the study's best of three
+    warmup: int = setting(50, "warmup steps", least=0)  # until the optimizer knows the scale of the gradients
     # the usual start; learned from there
     temperature: float = setting(0.05, "initial temperature", least=0.02, most=1.0)
     query_dropout: float = setting(0.15, "dropout of query terms", least=0.0, most=1.0)
@@ -194,8 +192,7 @@ class VectorTrainConfig:
     )
     hard: HardConfig = field(default_factory=HardConfig)
     report: int = setting(100, "steps between evaluations on held-out pairs", least=1)
-    # half a minute; writing takes half a second
-    checkpoint: int = setting(250, "steps between checkpoints", least=1)
+    checkpoint: int = setting(250, "steps between checkpoints", least=1)  # half a minute; writing takes half a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,8 +213,7 @@ class TranslationConfig:
     iterations: int = setting(4, "iterations of expectation maximization", least=1)
     # the most informative ones; more only cost time
     code_terms: int = setting(40, "maximum code terms that explain a query", least=1)
-    # the weight of one code term
-    null: float = setting(1.0, "weight of the null translation", least=0.0)
+    null: float = setting(1.0, "weight of the null translation", least=0.0)  # the weight of one code term
     # rare terms explain any term beside them: held-out MRR .521 at 5, .527 at 50 to 200
     smoothing: float = setting(100.0, "smoothing: uses added to those of each code term", least=0.0)
     # the study used 10 and 20; a search may use fewer, never more
