@@ -160,7 +160,8 @@ def _changes(tree: ast.Module, name: str, assignment: _Assignment) -> Iterator[i
     statements = [node for node in tree.body if node is not assignment and not _is_main(node)]
     reaching = _reaching_names(statements, name, names)
     defined = {node.name for node in ast.walk(tree) if isinstance(node, _Function | ast.ClassDef)}
-    bound = {word for word in _BUILTINS if any(_binds(node, {word}) for node in ast.walk(tree))}
+    rebinding = [node for node in ast.walk(tree) if _binds(node, _BUILTINS)]
+    bound = {word for word in _BUILTINS if any(_binds(node, {word}) for node in rebinding)}
 
     def only_reads(node: ast.AST) -> bool:
         return not any(
