@@ -200,7 +200,7 @@ class _Walker:
         if folder:
             if self.globs.prunes(self._shown(path)):
                 return
-            inner = replace(frame, path=path, real=entry.path, closed=excluded)
+            inner = _Frame(path, entry.path, frame.git, frame.assay, frame.tracked, excluded)
             if excluded is None:
                 forced = verdict(frame.assay, path, True) is False
                 self.stack.append(replace(inner, git=()) if forced else inner)
