@@ -193,7 +193,7 @@ def test_a_repository_that_could_not_be_mined_stops_the_training(toy, tmp_path, 
     def broken(*_: object) -> None:
         raise MemoryError("too large")
 
-    monkeypatch.setattr("assay.training.mine.mine_repository", broken)
+    monkeypatch.setattr("assay.training.mining.mine_repository", broken)
     assert main(arguments(toy, tmp_path / "out")) == 4
     told = capsys.readouterr().err
     assert "toy/garden" in told

@@ -1,6 +1,6 @@
 """Score rankings against targets; no measure depends on the engine."""
 
-from assay.scoring.audit import IdenticalEngines, Ties, identical_rankings, ranking_codes, ties
+from assay.scoring.checks import IdenticalEngines, Ties, identical_rankings, ranking_codes, ties
 from assay.scoring.match import LEVELS, Level, Match, match
 from assay.scoring.measures import (
     AP,

@@ -49,7 +49,7 @@ class Scorer:
         )
 
     def codes(self, make: Callable[[Run], IntArray]) -> IntArray:
-        """Return the cached numbers of all rankings (`audit.ranking_codes`)."""
+        """Return the cached numbers of all rankings (`checks.ranking_codes`)."""
         if self._codes is None:
             self._codes = make(self.run)
         return self._codes

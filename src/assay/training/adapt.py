@@ -35,7 +35,7 @@ from assay.training.dataset import (
     row_keys,
     take_rows,
 )
-from assay.training.mine import mine_repository, shard_identity
+from assay.training.mining import mine_repository, shard_identity
 from assay.training.pipeline import (
     MODEL_DIR,
     TERMS,

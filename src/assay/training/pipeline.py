@@ -40,7 +40,7 @@ from assay.training.dataset import (
     write_pairs,
     write_vocabulary,
 )
-from assay.training.mine import prepare
+from assay.training.mining import prepare
 from assay.training.shards import KINDS, RepoReport, read_report, read_shard
 from assay.training.sources import ExclusionIndex, Exclusions
 from assay.training.translations import Translations, learn_translations, read_translations, write_translations

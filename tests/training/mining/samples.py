@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.training.config import MiningConfig
-from assay.training.mine import Mined, mine_repository
+from assay.training.mining import Mined, mine_repository
 from assay.training.repositories import GitRepo, find_repositories
 from assay.training.shards import KINDS, Bags, PairShard
 from assay.training.sources import ExclusionIndex, Exclusions, build_exclusions

@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.training.config import FileRules, MiningConfig, WindowRules
-from assay.training.mine import prepare
+from assay.training.mining import prepare
 from assay.training.repositories import find_repositories, repository_name
 from assay.training.shards import KINDS
 from assay.training.sources import (

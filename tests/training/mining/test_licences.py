@@ -1,7 +1,7 @@
 import pytest
 
 from assay.training.config import MiningConfig
-from assay.training.mine import mine_repository
+from assay.training.mining import mine_repository
 from assay.training.repositories import (
     FOLDER_LICENSE,
     PERMISSIVE,

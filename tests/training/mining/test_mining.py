@@ -14,9 +14,9 @@ import pytest
 
 from assay.errors import CorpusError
 from assay.processes.forks import run_forked
-from assay.training import mine as mining
+from assay.training import mining
 from assay.training.config import Caps, MiningConfig
-from assay.training.mine import prepare
+from assay.training.mining import prepare
 from assay.training.shards import read_report, read_shard
 from assay.training.sources import Exclusions
 from tests.training.mining.samples import FILES, PYTHON, make
@@ -116,7 +116,7 @@ def test_what_decides_a_shard_makes_it_anew(tmp_path, monkeypatch, what):
     elif what == "exclusions":
         exclusions = Exclusions(("a/b",))
     elif what == "code":
-        monkeypatch.setattr("assay.training.mine._code_digest", lambda: "other")
+        monkeypatch.setattr("assay.training.mining._code_digest", lambda: "other")
     else:
         (out / "shards" / "toy+house.assay").unlink()
     list(prepare(tmp_path / "repos", config, out, exclusions, 1).mine())
@@ -136,7 +136,7 @@ import sys
 from pathlib import Path
 from assay.training.config import MiningConfig
 from assay.training.sources import Exclusions
-from assay.training.mine import prepare
+from assay.training.mining import prepare
 for event in prepare(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclusions(()), 2).mine():
     print(event.done, flush=True)
 """

@@ -7,7 +7,7 @@ import pytest
 
 from assay.errors import CorpusError
 from assay.training.config import MiningConfig
-from assay.training.mine import mine_repository
+from assay.training.mining import mine_repository
 from assay.training.repositories import LearningScope, list_files, open_repository
 from assay.training.shards import KINDS, PairShard
 from assay.training.sources import NO_EXCLUSIONS

@@ -40,7 +40,7 @@ from assay.training.sources import ExclusionIndex, Exclusions, build_exclusions,
 
 #: The code that determines the content of a shard.
 _CODE: Final = (
-    "training/mine.py",
+    "training/mining.py",
     "training/repositories.py",
     "training/sources.py",
     "training/miners.py",
