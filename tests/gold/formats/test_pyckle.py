@@ -66,7 +66,7 @@ PYTHON_BAD = {
     "loaded": ("import json\nEVAL_SET = json.load(open('x'))", 2, "not a literal list"),
     "appended": (f"EVAL_SET = [{ENTRY}]\n\nEVAL_SET.append({ENTRY})", 3, "changed here"),
     "added": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET += [{ENTRY}]", 2, "changed here"),
-    "set again": (f"EVAL_SET = [{ENTRY}]\nif 1:\n    EVAL_SET = []", 3, "changed here"),
+    "set again": (f"EVAL_SET = [{ENTRY}]\nif 1:\n    EVAL_SET = []", 2, "changed here"),
     "item set": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET[0] = {ENTRY}", 2, "changed here"),
     "two lists": (f"A = [{ENTRY}]\nB = [{ENTRY}]", 2, "several lists"),
     "duplicate": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET = [{ENTRY}]", 2, "several lists"),
@@ -140,7 +140,7 @@ CHANGES = {
     "shuffled": ("import random\nrandom.shuffle(EVAL_SET)", 3),
     "method of the type": ("list.append(EVAL_SET, {})", 2),
     "method kept": ("add = EVAL_SET.append\nadd({})", 2),
-    "alias of a function": ("import random\ndef f():\n    random.shuffle(EVAL_SET)\ng = f\ng()", 5),
+    "alias of a function": ("import random\ndef f():\n    random.shuffle(EVAL_SET)\ng = f\ng()", 6),
     "registry": ("HOOKS = []\ndef f():\n    list.append(EVAL_SET, {})\nHOOKS.append(f)\nHOOKS[0]()", 5),
     "object": ("class A:\n    def __add__(self, n):\n        list.pop(EVAL_SET)\na = A()\na + 1", 5),
     "rebound builtin": ("from random import shuffle as len\nprint(len(EVAL_SET))", 3),
@@ -152,6 +152,7 @@ CHANGES = {
     "alias of globals": ("g = globals\ng()['EVAL_' + 'SET'].clear()", 2),
     "attribute of the module": ("import sys\nlist.clear(sys.modules[__name__].EVAL_SET)", 3),
     "attribute in a function": ("import eval_set\ndef f():\n    eval_set.EVAL_SET.clear()\nx = f()", 5),
+    "key of a sort": ("def f(e):\n    e.clear()\nprint(sorted(EVAL_SET, key=f))", 4),
     "put away": ("class A:\n    pass\nA.s = EVAL_SET\nA.s.append({})", 4),
 }
 
@@ -254,9 +255,18 @@ def test_pyckle_reads_the_list_of_a_script_that_only_asks_it(tmp_path):
     assert pairs(load_one(tmp_path, "evaluate.py", EVALUATION)) == [("q", ["x.py"])]
 
 
-def test_pyckle_says_that_code_is_too_deep_to_look_through(tmp_path):
-    text = f"EVAL_SET = [{ENTRY}]\nx = {' + '.join(['1'] * 2000)}\n"
-    assert "nested too deeply" in caught(tmp_path, "eval_set.py", text).message
+BESIDE = {
+    "deep code": "x = " + " + ".join(["1"] * 2000),
+    "checks": "assert all(entry.get('query') for entry in EVAL_SET)",
+    "imports": "import re\nWORD = re.compile('a')\ndef f():\n    return EVAL_SET",
+    "decorators": "from dataclasses import dataclass\n@dataclass\nclass A:\n    def f(self):\n        return EVAL_SET",
+    "other code": "def f(x):\n    return x\ny = f(1)\ny.sort()",
+}
+
+
+@pytest.mark.parametrize("code", BESIDE.values(), ids=BESIDE)
+def test_pyckle_reads_a_list_beside_code_that_cannot_change_it(tmp_path, code):
+    assert len(load_one(tmp_path, "eval_set.py", f"EVAL_SET = [{ENTRY}]\n{code}\n").queries) == 1
 
 
 JSON_BAD = {

@@ -67,10 +67,7 @@ def _read_literal(source: GoldSource) -> list[Record]:
         why = error or "nested too deeply"
         raise source.at(1).error(f"invalid Python: {why}", "use a plain list of dicts") from error
     name, assignment, entries = _find_list(source, tree)
-    try:
-        line = min(_changes(tree, name, assignment), default=None)
-    except RecursionError as error:
-        raise source.at(1).error("the code is nested too deeply to analyze", "save the list as JSON") from error
+    line = min(_changes(tree, assignment), default=None)
     if line is not None:
         raise source.at(line).error(
             f"{name} of line {assignment.lineno} is, or may be, changed here",
@@ -97,7 +94,7 @@ def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment, 
     lists = [one for one in found if one[0] == NAME]
     if not lists:
         for part in ast.walk(tree):
-            if _binds(part, {NAME}):
+            if _bound_name(part) == NAME:
                 line = getattr(part, "lineno", 1)
                 raise source.at(line).error(f"{NAME} is not assigned a plain list", _NOT_RUN)
         lists = [one for one in found if any(isinstance(entry, ast.Dict) for entry in one[2] or ())]
@@ -140,117 +137,97 @@ _METHODS: Final = frozenset(
     {"append", "extend", "insert", "remove", "pop", "clear", "reverse", "sort"}
     | {"update", "setdefault", "popitem", "add", "discard"}
 )
-_READERS: Final = frozenset({"len", "print", "bool", "repr", "str", "type"})  # builtins that keep no reference
-#: Builtins and methods that may use the list in assertions, defaults and decorators.
-_BUILTINS: Final = _READERS | {"all", "any", "isinstance", "set", "sorted", "list", "tuple", "sum", "min", "max", "zip"}
+#: Builtins and methods that neither change their arguments nor store them.
+_READERS: Final = frozenset({"len", "print", "bool", "repr", "str", "type", "sorted", "isinstance", "any", "all"})
 _GETTERS: Final = frozenset({"get", "keys", "values", "items", "strip", "lower", "split", "startswith", "endswith"})
-_ANY_NAME: Final = frozenset({"globals", "exec", "eval", "__builtins__"})  # with these, any name can be set
+_ANY_NAME: Final = frozenset({"globals", "vars", "locals", "exec", "eval", "__builtins__"})  # reach names by text
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-_Deferred = _Function | ast.ClassDef | ast.Lambda
 
 
-def _changes(tree: ast.Module, name: str, assignment: _Assignment) -> Iterator[int]:
+def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
     """Yield the lines that change the list, or may change it.
 
-    No code may rebind the name or change the list through it. Code that runs on import after the assignment may also
-    not pass the list on, use functions, classes or objects that may reach it, or set names by strings. Assertions,
-    parameter defaults, decorators and `_READERS` may use the list.
+    No code may rebind the name or change the list through it. Below the list, code that runs on import may use the
+    name only in assertions, expressions and parameter defaults that call nothing but readers, and in `__all__`. If
+    functions or classes mention the name, that code may call only readers, imported names and builtins.
     """
     names = {target.id for target in _targets(assignment) if isinstance(target, ast.Name)}
-    statements = [node for node in tree.body if node is not assignment and not _is_main(node)]
-    reaching = _reaching_names(statements, name, names)
-    defined = {node.name for node in ast.walk(tree) if isinstance(node, _Function | ast.ClassDef)}
-    rebinding = [node for node in ast.walk(tree) if _binds(node, _BUILTINS)]
-    bound = {word for word in _BUILTINS if any(_binds(node, {word}) for node in rebinding)}
-
-    def only_reads(node: ast.AST) -> bool:
-        return not any(
-            isinstance(part, ast.NamedExpr | ast.Lambda)
-            or (
-                isinstance(part, ast.Call)
-                and getattr(part.func, "id", "") not in _BUILTINS - bound
-                and getattr(part.func, "attr", "") not in _GETTERS
-            )
-            for part in ast.walk(node)
-        )
-
-    def scan(node: ast.AST, runs: bool, may_read: bool, suspects: Set[str] = reaching) -> Iterator[int]:
-        """Scan a node; `runs` means on import, after the assignment."""
-        children = list(ast.iter_child_nodes(node))
-        if _is_change(node, names):
-            yield getattr(node, "lineno", 1)
-        if isinstance(node, ast.Name):
-            used = isinstance(node.ctx, ast.Load) and node.id in suspects
-            if runs and (used or (node.id in names and not may_read)):
-                yield node.lineno
-        elif isinstance(node, _Function):
-            for decorator in node.decorator_list:
-                parts = ast.iter_child_nodes(decorator) if isinstance(decorator, ast.Call) else [decorator]
-                for part in parts:
-                    yield from scan(part, runs, only_reads(part), reaching & (defined | _ANY_NAME))
-            for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
-                yield from scan(default, runs, only_reads(default))
-            parameters = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
-            runs, may_read, children = False, True, [] if names & parameters else [*node.body]
-        elif _is_main(node):
-            runs = False
-        elif isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets):
-            children = []
-        elif isinstance(node, ast.Call):
-            called = getattr(node.func, "id", "")
-            if runs and called in ("vars", "locals") and not node.args:
-                yield node.lineno
-            if called in _READERS - bound:
-                children = [child for child in children if not (isinstance(child, ast.Name) and child.id in names)]
-        elif runs and (_names_list(node, name) or (isinstance(node, ast.alias) and node.name == "*")):
-            yield getattr(node, "lineno", 1)
-        elif isinstance(node, ast.Assert):
-            may_read = only_reads(node)
-        for child in children:
-            yield from scan(child, runs, may_read, suspects)
-
-    runs = False
+    yield from (target.lineno for target in _targets(assignment) if not isinstance(target, ast.Name))
     for statement in tree.body:
-        if statement is assignment:
-            runs = True
-            yield from (target.lineno for target in _targets(assignment) if not isinstance(target, ast.Name))
+        if statement is not assignment:
+            parts = _walk_unshadowed(statement, names)
+            yield from (getattr(part, "lineno", 1) for part in parts if _is_change(part, names))
+
+    nodes = [node for statement in tree.body if not _is_main(statement) for node in ast.walk(statement)]
+    deferred = any(_mentions(n, names) for n in nodes if isinstance(n, _Function | ast.ClassDef | ast.Lambda))
+    imported = {_bound_name(node) for node in nodes if isinstance(node, ast.alias)}
+    bound = {_bound_name(node) for node in nodes if not isinstance(node, ast.alias)}
+    readers = (_READERS | _GETTERS) - imported - bound
+    for part in _parts_on_import(tree.body[tree.body.index(assignment) + 1 :]):
+        if _mentions(part, names):
+            is_all = isinstance(part, ast.Assign) and [getattr(t, "id", "") for t in part.targets] == ["__all__"]
+            fine = is_all or (isinstance(part, ast.Assert | ast.Expr | ast.expr) and _only_reads(part, readers))
         else:
-            yield from scan(statement, runs, False)
+            used = {n.id for n in ast.walk(part) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+            fine = not deferred or used.isdisjoint(bound) or _only_reads(part, readers)
+        if not fine or any(isinstance(node, ast.alias) and node.name == "*" for node in ast.walk(part)):
+            yield getattr(part, "lineno", 1)
+
+
+def _parts_on_import(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
+    """Yield statements, and the decorators, bases and defaults of definitions; decorators as calls."""
+    for node in statements:
+        if isinstance(node, _Function | ast.ClassDef):
+            yield from (ast.Call(one, [], [], lineno=one.lineno) for one in node.decorator_list)
+        if isinstance(node, ast.ClassDef):
+            yield from (*node.bases, *(keyword.value for keyword in node.keywords))
+            yield from _parts_on_import(node.body)
+        elif isinstance(node, _Function):
+            yield from (*node.args.defaults, *filter(None, node.args.kw_defaults))
+        elif not _is_main(node):
+            yield node
 
 
 def _is_main(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'" and not node.orelse
+    match node:
+        case ast.If(ast.Compare(ast.Name("__name__"), [ast.Eq()], [ast.Constant("__main__")]), _, []):
+            return True
+    return False
 
 
-def _names_list(node: ast.AST, name: str) -> bool:
-    return name in (
-        getattr(node, "value", None),
-        getattr(node, "attr", None),
-    )  # as a string, as an attribute of the module
+def _mentions(node: ast.AST, names: Set[str]) -> bool:
+    """Return whether code contains one of the names, also as attribute or string, or reaches names by text."""
+    return any(
+        getattr(part, "id", None) in names | _ANY_NAME
+        or getattr(part, "attr", None) in names
+        or (isinstance(part, ast.Constant) and part.value in names)
+        for part in ast.walk(node)
+    )
 
 
-def _reaching_names(statements: Sequence[ast.stmt], name: str, names: Set[str]) -> set[str]:
-    """Return the names that may lead to deferred code that uses the list: functions, their aliases and registries.
+def _only_reads(node: ast.AST, readers: Set[str]) -> bool:
+    return not any(
+        isinstance(part, ast.NamedExpr | ast.Lambda)
+        or (isinstance(part, ast.keyword) and part.arg in ("key", None))
+        or (
+            isinstance(part, ast.Call)
+            and getattr(part.func, "id", "") not in _READERS & readers
+            and getattr(part.func, "attr", "") not in _GETTERS & readers
+        )
+        for part in ast.walk(node)
+    )
 
-    Imports and constants are not among them.
-    """
-    bound: set[str] = set()
-    mentions: list[set[str]] = []
-    reaching: set[str] = set()
-    for statement in statements:
-        parts = list(ast.walk(statement))
-        used = {part.id for part in parts if isinstance(part, ast.Name)}
-        made = {part.name for part in parts if isinstance(part, _Function | ast.ClassDef)}
-        if not (isinstance(statement, _Assignment) and isinstance(statement.value, ast.Constant)):
-            bound |= made | {part.id for part in parts if _binds(part, used) and isinstance(part, ast.Name)}
-        mentions.append(used | made)
-        by_text = used & (_ANY_NAME | {"vars", "locals"}) or any(_names_list(part, name) for part in parts)
-        if (used & names or by_text) and any(isinstance(part, _Deferred) for part in parts):
-            reaching |= mentions[-1]
-    reaching &= bound
-    while grown := {one for used in mentions if used & reaching for one in used & bound} - reaching:
-        reaching |= grown
-    return (reaching - names) | _ANY_NAME
+
+def _walk_unshadowed(node: ast.AST, names: Set[str]) -> Iterator[ast.AST]:
+    """Walk a tree without the bodies of functions that have a parameter of such a name."""
+    nodes = [node]
+    while nodes:
+        node = nodes.pop()
+        yield node
+        if isinstance(node, _Function) and any(getattr(part, "arg", None) in names for part in ast.walk(node.args)):
+            nodes += [node.args, *node.decorator_list]
+        else:
+            nodes += ast.iter_child_nodes(node)
 
 
 def _is_change(node: ast.AST, names: Set[str]) -> bool:
@@ -261,12 +238,13 @@ def _is_change(node: ast.AST, names: Set[str]) -> bool:
         called = isinstance(node, ast.Attribute) and (node.attr in _METHODS or node.attr.startswith("__"))
         changed = called or not isinstance(node.ctx, ast.Load)
         return changed and isinstance(inner, ast.Name) and inner.id in names
-    return not names.isdisjoint(node.names) if isinstance(node, ast.Global) else _binds(node, names)
+    return not names.isdisjoint(node.names) if isinstance(node, ast.Global) else _bound_name(node) in names
 
 
-def _binds(node: ast.AST, names: Set[str]) -> bool:
+def _bound_name(node: ast.AST) -> str | None:
+    """Return the name that a node binds: a variable, import, definition, exception or pattern."""
     if isinstance(node, ast.Name):
-        return node.id in names and not isinstance(node.ctx, ast.Load)
+        return None if isinstance(node.ctx, ast.Load) else node.id
     if isinstance(node, ast.alias):
-        return (node.asname or node.name) in names
-    return not names.isdisjoint({getattr(node, "name", None), getattr(node, "rest", None)})  # def, class, except, case
+        return node.asname or node.name
+    return getattr(node, "name", None) or getattr(node, "rest", None)
