@@ -1,4 +1,4 @@
-"""Engines under test: `make_engine` makes one from a name, a preset or a table of settings."""
+"""Engines under test; `make_engine` makes an engine from a name, a preset or a table of settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["KINDS", "FullEngine", "as_engine", "engine_table", "make_engine"]
 def make_engine(
     spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0, folder: Path = Path()
 ) -> FullEngine:
-    """Make an engine from `kind`, `kind:value`, a preset's name, a preset's file, or a table with kind or preset."""
+    """Make an engine from `kind`, `kind:value`, a preset name, a preset file, or a table with `kind` or `preset`."""
     context = EngineContext(suite, seed, folder)
     table = engine_table(spec) if isinstance(spec, str) else spec
     key = "preset" if "preset" in table else "kind"
@@ -55,7 +55,7 @@ def _make_preset(name: str, changes: Mapping[str, object], context: EngineContex
 
 
 def engine_table(spec: str) -> dict[str, object]:
-    """Return the table of assay.toml for an engine named on the command line."""
+    """Return the settings table for an engine named on the command line, such as `command:tool {query}`."""
     name, colon, value = spec.partition(":")
     if name not in KINDS:
         return {"preset": spec}

@@ -1,4 +1,4 @@
-"""The protocols of an engine under test, and the cache of steps that engines share."""
+"""Protocols for engines under test, and the cache of pipeline steps that engines share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EngineReply:
-    """Hits with cost and notes for the report, such as retries or output that could not be parsed."""
+    """Hits of one query, their cost, and notes for the report, such as on retries or unparsable output."""
 
     hits: tuple[Hit, ...]
     cost: Cost | None = None
@@ -37,7 +37,7 @@ SearchReply = Sequence[Hit] | EngineReply
 
 @dataclass(frozen=True, slots=True)
 class SessionUsage:
-    """Resources that a session used; None if unknown."""
+    """Resources used by a session; None if unknown."""
 
     startup_seconds: float | None = None
     store_bytes: int | None = None
@@ -48,43 +48,43 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """Restriction of results to path globs (`src/**`) and language names; empty means all."""
+    """Path globs (`src/**`) and language names that restrict a search; empty means no restriction."""
 
     paths: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
 
 
 class EngineCrash(EngineError):
-    """The process of an engine was killed by a signal."""
+    """Engine process killed by a signal."""
 
 
 class Session(Protocol):
-    """An engine opened on one corpus."""
+    """Engine opened on one corpus."""
 
     def search(self, query: str, k: int) -> SearchReply:
         """Return at most k results, best first."""
 
     def close(self) -> None:
-        """Release everything; no search follows."""
+        """Release all resources; no search may follow."""
 
 
 class Engine(Protocol):
-    """A code search engine; `engines.as_engine` adds defaults for the attributes of `FullEngine`."""
+    """Code search engine; `engines.as_engine` adds defaults for the other attributes of `FullEngine`."""
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Settings that affect the ranking, without secrets; hashed into the records."""
+        """Settings that affect the ranking, without secrets; their digest is recorded."""
 
     def open(self, corpus: Corpus) -> Session:
-        """Prepare for a corpus, such as by building an index; timed separately from queries."""
+        """Open the engine on a corpus, building an index if needed; timed separately from queries."""
 
 
 class FullEngine(Engine, Protocol):
-    """An engine with all optional attributes."""
+    """Engine with all optional attributes."""
 
     @property
     def oversample(self) -> int:
-        """Factor by which more than k results are requested."""
+        """Multiple of k results to request."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -96,11 +96,11 @@ class FullEngine(Engine, Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether it gets a writable copy of the corpus."""
+        """Whether the engine gets a writable copy of the corpus."""
 
     @property
     def git(self) -> bool:
-        """Whether that copy is a Git repository with one commit."""
+        """Whether the writable copy is a Git repository with one commit."""
 
     @property
     def parallel(self) -> int:
@@ -112,16 +112,16 @@ class FullEngine(Engine, Protocol):
 
     @property
     def identity(self) -> str | None:
-        """Digest of everything that determines its rankings besides corpus and query; None if unknown."""
+        """Digest of everything that determines the rankings besides corpus and query; None if unknown."""
 
     @property
     def fingerprint(self) -> str:
-        """Digest of everything visible about it, such as its files; other changes go unnoticed."""
+        """Digest of what is visible of the engine, such as its files; other changes go undetected."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSession:
-    """A session that only searches."""
+    """Session without optional methods."""
 
     function: Callable[[str, int], SearchReply]
 
@@ -134,43 +134,43 @@ class FunctionSession:
 
 @runtime_checkable
 class TimedSession(Session, Protocol):
-    """A session that enforces timeouts itself, because it can end what it started."""
+    """Session that enforces timeouts by ending the processes it started."""
 
     def search_within(self, query: str, k: int, seconds: float | None) -> SearchReply:
-        """Search; after a timeout raise EngineTimeoutError and leave nothing running."""
+        """Search; after a timeout raise EngineTimeoutError and leave no process running."""
 
 
 @runtime_checkable
 class MeasuredSession(Protocol):
-    """A session that measures its resources."""
+    """Session that measures its resources."""
 
     def usage(self) -> SessionUsage:
-        """Return the resources used, after the last query and before `close`."""
+        """Return the resources used; called after the last query and before `close`."""
 
 
 @runtime_checkable
 class SessionWithNotes(Protocol):
-    """A session with notes for the report."""
+    """Session with notes for the report."""
 
     def remarks(self) -> tuple[str, ...]:
-        """Return the notes, after `close`."""
+        """Return the notes; called after `close`."""
 
 
 @runtime_checkable
 class UpdatingSession(Protocol):
-    """A session that can update its index."""
+    """Session that can update its index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Update to changed files under the same root; raise EngineTimeoutError after a timeout."""
+        """Update the index after files changed under the same root; raise EngineTimeoutError after a timeout."""
 
 
 @runtime_checkable
 class FilteringSession(Protocol):
-    """A session that can search a part of the corpus."""
+    """Session that can restrict a search to some files."""
 
     @property
     def filters(self) -> frozenset[str]:
-        """The fields of `SearchFilter` that it supports."""
+        """Supported fields of `SearchFilter`."""
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Search only the files that match the filter."""
@@ -178,22 +178,22 @@ class FilteringSession(Protocol):
 
 @runtime_checkable
 class ExplainingSession(Protocol):
-    """A session that can explain its ranking; used after a run, never during one."""
+    """Session that can explain its ranking; explanations are requested after a run, never during a run."""
 
     def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
-        """Trace the k best candidates through every stage, and all candidates in the files of `also`."""
+        """Trace the k best candidates, and all candidates in the files `also`, through every pipeline stage."""
 
 
 @runtime_checkable
 class TimedEngine(Protocol):
-    """An engine that enforces the timeout of opening itself, because it can end what it started."""
+    """Engine that enforces the timeout for opening by ending the processes it started."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
-        """Prepare for a corpus; after a timeout raise EngineTimeoutError and leave nothing running."""
+        """Open the engine on a corpus; after a timeout raise EngineTimeoutError and leave no process running."""
 
 
 class EngineDefaults:
-    """Attributes of an engine that runs in this process, only reads the corpus and has no secrets."""
+    """Default attributes for an engine that runs in this process, only reads the corpus and has no secrets."""
 
     __slots__ = ()
     oversample: int = 1
@@ -216,7 +216,7 @@ def _declared(name: str, default: T) -> T:
 
 @dataclass(frozen=True)
 class Handle:
-    """An engine with defaults for the attributes that it lacks."""
+    """Wrapper that adds default attributes to an engine."""
 
     inner: Engine
     role: Role = "contestant"
@@ -247,7 +247,7 @@ class Handle:
 
     @property
     def fingerprint(self) -> str:
-        """Declared fingerprint, else the identity, else a digest of the configuration and source files."""
+        """Return the engine's fingerprint, else its identity, else a digest of its configuration and source files."""
         declared = getattr(self.inner, "fingerprint", None) or self.identity
         return str(declared or fingerprint_of(self.config, digest_modules(type(self.inner).__module__)))
 
@@ -257,7 +257,7 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """Context of an engine factory, in addition to the settings."""
+    """Arguments of an engine factory besides the settings."""
 
     suite: Suite | None = None  # the gold sets, for the oracle and to map run files
     seed: int = 0
@@ -271,7 +271,7 @@ STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
 
 @dataclass(frozen=True, slots=True)
 class SharedStep:
-    """A step from corpus to ranking, shared by engines for which it and all earlier steps are equal."""
+    """Pipeline step; engines share its result if this step and all earlier steps are equal."""
 
     name: str
     digest: str  # of the settings that determine its result
@@ -280,17 +280,17 @@ class SharedStep:
 
 @runtime_checkable
 class SharingEngine(Protocol):
-    """An engine whose variants can share steps."""
+    """Engine whose variants can share pipeline steps."""
 
     def steps(self) -> tuple[SharedStep, ...]:
-        """List the steps from corpus to ranking; needs no corpus."""
+        """Return the pipeline steps in order, without opening a corpus."""
 
     def open_shared(self, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
-        """Open with cached steps; the hits are those of `open`."""
+        """Open the engine with cached steps; the hits equal those after `open`."""
 
 
 class SharedCache:
-    """Results of steps on one corpus in one process; `artifacts` is shared by processes and runs."""
+    """Step results on one corpus in one process; `artifacts` is shared by processes and runs."""
 
     def __init__(self, corpus: Corpus, artifacts: Store | None = None, *, reuse_index: bool = False) -> None:
         self.corpus = corpus
@@ -303,7 +303,7 @@ class SharedCache:
         self._closing = ExitStack()
 
     def once(self, key: str, make: Callable[[], T], close: Callable[[T], None] | None = None) -> T:
-        """Return the cached value of a key, or make it."""
+        """Return the cached value for a key, or make and cache the value."""
         with self._lock:
             if key not in self._values:
                 made = self._values[key] = make()
@@ -312,21 +312,21 @@ class SharedCache:
             return cast(T, self._values[key])
 
     def close(self) -> None:
-        """Release everything, in reverse order."""
+        """Close all values in reverse order of creation."""
         with self._lock:
             self._values.clear()
             self._closing.close()
 
 
 def sharing_engine(engine: object) -> SharingEngine | None:
-    """Return the engine without its handles if it can share steps, else None."""
+    """Return the engine without its wrappers if it can share steps, else None."""
     while type(engine) is Handle:
         engine = engine.inner
     return engine if isinstance(engine, SharingEngine) else None
 
 
 def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
-    """Return the key of the last step's result on the corpus with a digest; it includes the earlier steps."""
+    """Return the cache key for the last of `steps`, which covers the earlier steps and the corpus digest."""
     return digest_of([corpus, [[step.name, step.digest] for step in steps]])
 
 

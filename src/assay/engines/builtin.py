@@ -1,4 +1,4 @@
-"""The reference engine; the only module of this package that imports `search/`."""
+"""The bundled search engine; only this module of the package imports `search/`."""
 
 from __future__ import annotations
 
@@ -34,8 +34,6 @@ class BuiltinSettings:
 
 @dataclass(frozen=True, slots=True)
 class BuiltinEngine(EngineDefaults):
-    """The reference engine with its settings."""
-
     settings: BuiltinSettings
 
     @property
@@ -47,13 +45,13 @@ class BuiltinEngine(EngineDefaults):
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        """Digest of settings, code and models; None with a model behind a URL."""
+        """Digest of settings, code and models; None if a model is behind a URL."""
         known = search_identity(self.settings.search, self.settings.per)
         return None if known is None else digest_of([known, _own_code()])
 
     @property
     def fingerprint(self) -> str:
-        """The identity; with a model behind a URL a digest of the settings and steps."""
+        """The identity, or a digest of settings and steps if a model is behind a URL."""
         return self.identity or fingerprint_of(self.config, [step.digest for step in self.steps()])
 
     def steps(self) -> tuple[SharedStep, ...]:
@@ -70,7 +68,6 @@ class BuiltinEngine(EngineDefaults):
         )
 
     def open_shared(self, corpus: Corpus, cache: SharedCache, _seconds: float | None) -> Session:
-        """Open with a shared table and shared vectors."""
         steps = self.steps()
         keys = PartKeys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
         return BuiltinSession(share_index(corpus, self.settings.search, cache, keys), self.settings.per)
@@ -81,8 +78,6 @@ def _own_code() -> str:
 
 
 class BuiltinSession:
-    """An index on one corpus."""
-
     filters = frozenset({"paths", "languages"})
 
     def __init__(self, index: Index, per: Per) -> None:
@@ -106,7 +101,7 @@ class BuiltinSession:
 
 
 def _changed_settings(search: SearchConfig, *tables: str) -> str:
-    """Format the settings of some tables that differ from the defaults, except URLs and models."""
+    """Format the settings in some tables that differ from the defaults, without URLs and models."""
     usual = flatten(SearchConfig())
     changed = {
         name: value
@@ -117,12 +112,11 @@ def _changed_settings(search: SearchConfig, *tables: str) -> str:
 
 
 def make(settings: Mapping[str, object], _context: EngineContext) -> BuiltinEngine:
-    """Make the engine from its settings."""
     return BuiltinEngine(read_settings(BuiltinSettings, settings, "engine builtin"))
 
 
 def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings from the environment, by dotted key: `search.stem.files`."""
+    """Return the settings from the environment by dotted key, such as `search.stem.files`."""
     return {f"{TABLE}.{key}": value for key, value in from_environment(environ).items()}
 
 
@@ -133,7 +127,7 @@ _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope
 
 
 def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
-    """Return the components that can be turned off, in pipeline order."""
+    """Return the pipeline components that can be turned off, in order."""
     read = read_settings(BuiltinSettings, settings, "engine builtin")
     search, spans = read.search, read.per == "span"
     off: dict[str, Mapping[str, object]] = {}

@@ -82,11 +82,11 @@ class CommandSettings(OutputSettings):
 
     The program runs in {root}, without a shell; a program with a slash in its name is relative to {here}.
 
-    `mode = "once"` runs the program for each query. Results are used whatever the exit code. Without results, an exit
-    code in `ok_codes` means that nothing was found, and any other is a failure. The other modes start the program once,
-    after the index command, and write each `request` to its stdin. The answer is the next line of JSON (`lines`) or the
-    output up to the next prompt (`prompt`), which must be at the end of the output. A program that dies, times out or
-    prints too much fails the query and is restarted before the next one; the restart is not part of the query time.
+    `mode = "once"` runs the program for each query. Printed results are used regardless of the exit code. Without
+    results, an exit code in `ok_codes` means that nothing was found; any other exit code is a failure. The other modes
+    start the program once, after the index command, and write each `request` to stdin. An answer is the next line of
+    JSON (`lines`) or the output up to the next prompt (`prompt`), which must end the output. If the program dies, times
+    out or prints too much, the query fails; the restart before the next query is excluded from query times.
     """
 
     where: ClassVar[str] = WHERE
@@ -141,7 +141,7 @@ class CommandSettings(OutputSettings):
 
 @dataclass(frozen=True, slots=True)
 class CommandTemplates:
-    """The templates of the settings, split and checked."""
+    """Parsed and checked templates from the settings."""
 
     argv: tuple[str, ...]
     index: tuple[str, ...]
@@ -156,12 +156,11 @@ class CommandTemplates:
         return tuple(filter(None, (self.index, self.update, self.argv, self.version)))
 
     def all(self) -> tuple[object, ...]:
-        """Return everything that may contain a placeholder."""
+        """Return every template that may contain a placeholder."""
         return (*self.commands, self.filters.paths, self.filters.languages, self.request, self.env)
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngine:
-    """Make the engine from its settings."""
     read = read_settings(CommandSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
     template = load_config(read.config, fixed, WHERE)
@@ -207,7 +206,7 @@ def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> Command
 
 
 def _check_modes(settings: CommandSettings) -> None:
-    """Raise ConfigError for settings that cannot be combined."""
+    """Raise ConfigError for incompatible settings."""
     mode, request, update = settings.mode, settings.request, settings.update
     lines = mode == "lines"
     defaults = {one.name: one.default for one in fields(CommandSettings)}
@@ -279,8 +278,6 @@ def _make_marker(text: str, name: str, after: bytes) -> OutputMarker:
 
 @dataclass(frozen=True, slots=True)
 class CommandEngine(SharedIndexEngine):
-    """A command line tool."""
-
     settings: CommandSettings
     templates: CommandTemplates
     protocol: WireProtocol | None  # None: the program runs once per query
@@ -295,13 +292,13 @@ class CommandEngine(SharedIndexEngine):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the templates and of the programs, files and variables that they name."""
+        """Digest of the templates, and of the programs, files and variables named in the templates."""
         inputs = fingerprint_inputs(self.placeholders, self.templates.commands, self.settings.env, self.texts)
         return fingerprint_of(self.config, inputs)
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The templates and output settings; for the environment only names and a digest."""
+        """Templates and output settings; for the environment only names and a digest."""
         settings, templates = self.settings, self.templates
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
         return {
@@ -340,7 +337,7 @@ class CommandEngine(SharedIndexEngine):
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:
-        """Return the version of the tool, facts about its files, and a digest of the variables of its index."""
+        """Return the tool's version, facts about its files, and a digest of the variables its index depends on."""
         engine = self.for_index()
         with scratch() as directory:
             session = engine._make_session(IndexWorkspace(replace(corpus, root=directory)))
@@ -360,7 +357,7 @@ class CommandEngine(SharedIndexEngine):
 
 
 class CommandSession(ProgramSession):
-    """A tool on one corpus that is run once per query."""
+    """Session that runs the tool once per query."""
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         argv, values = self.engine.templates.argv, {"query": query, "k": str(k)}
@@ -396,10 +393,10 @@ class CommandSession(ProgramSession):
 
 
 class UpdatableCommandSession(CommandSession):
-    """A tool that has an update command, or no index."""
+    """Session of a tool that has an update command or no index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command, if any, within the shorter of the two time limits."""
+        """Run the update command, if set, within the shorter of `timeout` and the configured limit."""
         self.use_corpus(corpus)
         if self.engine.templates.update:
             limit = min_timeout(seconds, self.engine.settings.index_timeout)

@@ -50,7 +50,7 @@ class ConfigSettings:
 
 @dataclass(frozen=True, slots=True)
 class ConfigTemplate:
-    """A template with its edits."""
+    """Configuration template with its edits."""
 
     file: Path
     format: str
@@ -65,7 +65,7 @@ class ConfigTemplate:
 
     @property
     def known(self) -> tuple[Key, ...]:
-        """The keys of the template and of the edits."""
+        """Keys in the template and in the edits."""
         return tuple(dict.fromkeys((*nodes(self.tree), *self.edits)))
 
     @property
@@ -75,13 +75,13 @@ class ConfigTemplate:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values to redact: named environment variables, and literal values of keys with the name of a secret."""
+        """Values to redact: environment variables in the template, and literal values under secret-like keys."""
         literal = literal_secrets({write_key(key): value for key, value in leaves(self.tree).items()})
         return tuple(dict.fromkeys((*named_secrets(self.texts), *literal)))
 
     @property
     def effect(self) -> list[str]:
-        """Name, format and digest of the template, and the text of the file before placeholders are filled."""
+        """Name, format and digest of the template, and the rendered text before placeholders are filled."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             text = self._write(tree, _real_changes(tree, dict(sorted(self._changes(tree).items()))))
@@ -96,7 +96,7 @@ class ConfigTemplate:
         return {"template": self.file.name, "template_digest": text_digest(self.text), "edits": edits}
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Return the text of the file; only the edited keys and filled placeholders differ from the template."""
+        """Return the text of the file; only edited keys and filled placeholders differ from the template."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             changes = self._changes(tree)
@@ -113,7 +113,7 @@ class ConfigTemplate:
         raise ConfigError(f"cannot set {keys}", file=self.file, hint="remove anchors from the template")
 
     def write(self, directory: Path, values: Mapping[str, str]) -> Path:
-        """Write the file, readable by its owner only, because it contains the values of variables."""
+        """Write the file with mode 0600, because the text may contain secrets."""
         file = directory / self.file.name
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
@@ -159,7 +159,7 @@ class ConfigTemplate:
 
 
 def load_config(settings: ConfigSettings | None, fixed: Mapping[str, str], where: str) -> ConfigTemplate | None:
-    """Read a template and render it once, so that errors are raised before anything runs."""
+    """Load a template and render it once, so that errors are raised before any program runs."""
     if settings is None:
         return None
     where = f"{where}: config"
@@ -178,7 +178,7 @@ def load_config(settings: ConfigSettings | None, fixed: Mapping[str, str], where
 
 
 def check_config_used(config: ConfigTemplate | None, templates: object, where: str) -> None:
-    """Raise ConfigError if a file is rendered but no template names {config}."""
+    """Raise ConfigError if a configuration file is rendered but no template contains {config}."""
     if config is not None and not has_placeholder(templates, "config"):
         raise ConfigError(
             f"{where}: config is set, but {{config}} is not used",
@@ -187,7 +187,7 @@ def check_config_used(config: ConfigTemplate | None, templates: object, where: s
 
 
 def recorded_config(config: ConfigTemplate | None, index_keys: Sequence[str] | None) -> dict[str, object]:
-    """Return `config` and `index_keys` for the records, if they are set."""
+    """Return `config` and `index_keys`, if set, for the records."""
     recorded: dict[str, object] = {} if config is None else {"config": config.recorded()}
     return recorded if index_keys is None else {**recorded, "index_keys": list(index_keys)}
 
@@ -196,7 +196,7 @@ def recorded_config(config: ConfigTemplate | None, index_keys: Sequence[str] | N
 
 
 def flatten(edits: Mapping[str, object], prefix: Key = ()) -> dict[Key, object]:
-    """Return every edit by its full key; the last edit of a key wins."""
+    """Return the edits by full key; the last edit of a key wins."""
     flat: dict[Key, object] = {}
     for name, value in edits.items():
         key = (*prefix, *split_key(name))
@@ -207,7 +207,7 @@ def flatten(edits: Mapping[str, object], prefix: Key = ()) -> dict[Key, object]:
 
 
 def nodes(tree: object, prefix: Key = ()) -> dict[Key, object]:
-    """Return every value of a tree by its full key, including tables and lists."""
+    """Return all values of a tree by full key, including tables and lists."""
     found: dict[Key, object] = {}
     for name, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
         key = (*prefix, str(name))
@@ -216,12 +216,12 @@ def nodes(tree: object, prefix: Key = ()) -> dict[Key, object]:
 
 
 def leaves(tree: object) -> dict[Key, object]:
-    """Return the values of a tree by their full keys; an empty table or list is a value."""
+    """Return the leaves of a tree by full key; an empty table or list is a leaf."""
     return {key: value for key, value in nodes(tree).items() if not (isinstance(value, dict | list) and value)}
 
 
 def same(left: object, right: object) -> bool:
-    """Return whether two trees are equal, where 1, 1.0 and true differ."""
+    """Return whether two trees are equal; 1, 1.0 and true differ."""
     return json.dumps(left, sort_keys=True, default=repr) == json.dumps(right, sort_keys=True, default=repr)
 
 
@@ -239,14 +239,14 @@ def apply_changes(tree: Any, changes: Mapping[Key, object]) -> Any:  # noqa: ANN
 
 
 def _copy(tree: Any) -> Any:  # noqa: ANN401 - a value of any format
-    """Copy tables and lists; unlike `copy.deepcopy`, separate the values that YAML aliases share."""
+    """Copy tables and lists; unlike `copy.deepcopy`, duplicate values that YAML aliases share."""
     if isinstance(tree, dict):
         return {key: _copy(value) for key, value in tree.items()}
     return [_copy(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def _real_changes(tree: Tree, changes: Mapping[Key, object]) -> dict[Key, object]:
-    """Return the changes that have an effect; an integer in place of a float becomes a float."""
+    """Return the changes that have an effect; an integer that replaces a float becomes a float."""
     old, real = nodes(tree), dict[Key, object]()
     for key, value in changes.items():
         new = float(value) if isinstance(old.get(key), float) and type(value) is int else value
@@ -259,7 +259,7 @@ def _real_changes(tree: Tree, changes: Mapping[Key, object]) -> dict[Key, object
 
 
 def _parse(text: str, form: str) -> Tree:
-    """Parse a text; raise ValueError if it is invalid."""
+    """Parse a configuration file; raise ValueError if the syntax is invalid."""
     try:
         tree = _PARSERS[form](text)
     except Exception as error:  # each library has its own exceptions
@@ -273,7 +273,7 @@ def _parse_yaml(text: str) -> object:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """Keeps keys as written, because `on` is a boolean in YAML 1.1 only."""
+        """YAML loader that keeps keys as written, because `on` is a boolean only in YAML 1.1."""
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             for key, _ in node.value:
@@ -286,7 +286,7 @@ def _parse_yaml(text: str) -> object:
 
 
 def _write_yaml(text: str, changes: Mapping[Key, object]) -> str:
-    """Replace nodes instead of values: `yes`, `0o17` and `1e-5` depend on the YAML version and stay as written."""
+    """Edit YAML nodes, not values, so that `yes`, `0o17` and `1e-5` stay as written in any YAML version."""
     import yaml
 
     def replaced(node: Any, key: Key, value: object) -> Any:  # noqa: ANN401 - a node of any type
@@ -329,7 +329,7 @@ def _write_ini(tree: Tree) -> str:
 
 
 def _ini_key(tree: Tree, key: Key) -> Key:
-    """Split a key into section and option, which may both contain dots; prefer existing ones."""
+    """Split a dotted key into section and option, preferring existing names, because both may contain dots."""
     splits = [(".".join(key[:cut]), ".".join(key[cut:])) for cut in range(1, len(key))]
     known = [one for one in splits if one[1] in tree.get(one[0], {})] + [one for one in splits if one[0] in tree]
     return known[0] if known else splits[-1] if splits else key

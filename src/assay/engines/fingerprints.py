@@ -1,8 +1,8 @@
 """Digests that identify an engine.
 
-An identity covers everything that determines the rankings. A fingerprint covers what is visible (settings, files,
-variables) of an engine without an identity; a server, a model behind a URL or a library of a program may change
-unnoticed. Values of variables appear only in digests.
+An identity covers everything that determines the rankings. For an engine without an identity, a fingerprint covers
+settings, files and variables; changes to a server, a model behind a URL or a program's library go undetected. Values of
+variables appear only in digests.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from assay.errors import AssayError
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Limits of fingerprints."""
+    """Maximum sizes of fingerprinted files and directories."""
 
     read_bytes: int = 20_000_000  # of a file, read in 0.05 s; a larger one is identified by size and time
     entries: int = 5_000  # of a directory; a larger one is a home directory or a disk, not the code of a program
@@ -42,12 +42,11 @@ _READING: Final = ("corpus", "syntax", "engines/output.py", "engines/text_output
 
 
 def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
-    """Return the digest of settings and other values."""
     return digest_of([dict(config), *facts])
 
 
 def identity_of(config: Mapping[str, object], *modules: str, facts: object = None) -> str:
-    """Return the digest of settings, the code of some modules, and other values that determine a ranking."""
+    """Return the digest of settings, module source code, and other values that determine a ranking."""
     return digest_of([config, code_digest(*modules, *_READING), facts, platform.python_version()])
 
 
@@ -58,7 +57,7 @@ def fingerprint_inputs(
     texts: Sequence[object] = (),  # other templates
     token_env: str | None = None,
 ) -> list[object]:
-    """Return digests of the programs, the files and the variables that the settings of an engine name."""
+    """Return digests of the programs, files and variables named in the settings of an engine."""
     named = [*commands, env or {}, *texts]
     search = _fill(env["PATH"], placeholders) if env and "PATH" in env else None
     words = [_fill(text, placeholders) for text in iter_texts(named)]
@@ -95,7 +94,7 @@ def _fill(text: str, placeholders: Mapping[str, str]) -> str:
 
 
 def _relative(path: str, placeholders: Mapping[str, str]) -> str:
-    """Name a file relative to {here} or {preset}, so that another checkout has the same name."""
+    """Return a path relative to {here} or {preset}, so that the path is equal in every checkout."""
     for name in PATH_PLACEHOLDERS:
         folder = placeholders.get(name)
         if folder and (path == folder or path.startswith(f"{folder}/")):
@@ -113,14 +112,14 @@ def _packages(program: str) -> list[str]:
 
 
 def digest_path(path: str) -> str:
-    """Return the digest of a file, or of the Python code in a directory that is not too large."""
+    """Return the digest of a file, or of the Python code in a directory of limited size."""
     if os.path.isfile(path):
         return digest_file(path)
     return digest_of([(os.path.relpath(one, path), digest_file(one)) for one in python_files(path)])
 
 
 def python_files(folder: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
-    """List the Python files below a directory; none if it has too many entries."""
+    """List the Python files below a directory; return an empty list if the directory has too many entries."""
     found, entries = [], 0
     for place, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
@@ -132,7 +131,7 @@ def python_files(folder: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
 
 
 def digest_file(path: str, limits: ReadLimits = READ_LIMITS) -> str:
-    """Return the digest of a file's content, of a large one its size and time; empty if it cannot be read."""
+    """Return a file's digest: of the content, of size and time for a large file, empty if unreadable."""
     try:
         stat = os.stat(path)
         if stat.st_size > limits.read_bytes:
@@ -149,14 +148,13 @@ def _digest_content(path: str, _size: int, _time: int) -> str:
 
 
 def qualified_name(thing: object) -> str:
-    """Return `module:qualname` of a callable."""
     kind = type(thing)
     module = getattr(thing, "__module__", kind.__module__)
     return f"{module}:{getattr(thing, '__qualname__', kind.__qualname__)}"
 
 
 def digest_modules(*modules: str) -> list[tuple[str, str]]:
-    """Return path and digest of the source files of imported modules and of their imports beside them."""
+    """Return paths and digests of modules' source files, and of neighboring modules that they import."""
     digests: dict[str, str] = {}
     for module in modules:
         home, waiting = _module_files(module)
@@ -178,7 +176,7 @@ def digest_modules(*modules: str) -> list[tuple[str, str]]:
 
 
 def _module_files(module: str) -> tuple[str, list[str]]:
-    """Return the directory of a module's top-level package, and the files of that package."""
+    """Return the directory and the files of a module's top-level package."""
     top = sys.modules.get(module.partition(".")[0])
     packages = list(getattr(top, "__path__", ()))
     if packages:

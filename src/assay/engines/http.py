@@ -63,7 +63,7 @@ from assay.types import Corpus
 
 
 class RateLimiter:
-    """Spaces requests evenly, because servers reject bursts."""
+    """Rate limiter that spaces requests evenly, because servers reject bursts."""
 
     def __init__(self, rate: float | None) -> None:
         self._interval = 0.0 if rate is None else 1 / rate
@@ -88,7 +88,7 @@ Body = Mapping[str, object] | str
 
 @dataclass(frozen=True, kw_only=True)
 class RequestTemplate:
-    """A request with placeholders."""
+    """Request template with placeholders."""
 
     url: str = field(metadata={"about": "URL, such as https://host/search?q={query}&limit={k}"})
     method: Method | None = setting(None, "HTTP method; default: POST with a body, else GET")
@@ -99,7 +99,7 @@ class RequestTemplate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessProbe(RequestTemplate):
-    """A request that is repeated until the index is ready."""
+    """Request to repeat until the index is ready."""
 
     path: str = field(metadata={"about": "selector of the state in the JSON response"})
     value: object = setting(True, "the state when the index is ready")
@@ -115,12 +115,12 @@ class ReadinessProbe(RequestTemplate):
 class HttpSettings(RequestTemplate, OutputSettings):
     """Settings of `kind = "http"`.
 
-    Placeholders of the templates: {query} and {k}; {root} (the corpus), {here} (the directory of assay.toml), {store}
-    (an empty directory for the engine), {config} (the file rendered from `config.template`); {env:NAME} for a secret.
-    In a URL they are percent-encoded, except a variable at its beginning. `index`, `update` and `ready` have no query;
-    filters have {path} and {language}.
+    Placeholders in templates: {query} and {k}; {root} (the corpus), {here} (the directory of assay.toml), {store} (an
+    empty directory for the engine), {config} (the file rendered from `config.template`); {env:NAME} for a secret.
+    Values in a URL are percent-encoded, except a variable at the start. `index`, `update` and `ready` cannot use
+    {query} and {k}; filters use {path} and {language}.
 
-    Status 429, 5xx and broken connections are retried within the timeout of the query. Redirects are not followed.
+    Requests are retried within the query timeout after status 429, 5xx and lost connections. Redirects fail.
     """
 
     where: ClassVar[str] = "engine http"
@@ -147,18 +147,16 @@ class HttpSettings(RequestTemplate, OutputSettings):
 
     @property
     def search(self) -> RequestTemplate:
-        """The request for a query."""
         return RequestTemplate(**{one.name: getattr(self, one.name) for one in fields(RequestTemplate)})
 
     @property
     def requests(self) -> dict[str, RequestTemplate]:
-        """The requests that are set, by name."""
         named = {"search": self.search, "index": self.index, "update": self.update, "ready": self.ready}
         return {name: request for name, request in named.items() if request is not None}
 
     @property
     def templates(self) -> list[object]:
-        """Everything that may contain a placeholder."""
+        """Return every template that may contain a placeholder."""
         requests = [[one.url, one.headers, one.body or ""] for one in self.requests.values()]
         return [*requests, self.path_filter, self.language_filter]
 
@@ -171,7 +169,7 @@ def build_request(
     token_env: str | None = None,
     secrets: tuple[str, ...] = (),
 ) -> HttpRequest:
-    """Fill a request; `added` goes into its body, or into its URL if it has none."""
+    """Fill a request template; `added` goes into the body, or into the URL if the request has no body."""
     texts = {name: str(value).encode("utf-8", "replace").decode() for name, value in placeholders.items()}
     url, body, headers = fill_url(request.url, texts), None, {"accept": "application/json, */*;q=0.5"}
     if request.body is None:
@@ -209,7 +207,7 @@ def _encode_form(table: Mapping[str, object]) -> str:
 
 
 class HttpSession(ExternalSession):
-    """An API on one corpus; safe for concurrent searches."""
+    """Session of an API; safe for concurrent searches."""
 
     def __init__(self, engine: HttpEngine, index: IndexWorkspace) -> None:
         super().__init__(engine, engine.filters, index)
@@ -283,10 +281,9 @@ class HttpSession(ExternalSession):
 
 
 class UpdatableHttpSession(HttpSession):
-    """An API that can update its index."""
+    """Session of an API that can update its index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Send the update request, else the index request."""
         self.use_corpus(corpus)
         request = self._settings.update or self._settings.index
         assert request is not None
@@ -295,7 +292,7 @@ class UpdatableHttpSession(HttpSession):
 
 @dataclass(frozen=True, slots=True)
 class HttpEngine(SharedIndexEngine):
-    """A search API with its templates; values of variables are read when needed and not stored."""
+    """Search API with its templates; variables are read when needed, and their values are not stored."""
 
     settings: HttpSettings
     filters: Filters
@@ -304,12 +301,11 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
-        """Whether the server gets the path of the corpus or of a store."""
+        """Whether the server receives the path of the corpus or of {store}."""
         return any(has_placeholder(self.texts, place) for place in ("root", "store"))
 
     @property
     def texts(self) -> list[object]:
-        """Everything that may contain a placeholder."""
         return [*self.settings.templates, *(self.template.texts if self.template else ())]
 
     @property
@@ -327,7 +323,7 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The templates and the output format, without values of variables."""
+        """Templates and output format, without values of variables."""
         settings = self.settings
         requests = {
             name: {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}
@@ -338,7 +334,7 @@ class HttpEngine(SharedIndexEngine):
         return {"kind": "http", **search, **requests, **own, **settings.recorded()}
 
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
-        """Open on an existing index, or build it first."""
+        """Open a session on an existing index, or build the index first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
         session = (UpdatableHttpSession if follows else HttpSession)(self, index)
@@ -359,7 +355,7 @@ class HttpEngine(SharedIndexEngine):
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
-    """Make the engine from its settings; errors in them are raised before anything is sent."""
+    """Make the engine; raise errors in the settings before any request is sent."""
     url = settings.get("url")
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}

@@ -1,4 +1,4 @@
-"""Programs that are started once and answer queries on stdin: the wire protocols and the session."""
+"""Programs that are started once and receive queries on stdin: wire protocols and sessions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FLATTENED = "line breaks in the query were replaced by spaces"
 
 @dataclass(frozen=True, slots=True)
 class OutputMarker:
-    """Output to wait for: a pattern and the setting that it comes from."""
+    """Pattern of the output to wait for, and the name of its setting."""
 
     setting: str
     text: str  # as written in the settings
@@ -41,7 +41,7 @@ class OutputMarker:
 
 
 class StartupTimeout(ChildTimeout):
-    """A program did not print `ready` or its prompt in time."""
+    """Timeout while waiting for `ready` or the prompt."""
 
     def __init__(self, marker: OutputMarker, output: bytes) -> None:
         printed = strip_ansi(output.decode(errors="replace"))
@@ -54,7 +54,7 @@ class StartupTimeout(ChildTimeout):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireProtocol:
-    """Exchange with a program: each request is a line; each answer is the output up to the next prompt, else JSON."""
+    """Wire protocol: one line per request; an answer is JSON, or the output up to the next prompt."""
 
     request: str | Mapping[str, object]
     layout: OutputLayout
@@ -64,11 +64,11 @@ class WireProtocol:
 
     @property
     def markers(self) -> tuple[OutputMarker, ...]:
-        """The output at the end of startup."""
+        """Marker at the end of the startup output."""
         return tuple(marker for marker in (self.ready, self.prompt) if marker)
 
     def encode(self, values: Mapping[str, object], added: Mapping[str, object]) -> tuple[bytes, tuple[str, ...]]:
-        """Encode a query as one line, with notes: JSON from a table, else text without line breaks."""
+        """Encode a query as one line of JSON or text, and return notes on replaced line breaks."""
         if not isinstance(self.request, str):
             return json.dumps(merge(fill_json(self.request, values), added)).encode() + b"\n", ()
         query = str(values["query"])
@@ -80,7 +80,7 @@ class WireProtocol:
         return line, (FLATTENED,) if flat != query else ()
 
     def read(self, child: Child, number: str, known: frozenset[str], deadline: float | None) -> EngineReply:
-        """Read an answer; skip lines without JSON or with the answer to another request than `number`."""
+        """Read the answer to the request with the id `number`; skip non-JSON lines and answers to other requests."""
         if self.prompt:
             return parse_output(child.read_until(self.prompt.pattern, deadline), self.layout, known)
         other, size = list[str](), 0
@@ -124,7 +124,7 @@ def _read_ids(document: object, selector: Selector) -> list[str]:
 
 
 class InteractiveSession(ProgramSession):
-    """A running program on one corpus."""
+    """Session of a running program."""
 
     def __init__(self, engine: CommandEngine, index: IndexWorkspace, protocol: WireProtocol) -> None:
         super().__init__(engine, index)
@@ -153,7 +153,7 @@ class InteractiveSession(ProgramSession):
             self._restarts.first_start = time.monotonic() - begin
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Send a query; if the program is not running, restart it first."""
+        """Send a query; restart the program first if needed."""
         protocol, restart = self._protocol, RestartCost()
         with self.redactor.cleaning():
             if self._child is None or not self._child.alive:
@@ -190,7 +190,7 @@ class InteractiveSession(ProgramSession):
             super().close()
 
     def drop(self) -> bytes:
-        """End the program, if it runs, and return its stderr."""
+        """Stop the program, if running, and return its stderr."""
         child, self._child = self._child, None
         if child is None:
             return b""
@@ -200,7 +200,7 @@ class InteractiveSession(ProgramSession):
 
     @contextmanager
     def _guarded(self, child: Child, clock: Deadline, hint: str) -> Iterator[None]:
-        """Convert errors to EngineError and end the program, so that no late answer is read."""
+        """Convert errors to EngineError and stop the program, so that a late answer cannot be mistaken for the next."""
         try:
             yield
         except EngineError:  # the answer was read, but cannot be parsed
@@ -231,10 +231,10 @@ class InteractiveSession(ProgramSession):
 
 
 class UpdatableInteractiveSession(InteractiveSession):
-    """A program that is restarted after files change."""
+    """Session of a program that is restarted after files change."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command and restart the program, both within the shorter of the two time limits."""
+        """Run the update command and restart the program within the shorter of `timeout` and the configured limit."""
         clock = Deadline(seconds, self.engine.settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():

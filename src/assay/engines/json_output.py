@@ -1,4 +1,4 @@
-"""JSON documents in the output of a program (alone, one per line, or among other text), and selectors of values."""
+"""JSON in the output of a program (one document, one per line, or mixed with other text), and selectors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHOWN_KEYS = 8
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The JSON documents in an output, in order, and the non-JSON lines around them."""
+    """JSON documents found in an output, in order, and the non-JSON lines around the documents."""
 
     values: tuple[object, ...]
     other_lines: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Documents:
 
 
 def clean(data: bytes | str) -> str:
-    """Return output without escape sequences; carriage returns become line breaks."""
+    """Remove escape sequences from an output and convert carriage returns to line breaks."""
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     return strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n\x00")
 
@@ -50,7 +50,7 @@ def strip_ansi(text: str) -> str:
 
 
 def parse_json(text: str) -> Documents:
-    """Parse a text that is one document; raise ValueError if it is not."""
+    """Parse a text as one JSON document; raise ValueError if the text is not valid JSON."""
     try:
         return Documents((json.loads(text),))
     except RecursionError as error:
@@ -58,7 +58,7 @@ def parse_json(text: str) -> Documents:
 
 
 def parse_json_lines(text: str) -> Documents:
-    """Parse one document per line; raise ValueError if one is broken or none is found."""
+    """Parse one JSON document per line; raise ValueError for invalid JSON and for empty text."""
     values, other = list[object](), list[str]()
     for line in filter(None, map(str.strip, text.split("\n"))):
         try:
@@ -69,7 +69,7 @@ def parse_json_lines(text: str) -> Documents:
 
 
 def find_documents(text: str, *, anywhere: bool) -> Documents:
-    """Find documents that end a line, and start one unless `anywhere`; raise ValueError if one is broken."""
+    """Find documents that start and end with a line (with `anywhere`, only end); raise ValueError for invalid JSON."""
     values, other, at = list[object](), list[str](), 0
     position = failures = 0
     opening = _OPENING if anywhere else _LINE_OPENING
@@ -114,7 +114,7 @@ _MAX_STEPS = 12  # known tools nest results at most six levels deep, each a key 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Path from the document to a value, such as `results[].file`; `[]` selects every item of a list."""
+    """Path from a document to a value, such as `results[].file`; `[]` selects every item of a list."""
 
     steps: Steps
 
@@ -123,7 +123,7 @@ class Selector:
 
     @property
     def lists(self) -> Steps:
-        """The steps up to and including the last list."""
+        """Steps up to and including the last list."""
         last = max((n + 1 for n, step in enumerate(self.steps) if step == "[]"), default=0)
         return self.steps[:last]
 
@@ -138,7 +138,7 @@ def parse_selector(text: str, where: str) -> Selector:
 def select(document: object, fields: Sequence[Selector | None]) -> Iterator[tuple[object, ...]]:
     """Yield a row of values per item of the innermost list; values outside that list are repeated.
 
-    Missing values are None. Raise EngineError if the document has no such list.
+    Missing values are None. Raise EngineError if the document does not contain the list.
     """
     deepest = max((field.lists for field in fields if field), key=len, default=())
     for field in fields:
@@ -153,7 +153,7 @@ def select(document: object, fields: Sequence[Selector | None]) -> Iterator[tupl
 
 
 def _walk(items: Mapping[Steps, object], done: Steps, rest: Steps) -> Iterator[Mapping[Steps, object]]:
-    """Yield each item of the innermost list together with its enclosing items, by their steps."""
+    """Yield each item of the innermost list with its enclosing items, by selector steps."""
     if not rest:
         yield items
         return
@@ -191,7 +191,7 @@ def _describe(value: object) -> str:
 
 
 def describe_miss(document: object, field: Selector) -> str:
-    """Describe the first result at the level where a selector finds nothing."""
+    """Describe the fields at the level where a selector has no match."""
     value, done = document, list[str]()
     for step in field.steps:
         try:
@@ -206,7 +206,7 @@ def describe_miss(document: object, field: Selector) -> str:
 
 
 def propose_path(document: object, names: Sequence[str]) -> str:
-    """Return a `path = ` setting that finds paths in a document; empty if none is found."""
+    """Return a `path = ...` setting that selects paths in a document; empty if no path is found."""
     ranks = {name: rank for rank, name in enumerate((*names, *_RARE_PATH_NAMES))}
     found = [
         (ranks.get(steps[-1], len(ranks)), len(steps), steps)

@@ -1,4 +1,4 @@
-"""Keyword baseline: files ranked by distinct query words, then by occurrences, as with grep for every word."""
+"""Keyword baseline: ranks files by distinct query words, then by occurrences, like grep for every word."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from assay.types import Corpus, Hit, Role
 
 @dataclass(frozen=True, slots=True)
 class CountingLimits:
-    """Limits of memory, time and command lines; they change no count."""
+    """Limits on memory, time and command lines; they do not affect counts."""
 
     cached_bytes: int = 512_000_000  # file contents in memory; other files are read again for every word
     argument_bytes: int = 200_000  # of paths in one command line: the smallest system limit in use is 256 KiB
@@ -42,7 +42,7 @@ _WORD = re.compile(r"\w+")
 
 
 class PythonCounter:
-    """Counts words in the files of one corpus, in memory."""
+    """Word counter that reads the files of one corpus in memory."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -52,7 +52,7 @@ class PythonCounter:
         self.tracker = UsageTracker()  # resources of the programs that count
 
     def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
-        """Return the number of occurrences of a lower-cased word by path, for the files that have any."""
+        """Return the occurrences of a lowercase word by path; files without the word are omitted."""
         encoded = word.encode() if word.isascii() else None
         counts = {}
         for path in self._paths if paths is None else paths:
@@ -79,7 +79,7 @@ class PythonCounter:
 
 
 def _fold(data: bytes) -> str:
-    """Decode as the corpus does, in lower case."""
+    """Decode file content as the corpus does, in lowercase."""
     try:
         return data.decode("utf-8").lower()
     except UnicodeDecodeError:
@@ -87,7 +87,7 @@ def _fold(data: bytes) -> str:
 
 
 class RipgrepCounter(PythonCounter):
-    """Counts with `rg --count-matches`, over the corpus's list of files."""
+    """Word counter that runs `rg --count-matches` on the files of the corpus."""
 
     # Raw bytes (-a, no BOM detection), ASCII case only, no configuration or ignore files of the user.
     FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
@@ -119,10 +119,9 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
 
 
 class GitCounter(PythonCounter):
-    """Counts in the tracked files that `git grep` lists, because git can only count lines.
+    """Word counter that reads only the tracked files listed by `git grep`, which counts lines but not occurrences.
 
-    Files that git does not track, or reads through a link, are always read, so a corpus that is not a repository is
-    only slower.
+    Untracked files and symbolic links are always read, so counts are also correct outside a Git repository.
     """
 
     # User configuration could turn on full names or submodules.
@@ -148,7 +147,7 @@ class GitCounter(PythonCounter):
 
 
 def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
-    """Return first and last of the `size` lines with the most distinct words, then occurrences, then the first."""
+    """Return the first and last line of the best window: most distinct words, then occurrences, then earliest."""
     found: list[tuple[int, int]] = []  # lines with the number of a word
     for number, word in enumerate(words):
         line, seen, at = 1, 0, text.find(word)
@@ -189,8 +188,6 @@ class KeywordsSettings:
 
 @dataclass(frozen=True, slots=True)
 class KeywordsEngine(EngineDefaults):
-    """Keyword search with a backend that counts words."""
-
     settings: KeywordsSettings
     role: Role = "yardstick"
 
@@ -204,7 +201,7 @@ class KeywordsEngine(EngineDefaults):
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        """Settings, code, and path, size and time of the backend's program."""
+        """Digest of settings, code, and path, size and time of the backend's program."""
         backend = choose_backend(self.settings.backend)
         path = None if backend == "python" else shutil.which(backend)
         stat = os.stat(path) if path else None
@@ -217,7 +214,7 @@ class KeywordsEngine(EngineDefaults):
 
 
 class KeywordsSession:
-    """Word counts on one corpus; each word is counted once."""
+    """Session that counts each word once."""
 
     def __init__(self, settings: KeywordsSettings, corpus: Corpus, counter: PythonCounter) -> None:
         self._settings = settings
@@ -250,13 +247,13 @@ class KeywordsSession:
 
 
 def query_keywords(query: str, shortest: int) -> list[str]:
-    """Return the distinct words of a query in lower case; stop words and short ones only if there are no others."""
+    """Return the distinct lowercase words of a query; use stop words and short words only if no others remain."""
     every = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
     return [word for word in every if word not in STOP_WORDS and len(word) >= shortest] or every
 
 
 def choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
-    """Return the wanted backend, or the first that is installed."""
+    """Return the configured backend, or the first that is installed."""
     if wanted == "auto":
         return "rg" if shutil.which("rg") else "git" if shutil.which("git") else "python"
     if wanted != "python" and shutil.which(wanted) is None:

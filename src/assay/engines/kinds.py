@@ -1,4 +1,4 @@
-"""The table of engine kinds, their settings for the documentation, and their components for ablations."""
+"""Engine kinds, documentation of their settings, and components for ablations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.settings import is_required, type_text
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """A kind of engine; its module is imported on first use."""
+    """Engine kind; its module is imported on first use."""
 
     name: str
     module: str  # below assay.engines
@@ -26,28 +26,25 @@ class EngineKind:
 
     @property
     def shipped(self) -> bool:
-        """Whether the engine itself ships with Assay."""
+        """Whether the engine ships with Assay."""
         return self.name in ("builtin", "keywords", "oracle", "random", "runfile")
 
     @property
     def uses_gold(self) -> bool:
-        """Whether its rankings depend on the gold set."""
+        """Whether the rankings depend on the gold set."""
         return self.name in ("oracle", "runfile")
 
     def make_engine(self, settings: Mapping[str, object], context: EngineContext) -> Engine:
-        """Make an engine of this kind."""
         return cast(Engine, self.load(self.make)(settings, context))
 
     def settings_class(self) -> type[object]:
-        """Return the record of its settings."""
         return cast(type[object], self.load(self.settings))
 
     def describe_settings(self) -> tuple[SettingPage, ...]:
-        """Return the documentation of its settings."""
         return tuple(_describe_fields(self.settings_class(), ""))
 
     def load(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the module
-        """Import an attribute of its module; None if there is none."""
+        """Import an attribute from the kind's module; return None if missing."""
         return getattr(import_module(f"assay.engines.{self.module}"), name, None)
 
 
@@ -73,13 +70,12 @@ KINDS: Mapping[str, EngineKind] = MappingProxyType({kind.name: kind for kind in 
 
 
 def find_kind(name: object) -> EngineKind | None:
-    """Return the kind with a name, or None."""
     return KINDS.get(name) if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """An optional component of an engine, and the dotted settings that turn it off."""
+    """Optional component of an engine, and the dotted settings that turn the component off."""
 
     name: str
     off: Mapping[str, object] = field(default_factory=dict)
@@ -96,7 +92,7 @@ def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SettingPage:
-    """Documentation of a setting; a dotted name is in a nested table."""
+    """Documentation for one setting; the name is dotted if the setting is in a nested table."""
 
     name: str
     type: str

@@ -1,4 +1,4 @@
-"""Normalization of rankings before scoring: repairs what is unambiguous, and notes contract violations.
+"""Normalization of rankings before scoring: unambiguous repairs, and notes on contract violations.
 
 A path is never matched by its suffix: `encoder.py` is not `json/encoder.py`. Normalization is idempotent.
 """
@@ -32,7 +32,7 @@ BAD_SNIPPET = "not a string, dropped"
 
 @dataclass(frozen=True, slots=True)
 class NormalizedHits:
-    """Hits for scoring, and notes on contract violations."""
+    """Hits to score, and notes on contract violations."""
 
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ _Violation = tuple[str, str, str]  # subject (paths, ranges, scores, snippets), 
 
 
 class Normalizer:
-    """Normalizes rankings on one corpus; file lengths are read once."""
+    """Normalizer for rankings on one corpus; the length of each file is read once."""
 
     def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None, *, also: Sequence[Path] = ()) -> None:
         self._known = frozenset(file.path for file in corpus.files)
@@ -52,7 +52,7 @@ class Normalizer:
         self._lines = cache(lines or (lambda path: count_lines(read_text(corpus, path))))
 
     def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> NormalizedHits:
-        """Repair a ranking of at most k × oversample hits, with notes on violations."""
+        """Repair a ranking of at most k × oversample hits, and add notes on contract violations."""
         given = tuple(hits)
         kept = given[: k * oversample]
         violations: list[_Violation] = []
@@ -66,7 +66,7 @@ class Normalizer:
         return NormalizedHits(hits, tuple(notes))
 
     def path(self, text: str) -> str:
-        """Return the path as the corpus lists it if that is unambiguous, else unchanged."""
+        """Return the path as listed in the corpus if the match is unambiguous, else return it unchanged."""
         if text in self._known:
             return text
         path = self._tidy(text)

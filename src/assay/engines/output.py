@@ -1,4 +1,4 @@
-"""Hits from the output of a tool (JSON, JSON lines or text) and from the return values of Python engines."""
+"""Conversion of tool output (JSON, JSON lines or text) and of Python return values to hits."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ _COST_FIELDS = ("tokens", "calls")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSettings:
-    """Settings of the engine kinds whose output is parsed.
+    """Settings of engine kinds whose output is parsed.
 
-    A subclass with a `__post_init__` calls this one by its name: `super()` does not work with slots.
+    A subclass must call `OutputSettings.__post_init__` by name, because `super()` does not work with slots.
     """
 
     where: ClassVar[str] = "engine"  # prefix of messages
@@ -84,7 +84,7 @@ class OutputSettings:
                 raise ConfigError(f"{self.where}: {name}: expected more than 0 seconds, got {seconds:g}")
 
     def recorded(self) -> dict[str, object]:
-        """Return the settings for the records, without `index_timeout`, which shapes no ranking."""
+        """Return the settings for the records, without `index_timeout`, which does not affect rankings."""
         names = [field.name for field in fields(OutputSettings) if field.name != "index_timeout"]
         return {name: getattr(self, name) for name in names}
 
@@ -101,7 +101,7 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class OutputLayout:
-    """Parsed selectors and patterns of the settings."""
+    """Parsed selectors and patterns."""
 
     format: Format = "auto"
     selectors: Mapping[str, Selector] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class OutputLayout:
 
 
 def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
-    """Parse the selectors and patterns; a selector starts at the document or at the result."""
+    """Parse the selectors and patterns; a selector is relative to the document or to a result."""
     texts = {name: getattr(settings, name) for name in (*_RESULT_FIELDS, *_COST_FIELDS)}
     selectors = {name: parse_selector(text, f"{where}: {name}") for name, text in texts.items() if text}
     path, names, form = selectors.get("path"), ", ".join(sorted(selectors)), settings.format
@@ -138,13 +138,13 @@ def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
 
 
 def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    """Parse output; raise EngineError if it cannot be parsed. `known` are the paths of the corpus."""
+    """Parse an output; `known` are the paths of the corpus. Raise EngineError if parsing fails."""
     text = clean(data)
     return _apply_rules(lambda: _parse(text, layout, known), lambda: text, layout.text)
 
 
 def parse_document(document: object, layout: OutputLayout) -> EngineReply:
-    """Convert output that is a parsed JSON document."""
+    """Convert a parsed JSON document."""
     return _apply_rules(
         lambda: _read_all(Documents((document,)), layout),
         lambda: json.dumps(document, ensure_ascii=False),
@@ -153,7 +153,7 @@ def parse_document(document: object, layout: OutputLayout) -> EngineReply:
 
 
 def _apply_rules(parse: Callable[[], EngineReply], text: Callable[[], str], rules: TextRules) -> EngineReply:
-    """Parse, limit the number of hits, and apply the patterns `failed` and `nothing` to output without hits."""
+    """Parse an output, limit the hit count, and match output without hits against `failed` and `nothing`."""
     problem: EngineError | None = None
     try:
         reply = parse()
@@ -230,7 +230,7 @@ def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
 
 
 def _read_last(found: Documents, layout: OutputLayout) -> EngineReply:
-    """Return the last document with hits if there is other text around the documents, which may be log lines."""
+    """Return the last document with hits if other text surrounds the documents, because others may be log lines."""
     if not found.other_lines:
         return _read_all(found, layout)
     replies, problem = list[EngineReply](), None
@@ -307,7 +307,7 @@ def _path_hint(document: object, default: str | None = 'set path, such as path =
 
 
 def _make_hit(path: Any, start: Any, end: Any, score: Any, snippet: Any = None) -> Hit:  # noqa: ANN401 - unchecked JSON
-    """Return a hit with values as the tool printed them; `normalize` checks their types."""
+    """Return a hit with the values as printed; `normalize` checks their types."""
     location = strip_ansi(path)
     if start is None and end is None:
         location, start, end, *_ = parse_location(location)
@@ -318,7 +318,7 @@ def _make_hit(path: Any, start: Any, end: Any, score: Any, snippet: Any = None) 
 
 
 def read_reply(answer: object) -> EngineReply:
-    """Convert the return value of an engine: an EngineReply, or an iterable of results."""
+    """Convert an engine's return value: an EngineReply or an iterable of results."""
     reply = answer if isinstance(answer, EngineReply) else EngineReply(cast("tuple[Hit, ...]", answer))
     results: object = reply.hits
     if isinstance(results, str | bytes | Mapping | Hit) or not isinstance(results, Iterable):
@@ -330,7 +330,7 @@ def read_reply(answer: object) -> EngineReply:
 
 
 def read_hit(result: object) -> Hit:
-    """Convert a Hit, location, path object or mapping; raise EngineError for anything else."""
+    """Convert a Hit, location, path object or mapping; raise EngineError for other types."""
     if isinstance(result, Hit):
         return result
     if isinstance(result, str):

@@ -25,14 +25,14 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*|\b\d+\b")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A command that prints the version of a tool."""
+    """Command that prints the version of a tool."""
 
     argv: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """The table [preset]: facts about a tool."""
+    """Facts about a tool, from the table [preset]."""
 
     about: str
     home: str = ""
@@ -47,7 +47,7 @@ class ToolInfo:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A tool and its engine settings."""
+    """Tool and its engine settings."""
 
     name: str
     path: Path
@@ -68,7 +68,7 @@ def shipped_presets() -> Mapping[str, Path]:
 
 
 def load_preset(name: str, folder: Path = Path()) -> Preset:
-    """Load a shipped preset by name, or a preset file relative to a directory; errors have the line."""
+    """Load a shipped preset by name, or a preset file relative to `folder`; errors name the line."""
     path = shipped_presets().get(name, folder / name)
     if name not in shipped_presets() and not name.endswith(".toml"):
         meant = did_you_mean(name.partition(":")[0], (*KINDS, *shipped_presets()))
@@ -97,7 +97,7 @@ def load_preset(name: str, folder: Path = Path()) -> Preset:
 
 
 def preset_settings(preset: Preset, changes: Mapping[str, object]) -> dict[str, object]:
-    """Return the engine settings of a preset with changes; a command gets the version probe."""
+    """Return a preset's engine settings with changes applied; a command engine also gets the version command."""
     probe = preset.facts.version
     own = {"version": list(probe.argv)} if probe and preset.kind == "command" else {}
     merged = merge({**own, **preset.settings}, changes)
@@ -105,7 +105,7 @@ def preset_settings(preset: Preset, changes: Mapping[str, object]) -> dict[str, 
 
 
 def add_location(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:
-    """Add the line in the preset to an error, unless the user changed the setting."""
+    """Add the line in the preset file to an error, unless the user changed the setting."""
     if problem.file or _mentioned_key(problem, "engine", changes) != ("engine",):
         return problem
     keys = _mentioned_key(problem, "engine", preset.settings)
@@ -134,7 +134,7 @@ def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> C
 
 @dataclass(frozen=True, slots=True)
 class ProbeLimits:
-    """Limits of the version probe."""
+    """Limits on the version command."""
 
     seconds: float = 20.0  # a Python tool that imports a tensor library first takes ten
     shown: int = 60  # characters of output without a version
@@ -145,7 +145,7 @@ PROBE_LIMITS = ProbeLimits()
 
 @dataclass(frozen=True, slots=True)
 class InstalledTool:
-    """The state of a tool on this machine."""
+    """State of a tool on this machine."""
 
     missing: tuple[str, ...]  # programs that are not on the PATH
     unset: tuple[str, ...]  # environment variables that are not set
@@ -157,7 +157,7 @@ class InstalledTool:
 
 
 def check_installed(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> InstalledTool:
-    """Check the programs and variables of a preset, and probe its version."""
+    """Check a preset's programs and environment variables, and run its version command."""
     missing = _missing(preset.facts.needs)
     return InstalledTool(missing, _unset(preset.facts.variables), "" if missing else tool_version(preset, limits))
 
@@ -178,7 +178,7 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
 
 
 def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
-    """Raise EngineError if a program or variable is missing that the changes do not replace."""
+    """Raise EngineError if a required program or variable is missing and not replaced by the changes."""
     facts = preset.facts
     replaced = {PurePath(word).name for text in iter_texts(changes) for word in (text, *text.split())}
     missing = [program for program in _missing(facts.needs) if program not in replaced]
@@ -203,7 +203,7 @@ def _unset(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def preset_notes(preset: Preset) -> tuple[str, ...]:
-    """Return notes for the report: how the preset was verified, and the note in it."""
+    """Return notes for the report: the verification state and the preset's note."""
     facts = preset.facts
     source = f"unverified: written from {facts.docs or 'no source'}"
     verified = f"last verified with {facts.verified}" if facts.verified else source

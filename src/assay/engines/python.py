@@ -50,7 +50,7 @@ class PythonSettings:
 
 @dataclass(frozen=True)
 class PythonEngine(Handle):
-    """An engine that was imported from a module."""
+    """Engine imported from a module."""
 
     settings: PythonSettings = field(kw_only=True)
 
@@ -65,7 +65,7 @@ class PythonEngine(Handle):
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the engine, the source files of its module, and files that its options name."""
+        """Digest of the engine's fingerprint, the source files of its module, and the files named in its options."""
         texts = [value for value in self.settings.options.values() if isinstance(value, str)]
         files = [[text, digest_path(text)] for text in texts if os.path.isfile(text)]
         module = self.settings.target.partition(":")[0]
@@ -73,7 +73,7 @@ class PythonEngine(Handle):
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine:
-    """Import the target and make an engine of it: an engine, a search function, or what a class or factory returns."""
+    """Import the target and make an engine from it; call a class or factory first."""
     read = read_settings(PythonSettings, settings, "engine python")
     found = _import_target(read, context.folder)
     is_class, is_engine = isinstance(found, type), hasattr(found, "open")
@@ -110,12 +110,12 @@ def _import_target(settings: PythonSettings, base: Path) -> object:
 
 
 def _is_search(function: Search) -> bool:
-    """Return whether a function is a search, not a factory: it takes a k, or requires arguments."""
+    """Return whether a function is a search function, not a factory: it takes `k` or requires arguments."""
     return call_style(function) in ("positional", "keyword") or not _accepts(inspect.signature(function))
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
-    """Return an engine with defaults for the attributes it lacks; wrap a callable (query, k) or (query)."""
+    """Return an engine with defaults for missing attributes; wrap a callable (query, k) or (query)."""
     if isinstance(thing, type):
         name = thing.__name__
         raise ConfigError(f"expected an engine, got the class {name}", hint=f"pass an instance: {name}(...)")
@@ -143,8 +143,8 @@ def as_engine(thing: Engine | Search) -> FullEngine:
 def call_style(function: Search) -> CallStyle | None:
     """Return how to call a search function, None if it takes neither (query, k) nor (query).
 
-    k is passed to a parameter of that name, else to the second positional parameter, unless its default is neither an
-    integer nor None: then it is something else, such as the name of a model or a threshold.
+    k is passed to the parameter `k`, else to the second positional parameter if its default is missing, None or an
+    integer; any other default marks an unrelated parameter, such as a model name or a threshold.
     """
     try:
         signature = inspect.signature(function)
@@ -170,7 +170,7 @@ def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> b
 
 @dataclass(frozen=True, slots=True)
 class FunctionEngine(EngineDefaults):
-    """A callable (query, k) or (query) that returns a list of Hit, path, 'path:10-20' or mapping."""
+    """Callable (query, k) or (query) that returns a list of Hit, path, 'path:10-20' or mapping."""
 
     function: Search
     style: CallStyle = "positional"
@@ -187,7 +187,7 @@ class FunctionEngine(EngineDefaults):
         return self
 
     def search(self, query: str, k: int) -> EngineReply:
-        """Call the function and parse its result, cut at k if the function does not take k."""
+        """Call the function and convert its result; truncate to k if the function does not take k."""
         if self.style == "query":
             reply = read_reply(self.function(query))
             return replace(reply, hits=reply.hits[:k])

@@ -1,7 +1,7 @@
-"""Reference engines: `random` is the floor of every table, `oracle` the ceiling.
+"""Reference engines: `random` is the floor of every score table, `oracle` the ceiling.
 
-The random order is a hash of seed, query and path: every order is equally likely, and adding or removing a file does
-not change the order of the others.
+Random order sorts files by a hash of seed, query and path: every order is equally likely, and adding or removing a
+file does not change the order of other files.
 """
 
 from __future__ import annotations
@@ -34,8 +34,6 @@ class RandomSettings:
 
 @dataclass(frozen=True, slots=True)
 class RandomEngine(EngineDefaults):
-    """Files in random order, each with a random window."""
-
     settings: RandomSettings
     role: Role = "floor"
 
@@ -48,7 +46,7 @@ class RandomEngine(EngineDefaults):
         return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Open a session whose rankings are determined by seed and query; the top 5 are a prefix of the top 10."""
+        """Open a session whose rankings depend only on seed and query; the top 5 are a prefix of the top 10."""
         paths, window = sorted(file.path for file in corpus.files), self.settings.window
 
         def search(query: str, k: int) -> tuple[Hit, ...]:
@@ -65,14 +63,13 @@ class RandomEngine(EngineDefaults):
 
 
 def random_keys(seed: int, query: str, path: str) -> tuple[int, int]:
-    """Return two independent numbers for a file: the sort key of its rank, and one for its window."""
+    """Return two independent hashes for a file, one to sort by and one to place the window."""
     # not `hash`, which differs between processes
     digest = hashlib.sha256(f"{seed}\0{query}\0{path}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")
 
 
 def make_random(settings: Mapping[str, object], context: EngineContext) -> RandomEngine:
-    """Make the engine; the default seed is that of the run."""
     return RandomEngine(read_settings(RandomSettings, {"seed": context.seed, **settings}, "engine random"))
 
 
@@ -83,7 +80,7 @@ class OracleSettings:
 
 @dataclass(frozen=True, slots=True)
 class OracleEngine(EngineDefaults):
-    """The targets of the gold sets as rankings."""
+    """Engine that returns the targets of the gold sets."""
 
     suite: Suite
     role: Role = "ceiling"
@@ -97,7 +94,7 @@ class OracleEngine(EngineDefaults):
         return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Open a session that returns existing targets, highest grade first, then in gold order, without repeats."""
+        """Open a session that returns existing targets by descending grade, then in gold order, without duplicates."""
         languages = {file.path: file.language for file in corpus.files}
         targets: dict[str, list[Target]] = {}
         for query in (query for gold in self.suite.golds if gold.corpus == corpus.spec for query in gold.queries):
@@ -124,7 +121,6 @@ class OracleEngine(EngineDefaults):
 
 
 def make_oracle(settings: Mapping[str, object], context: EngineContext) -> OracleEngine:
-    """Make the engine for the gold sets of the run."""
     read_settings(OracleSettings, settings, "engine oracle")
     if context.suite is None:
         raise ConfigError("engine oracle: no gold set", hint="set one with --gold")

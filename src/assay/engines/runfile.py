@@ -1,11 +1,11 @@
 """Rankings from a file: a TREC run, or JSON lines.
 
-TREC: `qid Q0 docno rank score tag`, where docno is `path`, `path:start-end` or the id of a document. The order is
-trec_eval's: by score, and documents with the same score by docno, descending; the rank is not used. Scores are compared
-in double precision, trec_eval rounds them to single. JSON lines: `{"query": id or text, "hits": [...]}` (or "text"), a
-hit being `"path:10-20"` or `{"path", "start", "end", "score"}`, in rank order.
+TREC: `qid Q0 docno rank score tag`, where docno is `path`, `path:start-end` or a document id. As in trec_eval, results
+are sorted by score, then by docno, both descending, and the rank is ignored; unlike trec_eval, which rounds scores to
+single precision, scores are compared in double precision. JSON lines: `{"query": id or text, "hits": [...]}` (or
+"text"), with hits in rank order, each `"path:10-20"` or `{"path", "start", "end", "score"}`.
 
-A query is named by its text, by `gold/query/form`, or by `gold/query` or `query` for its headline phrasing only: the
+A query is identified by its text or by `gold/query/form`; `gold/query` and `query` mean the headline phrasing only. The
 ranking of one phrasing is not used for another.
 """
 
@@ -46,12 +46,12 @@ def to_column(text: str) -> str:
 
 @lru_cache(maxsize=10_000)  # the same files are in many rankings
 def path_column(path: str) -> str:
-    """Escape a path, including the colon that separates the lines."""
+    """Escape a path, including the colon that separates path and lines."""
     return to_column(path).replace(":", "%3A")
 
 
 def to_docno(hit: Hit) -> str:
-    """Return `path` or `path:start-end` of a hit."""
+    """Format a hit as `path` or `path:start-end`."""
     path = path_column(hit.path)
     return path if hit.start is None else f"{path}:{hit.start}-{hit.end}"
 
@@ -69,7 +69,7 @@ class RunFileSettings:
 
 
 class Docno(NamedTuple):
-    """A document name of another tool, to be resolved in the corpus."""
+    """Document name from another tool, to resolve in the corpus."""
 
     text: str
     score: float
@@ -81,8 +81,6 @@ Rankings = Mapping[str, tuple[Hit | Docno, ...]]
 
 @dataclass(frozen=True, slots=True)
 class RunFileEngine(EngineDefaults):
-    """A parsed run file."""
-
     path: str
     digest: str
     suite: Suite
@@ -143,7 +141,7 @@ def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngine:
-    """Parse the file, so that errors in it are raised before anything runs."""
+    """Parse the run file, so that errors are raised before any query runs."""
     read = read_settings(RunFileSettings, settings, "engine runfile")
     if context.suite is None:
         raise ConfigError("engine runfile: no gold set", hint="set one with --gold")
@@ -163,8 +161,6 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
 
 
 class _Entry(NamedTuple):
-    """A line of a TREC run."""
-
     docno: str
     rank: int
     score: float
@@ -173,7 +169,7 @@ class _Entry(NamedTuple):
 
 
 def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]], tuple[str, ...]]:
-    """Parse a TREC run into rankings and notes; duplicate documents are errors."""
+    """Parse a TREC run into rankings and notes; raise an error for duplicate documents."""
     entries: dict[str, dict[str, _Entry]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -221,7 +217,7 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
 
 
 def read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
-    """Parse JSON lines into rankings; duplicate queries are errors."""
+    """Parse JSON lines into rankings; raise an error for duplicate queries."""
     rankings: dict[str, tuple[Hit, ...]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():

@@ -1,9 +1,9 @@
-"""Open and query engines with a timeout; every call returns an outcome, whatever the engine does.
+"""Opening and querying engines with a timeout; a query that fails or times out returns an outcome, not an exception.
 
-An engine in this process runs in one thread for its whole life (open, every search, close), because some libraries tie
-what they open to a thread. A call that times out is abandoned: the thread is a daemon and cannot delay the end of the
-process, and the next call gets a new one; `session_notes` reports it. An engine that can end what it started
-(`TimedEngine`, `TimedSession`) is called directly.
+An engine in this process opens, searches and closes in one thread, because some libraries tie resources to a thread. A
+call that times out is abandoned and noted by `session_notes`: the thread is a daemon, which cannot delay the end of the
+process, and the next call uses a new thread. An engine that enforces timeouts itself (`TimedEngine`, `TimedSession`) is
+called directly.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ABANDONED = "a query was abandoned and may still be running: later times are not
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Limits that affect no measurement."""
+    """Limits that do not affect measurements."""
 
     close: float = 5.0  # seconds an engine has to close before it is abandoned
     message: int = 500  # characters of an error message in the records
@@ -60,7 +60,7 @@ CALL_LIMITS = CallLimits()
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """The outcome of one query."""
+    """Outcome of one query."""
 
     status: Status
     hits: tuple[Hit, ...] = ()
@@ -72,7 +72,7 @@ class QueryOutcome:
 
 @dataclass(frozen=True, slots=True)
 class OpenEngine:
-    """A session that is ready for queries, and the time it took to open."""
+    """Session that is ready for queries, and the time to open it."""
 
     session: Session
     seconds: float
@@ -81,7 +81,7 @@ class OpenEngine:
 def open_session(
     engine: Engine, corpus: Corpus, timeout: float | None = None, *, cache: SharedCache | None = None
 ) -> OpenEngine:
-    """Open an engine on a corpus, with cached steps if it shares them; raise an AssayError for every failure."""
+    """Open an engine on a corpus, with cached steps if the engine shares steps; raise AssayError on any failure."""
     shares = None if cache is None else sharing_engine(engine)
     opening: Callable[[], Session] = partial(engine.open, corpus)
     if cache is not None and shares is not None:
@@ -136,7 +136,7 @@ def query_session(session: Session, query: str, k: int, timeout: float | None = 
 def query_filtered(
     session: Session, query: str, k: int, wanted: SearchFilter, timeout: float | None = None
 ) -> QueryOutcome | None:
-    """Search a part of the corpus and return the outcome; None if the session does not support the filter."""
+    """Search with a filter and return the outcome; None if the session does not support the filter."""
     inner = _inner(session)
     needed = {name for name in ("paths", "languages") if getattr(wanted, name)}
     if not isinstance(inner, FilteringSession) or not needed <= inner.filters:
@@ -145,7 +145,7 @@ def query_filtered(
 
 
 def update_session(session: Session, corpus: Corpus, timeout: float | None = None) -> QueryOutcome | None:
-    """Update a session to changed files and return the outcome; None if it cannot."""
+    """Update a session after files changed and return the outcome; None if updates are not supported."""
     inner = _inner(session)
     if not isinstance(inner, UpdatingSession):
         return None
@@ -158,7 +158,7 @@ def update_session(session: Session, corpus: Corpus, timeout: float | None = Non
 
 
 def session_usage(session: Session) -> SessionUsage:
-    """Return the resources that a session used; empty if they are not measured, or the call fails."""
+    """Return the resources used by a session; empty if unmeasured or if measuring fails."""
     inner = _inner(session)
     if not isinstance(inner, MeasuredSession):
         return SessionUsage()
@@ -172,14 +172,13 @@ def close_session(session: Session) -> str | None:
 
 
 def session_notes(session: Session) -> tuple[str, ...]:
-    """Return the notes of a closed session."""
     if isinstance(session, _ThreadedSession):
         return (ABANDONED,) if session.abandoned else ()
     return session.remarks() if isinstance(session, SessionWithNotes) else ()
 
 
 def summarize(problem: BaseException | None) -> str:
-    """Return an exception in one line: an AssayError with its hint, another with its type."""
+    """Format an exception in one line: an AssayError with its hint, any other exception with its type."""
 
     def one_line(text: str) -> str:
         return " ".join(text.split())[: CALL_LIMITS.message]
@@ -193,7 +192,7 @@ def summarize(problem: BaseException | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _CallResult(Generic[T]):
-    """A returned value or an exception, and the time of the call without switching threads."""
+    """Return value or exception of a call, and the call's time without thread switches."""
 
     value: T | None
     problem: BaseException | None
@@ -237,7 +236,7 @@ def _run(function: Callable[[], T]) -> _CallResult[T]:
 
 
 class _ThreadedSession:
-    """A session whose calls are made in one thread, one after the other."""
+    """Session whose calls run sequentially in one thread."""
 
     inner: Session  # once it is open
 
@@ -286,7 +285,7 @@ class _ThreadedSession:
 
 
 class AddedMemory:
-    """Memory that one engine in this process adds, measured during its calls only. Linux only."""
+    """Memory added by one engine in this process, measured only during its calls. Linux only."""
 
     def __init__(self) -> None:
         self.peak: int | None = None  # bytes; None: unknown
@@ -294,7 +293,7 @@ class AddedMemory:
 
     @contextmanager
     def measure(self) -> Iterator[None]:
-        """Measure a call of the engine."""
+        """Measure the memory used by a call to the engine."""
         before = None
         with suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets the peak resident set size
@@ -331,13 +330,12 @@ THREAD_VARIABLES = (
 
 
 def available_threads() -> int:
-    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
 def pinned(threads: int) -> Iterator[int]:
-    """Limit this process and programs it starts to some processors; yield the number granted."""
+    """Limit this process and its child processes to some processors; yield the count granted."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     granted = min(threads, available_threads())
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []

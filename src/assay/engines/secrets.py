@@ -1,4 +1,4 @@
-"""Secrets in settings: settings are recorded and committed, so a secret must be written as `{env:NAME}`.
+"""Detection of secrets in settings, which are recorded; a secret must be written as `{env:NAME}`.
 
 The value of the variable is read when needed, redacted from every message, and never recorded.
 """
@@ -45,7 +45,7 @@ _DIGEST: Final = 12  # hex digits of a digest: enough for the settings of one us
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A text and its name."""
+    """Text that may contain a secret, and its name."""
 
     name: str
     value: str
@@ -59,7 +59,7 @@ class _Named:
 
 
 def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
-    """Raise ConfigError for a literal secret in a setting, without quoting it."""
+    """Raise ConfigError for a literal secret in a setting, without quoting the secret."""
     for setting, template in templates.items():
         for text in _texts(setting, template, exposed=False):
             if text.is_secret:
@@ -106,7 +106,7 @@ def _texts(name: str, value: object, *, exposed: bool) -> Iterator[_Named]:
 
 
 def _parameters(url: str) -> Iterator[tuple[str, str, str]]:
-    """Return name, value and encoded value of each parameter of a URL."""
+    """Return name, value and encoded value of each URL parameter."""
     query = url.partition("?")[2].partition("#")[0] if "://" in url or url.startswith("{env:") else ""
     for piece in filter(None, query.split("&")):
         name, _, written = piece.partition("=")
@@ -118,7 +118,7 @@ def secret_values(
 ) -> tuple[str, ...]:
     """Return the values to redact: variables in templates, the tool's environment, keys in URLs, the token.
 
-    Every variable of a tool's environment is redacted, except those that name one of its directories.
+    All variables in the tool's environment are redacted, except those that contain one of its directories.
     """
     from assay.http import read_token
 
@@ -138,7 +138,7 @@ def recorded_url(url: str) -> str:
 
 
 def recorded_table(name: str, table: Mapping[str, str]) -> dict[str, object]:
-    """Return a table for the records: its names, and a digest of its values."""
+    """Return a table's names and a digest of its values, for the records."""
     values = "\0".join(f"{key}={table[key]}" for key in sorted(table))
     return {name: sorted(table), **({f"{name}_digest": _digest(values)} if table else {})}
 

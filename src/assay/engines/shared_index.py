@@ -1,4 +1,4 @@
-"""Indexes that variants of a tool share: a copy of the corpus with a store, built once and used by several sessions."""
+"""Indexes shared by variants of a tool: a corpus copy and a store, built once and used by several sessions."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class IndexSettings:
 
     @property
     def separate(self) -> bool:
-        """Whether the index is built before the sessions that use it."""
+        """Whether the index is built before sessions use it."""
         return self.builder == "command" or self.shared
 
 
@@ -85,7 +85,7 @@ def make_index_settings(
     about: str = "",
     address: str = "",
 ) -> IndexSettings:
-    """Return the settings of the index; raise ConfigError for an unknown name in `index_keys`."""
+    """Return the index settings; raise ConfigError for an unknown name in `index_keys`."""
     names = [field.name for field in fields(settings) if field.name not in ("index_keys", "config")]
     table = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=_to_json))
     if config is not None:
@@ -112,7 +112,7 @@ def make_index_settings(
 
 
 def _index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
-    """Return the configuration for indexing: only with the edits that `index_keys` names."""
+    """Return the configuration for indexing, with only the edits named in `index_keys`."""
     if config is None or named is None:
         return config
     prefixes = [key[2:] for key in named if key[0] == "config"]
@@ -155,7 +155,7 @@ MAX_BACKUP_BYTES = 1_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class IndexWorkspace:
-    """The corpus that an engine works on, and the directory for its index if it wants one."""
+    """Corpus that an engine works on, and the index directory if the engine needs one."""
 
     corpus: Corpus
     store: Path | None = None
@@ -163,7 +163,7 @@ class IndexWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class SharedIndexEngine(EngineDefaults, ABC):
-    """An external engine whose index can be built apart from searching and shared by its variants."""
+    """External engine whose index can be built separately from searching and shared by its variants."""
 
     settings: Any
     placeholders: Mapping[str, str]  # {here}, {preset} and {python}
@@ -174,7 +174,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
     @property
     @abstractmethod
     def texts(self) -> Sequence[object]:
-        """Everything that may contain a placeholder."""
+        """Every template that may contain a placeholder."""
 
     @abstractmethod
     def tool_identity(self, corpus: Corpus) -> list[object]:
@@ -182,11 +182,11 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     @abstractmethod
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
-        """Build the index with only the settings that belong to it, and return stderr."""
+        """Build the index with the settings that it depends on, and return stderr."""
 
     @abstractmethod
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
-        """Open on an existing index, or build it first."""
+        """Open a session on an existing index, or build the index first."""
 
     @property
     def wants_store(self) -> bool:
@@ -202,7 +202,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return replace(cast(Any, self), **changes)  # type: ignore[no-any-return]  # a dataclass
 
     def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
-        """Create the directories and the configuration file that the templates name."""
+        """Create the directories and the configuration file named in the templates."""
         configs = (self.template, _index_config(self.template, self.indexing.named))
         return EngineWorkspace(self.placeholders, index.corpus.root, self.texts, index.store, configs)
 
@@ -210,7 +210,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> ExternalSession:
-        """Open within the shorter of this and the configured time limit."""
+        """Open a session within the shorter of `timeout` and the configured limit."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def steps(self) -> tuple[SharedStep, ...]:
@@ -218,7 +218,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return (SharedStep("index", self.indexing.digest, self.indexing.about), ranking)
 
     def open_shared(self, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
-        """Open on the index that the variants share; the first one builds it."""
+        """Open a session on the index shared by the variants; the first variant builds the index."""
         indexing, clock = self.indexing, Deadline(seconds)
         index = cache.once(f"index {indexing.digest}", lambda: SharedIndex(self, corpus, cache), SharedIndex.close)
         directory = index.acquire(self, clock.rest())
@@ -232,7 +232,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
 
 class SharedSession(ExternalSession):
-    """A session of one variant; it cannot follow changed files, because other variants use the same index."""
+    """Session of one variant; without updates, because other variants use the same index."""
 
     def __init__(self, inner: ExternalSession, index: SharedIndex, directory: IndexDirectory, corpus: Corpus) -> None:
         self.filtering = inner.filtering
@@ -251,7 +251,7 @@ class SharedSession(ExternalSession):
         return EngineReply(hits, reply.cost, tuple(map(self._mask.text, reply.notes)), reply.waited)
 
     def usage(self) -> SessionUsage:
-        """Return the resources of the session and of the index."""
+        """Return the resources used by the session and by indexing."""
         used, added = self._inner.usage(), self._directory.added_bytes
         size = used.store_bytes if not added else added + (used.store_bytes or 0)
         stderr = "\n".join(filter(None, (self._directory.stderr, used.stderr)))
@@ -268,7 +268,7 @@ class SharedSession(ExternalSession):
 
 
 class PathMask(Redactor):
-    """Replaces paths of an index directory: in messages by placeholders, in results by paths of the corpus."""
+    """Mapper from paths in an index directory to placeholders in messages and corpus paths in results."""
 
     def __init__(self, corpus: Corpus, workspace: IndexWorkspace, config: str = "") -> None:
         self._corpus_root = corpus.root.as_posix()
@@ -293,7 +293,7 @@ class PathMask(Redactor):
 
 @dataclass(slots=True, eq=False)
 class IndexDirectory:
-    """A directory with a copy of the corpus and a store, which must stay as indexing left it."""
+    """Directory with a corpus copy and a store, which must not change after indexing."""
 
     path: Path
     workspace: IndexWorkspace
@@ -307,7 +307,7 @@ class IndexDirectory:
     _backup: Path | None = None
 
     def freeze(self, backup: Path | None) -> None:
-        """Record the files as they are now; `backup` is a copy of the directory."""
+        """Record the current state of the files; `backup` is a copy of the directory."""
         self._files = _snapshot(self.path)
         self._backup = backup
 
@@ -339,7 +339,7 @@ class SharedIndex:
         self._servers: dict[str, str] = cache.once("servers of indexes", dict)
 
     def acquire(self, engine: SharedIndexEngine, seconds: float | None) -> IndexDirectory:
-        """Return the directory of the index, which is built if necessary; a failed build is not repeated."""
+        """Return the directory of the index, building the index if needed; a failed build is not retried."""
         with self._lock:
             if self._error is not None:
                 raise self._error.rewrite(str)
@@ -359,7 +359,7 @@ class SharedIndex:
             return self._current
 
     def release(self, directory: IndexDirectory) -> tuple[str, ...]:
-        """End the use of a directory and return its notes; remove a replaced one without users."""
+        """Release a directory and return its notes; remove a replaced directory that has no users."""
         notes = (*directory.notes, WROTE) if self._shared and not directory.is_unchanged() else directory.notes
         with self._lock:
             directory.users -= 1
@@ -404,7 +404,7 @@ class SharedIndex:
         return IndexDirectory(path, IndexWorkspace(copied, store))
 
     def _build(self, directory: IndexDirectory, engine: SharedIndexEngine, seconds: float | None) -> bool:
-        """Build the index, unless the session does; return whether that changed the directory."""
+        """Build the index, unless the session builds it; return whether indexing changed the directory."""
         indexing = engine.indexing
         if not indexing.separate:
             return False
@@ -425,7 +425,7 @@ class SharedIndex:
         return before != after
 
     def _make_cached(self, engine: SharedIndexEngine, seconds: float | None, store: Store) -> IndexDirectory | None:
-        """Return the index of an earlier run, or build and store it; None while another process uses it."""
+        """Return the cached index, or build and cache one; None while another process uses the cached index."""
         corpus = self._corpus
         name = corpus.root.resolve().name or "corpus"  # copy_corpus keeps the name of the root
         facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
@@ -472,7 +472,7 @@ class SharedIndex:
 
 
 class _NothingBuiltError(Exception):
-    """Indexing left nothing to store."""
+    """Indexing wrote no files to cache."""
 
 
 def _corpus_bytes(files: Mapping[str, tuple[int, int]]) -> int:
@@ -480,7 +480,7 @@ def _corpus_bytes(files: Mapping[str, tuple[int, int]]) -> int:
 
 
 def _snapshot(directory: Path) -> dict[str, tuple[int, int]]:
-    """Return size and modification time of every file; files that vanish meanwhile are skipped."""
+    """Return size and modification time of every file; skip files that vanish during the scan."""
     files = {}
     for parent, _, names in os.walk(directory):
         for name in names:
@@ -492,7 +492,7 @@ def _snapshot(directory: Path) -> dict[str, tuple[int, int]]:
 
 
 def _copy_tree(source: Path, target: Path) -> None:
-    """Copy all files with their times; symbolic links are kept, pipes and sockets are skipped."""
+    """Copy files with their times; keep symbolic links, skip pipes and sockets."""
 
     def special(directory: str, names: list[str]) -> list[str]:
         copied = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)

@@ -1,6 +1,6 @@
-"""Templates with `{placeholders}`, filled in a single pass so that braces in a query are kept, and filter templates.
+"""Templates with `{placeholders}`, filled in a single pass so that braces in a query are preserved.
 
-- `{query}` and `{k}`: the query and the number of results
+- `{query}` and `{k}`: the query and the maximum count of results
 - `{root}`, `{here}`, `{store}`, `{preset}`: directories; `{config}`: the configuration file rendered for the engine
 - `{path}` and `{language}`: one value of a search filter
 - `{env:NAME}`: an environment variable, treated as a secret and never recorded
@@ -40,12 +40,12 @@ _HEAD_BYTES = 4_096  # PATH_MAX on Linux: the first two lines fit
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:
-    """Fill the placeholders of a string; unknown ones are kept, because they may belong to the tool."""
+    """Fill the placeholders in a string; keep unknown ones, which may belong to the tool."""
     return _PLACEHOLDER.sub(lambda match: _value_text(match, values), template)
 
 
 def fill_json(template: object, values: Mapping[str, object]) -> object:
-    """Fill every string in tables and lists; a string that is a single placeholder becomes the value itself."""
+    """Fill every string in tables and lists; a string that is only a placeholder becomes the value itself."""
     if isinstance(template, str):
         match = _PLACEHOLDER.fullmatch(template)
         return values[match[1]] if match and match[1] in values else fill(template, values)
@@ -57,7 +57,7 @@ def fill_json(template: object, values: Mapping[str, object]) -> object:
 
 
 def fill_url(template: str, values: Mapping[str, object]) -> str:
-    """Fill a URL with percent-encoded values; only an environment variable at its start is not encoded."""
+    """Fill a URL with percent-encoded values; only an environment variable at the start is not encoded."""
 
     def encode(match: re.Match[str]) -> str:
         text = _value_text(match, values)
@@ -76,7 +76,7 @@ def _value_text(match: re.Match[str], values: Mapping[str, object]) -> str:
 
 
 def check_template(template: object, known: Sequence[str], where: str) -> None:
-    """Raise ConfigError for a placeholder that is misspelled or has no value in this setting."""
+    """Raise ConfigError for a placeholder that is misspelled or unavailable in this setting."""
     for name in _names(template):
         prefix, colon, argument = name.partition(":")
         if colon and prefix in _PREFIXES:
@@ -93,7 +93,7 @@ def check_template(template: object, known: Sequence[str], where: str) -> None:
 
 
 def named_secrets(template: object) -> tuple[str, ...]:
-    """Return the values of all variables that a template names; raise ConfigError if one is not set."""
+    """Return the values of all variables in a template; raise ConfigError if a variable is not set."""
     names = dict.fromkeys(name[4:] for name in _names(template) if name.startswith("env:"))
     return tuple(_read_variable(name) for name in names)
 
@@ -155,9 +155,9 @@ FilterTemplate = tuple[str, ...] | Mapping[str, object]
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Filter templates of a tool: command arguments repeated for each value, or tables merged into a request.
+    """Filter templates: command arguments to repeat for each value, or tables to merge into a request.
 
-    In a list of a table, the item with the placeholder is repeated for each value: `include = ["{path}"]`.
+    In a list inside a table, the item with the placeholder is repeated for each value: `include = ["{path}"]`.
     """
 
     paths: FilterTemplate = field(default_factory=dict)
@@ -168,7 +168,7 @@ class Filters:
         return frozenset(name for name in ("paths", "languages") if getattr(self, name))
 
     def table(self, wanted: SearchFilter, values: Mapping[str, object], *, flat: bool = False) -> dict[str, object]:
-        """Return the table to merge into a request; in a flat one, such as a form, keys may have several values."""
+        """Return the table to merge into a request; in a flat table, such as a form, a key may have several values."""
         table: object = {}
         for template, name, selected in self._used(wanted):
             lists = {
@@ -197,7 +197,7 @@ class Filters:
 
 
 def make_filters(paths: FilterTemplate, languages: FilterTemplate, known: Sequence[str], where: str) -> Filters:
-    """Check the placeholders of filter templates; raise ConfigError if {path} or {language} is missing."""
+    """Check the placeholders in filter templates; raise ConfigError if {path} or {language} is missing."""
     for name, template, value in (("path_filter", paths, "path"), ("language_filter", languages, "language")):
         check_template(template, (*known, value), f"{where}: {name}")
         if template and not has_placeholder(template, value):
@@ -223,7 +223,7 @@ def _fill_filter(template: object, name: str, selected: tuple[str, ...], values:
 
 
 def merge(base: object, added: object) -> object:
-    """Merge tables recursively; lists are joined, other values are replaced."""
+    """Merge tables recursively; join lists and replace other values."""
     if isinstance(base, Mapping) and isinstance(added, Mapping):
         return {**base, **{key: merge(base[key], added[key]) if key in base else added[key] for key in added}}
     if isinstance(base, list | tuple) and isinstance(added, list | tuple):

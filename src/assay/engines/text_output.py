@@ -1,7 +1,7 @@
-r"""Hits from text: a location per line, or matches of a regular expression.
+r"""Parsing of hits from text: one location per line, or matches of a regular expression.
 
-Lines in ``` fences are the snippet of the result above them, never locations. In a pattern `^` and `$` match at every
-line, and it may span several: `^File: (?P<path>.+)\nLines: (?P<start>\d+)-(?P<end>\d+)`.
+Lines in ``` fences are the snippet of the result above the fence, never locations. In a pattern, `^` and `$` match at
+every line, and a match may span several lines: `^File: (?P<path>.+)\nLines: (?P<start>\d+)-(?P<end>\d+)`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){0,3}(?=\s|[.,:;!]*(?:\s|$))")
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """Limits of parsing text, in characters."""
+    """Limits for parsing text, in characters."""
 
     line: int = 2_000  # of a line that is searched; bounds a pattern that backtracks
     shown: int = 60  # of a line in a message
@@ -38,7 +38,7 @@ TEXT_LIMITS = TextLimits()
 
 @dataclass(frozen=True, slots=True)
 class TextRules:
-    """Patterns of a result (None: one per line), of an empty result, and of a failure."""
+    """Patterns for a result (None: one per line), for an empty result, and for a failure."""
 
     pattern: re.Pattern[str] | None = None
     nothing: re.Pattern[str] | None = None
@@ -46,7 +46,7 @@ class TextRules:
 
 
 def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRules:
-    """Compile the patterns; raise ConfigError if one is invalid."""
+    """Compile the patterns; raise ConfigError if a pattern is invalid."""
     compiled: dict[str, re.Pattern[str]] = {}
     for name, text in {"pattern": pattern, "nothing": nothing, "failed": failed}.items():
         try:
@@ -65,7 +65,7 @@ def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRule
 
 
 def parse_location(text: str) -> Hit:
-    """Parse `path`, `path:line` or `path:start-end`; text after another colon (grep's column and line) is ignored."""
+    """Parse `path`, `path:line` or `path:start-end`; ignore text after another colon (column and line from grep)."""
     match = _LOCATION.fullmatch(text)
     if match is None:
         return Hit(text)
@@ -74,14 +74,14 @@ def parse_location(text: str) -> Hit:
 
 
 def is_location(text: str, known: frozenset[str]) -> bool:
-    """Return whether a text is a location, as in the output of grep before a line."""
+    """Return whether a text is a location, such as the prefix that grep prints before a line."""
     hit = parse_location(text)
     path = text.removesuffix(":")
     return hit.start is not None or path in known or (text.endswith(":") and _PATH.fullmatch(path) is not None)
 
 
 def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineReply:
-    """Parse hits from a text; raise EngineError if it is not empty and has no location."""
+    """Parse hits from a text; raise EngineError if the text is not empty and contains no location."""
     lines, fences, unclosed = _split_fences(text)
     found = _match_pattern(lines, rules.pattern) if rules.pattern else _match_lines(lines, known)
     filled = [line.strip() for line in lines if line.strip()]
@@ -106,7 +106,7 @@ def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineRepl
 
 
 def _split_fences(text: str) -> tuple[list[str], dict[int, str], int | None]:
-    """Return the lines with fences blanked, the fences by first line, and the first line of an unclosed one."""
+    """Return the lines with fences blanked, the fences by first line, and the first line of an unclosed fence."""
     lines: list[str] = []
     fences: dict[int, str] = {}
     marks, begin, inside = "", 0, list[str]()
@@ -163,7 +163,7 @@ def is_empty_result(text: str, rules: TextRules) -> bool:
 
 
 def find_failure(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
-    """Return an error with the text from the match of `failed` on; None if it does not match."""
+    """Return an error with the text from the match of `failed` onwards; None if `failed` does not match."""
     if failed is None:
         return None
     lines = list(_bounded_lines(text))
@@ -179,7 +179,7 @@ def _bounded_lines(text: str) -> Iterator[str]:
 
 
 def suggest_setting(text: str, rules: TextRules) -> str:
-    """Return advice on `nothing` and `failed` for output without results, unless they are set."""
+    """Return advice on the unset settings among `nothing` and `failed`, for output without results."""
     match = _WORDS.match(text)
     words = f"'^{match[0]}'" if match else "'…'"
     advice = "" if rules.nothing else f"; if it means no results, set nothing = {words}"

@@ -51,7 +51,7 @@ _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # options of fin
 
 
 class ExternalSession(ABC):
-    """A tool or server on one corpus, in which every search takes a filter."""
+    """Session of a tool or server whose searches all accept a filter."""
 
     def __init__(self, engine: SharedIndexEngine, filtering: Filters, index: IndexWorkspace) -> None:
         self.filtering = filtering
@@ -61,12 +61,12 @@ class ExternalSession(ABC):
         self.placeholders = self.workspace.placeholders
 
     def use_corpus(self, corpus: Corpus) -> None:
-        """Use a corpus, or the same one after files changed."""
+        """Set the corpus, also after its files changed."""
         self.known = frozenset(file.path for file in corpus.files)
 
     @abstractmethod
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Search the files that match the filter, within the shorter of the two time limits."""
+        """Search the files that match the filter within the shorter of `timeout` and the configured limit."""
 
     def usage(self) -> SessionUsage:
         return SessionUsage(store_bytes=self.workspace.store_bytes())
@@ -92,21 +92,21 @@ class ExternalSession(ABC):
 
 
 def fixed_placeholders(context: EngineContext) -> dict[str, str]:
-    """Return the placeholders whose values do not depend on a corpus; {preset} only exists in a preset."""
+    """Return the placeholders that do not depend on a corpus; only presets have {preset}."""
     preset = {} if context.preset is None else {"preset": os.path.abspath(context.preset)}
     return {"here": os.path.abspath(context.folder), **INTERPRETER, **preset}
 
 
 def placeholder_names(fixed: Mapping[str, str], config: ConfigTemplate | None = None) -> tuple[str, ...]:
-    """Return the placeholders that templates may use besides those of the query."""
+    """Return the placeholders that are valid in templates, besides those of the query."""
     return (*fixed, "root", "store", *(() if config is None else ("config",)))
 
 
 class EngineWorkspace:
     """Directories of an engine on one corpus, and the values of its placeholders.
 
-    {store} is created only if a template names it, unless an existing one is passed. `configs` are the configurations
-    for queries and for indexing.
+    {store} is created if a template contains the placeholder and no existing store is passed. `configs` are the
+    configurations for queries and for indexing.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ class EngineWorkspace:
 
 
 def parse_command(template: Argv, known: Sequence[str], where: str) -> tuple[str, ...]:
-    """Split a command as a shell would; raise ConfigError for unknown placeholders and shell operators."""
+    """Split a command like a shell; raise ConfigError for unknown placeholders and shell operators."""
     try:
         parts = tuple(shlex.split(template)) if isinstance(template, str) else template
     except ValueError as error:
@@ -165,7 +165,7 @@ def parse_command(template: Argv, known: Sequence[str], where: str) -> tuple[str
 def fill_command(
     template: Sequence[str], values: Mapping[str, str], env: Mapping[str, str], marker: str = ""
 ) -> ProgramSpec:
-    """Fill a command that runs in {root}; the marker identifies the processes that it leaves behind."""
+    """Fill the template of a command that runs in {root}; the marker identifies leftover processes."""
     program, *arguments = (fill(part, values) for part in template)
     added = {name: fill(value, values) for name, value in env.items()}
     argv = (_locate(program, values), *arguments)
@@ -177,7 +177,7 @@ def _locate(program: str, values: Mapping[str, str]) -> str:
 
 
 def display_name(template: Sequence[str], program: ProgramSpec) -> str:
-    """Return the name of a program for messages; for {python:PROGRAM} it is PROGRAM."""
+    """Return the name of a program for messages; for {python:PROGRAM}, return PROGRAM."""
     match = re.fullmatch(r"\{python:(?P<name>[^{}]+)\}", template[0])
     return match["name"] if match else program.argv[0]
 
@@ -206,9 +206,9 @@ def run_tool(
     limits: ProcessLimits = PROCESS_LIMITS,
     seen: Callable[[CompletedProgram], None] | None = None,
 ) -> CompletedProgram:
-    """Run a program to its end, whatever its exit code; `hint` is the hint of a timeout error.
+    """Run a program to its end and return the result for any exit code; `hint` is the hint of a timeout error.
 
-    `seen` is called after every run, even if it fails.
+    `seen` is called after every run, even a failed run.
     """
     name = program.argv[0]
     with corpus_checked(program):
@@ -276,14 +276,14 @@ def check_restart_settings(where: str, startup_timeout: float, restarts: int) ->
 
 @dataclass(frozen=True, slots=True)
 class RestartCost:
-    """Time and notes of a restart; zero if none was needed."""
+    """Time and notes of a restart; zero and empty without a restart."""
 
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
 
     @contextmanager
     def excluded(self) -> Iterator[None]:
-        """Exclude the restart from the time of a query that fails."""
+        """Exclude the restart from the time of a failed query."""
         try:
             yield
         except EngineError as error:
@@ -301,7 +301,7 @@ class Restarts:
         self.first_start: float | None = None  # seconds
 
     def restart(self, start: Callable[[float], None]) -> RestartCost:
-        """Call `start` with its time limit; raise EngineError if the program was lost too often in a row."""
+        """Call `start` with its time limit; raise EngineError after too many consecutive losses."""
         if self.losses > self._limit:
             raise EngineError(
                 f"{self._name} failed {self.losses} times in a row and is not restarted",
@@ -318,7 +318,7 @@ class Restarts:
 
 
 class UsageTracker:
-    """Peak memory of the programs of a session, the end of their stderr, and processes that outlive them."""
+    """Peak memory and last stderr of a session's programs, and their leftover processes."""
 
     def __init__(self) -> None:
         self.marker = new_marker()  # identifies the processes
@@ -344,7 +344,7 @@ class UsageTracker:
         self._latest = _decode(stderr) or self._latest
 
     def record_failure(self, stderr: bytes) -> None:
-        """Record stderr of a program that failed, even if `record_stderr` was called with it before."""
+        """Record the stderr of a failed program, even if `record_stderr` recorded the same text before."""
         self._failure = _decode(stderr)
         self._latest = "" if self._latest == self._failure else self._latest
 
@@ -353,7 +353,7 @@ class UsageTracker:
         return "\n".join(f"[{name}]\n{text}" for name, text in named if text)
 
     def kill_orphans(self) -> None:
-        """Kill the leftover processes; call it when every program of the session has ended."""
+        """Kill leftover processes; call after every program of the session has ended."""
         self._killed += kill_orphans(self.marker)
 
     def remarks(self) -> tuple[str, ...]:
@@ -373,7 +373,7 @@ E = TypeVar("E", bound="CommandEngine | McpEngine")
 
 
 class ToolSession(ExternalSession, Generic[E]):
-    """A program on one corpus: its commands and the resources that they use."""
+    """Session of a program: its commands and the resources they use."""
 
     def __init__(self, engine: E, index: IndexWorkspace) -> None:
         super().__init__(engine, engine.templates.filters, index)
@@ -383,7 +383,7 @@ class ToolSession(ExternalSession, Generic[E]):
 
     @abstractmethod
     def version(self) -> str:
-        """Return the version of the tool; empty if it is unknown."""
+        """Return the version of the tool; empty if unknown."""
 
     def fill(self, template: Sequence[str], **values: str) -> ProgramSpec:
         return fill_command(template, {**self.placeholders, **values}, self.engine.settings.env, self.tracker.marker)
@@ -426,10 +426,8 @@ class ToolSession(ExternalSession, Generic[E]):
 
 
 class ProgramSession(ToolSession["CommandEngine"]):
-    """A command line tool on one corpus."""
-
     def start(self, seconds: float | None) -> None:
-        """Start the program, if it answers several queries."""
+        """Start the program if it answers several queries."""
 
     def version(self) -> str:
         """Run the version command and return the first line of its output."""

@@ -1,4 +1,4 @@
-"""MCP servers as engines: settings and their checks; `session` talks to the server."""
+"""MCP servers as engines: settings and their validation."""
 
 from __future__ import annotations
 
@@ -55,8 +55,6 @@ Content = Literal["auto", "structured", "text"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A tool and its arguments."""
-
     tool: str = field(metadata={"about": "name of the tool"})
     arguments: Mapping[str, object] = setting({}, "its arguments")
 
@@ -69,13 +67,13 @@ class McpSettings(OutputSettings):
     """Settings of `kind = "mcp"`.
 
     The server is a program (`command`, run in {root}, over stdin and stdout) or a URL (`url`).
-    Placeholders of the arguments: {query}, {k} (alone it becomes a number), {root} (the corpus), {here} (the directory
-    of assay.toml), {store} (an empty directory for the engine), {config} (the file rendered from `config.template`) and
-    {env:NAME}; filters also have {path} or {language}, where a list item is repeated for each value: ["{path}"].
+    Placeholders in arguments: {query}, {k} ("{k}" becomes a number), {root} (the corpus), {here} (the directory of
+    assay.toml), {store} (an empty directory for the engine), {config} (the file rendered from `config.template`) and
+    {env:NAME}; filters also use {path} or {language}, where a list item is repeated for each value: ["{path}"].
 
-    A server that dies or hangs fails that query. Before the next one it is restarted and the calls of `index` are
-    repeated; that time is noted and not counted. `index_command` is not run again. `update = "restart"` restarts the
-    server after files changed, `"index"` also runs `index_command` before.
+    If the server dies or hangs, the query fails. Before the next query, the server is restarted and the `index` calls
+    are repeated, but `index_command` is not; the time is noted and excluded from query times. After files change,
+    `update = "restart"` restarts the server; `update = "index"` runs `index_command` before the restart.
     """
 
     where: ClassVar[str] = WHERE
@@ -108,7 +106,7 @@ class McpSettings(OutputSettings):
 
 @dataclass(frozen=True, slots=True)
 class McpTemplates:
-    """The templates of the settings, parsed and checked."""
+    """Parsed and checked templates from the settings."""
 
     command: tuple[str, ...]
     index_command: tuple[str, ...]
@@ -120,12 +118,11 @@ class McpTemplates:
 
     @property
     def commands(self) -> tuple[tuple[str, ...], ...]:
-        """The commands that are set."""
         return tuple(filter(None, (self.index_command, self.command)))
 
 
 def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
-    """Check the settings and their placeholders; `names` are the placeholders without the query's."""
+    """Check the settings; `names` are the placeholders that are valid outside search arguments."""
     _check_server(settings)
     query_names = (*names, *QUERY_PLACEHOLDERS)
     for name, known in {"env": names, "headers": names, "url": names, "arguments": query_names}.items():
@@ -159,7 +156,7 @@ def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
 
 
 def _check_server(settings: McpSettings) -> None:
-    """Raise ConfigError for settings of the server and of updates that cannot be combined."""
+    """Raise ConfigError for incompatible server and update settings."""
     url, update = settings.url, settings.update
     both = "both command and url are set" if url else "neither command nor url is set"
     checks = [(bool(settings.command) == bool(url), both, 'set command = ["server"] or url = "http://host/mcp"')]
@@ -197,7 +194,7 @@ _UNRECORDED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class McpEngine(SharedIndexEngine):
-    """An MCP server with its templates; values of variables are read when needed and not stored."""
+    """MCP server with its templates; variables are read when needed, and their values are not stored."""
 
     settings: McpSettings
     templates: McpTemplates
@@ -206,12 +203,11 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
-        """Whether the server is started here, and may write beside the code, or gets the path of the code."""
+        """Whether Assay starts the server, which may write to the corpus, or sends the corpus path to a URL."""
         return bool(self.templates.command) or any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property
     def texts(self) -> list[object]:
-        """Everything that may contain a placeholder."""
         return [self.templates.named, *(self.template.texts if self.template else ())]
 
     @property
@@ -230,7 +226,7 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """The templates and the output format; of environment and headers only names and digests."""
+        """Templates and output format; for environment and headers only names and digests."""
         settings, templates = self.settings, self.templates
         own = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in _UNRECORDED}
         own |= {name: list(getattr(templates, name)) for name in ("command", "index_command")}
@@ -242,7 +238,7 @@ class McpEngine(SharedIndexEngine):
         return {"kind": "mcp", **own, **settings.recorded()}
 
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
-        """Start the server on an existing index, or build it first."""
+        """Start the server on an existing index, or build the index first."""
         sessions = _session_module()
         follows = self.settings.update or self.templates.update
         session: McpSession = (sessions.UpdatableMcpSession if follows else sessions.McpSession)(
@@ -252,14 +248,14 @@ class McpEngine(SharedIndexEngine):
         return session
 
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
-        """Build the index with only the settings that belong to it, and return stderr."""
+        """Build the index with the settings that it depends on, and return stderr."""
         session: McpSession = _session_module().McpSession(self.for_index(), index, indexed=False)
         session.start(seconds, serve=self.indexing.builder != "command")
         session.close()
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
-        """Return facts about the files of the server, and a digest of the variables of its index."""
+        """Return facts about the server's files, and a digest of the variables its index depends on."""
         engine, templates = self.for_index(), self.templates
         calls = [call.arguments for call in templates.index]
         texts = engine.template.texts if engine.template else []
@@ -278,7 +274,7 @@ def _session_module() -> ModuleType:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
-    """Make the engine from its settings; errors in them are raised before anything starts."""
+    """Make the engine; raise errors in the settings before any program starts."""
     read = read_settings(McpSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
     config = load_config(read.config, fixed, WHERE)

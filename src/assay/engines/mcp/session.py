@@ -1,4 +1,4 @@
-"""Sessions of an MCP server on one corpus: its lifecycle, tool calls and results."""
+"""Sessions with an MCP server on one corpus: lifecycle, tool calls and results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _CHECK_SERVER = "check that the server is running"
 
 
 class McpSession(ToolSession["McpEngine"]):
-    """A server on one corpus, used by one thread at a time."""
+    """Session with a server, used by one thread at a time."""
 
     def __init__(self, engine: McpEngine, index: IndexWorkspace, *, indexed: bool = False) -> None:
         super().__init__(engine, index)
@@ -63,7 +63,7 @@ class McpSession(ToolSession["McpEngine"]):
         self._version = ""
 
     def start(self, seconds: float | None, *, serve: bool = True) -> None:
-        """Run `index_command`, start the server unless `serve` is false, and make the calls of `index`."""
+        """Run `index_command`, start the server unless `serve` is false, and make the `index` calls."""
         clock = Deadline(seconds)
         with self.closed_on_failure():
             self.check_programs()
@@ -94,7 +94,7 @@ class McpSession(ToolSession["McpEngine"]):
         return self._version
 
     def close(self) -> None:
-        """End the server and its orphans, and remove its directories."""
+        """Stop the server and its orphaned processes, and remove its directories."""
         try:
             self._end()
         finally:
@@ -106,7 +106,7 @@ class McpSession(ToolSession["McpEngine"]):
             self.run_index_command(self._templates.index_command, limit, what)
 
     def _start_server(self, seconds: float | None) -> None:
-        """Start the server and make the calls of `index`; the shortest of the time limits holds."""
+        """Start the server and make the `index` calls within the shortest configured time limit."""
         begin, clock = time.monotonic(), Deadline(seconds)
         connection = self._connect(clock.within(self._settings.startup_timeout))
         self._connection, self._noted_junk = connection, 0
@@ -125,11 +125,11 @@ class McpSession(ToolSession["McpEngine"]):
             self._restarts.first_start = time.monotonic() - begin
 
     def _restore(self) -> RestartCost:
-        """Restart a lost server, with a separate time limit."""
+        """Restart a lost server with a separate time limit."""
         return RestartCost() if self._connection is not None else self._restarts.restart(self._start_server)
 
     def _call(self, call: ToolCall, clock: Deadline, limit: str) -> CallToolResult:
-        """Call a tool; `limit` is the setting to name in a timeout."""
+        """Call a tool; `limit` is the timeout setting to name in an error."""
         if self._connection is None:
             raise EngineError("the server is not running", hint="reopen the engine")
         try:
@@ -146,7 +146,7 @@ class McpSession(ToolSession["McpEngine"]):
         return result
 
     def _call_indexing(self, calls: Sequence[ToolCall], clock: Deadline) -> None:
-        """Call tools that build or update an index; raise EngineError if the output matches `failed`."""
+        """Call tools that build or update an index; raise EngineError if their output matches `failed`."""
         for call in calls:
             check_output(self._call(call, clock, "index_timeout"), self.engine.layout.text.failed)
 
@@ -157,7 +157,7 @@ class McpSession(ToolSession["McpEngine"]):
         )
 
     def _junk_notes(self) -> tuple[str, ...]:
-        """Return a note on new lines on stdout that are not MCP messages."""
+        """Return a note on new stdout lines that are not MCP messages."""
         if not isinstance(self._transport, StdioTransport) or self._transport.junk == self._noted_junk:
             return ()
         count, self._noted_junk = self._transport.junk - self._noted_junk, self._transport.junk
@@ -170,7 +170,7 @@ class McpSession(ToolSession["McpEngine"]):
             self.tracker.record_stderr(self._transport.child.stderr)
 
     def _end(self, *, politely: bool = True) -> None:
-        """End the server; the second call does nothing."""
+        """Stop the server; safe to call again."""
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
@@ -239,10 +239,10 @@ class McpSession(ToolSession["McpEngine"]):
 
 
 class UpdatableMcpSession(McpSession):
-    """A server that follows changed files: by tool calls, or by a restart."""
+    """Session that handles changed files by tool calls or a restart."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Call the tools of `update`, or restart the server; the shorter of the two time limits holds."""
+        """Make the `update` calls or restart the server, within the shorter of `timeout` and the configured limit."""
         clock = Deadline(seconds, self._settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():
@@ -257,7 +257,7 @@ class UpdatableMcpSession(McpSession):
 
 
 def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:
-    """Raise EngineError for an unknown tool, unknown arguments and missing ones."""
+    """Raise EngineError for an unknown tool and for unknown or missing arguments."""
     if tool not in tools:
         near = closest_match(tool, tools)
         meant = f"did you mean {near[0]!r}? " if near else ""
@@ -290,14 +290,14 @@ def check_result(tool: str, result: CallToolResult) -> None:
 
 
 def check_output(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
-    """Raise EngineError if the output of a tool matches `failed`."""
+    """Raise EngineError if a tool's output matches `failed`."""
     problem = find_failure("\n".join(_texts(result.content)), failed)
     if problem is not None:
         raise problem
 
 
 def parse_result(result: CallToolResult, content: Content, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    """Parse the result of a tool; text that a library wrapped as `{"result": ...}` is parsed as text."""
+    """Parse a tool's result; text wrapped as `{"result": ...}` by a server library is parsed as text."""
     structured = result.structured_content
     wrapped = isinstance(structured, dict) and list(structured) == ["result"] and isinstance(structured["result"], str)
     if content == "structured" and structured is None:

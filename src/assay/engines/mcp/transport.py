@@ -1,7 +1,7 @@
 """Connections to an MCP server: an event loop in a thread, with a deadline for every wait.
 
-The client of the mcp package is entered and left in one task of that loop, and receives calls from other threads. A
-caller whose call times out ends the connection, and with it the server that was started for it.
+One task of the event loop enters and exits the client of the mcp package; other threads submit calls to the task. A
+caller whose call times out closes the connection, which stops a server program that Assay started.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ for _name in ("mcp", "client"):
 
 @dataclass(frozen=True, slots=True)
 class TransportLimits:
-    """Limits and polling intervals in seconds; they affect no measurement."""
+    """Time limits and polling intervals in seconds; they do not affect measurements."""
 
     pages: int = 100  # of the tool list
     shutdown: float = 2.0  # for an orderly end, and again after a cancellation
@@ -60,7 +60,7 @@ LIMITS = TransportLimits()
 
 
 class McpConnection:
-    """An initialized client, used by one thread at a time."""
+    """Initialized MCP client, used by one thread at a time."""
 
     def __init__(
         self, transport: StdioTransport | HttpTransport, root: Path, mode: ConnectMode, deadline: float | None
@@ -85,7 +85,7 @@ class McpConnection:
             raise
 
     def call(self, tool: str, arguments: Mapping[str, object], deadline: float | None) -> types.CallToolResult:
-        """Call a tool; after any exception, such as TimeoutError, the caller must end the connection."""
+        """Call a tool; after any exception, including TimeoutError, the caller must close the connection."""
         if self._client is None or self._loop.is_closed():
             raise ConnectionError("the connection is closed")
         # Not `Client.call_tool`: it also checks the answer against the schema, which would be timed.
@@ -94,7 +94,7 @@ class McpConnection:
         return _result(asyncio.run_coroutine_threadsafe(result, self._loop), deadline)
 
     def end(self, *, politely: bool = True) -> None:
-        """End the transport, then the client; the second call does nothing."""
+        """Close the transport, then the client; safe to call again."""
         self._ended = True
         self._transport.end()
         for stop in (self._stop.set, self._cancel) if politely else (self._cancel,):
@@ -158,7 +158,7 @@ _Queue = queue.SimpleQueue[SessionMessage | None]
 
 
 class StdioTransport:
-    """A server program and the thread that exchanges messages with it."""
+    """Server program and the thread that exchanges messages with the program."""
 
     def __init__(self, task: ProgramSpec) -> None:
         self.child = Child(task)
@@ -186,7 +186,7 @@ class StdioTransport:
             incoming.close()
 
     def end(self) -> None:
-        """End the program and the thread; safe from any thread."""
+        """Stop the program and the thread; safe to call from any thread."""
         self._stop_thread()
         self.child.end()
 
@@ -248,7 +248,7 @@ class StdioTransport:
 
 
 class _Outbox:
-    """The stream that the client writes to."""
+    """Stream for the client's outgoing messages."""
 
     def __init__(self, outgoing: _Queue) -> None:
         self._outgoing = outgoing
@@ -257,7 +257,7 @@ class _Outbox:
         self._outgoing.put(item)
 
     async def aclose(self) -> None:
-        """Do nothing: the transport ends the program."""
+        """Do nothing, because the transport stops the program."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -269,7 +269,7 @@ class _Outbox:
 
 
 class HttpTransport:
-    """A server behind a URL, with headers for every request."""
+    """Connection to a server URL, with headers for every request."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
@@ -294,11 +294,11 @@ class HttpTransport:
             response.stream = _BoundedStream(response.stream)
 
     def end(self) -> None:
-        """Do nothing: the server was not started here."""
+        """Do nothing, because Assay did not start the server."""
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """The body of a response, up to the limit of bytes."""
+    """Response body with a size limit."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
