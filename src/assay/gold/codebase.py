@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from assay.corpus import read_text
@@ -23,8 +24,6 @@ from assay.syntax.text import count_lines
 from assay.types import PRIMARY, Corpus, Span, Target
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import numpy as np
 
 _T = TypeVar("_T")
@@ -37,6 +36,12 @@ class SampleSize:
     count: int = 40  # per kind; fewer than thirty are unreliable, and some are lost to duplicates
     max_per_file: int = 4  # otherwise one large file would dominate the set
     seed: int = 0
+
+    def rng(self, stream: int) -> np.random.Generator:
+        """Return a random generator that is independent of those of other streams."""
+        import numpy as np
+
+        return np.random.default_rng([self.seed, stream])
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +286,8 @@ class CodeIndex:
         self._anchors = AnchorIndex(corpus)
         self._symbols = cache(lambda path: symbols(path, self.files[path].text, self.languages[path]))
         self._lines = cache(lambda path: self.files[path].text.split("\n"))
-        self.stems_of = cache(self._stems_of)
+        #: The stems of all words of a definition and of its qualified name.
+        self.stems_of = cache(lambda ref: stems(parts(f"{self.text(ref)} {' '.join(ref.names)}")))
 
     @cached_property
     def languages(self) -> dict[str, str | None]:
@@ -354,10 +360,6 @@ class CodeIndex:
     def text(self, ref: DefinitionRef) -> str:
         """Return the source of a definition, including the comments above it."""
         return "\n".join(self._lines(ref.path)[ref.definition.start - 1 : ref.definition.end])
-
-    def _stems_of(self, ref: DefinitionRef) -> frozenset[str]:
-        """Return the stems of all words of a definition and of its qualified name."""
-        return stems(parts(f"{self.text(ref)} {' '.join(ref.names)}"))
 
     def resolve(self, target: Target) -> Target | None:
         """Return a target with its lines, or None if it does not resolve."""

@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError, closest_match
 from assay.types import GoldSet, Query, Suite, Target
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
 
 #: The tag that names the split of a query.
 TAG = "split"
@@ -274,7 +268,10 @@ def _describe_tie(one: Query, other: Query, options: SplitOptions) -> str:
 
 
 def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:
-    """Return the split of each group that minimizes the squared distance of strata to their shares."""
+    """Return the split of each group that minimizes the squared distance of strata to their shares.
+
+    Each random order ends in a local optimum: groups are assigned one by one, then moved while that lowers the cost.
+    """
     import numpy as np
 
     names = sorted({name for one in counts for name in one})
@@ -282,32 +279,28 @@ def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], 
     wanted = np.outer(options.shares.values(), table.sum(axis=0))
     rng = np.random.default_rng(options.seed)
     held = {at: split for at, split in enumerate(fixed) if split is not None}
-    found = [_descend(table, wanted, held, rng.permutation(len(table))) for _ in range(options.starts)]
+    found: list[tuple[float, list[int]]] = []
+    for _ in range(options.starts):
+        free = [int(at) for at in rng.permutation(len(table)) if int(at) not in held]
+        free.sort(key=lambda at: -table[at, 0])
+        filled = wanted * 0
+        places = [held.get(at, -1) for at in range(len(table))]
+        for at, split in held.items():
+            filled[split] += table[at]
+        moved = True
+        while moved:  # the first pass assigns every group
+            moved = False
+            for at in free:
+                if places[at] >= 0:
+                    filled[places[at]] -= table[at]
+                changes = ((filled + table[at] - wanted) ** 2 - (filled - wanted) ** 2).sum(axis=1)
+                changes[wanted[:, 0] <= 0] = float("inf")
+                best = int(changes.argmin())
+                if places[at] < 0 or changes[places[at]] > changes[best] + 1e-9:
+                    places[at], moved = best, True
+                filled[places[at]] += table[at]
+        found.append((float(((filled - wanted) ** 2).sum()), places))
     return min(found, key=lambda one: round(one[0], 9))[1]
-
-
-def _descend(
-    table: FloatArray, wanted: FloatArray, held: Mapping[int, int], order: Iterable[int]
-) -> tuple[float, list[int]]:
-    """Assign the groups one by one, then move single groups while that lowers the cost; return cost and splits."""
-    order = sorted((int(at) for at in order if int(at) not in held), key=lambda at: -table[at, 0])
-    filled = wanted * 0
-    places = [held.get(at, -1) for at in range(len(table))]
-    for at, split in held.items():
-        filled[split] += table[at]
-    moved = True
-    while moved:  # the first pass assigns every group
-        moved = False
-        for at in order:
-            if places[at] >= 0:
-                filled[places[at]] -= table[at]
-            changes = ((filled + table[at] - wanted) ** 2 - (filled - wanted) ** 2).sum(axis=1)
-            changes[wanted[:, 0] <= 0] = float("inf")
-            best = int(changes.argmin())
-            if places[at] < 0 or changes[places[at]] > changes[best] + 1e-9:
-                places[at], moved = best, True
-            filled[places[at]] += table[at]
-    return float(((filled - wanted) ** 2).sum()), places
 
 
 _PROVENANCE_KEY = "split"

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from assay.corpus import read_bytes
 from assay.corpus.sources import find_top
@@ -32,13 +32,9 @@ from assay.gold.formats.native import write_native
 from assay.gold.history import list_commits
 from assay.gold.load import SYNTHETIC_MARK
 from assay.syntax.identifiers import words
+from assay.syntax.outline import Definition
 from assay.syntax.prose import content, is_prose, is_trivial, plain_subject
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from assay.syntax.outline import Definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +157,6 @@ def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wante
     return Sets(golds, stripped if needed else {}, (*notes, *shortfalls))
 
 
-def _rng(kind: str, wanted: SampleSize) -> np.random.Generator:
-    """Return the random generator of a kind, independent of the other kinds."""
-    import numpy as np
-
-    return np.random.default_rng([wanted.seed, KINDS.index(kind)])
-
-
 def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
     times = Counter(d.name for file in code.files.values() for d in file.definitions if not _EXTENDS.match(d.signature))
 
@@ -186,7 +175,7 @@ def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
         for definition in file.definitions
         if fits(definition)
     ]
-    return draw(candidates, _ORDER, wanted, _rng("symbol", wanted))
+    return draw(candidates, _ORDER, wanted, wanted.rng(KINDS.index("symbol")))
 
 
 def _draw_documented(
@@ -206,7 +195,7 @@ def _draw_documented(
                 every[_Candidate(file.path, start, definition.end, sentence)] = comments
     times = Counter(query.text.lower() for query in every)
     fitting = [query for query in every if times[query.text.lower()] == 1 and not is_peripheral(query.path)]
-    drawn = draw(fitting, _ORDER, wanted, _rng("doc", wanted))
+    drawn = draw(fitting, _ORDER, wanted, wanted.rng(KINDS.index("doc")))
     removed: dict[str, tuple[CommentSpan, ...]] = {}
     for query in drawn:
         removed[query.path] = (*removed.get(query.path, ()), *every[query])
@@ -241,7 +230,7 @@ def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> t
 
 def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
     """Draw commits that changed a few definitions that still exist."""
-    root, rng = code.corpus.root.resolve(), _rng("commit", wanted)
+    root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
     now = {file.path: file for file in code.files.values() if not is_peripheral(file.path)}
     found = list_commits(root, COMMITS.newest)
     times = Counter(plain_subject(commit.subject).lower() for commit in found)

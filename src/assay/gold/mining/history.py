@@ -15,7 +15,7 @@ from assay.errors import SetupError
 from assay.gold.codebase import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stems
 from assay.gold.history import Commit, Message, list_commits, list_merges, read_messages
 from assay.gold.leaks import leakage
-from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, Intent, MinedItems, draw_intents, new_rng, normalize
+from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, SOURCES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
 from assay.gold.review.items import Origin
 from assay.syntax.identifiers import parts, split
@@ -67,8 +67,7 @@ _NO_BEHAVIOR: Final = re.compile(
 class _Subject:
     commit: Commit
     text: str
-    source: str
-    reviewed: bool
+    source: str  # with the pull request, if any
 
 
 def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
@@ -76,9 +75,9 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     try:
         folder, revision = _work_tree(code.corpus)
         subjects = _read_subjects(code, folder, revision)
-        shuffled = [subjects[i] for i in new_rng(wanted, "history").permutation(len(subjects))]
+        shuffled = [subjects[i] for i in wanted.rng(SOURCES.index("history")).permutation(len(subjects))]
         # Titles of pull requests come first: another person has read them.
-        sample = sorted(shuffled, key=lambda one: not one.reviewed)[: COMMITS.tried * wanted.count]
+        sample = sorted(shuffled, key=lambda one: "pull request" not in one.source)[: COMMITS.tried * wanted.count]
         own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
         changed = changed_definitions(folder, [one.commit.id for one in sample], own)
     except SetupError as error:
@@ -151,7 +150,7 @@ def _subject(commit: Commit, message: Message | None, merged: frozenset[str]) ->
     if not number and weight(change_question(text)) < COMMITS.unreviewed:
         return None
     source = f"commit {commit.id[:10]}" + (f", pull request {number}" if number else "")
-    return _Subject(commit, text, source, bool(number))
+    return _Subject(commit, text, source)
 
 
 def _describes_behavior(text: str) -> bool:

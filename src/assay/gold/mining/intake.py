@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from assay.corpus.spec import spec_text, without_credentials
 from assay.errors import GoldError
@@ -21,9 +21,6 @@ from assay.gold.review.items import Item, ItemKind, Origin, make_item
 from assay.syntax.identifiers import split
 from assay.syntax.prose import content
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
-
-if TYPE_CHECKING:
-    import numpy as np
 
 #: Sources within a repository; the user names shell histories and transcripts file by file.
 SOURCES: Final = ("history", "docs", "comments", "names")
@@ -198,11 +195,4 @@ def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str) -> 
         first = intent.targets[0]
         return first.span.path, first.anchor, intent.text, intent.origin.source
 
-    return draw(intents, key, wanted, new_rng(wanted, source))
-
-
-def new_rng(wanted: SampleSize, source: str) -> np.random.Generator:
-    """Return the random generator of a source, independent of the other sources."""
-    import numpy as np
-
-    return np.random.default_rng([wanted.seed, SOURCES.index(source)])
+    return draw(intents, key, wanted, wanted.rng(SOURCES.index(source)))

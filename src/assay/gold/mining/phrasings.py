@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from assay.gold.codebase import CodeIndex, name_key
 from assay.gold.leaks import replacements
 from assay.gold.mining.intake import Intake, IntakeResult, normalize
-from assay.gold.mining.questions import ADDED, base_form, question, word_set
+from assay.gold.mining.questions import ADDED, base_form, question, third_person, word_set
 from assay.gold.review.items import Item, Origin
 from assay.syntax.identifiers import parts, split, stem, words
 from assay.syntax.prose import content, sentences
@@ -208,16 +208,10 @@ def confusable_terms() -> Mapping[str, ConfusableTerm]:
         if inflections is None:
             inflections = [(one, other)]
             if kind != "word":
-                inflections.append((_plural(one), _plural(other)))
+                inflections.append((third_person(one), third_person(other)))  # plurals of nouns have the same endings
             if kind == "verb":
                 inflections += [(one.removesuffix("e") + e, other.removesuffix("e") + e) for e in ("ed", "ing")]
         for left, right in inflections:
             found.setdefault(left, ConfusableTerm(right, kind, pair["why"]))
             found.setdefault(right, ConfusableTerm(left, kind, pair["why"]))
     return found
-
-
-def _plural(word: str) -> str:
-    if word.endswith(("s", "sh", "ch", "x", "z")):
-        return f"{word}es"
-    return f"{word[:-1]}ies" if word.endswith("y") and word[-2] not in "aeiou" else f"{word}s"

@@ -5,27 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
-from typing import TYPE_CHECKING
+from operator import attrgetter
 
 from assay.errors import GoldError
 from assay.files import write_atomic
 from assay.gold.anchors import AnchorProblem
 from assay.gold.build import GoldLocation, build_query
+from assay.gold.formats.native import write_native
+from assay.gold.formats.native_edit import save
 from assay.gold.journal import open_journal, read_rows
-from assay.gold.review.items import Item, Queue, make_item
+from assay.gold.review.items import Queue, make_item
 from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, all_votes, item_statuses, read_decisions
-from assay.gold.yaml_nodes import MappingKeys
+from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query
-
-if TYPE_CHECKING:
-    from assay.gold.yaml_nodes import YamlNode
 
 #: Returns the problems of a set: lint findings, or unresolved anchors.
 Check = Callable[[GoldSet], Sequence[AnchorProblem]]
 
 _FILE = "accepted.jsonl"
 _ACCEPTED = MappingKeys(("item", "value", "by", "on"))
-_DAY = 10  # length of the date in an ISO time
+_problem_key = attrgetter("code", "query", "anchor", "message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +86,6 @@ def accept(
     on: str,
 ) -> Acceptance:
     """Write the settled items into the set and record them; after a kill in between, the next call completes it."""
-    from assay.gold.formats.native import write_native
-    from assay.gold.formats.native_edit import save
-
     queue.prepare()
     with open_journal(queue.folder / _FILE) as journal:  # one writer of the set at a time
         old = load()
@@ -127,6 +123,11 @@ def preview(
         gold = GoldSet("-".join(path.stem.split()), corpus, (), source=str(path))
     before = {_problem_key(problem) for problem in check(gold)} if gold.queries else set()
     refused: dict[str, Refusal] = {}
+    proposed = {
+        status.item.id: _anchors(status.item.query) if status.item.kind == "query" else [status.item.anchor]
+        for status in settled
+        if status.item.kind != "phrasing"
+    }
     while True:
         made, applied = gold, dict[str, str]()  # item -> query
         # A query comes before its targets, adversaries and phrasings.
@@ -137,15 +138,16 @@ def preview(
                 apply = _apply_query if status.item.kind == "query" else _apply_part
                 made, applied[status.item.id] = apply(made, status)
             except GoldError as error:
-                refused[status.item.id] = _refusal(status, error.message)
+                refused[status.item.id] = Refusal(status.item.id, status.item.query.id, error.message)
         found = check(made) if made != gold else ()
         new = [problem for problem in found if _problem_key(problem) not in before]
         every = [status for status in settled if status.item.id in applied]
         for problem in new:  # blame items by anchor, else by query, else all
             same = [s for s in every if s.value not in AGAINST and applied[s.item.id] == problem.query]
-            exact = [s for s in same if problem.anchor and problem.anchor in _proposed_anchors(s.item)]
+            exact = [s for s in same if problem.anchor and problem.anchor in proposed.get(s.item.id, ())]
             for status in exact or same or every:
-                refused.setdefault(status.item.id, _refusal(status, problem.message))
+                reason = Refusal(status.item.id, status.item.query.id, problem.message)
+                refused.setdefault(status.item.id, reason)
         if not new:
             break
     return Acceptance(
@@ -153,20 +155,6 @@ def preview(
         taken=tuple(status for status in settled if status.item.id in applied),
         refused=tuple(refused[status.item.id] for status in settled if status.item.id in refused),
     )
-
-
-def _problem_key(problem: AnchorProblem) -> tuple[str, str, str, str]:
-    return (problem.code, problem.query, problem.anchor, problem.message)
-
-
-def _refusal(status: ItemStatus, reason: str) -> Refusal:
-    return Refusal(status.item.id, status.item.query.id, reason)
-
-
-def _proposed_anchors(item: Item) -> list[str]:
-    if item.kind == "query":
-        return _anchors(item.query)
-    return [item.anchor] if item.kind != "phrasing" else []
 
 
 # Applying an item twice equals applying it once, so that a kill before it is recorded is harmless.
@@ -259,7 +247,7 @@ def _label(status: ItemStatus, anchor: str) -> LabelProvenance:
     return LabelProvenance(
         target=anchor,
         by=status.supporters,
-        on=last.on[:_DAY] if last else "",
+        on=last.on[:10] if last else "",  # the date of an ISO time
         commit=(last.commit if last else "") or status.item.commit,
         shown_by=status.item.origin.shown_by,
     )

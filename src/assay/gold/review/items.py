@@ -7,17 +7,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast, get_args
+from typing import Literal, cast, get_args
 
 from assay.errors import GoldError
 from assay.files import write_atomic
+from assay.gold.formats.native import query_mapping, read_query
 from assay.gold.journal import REVIEW_SUFFIX, JournalCache, open_journal, read_row, read_rows
-from assay.gold.yaml_nodes import MappingKeys
+from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.types import PRIMARY, Adversary, Query, Target
-
-if TYPE_CHECKING:
-    from assay.gold.yaml_nodes import YamlNode
-
 
 ItemKind = Literal["query", "target", "adversary", "phrasing"]
 KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
@@ -100,8 +97,6 @@ def make_item(
 
 
 def item_mapping(item: Item) -> dict[str, object]:
-    from assay.gold.formats.native import query_mapping
-
     origin = {"how": item.origin.how, "source": item.origin.source, "shown_by": list(item.origin.shown_by)}
     extra = {"on": item.on, "commit": item.commit, "notes": list(item.notes)}
     return {
@@ -115,8 +110,6 @@ def item_mapping(item: Item) -> dict[str, object]:
 
 def read_item(row: YamlNode, number: int) -> Item:
     """Parse a line of the queue; an id that does not match its content is an error."""
-    from assay.gold.formats.native import read_query
-
     fields = row.mapping(_ITEM)
     kind = cast(ItemKind, fields["kind"].one_of(KINDS))
     query = read_query(fields["query"], number)

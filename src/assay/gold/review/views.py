@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from assay.corpus import open_corpus, read_text
 from assay.errors import GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget
+from assay.gold.formats.native import query_mapping
 from assay.gold.history import commit_of
 from assay.gold.journal import truncated_bytes
 from assay.gold.load import load_gold
@@ -70,8 +72,6 @@ class ItemViewer:
         return ItemView(item, tuple(self._excerpt(role, target) for role, target in places))
 
     def _excerpt(self, role: str, target: Target) -> CodeExcerpt:
-        from assay.corpus import read_text
-
         found = self._library.look_up(target)
         if isinstance(found, UnresolvedTarget):
             return CodeExcerpt(role, target.anchor, problem=found.message, path=target.span.path)
@@ -120,8 +120,6 @@ def shows_origin(item: Item) -> bool:
 
 def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
     """Return a view as JSON data; `engines` adds the engines that returned it."""
-    from assay.gold.formats.native import query_mapping
-
     item = view.item
     shown = shows_origin(item)
     origin: dict[str, object] = {"how": item.origin.how if shown else "", "source": item.origin.source if shown else ""}
@@ -167,8 +165,6 @@ class ReviewWorkspace:
     @cached_property
     def corpus(self) -> Corpus:
         """The corpus that the set or --corpus names."""
-        from assay.corpus import open_corpus
-
         gold = self.load()
         spec = gold.corpus if gold else self.given
         if spec is None:

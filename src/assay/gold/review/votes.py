@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast, get_args
+from typing import Final, Literal, NamedTuple, cast, get_args
 
 from assay.errors import ConfigError, GoldError
 from assay.gold.history import now
 from assay.gold.journal import JournalCache, open_journal, read_row, read_rows
 from assay.gold.review.items import Item, ItemKind, Queue
-from assay.gold.yaml_nodes import MappingKeys
-
-if TYPE_CHECKING:
-    from assay.gold.yaml_nodes import YamlNode
+from assay.gold.yaml_nodes import MappingKeys, YamlNode
 
 Reader = Literal["human", "model"]
 UNSURE = "unsure"
