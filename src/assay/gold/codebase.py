@@ -44,7 +44,6 @@ class SampleSize:
         return np.random.default_rng([self.seed, stream])
 
 
-@dataclass(frozen=True, slots=True)
 class SentenceRules:
     """Limits of sentences used as queries."""
 
@@ -53,7 +52,6 @@ class SentenceRules:
     keywords: int = 3  # words of a keyword query: what people type into a search box
 
 
-SENTENCES = SentenceRules()
 #: Kinds of definitions that can be targets. Properties and fields belong to their class.
 TARGET_KINDS: Final = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "constant"})
 _LARGEST_FILE: Final = 1_000_000  # bytes; larger source files are generated
@@ -170,7 +168,7 @@ def documentation(
 def first_sentence(comment: str) -> str | None:
     """Return the first sentence of a comment without markers and markup, or None if it is not a sentence."""
     sentence = next(sentences(comment), "")
-    return sentence if is_prose(sentence, SENTENCES.most) and not is_idle(sentence) else None
+    return sentence if is_prose(sentence, SentenceRules.most) and not is_idle(sentence) else None
 
 
 def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, language: str) -> str | None:
@@ -178,7 +176,7 @@ def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, langua
     sentence = first_sentence("\n".join(comment.text for comment in comments))
     if sentence and language == "go":
         sentence = without_leading_name(sentence, definition.name)
-    if not sentence or names_it(sentence, definition.name) or len(content(sentence)) < SENTENCES.fewest:
+    if not sentence or names_it(sentence, definition.name) or len(content(sentence)) < SentenceRules.fewest:
         return None
     return sentence
 

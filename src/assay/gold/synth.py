@@ -17,11 +17,11 @@ from assay.errors import ConfigError, InputError, SetupError
 from assay.files import atomic_directory
 from assay.gold.build import suggest
 from assay.gold.codebase import (
-    SENTENCES,
     TARGET_KINDS,
     CodeIndex,
     CommentSpan,
     SampleSize,
+    SentenceRules,
     changed_definitions,
     doc_sentence,
     documentation,
@@ -37,7 +37,6 @@ from assay.syntax.prose import content, is_prose, is_trivial, plain_subject
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
 
 
-@dataclass(frozen=True, slots=True)
 class SynthTargets:
     """Limits of targets."""
 
@@ -46,7 +45,6 @@ class SynthTargets:
     shortest_name: int = 3  # characters; `i` and `fn` are not queries
 
 
-@dataclass(frozen=True, slots=True)
 class SynthCommits:
     """Limits of commits used as queries."""
 
@@ -60,8 +58,6 @@ class SynthCommits:
 _FORMS: Final[Mapping[str, str]] = {"symbol": "keyword", "doc": "human", "keyword": "keyword", "commit": "human"}
 KINDS: Final = tuple(_FORMS)
 DRAW = SampleSize()
-TARGETS = SynthTargets()
-COMMITS = SynthCommits()
 #: The copy of the corpus without the comments that became queries, next to the gold files.
 COPY: Final = "corpus"
 _STRIPPED: Final = frozenset({"doc", "keyword"})  # kinds that are searched in the copy
@@ -162,10 +158,10 @@ def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
 
     def fits(definition: Definition) -> bool:
         name = definition.name
-        named = len(name) >= TARGETS.shortest_name and name.strip("_").isidentifier() and not name.startswith("__")
+        named = len(name) >= SynthTargets.shortest_name and name.strip("_").isidentifier() and not name.startswith("__")
         guard = definition.kind in ("macro", "constant") and _GUARD.fullmatch(name)
         own = definition.kind in TARGET_KINDS and not _EXTENDS.match(definition.signature)
-        short = definition.end - definition.start < TARGETS.longest
+        short = definition.end - definition.start < SynthTargets.longest
         return named and own and not guard and short and times[name] == 1
 
     candidates = [
@@ -191,7 +187,7 @@ def _draw_documented(
             sentence = doc_sentence(comments, definition, file.language)
             gone = {line for c in comments if not c.inside for line in range(c.start, c.end + 1)}
             start = next(line for line in range(definition.start, definition.end + 2) if line not in gone)
-            if sentence and TARGETS.shortest_documented <= definition.end - start + 1 <= TARGETS.longest:
+            if sentence and SynthTargets.shortest_documented <= definition.end - start + 1 <= SynthTargets.longest:
                 every[_Candidate(file.path, start, definition.end, sentence)] = comments
     times = Counter(query.text.lower() for query in every)
     fitting = [query for query in every if times[query.text.lower()] == 1 and not is_peripheral(query.path)]
@@ -222,8 +218,8 @@ def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> t
     for query in documented:
         candidates = content(query.text)
         present = sorted((frequency[word], place) for place, word in enumerate(candidates) if frequency[word])
-        if len(present) >= SENTENCES.keywords:
-            places = sorted(place for _, place in present[: SENTENCES.keywords])
+        if len(present) >= SentenceRules.keywords:
+            places = sorted(place for _, place in present[: SentenceRules.keywords])
             made.append(replace(query, text=" ".join(candidates[place] for place in places)))
     return tuple(made)
 
@@ -232,28 +228,28 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
     """Draw commits that changed a few definitions that still exist."""
     root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
     now = {file.path: file for file in code.files.values() if not is_peripheral(file.path)}
-    found = list_commits(root, COMMITS.newest)
+    found = list_commits(root, SynthCommits.newest)
     times = Counter(plain_subject(commit.subject).lower() for commit in found)
     fitting = [
         commit
         for commit in found
         if not now.keys().isdisjoint(commit.paths)
-        and sum(not is_peripheral(path) for path in commit.paths) <= COMMITS.files
+        and sum(not is_peripheral(path) for path in commit.paths) <= SynthCommits.files
         and times[plain_subject(commit.subject).lower()] == 1
         and describes_change(commit.subject)
     ]
-    sample = [fitting[i] for i in rng.permutation(len(fitting))[: COMMITS.tried * wanted.count]]
+    sample = [fitting[i] for i in rng.permutation(len(fitting))[: SynthCommits.tried * wanted.count]]
     changed = changed_definitions(root, [commit.id for commit in sample], now)
     candidates: list[_Candidate] = []
     for commit in sample:
         spans: list[tuple[str, int, int]] = []
         for one in changed.get(commit.id, ()):
             here = now[one.path].definitions[one.position] if one.position is not None else None
-            if here is None or here.end - here.start >= TARGETS.longest:
+            if here is None or here.end - here.start >= SynthTargets.longest:
                 break
             spans.append((one.path, here.start, here.end))
         else:
-            if 0 < len(spans) <= COMMITS.definitions:
+            if 0 < len(spans) <= SynthCommits.definitions:
                 first, *others = sorted(spans)
                 candidates.append(_Candidate(*first, plain_subject(commit.subject), tuple(others)))
     return draw(candidates, _ORDER, wanted, rng)
@@ -262,8 +258,8 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
 def describes_change(subject: str) -> bool:
     """Return whether a commit subject describes the change."""
     plain = plain_subject(subject)
-    prose = plain.isprintable() and is_prose(plain, SENTENCES.most) and not is_trivial(subject)
-    return prose and len(content(plain)) >= SENTENCES.fewest
+    prose = plain.isprintable() and is_prose(plain, SentenceRules.most) and not is_trivial(subject)
+    return prose and len(content(plain)) >= SentenceRules.fewest
 
 
 def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wanted: SampleSize) -> GoldSet:

@@ -7,7 +7,7 @@ import pytest
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation, build_query
 from assay.gold.formats.native import RELATIONSHIPS, STRENGTHS
-from assay.gold.mining.adversaries import ADVERSARIES, base_names, mine_adversaries
+from assay.gold.mining.adversaries import AdversaryRules, base_names, mine_adversaries
 from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Ranking, Run, Suite
 
 HERE = GoldLocation("gold.yaml")
@@ -103,7 +103,7 @@ def test_what_was_accepted_leaves_no_room_for_ever_weaker_ones(intake):
     gold = gold_of(question, "pkg/net.py::Transport.send_request")
     items = mine_adversaries(intake, gold).items
     full = tuple(replace(item.adversary, relationship="sibling") for item in items) * 3
-    crowded = replace(gold, queries=(replace(gold.queries[0], adversaries=full[: ADVERSARIES.total]),))
+    crowded = replace(gold, queries=(replace(gold.queries[0], adversaries=full[: AdversaryRules.total]),))
     assert mine_adversaries(intake, crowded).items == ()
 
 

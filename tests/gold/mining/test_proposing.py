@@ -10,9 +10,9 @@ from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
 from assay.gold.codebase import SampleSize
 from assay.gold.lint.rules import LintFinding
-from assay.gold.mining.endpoint import PROPOSING, modules, propose, read_queries
+from assay.gold.mining.endpoint import ProposalRules, modules, propose, read_queries
 from assay.gold.mining.intake import Intake, Intent
-from assay.gold.mining.questions import TEXTS
+from assay.gold.mining.questions import QueryTextRules
 from assay.gold.review.items import Origin
 from tests.serving import Reply, in_turn, serving
 
@@ -42,7 +42,7 @@ def test_a_module_shows_what_it_defines_within_its_budget(ground, tree, make_gro
     assert "tests/" not in module.digest
     (tree / "pkg/huge.py").write_text("".join(f"def function_number_{n}(x):\n    return x\n" for n in range(2000)))
     (module,) = modules(make_ground(tree))
-    assert len(module.digest) <= PROPOSING.chars
+    assert len(module.digest) <= ProposalRules.chars
     assert module.cut > 1000
     assert "Backoff.next_wait" in module.digest
 
@@ -54,7 +54,7 @@ def test_a_module_counts_what_it_does_not_show(tree, make_ground):
     ground = make_ground(tree)
     (module,) = modules(ground)
     shown = sum(line.startswith("  pkg/") for line in module.digest.split("\n"))
-    assert len(module.digest) <= PROPOSING.chars
+    assert len(module.digest) <= ProposalRules.chars
     assert shown + module.cut == sum(ground.can_be_target(ref) for ref in ground.definitions)
 
 
@@ -113,10 +113,10 @@ def test_lists_in_fences_and_bare_lists_are_read():
 
 
 def test_duplicates_and_more_than_were_asked_for_are_not_queued(intake):
-    many = [{**GOOD, "human": f"{GOOD['human']} case {n}"} for n in range(PROPOSING.each + 2)]
+    many = [{**GOOD, "human": f"{GOOD['human']} case {n}"} for n in range(ProposalRules.each + 2)]
     _, (batch,) = ask(intake, answer(GOOD, {**GOOD, "human": HUMAN.upper()}, *many))
     assert batch.known == 1
-    assert len(batch.items) == PROPOSING.each - 1
+    assert len(batch.items) == ProposalRules.each - 1
     assert "more queries than requested" in batch.refused[-1].reason
 
 
@@ -175,7 +175,7 @@ def test_ids_whose_words_are_taken_get_digits_of_their_text(intake):
     passed = intake.queries([Intent(text, targets, Origin("rules", "here")) for text in texts])
     first, second = (item.query.id for item in passed.items)
     assert second.startswith(f"{first}-")
-    assert len(second) == len(first) + 1 + TEXTS.digits
+    assert len(second) == len(first) + 1 + QueryTextRules.digits
 
 
 def test_a_location_that_is_not_there_is_refused_wherever_it_comes_from(intake):

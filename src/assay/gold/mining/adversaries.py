@@ -19,7 +19,6 @@ from assay.syntax.prose import content
 from assay.types import Adversary, GoldSet, Hit, Query, Ranking, Run, Span, Target
 
 
-@dataclass(frozen=True, slots=True)
 class AdversaryRules:
     """Limits of proposed adversaries."""
 
@@ -34,7 +33,6 @@ class AdversaryRules:
     longest: int = 150  # lines; a longer definition matches almost any query
 
 
-ADVERSARIES: Final = AdversaryRules()
 _JUDGE: Final = "the engines may be right: check first whether it is relevant to the query"
 #: Minimum share of the query's words in an adversary, by strength: without common words it is not plausible.
 _LEAST_SHARE: Final = {"strong": 0.2, "medium": 0.4, "weak": 0.6}
@@ -61,9 +59,9 @@ def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> I
         names: set[tuple[str, tuple[str, ...]]] = set()  # a type and its impl blocks count once
         for similar, origin, notes in _candidates(relations, gold, query, run):
             ref, kind = similar.ref, similar.relationship
-            full = counts.total() >= ADVERSARIES.total or counts[kind] >= ADVERSARIES.each
+            full = counts.total() >= AdversaryRules.total or counts[kind] >= AdversaryRules.each
             span = Span(ref.path, ref.definition.start, ref.definition.end)
-            if full or (ref.path, ref.names) in names or ref.lines > ADVERSARIES.longest:
+            if full or (ref.path, ref.names) in names or ref.lines > AdversaryRules.longest:
                 continue
             if not any(span.common_lines(other) for other in spans) and (target := code.anchor(ref)) is not None:
                 counts[kind] += 1
@@ -120,7 +118,7 @@ class CodeRelations:
         if _COMMON.match(target.name):
             return
         every = self.code.by_name.get(name_key(target.name), ())
-        plain = len(split(target.name)) < 2 or len(every) > ADVERSARIES.siblings
+        plain = len(split(target.name)) < 2 or len(every) > AdversaryRules.siblings
         for ref in every:
             if (ref.path, ref.names) == (target.path, target.names) or not self.code.can_be_target(ref):
                 continue
@@ -150,7 +148,7 @@ class CodeRelations:
                 interface = ref.definition.kind == "interface" or "Protocol" in ref.definition.signature
                 yield ref, "interface" if interface else "parent", "a base of"
             siblings = self.subclasses.get(base, ())
-            if len(siblings) <= ADVERSARIES.siblings:
+            if len(siblings) <= AdversaryRules.siblings:
                 yield from ((one, "sibling", f"another {base} like") for one in siblings if one.key != owner.key)
         if len({ref.path for ref in self._classes(owner.name)}) == 1:  # else the base is ambiguous
             for child in self.subclasses.get(owner.name, ()):
@@ -167,7 +165,7 @@ class CodeRelations:
             words = set(split(ref.name))
             share = len(own & words) / len(own | words) if own | words else 0.0
             other = name_key(ref.name) != name_key(target.name) and not _overlaps(ref, target)
-            if share >= ADVERSARIES.alike and other and self.code.can_be_target(ref):
+            if share >= AdversaryRules.alike and other and self.code.can_be_target(ref):
                 found.append((share, ref))
         for share, ref in sorted(found, key=lambda one: (-one[0], one[1].key)):
             text = f"{ref.name} shares {share:.0%} of its words with {target.name} in the same directory"
@@ -198,7 +196,7 @@ class CodeRelations:
                 inner = any(o is not ref and _overlaps(ref, o) and o.lines < ref.lines for o in callers)
                 if not inner and not _overlaps(ref, target) and self.code.can_be_target(ref):
                     found.append(ref)
-        for ref in found if len(found) <= ADVERSARIES.callers else ():
+        for ref in found if len(found) <= AdversaryRules.callers else ():
             yield SimilarCode(ref, "caller", "weak", f"{ref.name} calls {target.name} but does not implement it")
 
 
@@ -257,11 +255,11 @@ def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[t
                 if (ref := _definition_of(code, hit)) is not None:
                     best = ranks.setdefault(ref, {})
                     best[engine_name] = min(rank, best.get(engine_name, rank))
-    needed = min(ADVERSARIES.engines, len(engines))
+    needed = min(AdversaryRules.engines, len(engines))
     for ref, best in sorted(ranks.items(), key=lambda one: (-len(one[1]), min(one[1].values()), one[0].key)):
         top = min(best.values())
-        if len(best) >= needed and top <= ADVERSARIES.rank:
-            strength = "strong" if len(best) >= ADVERSARIES.strong else "medium" if len(best) > 1 else "weak"
+        if len(best) >= needed and top <= AdversaryRules.rank:
+            strength = "strong" if len(best) >= AdversaryRules.strong else "medium" if len(best) > 1 else "weak"
             text = f"{len(best)} of {len(engines)} engines rank it above the target, at best on rank {top}"
             yield SimilarCode(ref, _relationship(code, ref, targets), strength, text), tuple(sorted(best))
 
@@ -272,7 +270,8 @@ def _definition_of(code: CodeIndex, hit: Hit) -> DefinitionRef | None:
         return None
     start, end = hit.start, hit.end
     inside = [ref for ref in code.definitions_in(hit.path) if start <= ref.definition.name_line <= end]
-    small = [ref for ref in (*inside, code.definition_at(hit.path, start)) if ref and ref.lines <= ADVERSARIES.longest]
+    around = code.definition_at(hit.path, start)
+    small = [ref for ref in (*inside, around) if ref and ref.lines <= AdversaryRules.longest]
 
     def common(ref: DefinitionRef) -> int:
         return min(ref.definition.end, end) - max(ref.definition.start, start)

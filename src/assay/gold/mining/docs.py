@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Final
 
@@ -23,8 +22,8 @@ from assay.gold.codebase import (
 from assay.gold.leaks import leakage
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import (
-    TEXTS,
     VERBS,
+    QueryTextRules,
     base_form,
     is_query_length,
     lower_first,
@@ -38,7 +37,6 @@ from assay.syntax.prose import content, headings, is_idle, is_prose, names_it, s
 from assay.types import Span, Target
 
 
-@dataclass(frozen=True, slots=True)
 class DocRules:
     """Limits of proposals from documents and comments."""
 
@@ -49,7 +47,6 @@ class DocRules:
     shortest: int = 3  # lines of a documented definition; shorter ones are mostly constants of a group
 
 
-DOCS: Final = DocRules()
 _VERBATIM: Final = (
     "its words are copied from the corpus, so lexical search finds it easily: "
     "after acceptance, rephrase the query in the gold file"
@@ -93,7 +90,8 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose sentences and headings of documents that name a definition."""
     found: dict[str, Intent] = {}
     for file in code.corpus.files:
-        if file.language not in ("markdown", "rst") or file.size > DOCS.largest or _NOT_ABOUT_CODE.search(file.path):
+        document = file.language in ("markdown", "rst") and file.size <= DocRules.largest
+        if not document or _NOT_ABOUT_CODE.search(file.path):
             continue
         lines = read_text(code.corpus, file.path).split("\n")
         starts, prose = list(headings(lines)), dict(unfenced(lines))
@@ -176,11 +174,11 @@ def _named_targets(code: CodeIndex, spans: Sequence[str]) -> tuple[Target, ...]:
             if len(steps) > 1:
                 inside = [ref for ref in refs if len(ref.names) > 1 and ref.names[-2] == steps[-2]]
                 refs = inside or [ref for ref in refs if len(ref.names) == 1]
-            if len(refs) == 1 and DOCS.shortest <= refs[0].lines <= DOCS.longest:
+            if len(refs) == 1 and DocRules.shortest <= refs[0].lines <= DocRules.longest:
                 target = code.anchor(refs[0])
         if target is not None:
             found[target.anchor] = target
-    return tuple(found.values()) if len(found) <= DOCS.named else ()
+    return tuple(found.values()) if len(found) <= DocRules.named else ()
 
 
 #: Declarations without an implementation.
@@ -206,9 +204,9 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     def has_similar(nth: int) -> bool:
         # Prefix filter: two sets with this Jaccard similarity share one of that many of their rarest words.
         own = words[nth]
-        rare = sorted(own, key=lambda word: (len(by_stem[word]), word))[: 1 + int((1 - DOCS.alike) * len(own))]
+        rare = sorted(own, key=lambda word: (len(by_stem[word]), word))[: 1 + int((1 - DocRules.alike) * len(own))]
         others = (words[other] for word in rare for other in by_stem[word] if other != nth)
-        return any(len(own & other) >= DOCS.alike * len(own | other) for other in others)
+        return any(len(own & other) >= DocRules.alike * len(own | other) for other in others)
 
     fitting: list[Intent] = []
     for nth, (ref, text, line) in enumerate(found):
@@ -219,7 +217,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             and stands_alone(text)
             and query_text != text
             and code.can_be_target(ref)
-            and DOCS.shortest <= body <= MAX_TARGET_LINES
+            and DocRules.shortest <= body <= MAX_TARGET_LINES
             and not has_similar(nth)
             and (target := code.anchor(ref)) is not None
             and leakage(query_text, (target,)) < MAX_LEAKAGE
@@ -238,9 +236,9 @@ def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     fitting: list[Intent] = []
     for ref in code.definitions:
         if (
-            DOCS.shortest <= ref.lines <= MAX_TARGET_LINES
+            DocRules.shortest <= ref.lines <= MAX_TARGET_LINES
             and code.can_be_target(ref)
-            and len(split(ref.name)) >= TEXTS.fewest
+            and len(split(ref.name)) >= QueryTextRules.fewest
             and len(code.by_name[name_key(ref.name)]) == 1
             and (target := code.anchor(ref)) is not None
         ):

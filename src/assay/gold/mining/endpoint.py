@@ -15,16 +15,15 @@ from assay.gold.build import GoldLocation
 from assay.gold.codebase import CodeIndex, DefinitionRef, SampleSize
 from assay.gold.leaks import replacements
 from assay.gold.mining.intake import Intake, IntakeResult, Intent, Rejection, normalize
-from assay.gold.mining.phrasings import MADE, PHRASINGS, Phrase, phrasing_item
+from assay.gold.mining.phrasings import MADE, Phrase, PhrasingRules, phrasing_item
 from assay.gold.mining.privacy import private_part
-from assay.gold.mining.questions import TEXTS, is_query_length
+from assay.gold.mining.questions import QueryTextRules, is_query_length
 from assay.gold.review.items import Origin
 from assay.redaction import scrub
 from assay.syntax.prose import sentences
 from assay.types import GoldSet, Query, Target
 
 
-@dataclass(frozen=True, slots=True)
 class ProposalRules:
     """Limits of queries from an endpoint."""
 
@@ -36,7 +35,6 @@ class ProposalRules:
     targets: int = 4  # per query
 
 
-PROPOSING: Final = ProposalRules()
 _INDENT: Final = "  "  # of a definition, below its file
 
 
@@ -58,7 +56,7 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
     for index in np.random.default_rng(wanted.seed).permutation(len(known)):
         if left <= 0:
             return
-        module, count = known[int(index)], min(left, PROPOSING.each)
+        module, count = known[int(index)], min(left, ProposalRules.each)
         lead = f"Write at most {count} questions about the folder that is shown."
         entries = read_queries(_ask(endpoint, "propose", lead, module.digest))
         where = f"{endpoint.name}, directory {module.folder}"
@@ -84,7 +82,7 @@ def modules(code: CodeIndex) -> tuple[Module, ...]:
             folders.setdefault(str(PurePosixPath(ref.path).parent), {}).setdefault(ref.path, []).append(ref)
     found: list[Module] = []
     for folder, files in sorted(folders.items()):
-        if sum(map(len, files.values())) < PROPOSING.fewest:
+        if sum(map(len, files.values())) < ProposalRules.fewest:
             continue
         lines: list[str] = []
         count = 0
@@ -92,12 +90,12 @@ def modules(code: CodeIndex) -> tuple[Module, ...]:
             own: list[str] = []
             for ref in sorted(files[path], key=lambda ref: (len(ref.names), ref.position)):
                 if (target := code.anchor(ref)) is not None:
-                    doc = next(sentences(ref.definition.doc), "")[: PROPOSING.doc]
-                    signature = ref.definition.signature[: PROPOSING.signature]
+                    doc = next(sentences(ref.definition.doc), "")[: ProposalRules.doc]
+                    signature = ref.definition.signature[: ProposalRules.signature]
                     own.append(f"{_INDENT}{target.anchor} | {signature}" + (f" | {doc}" if doc else ""))
-            lines += [path, *_cut(own, PROPOSING.chars // len(files) - len(path) - 1)]
+            lines += [path, *_cut(own, ProposalRules.chars // len(files) - len(path) - 1)]
             count += len(own)
-        shown = _cut(lines, PROPOSING.chars)
+        shown = _cut(lines, ProposalRules.chars)
         left_out = count - sum(line.startswith(_INDENT) for line in shown)
         found.append(Module(folder, scrub("\n".join(shown)), left_out))
     return tuple(found)
@@ -131,13 +129,13 @@ def read_queries(answer: str) -> list[Mapping[str, object]] | str:
 def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, where: str) -> Intent | Rejection:
     texts = [value if isinstance(value := entry.get(key), str) else "" for key in ("human", "keyword", "why")]
     printable = ("".join(char if char.isprintable() else " " for char in text) for text in texts)
-    human, keyword, why = (" ".join(text.split())[: TEXTS.longest] for text in printable)
+    human, keyword, why = (" ".join(text.split())[: QueryTextRules.longest] for text in printable)
     named = entry.get("targets")
     if not human or not isinstance(named, list) or not named:
         return Rejection(where, "a query lacks its text or its targets")
     if not is_query_length(human):
         return Rejection(where, "the text is too short or too long to be a question", human)
-    if len(named) > PROPOSING.targets:
+    if len(named) > ProposalRules.targets:
         return Rejection(where, f"{len(named)} targets are too many for one question", human)
     targets: dict[str, Target] = {}
     for name in named:
@@ -161,7 +159,8 @@ def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator
     for query in gold.queries:
         refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
         texts = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]
-        shown = "\n".join([*texts, "", *(f"{ref.path}\n{intake.code.text(ref)}" for ref in refs)])[: PHRASINGS.shown]
+        code = [f"{ref.path}\n{intake.code.text(ref)}" for ref in refs]
+        shown = "\n".join([*texts, "", *code])[: PhrasingRules.shown]
         for form in MADE:
             if form in query.forms or (form == "wrong_terminology" and "human" not in query.forms):
                 continue
@@ -180,8 +179,8 @@ def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] =
         return "the answer is empty"
     if "\n" in answer or not answer.isprintable():
         return "the answer is more than one line"
-    if len(answer) > PHRASINGS.answer:
-        return f"the answer has more than {PHRASINGS.answer} characters"
+    if len(answer) > PhrasingRules.answer:
+        return f"the answer has more than {PhrasingRules.answer} characters"
     if normalize(answer) in {normalize(text) for text in query.forms.values()}:
         return "the answer repeats another phrasing"
     private = private_part(answer, known=known)

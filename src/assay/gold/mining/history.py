@@ -23,7 +23,6 @@ from assay.syntax.prose import content, is_prose, is_trivial, names_it, plain_su
 from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
 
-@dataclass(frozen=True, slots=True)
 class CommitRules:
     """Limits of proposals from commits."""
 
@@ -41,7 +40,6 @@ class CommitRules:
     unreviewed: int = 4  # minimum content words of a subject that no pull request has
 
 
-COMMITS: Final = CommitRules()
 _PULL_REQUEST: Final = re.compile(
     r"^Merge pull request #(\d+)|^Merged? in .*\(pull request #(\d+)\)|See merge request \S*!(\d+)", re.MULTILINE
 )
@@ -77,7 +75,7 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         subjects = _read_subjects(code, folder, revision)
         shuffled = [subjects[i] for i in wanted.rng(SOURCES.index("history")).permutation(len(subjects))]
         # Titles of pull requests come first: another person has read them.
-        sample = sorted(shuffled, key=lambda one: "pull request" not in one.source)[: COMMITS.tried * wanted.count]
+        sample = sorted(shuffled, key=lambda one: "pull request" not in one.source)[: CommitRules.tried * wanted.count]
         own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
         changed = changed_definitions(folder, [one.commit.id for one in sample], own)
     except SetupError as error:
@@ -122,10 +120,10 @@ def _read_subjects(code: CodeIndex, folder: Path, revision: str) -> list[_Subjec
     def is_narrow(commit: Commit) -> bool:
         known, languages = code.files, code.languages
         source = [p for p in commit.paths if not is_peripheral(p) and (p in known or p not in languages)]
-        return 0 < len(source) <= COMMITS.files and any(code.is_own_code(path) for path in source)
+        return 0 < len(source) <= CommitRules.files and any(code.is_own_code(path) for path in source)
 
-    merges = list_merges(folder, COMMITS.merges, revision)
-    narrow = [c for c in (*merges, *list_commits(folder, COMMITS.newest, revision)) if is_narrow(c)]
+    merges = list_merges(folder, CommitRules.merges, revision)
+    narrow = [c for c in (*merges, *list_commits(folder, CommitRules.newest, revision)) if is_narrow(c)]
     found = read_messages(folder, [commit.id for commit in narrow])
     merged = frozenset(commit.id for commit in merges)
     subjects = [one for commit in narrow if (one := _subject(commit, found.get(commit.id), merged)) is not None]
@@ -147,7 +145,7 @@ def _subject(commit: Commit, message: Message | None, merged: frozenset[str]) ->
         return None
     squashed = _SQUASHED.search(commit.subject)
     number = next((n for n in pull.groups() if n), "") if pull else squashed[1] if squashed else ""
-    if not number and weight(change_question(text)) < COMMITS.unreviewed:
+    if not number and weight(change_question(text)) < CommitRules.unreviewed:
         return None
     source = f"commit {commit.id[:10]}" + (f", pull request {number}" if number else "")
     return _Subject(commit, text, source)
@@ -166,7 +164,7 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
         and (ref := code.definition(one.path, one.position)).lines <= MAX_TARGET_LINES
         and code.can_be_target(ref)
     }
-    if not refs or len(refs) > COMMITS.definitions or len(refs) < (1 - COMMITS.lost) * len(found):
+    if not refs or len(refs) > CommitRules.definitions or len(refs) < (1 - CommitRules.lost) * len(found):
         return None
     text, query_text = subject.text, change_question(subject.text)
     words = stems(parts(" ".join(content(text))))
@@ -176,16 +174,16 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
         if not any(other.is_inside(ref) for other in refs.values())
     }
     best = max(map(len, shared.values()), default=0)
-    few = max(COMMITS.few, COMMITS.rare * len(code.files))
+    few = max(CommitRules.few, CommitRules.rare * len(code.files))
     rare = any(code.file_counts[word] <= few for own in shared.values() for word in own)
-    if best < max(COMMITS.shared, COMMITS.share * len(words)) or not rare:
+    if best < max(CommitRules.shared, CommitRules.share * len(words)) or not rare:
         return None
     weights = {
         one: one.written * len(own) for one, own in shared.items() if own and (len(own) == best or one.written > 1)
     }
     targets: dict[str, Target] = {}
     for one in sorted(weights, key=lambda one: (-weights[one], one.path, one.names)):
-        main = weights[one] >= COMMITS.main_share * max(weights.values())
+        main = weights[one] >= CommitRules.main_share * max(weights.values())
         target = code.anchor(refs[one], PRIMARY if main else SECONDARY)
         if target is not None:
             targets.setdefault(target.anchor, target)

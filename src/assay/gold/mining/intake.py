@@ -16,7 +16,7 @@ from assay.gold.leaks import leakage
 from assay.gold.lint.registry import lint
 from assay.gold.lint.rules import LintDependencies, LintFinding
 from assay.gold.mining.privacy import private_part
-from assay.gold.mining.questions import ADDED, TEXTS
+from assay.gold.mining.questions import ADDED, QueryTextRules
 from assay.gold.review.items import Item, ItemKind, Origin, make_item
 from assay.syntax.identifiers import split
 from assay.syntax.prose import content
@@ -138,9 +138,9 @@ class Intake:
         if missing or not intent.targets:
             return Rejection(intent.origin.source, f"not in the corpus: {', '.join(missing) or 'no location'}", text)
         words = [part for word in content(text) if word not in ADDED for part in split(word) if part.isascii()]
-        name = "-".join((words or ["query"])[: TEXTS.slug])
+        name = "-".join((words or ["query"])[: QueryTextRules.slug])
         if name in self._ids:
-            name += f"-{hashlib.sha256(normalize(text).encode()).hexdigest()[: TEXTS.digits]}"
+            name += f"-{hashlib.sha256(normalize(text).encode()).hexdigest()[: QueryTextRules.digits]}"
         try:
             return build_query(name, texts, intent.targets, GoldLocation("the proposal"))
         except GoldError as error:

@@ -10,7 +10,7 @@ from typing import Final
 
 from assay.gold.codebase import CodeIndex, DefinitionRef, name_key, stems
 from assay.gold.mining.intake import MAX_TARGET_LINES, Intent, MinedItems, Rejection, UnlocatedQuery, normalize
-from assay.gold.mining.logs import LOGS, OpenedFile, Search, parse_command, read_shell, read_transcript
+from assay.gold.mining.logs import LogRules, OpenedFile, Search, parse_command, read_shell, read_transcript
 from assay.gold.mining.privacy import private_names, private_part
 from assay.gold.mining.questions import is_query_length
 from assay.gold.review.items import How, Origin
@@ -108,11 +108,11 @@ def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:
                 yield from (*asked, *searched)
                 paragraphs = action.split("\n") if not _MARKED.search(action) else ()
                 texts = [(text, whole) for whole in paragraphs for text in questions(whole)]
-                asked = [_LoggedQuery(text, "human", line, whole, LOGS.steps) for text, whole in texts]
+                asked = [_LoggedQuery(text, "human", line, whole, LogRules.steps) for text, whole in texts]
                 searched = []
             elif isinstance(action, Search):
                 yield from searched
-                searched = [_LoggedQuery(action.text, action.form, line, action.raw, LOGS.after)]
+                searched = [_LoggedQuery(action.text, action.form, line, action.raw, LogRules.after)]
             else:
                 for one in (*asked, *searched):
                     one.opened += [action] if one.left >= 0 else []
@@ -142,7 +142,7 @@ class _Locator:
             return ()  # without a word of the code, the files opened next are unrelated
         opened: tuple[Target, ...] = ()
         places = {path: one for one in files if (path := self._path(one.path)) and self.code.is_own_code(path)}
-        if 0 < len(places) <= LOGS.opened:
+        if 0 < len(places) <= LogRules.opened:
             found = [self._in_file(text, path, one.line) for path, one in places.items()]
             first, *others = [target for target in found if _is_definition(target)] or found
             opened = _unique([first, *(replace(target, grade=SECONDARY) for target in others)])
@@ -151,7 +151,7 @@ class _Locator:
         if len(split(text.replace(" ", "_"))) < _WORDS_OF_A_NAME:
             return ()
         own = [ref for ref in self.code.by_name.get(name_key(text), ()) if self.code.can_be_target(ref)]
-        if not 0 < len(own) <= LOGS.matches:
+        if not 0 < len(own) <= LogRules.matches:
             return ()
         return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
 
@@ -179,7 +179,7 @@ class _Locator:
     def _by_content(self, text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
         wanted = stems(parts(" ".join(content(text))))
         shares = {ref: len(wanted & self.code.stems_of(ref)) / len(wanted) for ref in refs if wanted}
-        fitting = [ref for ref, share in shares.items() if share >= LOGS.fitting]
+        fitting = [ref for ref, share in shares.items() if share >= LogRules.fitting]
 
         def rank(ref: DefinitionRef) -> tuple[object, ...]:
             return -shares[ref], ref.lines, ref.key
@@ -187,7 +187,7 @@ class _Locator:
         if not fitting:
             return None
         best = min(fitting, key=rank)
-        inner = [ref for ref in fitting if ref.is_inside(best) and shares[ref] >= LOGS.inner * shares[best]]
+        inner = [ref for ref in fitting if ref.is_inside(best) and shares[ref] >= LogRules.inner * shares[best]]
         return min(inner, key=rank, default=best)
 
 

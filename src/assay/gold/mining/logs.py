@@ -15,11 +15,10 @@ from typing import Any, Final
 
 from assay.errors import InputError
 from assay.files import check_regular
-from assay.gold.mining.questions import TEXTS, word_set
+from assay.gold.mining.questions import QueryTextRules, word_set
 from assay.syntax.identifiers import STOP_WORDS
 
 
-@dataclass(frozen=True, slots=True)
 class LogRules:
     """Limits of shell histories and transcripts."""
 
@@ -35,9 +34,6 @@ class LogRules:
     matches: int = 3  # definitions that a name may match
     inner: float = 0.7  # share of a class's matching words from which its method is the target
     fitting: float = 0.6  # minimum share of the question's words in its target
-
-
-LOGS: Final = LogRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,7 @@ def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
     """Read a history of bash, zsh or fish; return its commands with their lines, and the number that is too long."""
     lines = _read_text(path, "a shell history").split(b"\n")
     first = next((line for line in lines if line.strip() and not _STAMP.match(line)), b"")
-    fish, zsh = _FISH.match(first), any(_ZSH.match(line) for line in lines[: LOGS.first_lines])
+    fish, zsh = _FISH.match(first), any(_ZSH.match(line) for line in lines[: LogRules.first_lines])
     every: list[tuple[int, str]] = []
     start, parts = 0, list[bytes]()
     for number, raw in enumerate(lines, 1):
@@ -88,7 +84,7 @@ def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
         if command.strip() and not _STAMP.match(command):
             plain = _META.sub(lambda m: bytes([m[1][0] ^ 32]), command) if zsh else command
             every.append((start, plain.decode("utf-8", "replace")))
-    commands = [(line, text) for line, text in every if len(text) <= LOGS.command]
+    commands = [(line, text) for line, text in every if len(text) <= LogRules.command]
     return commands, len(every) - len(commands)
 
 
@@ -96,14 +92,14 @@ def _read_text(path: Path, what: str) -> bytes:
     check_regular(path)
     try:
         size = path.stat().st_size
-        if size > LOGS.bytes:
-            hint = f"shorten it: tail -c {LOGS.bytes} {path.name} > recent"
-            raise InputError(f"expected {what} of at most {LOGS.bytes:,} bytes, got {size:,}", file=path, hint=hint)
+        if size > LogRules.bytes:
+            hint = f"shorten it: tail -c {LogRules.bytes} {path.name} > recent"
+            raise InputError(f"expected {what} of at most {LogRules.bytes:,} bytes, got {size:,}", file=path, hint=hint)
         raw = path.read_bytes()
     except OSError as error:
         hint = "check the path and its permissions"
         raise InputError(f"cannot be read: {error.strerror or error}", file=path, hint=hint) from error
-    if b"\0" in raw[: LOGS.sniffed]:
+    if b"\0" in raw[: LogRules.sniffed]:
         hint = "use the text file that your tool writes"
         raise InputError(f"expected {what}, got a binary file", file=path, hint=hint)
     return raw
@@ -128,7 +124,7 @@ def read_transcript(path: Path) -> tuple[list[TranscriptStep], int, int]:
     Return its steps, the number of lines that are not JSON, and the number of those that are too long.
     """
     raw = _read_text(path, "a transcript")
-    whole = _parse_json(raw) if len(raw) <= LOGS.line else None
+    whole = _parse_json(raw) if len(raw) <= LogRules.line else None
     if isinstance(whole, dict | list):
         return [(1, step) for step in _walk(whole, 0)], 0, 0
     steps: list[TranscriptStep] = []
@@ -136,7 +132,7 @@ def read_transcript(path: Path) -> tuple[list[TranscriptStep], int, int]:
     for number, line in enumerate(raw.split(b"\n"), 1):
         if not line.strip():
             continue
-        if len(line) > LOGS.line:
+        if len(line) > LogRules.line:
             too_long += 1
         elif (value := _parse_json(line)) is None:
             malformed += 1
@@ -159,7 +155,7 @@ def _parse_json(raw: bytes | str) -> object:
 
 def _walk(value: object, depth: int) -> Iterator[str | Search | OpenedFile]:
     """Yield the user messages and tool calls of a value of any shape."""
-    if depth > LOGS.depth:
+    if depth > LogRules.depth:
         return
     if isinstance(value, dict):
         name = value.get("name") or value.get("tool_name") or value.get("type")
@@ -244,7 +240,7 @@ _MARKS: Final = word_set("todo todos fixme fixmes xxx hack hacks wip nocommit")
 
 def parse_command(command: str) -> Iterator[Search | OpenedFile]:
     """Yield the searches and opened files of a command line, in order; nothing if it cannot be parsed."""
-    if len(command) > LOGS.command or not command.strip():
+    if len(command) > LogRules.command or not command.strip():
         return
     lexer = shlex.shlex(command, posix=True, punctuation_chars=";|&()<>")
     lexer.whitespace_split = True
@@ -278,10 +274,10 @@ def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[Search]:
             found = found[1:]
     unique = list(dict.fromkeys(found))
     meaningful = [word for word in unique if word.lower() not in _MARKS]
-    long = any(sum(c.isalpha() for c in word) >= TEXTS.shortest_word for word in meaningful)
-    is_question = len(unique) > TEXTS.fewest and not STOP_WORDS.isdisjoint(word.lower() for word in unique)
+    long = any(sum(c.isalpha() for c in word) >= QueryTextRules.shortest_word for word in meaningful)
+    is_question = len(unique) > QueryTextRules.fewest and not STOP_WORDS.isdisjoint(word.lower() for word in unique)
     text = " ".join(unique)
-    if long and len(text) <= TEXTS.longest:
+    if long and len(text) <= QueryTextRules.longest:
         yield Search(text, "human" if is_question else "keyword", pattern)
 
 

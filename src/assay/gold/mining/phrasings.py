@@ -21,7 +21,6 @@ from assay.syntax.prose import content, sentences
 from assay.types import GoldSet, Query
 
 
-@dataclass(frozen=True, slots=True)
 class PhrasingRules:
     """Limits of phrasings."""
 
@@ -31,7 +30,6 @@ class PhrasingRules:
     shown: int = 3_000  # characters of the query and its target in the prompt
 
 
-PHRASINGS: Final = PhrasingRules()
 #: Phrasings in the order in which rules make them: a later one is made from an earlier one.
 MADE: Final = ("human", "keyword", "ai_optimized", "wrong_terminology")
 _TOKEN: Final = re.compile(r"[A-Za-z]+")
@@ -104,7 +102,7 @@ def _keyword(code: CodeIndex, query: Query) -> Phrase | None:
     def rarity(word: str) -> int:
         return min(code.file_counts[stem(part)] for part in split(word) or (word,)) or len(code.files) + 1
 
-    return Phrase("keyword", " ".join(sorted(candidates, key=rarity)[: PHRASINGS.keywords]))
+    return Phrase("keyword", " ".join(sorted(candidates, key=rarity)[: PhrasingRules.keywords]))
 
 
 def _distinctive_words(text: str) -> list[str]:
@@ -143,7 +141,7 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
     for word in (*query_words, *added):
         if base_form(word.lower()) not in _IDLE:
             fresh.setdefault(word.lower(), word)
-    chosen = list(fresh.values())[: PHRASINGS.described]
+    chosen = list(fresh.values())[: PhrasingRules.described]
     return Phrase("ai_optimized", " ".join(chosen)) if len(chosen) > len(query_words) else None
 
 

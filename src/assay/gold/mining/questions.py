@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from importlib import resources
 from typing import Final
 
 from assay.syntax.prose import content
 
 
-@dataclass(frozen=True, slots=True)
 class QueryTextRules:
     """Limits of query texts."""
 
@@ -22,7 +20,6 @@ class QueryTextRules:
     digits: int = 6  # hash digits appended to an id that is taken: 16 million texts for the same five words
 
 
-TEXTS: Final = QueryTextRules()
 _VERBS_FILE: Final = resources.files("assay.data").joinpath("mining", "verbs.txt")
 VERBS: Final = frozenset(
     word
@@ -95,9 +92,9 @@ def weight(text: str) -> int:
 
 def is_query_length(text: str) -> bool:
     """Return whether a text has enough words for a query, and not too many."""
-    if not text.isprintable() or len(text) > TEXTS.longest or len(text.split()) > TEXTS.most:
+    if not text.isprintable() or len(text) > QueryTextRules.longest or len(text.split()) > QueryTextRules.most:
         return False
-    return weight(text) >= TEXTS.fewest
+    return weight(text) >= QueryTextRules.fewest
 
 
 def stands_alone(text: str) -> bool:
