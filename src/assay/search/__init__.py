@@ -1,6 +1,7 @@
-"""The reference engine: code search on a CPU, without downloads, with a trace of every ranking.
+"""The built-in search engine: code search on a CPU, without downloads, with a trace of every ranking.
 
-It has no access to gold sets, measures or statistics. Its entry points are `engines/builtin.py` and `assay.Index`.
+This package has no access to gold sets, measures or statistics. Its entry points are `engines/builtin.py` and
+`assay.Index`.
 """
 
 from __future__ import annotations

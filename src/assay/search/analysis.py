@@ -1,6 +1,6 @@
 """Analysis of a batch of files: chunks, terms and names as columns.
 
-All columns are pure functions of path, text and configuration, so an update equals a rebuild.
+Every column is a pure function of path, text and configuration, so an updated index equals a rebuilt one.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _hash = cache(term_hash)
 
 
 def analyze(sources: Iterable[SourceText], config: IndexConfig) -> IndexTable:
-    """Split files, given in path order, into chunks and count their terms."""
+    """Split files into chunks and count the terms of each chunk; `files` must be in path order."""
     batch = _Batch(config)
     for source in sources:
         batch.read(source)
@@ -209,15 +209,12 @@ def _references(names: list[list[str]]) -> ReferenceTable:
 
 
 class NameRow(NamedTuple):
-    """A name of a chunk or file."""
-
     owner: int
     text: str
     lines: LineSpan = _NOWHERE
 
 
 def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTable:
-    """Return names as columns."""
     parts = [_stems(row.text) for row in rows]
     words = sorted({part for found in parts for part in found})
     number = {word: i for i, word in enumerate(words)}

@@ -1,6 +1,6 @@
-"""Tables of corpora: built on several cores, stored per directory, and refreshed file by file.
+"""Index tables: built on several cores, stored per directory, and refreshed file by file.
 
-The files are distributed by size over this process and forked children. The table of a file depends on no other file,
+Files are distributed by size over this process and its forked children. The table of a file depends on no other file,
 so the result does not depend on the number of processes.
 """
 
@@ -58,7 +58,7 @@ BATCH_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class OpenedTable:
-    """A table that is up to date with its directory."""
+    """An index table that matches the current files of its directory."""
 
     corpus: Corpus
     table: IndexTable
@@ -68,9 +68,9 @@ class OpenedTable:
 
 
 def index_folder(root: Path, shape: str) -> Path:
-    """Return the directory of an index; `shape` is a digest of the settings that determine its contents.
+    """Return the cache directory of the index of `root`; `shape` is a digest of the index settings and code.
 
-    The root is identified by its real path, so each work tree of a repository has its own index.
+    The root is identified by its real path, so each work tree of a repository has a separate index.
     """
     real = os.path.realpath(root)
     label = re.sub(r"[^a-z0-9]+", "-", os.path.basename(real).lower())[:40].strip("-") or "root"
@@ -80,7 +80,7 @@ def index_folder(root: Path, shape: str) -> Path:
 def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> OpenedTable:
     """Open, refresh or build the index of a directory.
 
-    If it cannot be written, the table stays in memory with a note; with `keep` that is an error.
+    If the index cannot be written, the table stays in memory and a note says so; with `keep`, raise SetupError instead.
     """
     folder = index_folder(root, index_key(config))
     stats = StatCache()
@@ -127,13 +127,13 @@ def _read_stored(folder: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
 
 
 def timeout_notes(table: IndexTable) -> tuple[str, ...]:
-    """Return a note for each file whose parsing timed out, which depends on the machine."""
+    """Return a note for each file whose parsing timed out; whether a file times out depends on the machine."""
     files = zip(table.files.paths, table.files.problems, strict=True)
     return tuple(f"{path}: {TIMED_OUT}; its definitions are missing" for path, why in files if why.endswith(TIMED_OUT))
 
 
 def is_stale(table: IndexTable, corpus: Corpus) -> bool:
-    """Return whether the files of a table differ from those of its corpus."""
+    """Return whether the corpus has other files, or other contents, than the table."""
     files = table.files
     stored = list(zip(files.paths, files.hashes, files.languages, strict=True))
     return stored != [(file.path, corpus.hashes.get(file.path), file.language or "") for file in corpus.files]
@@ -142,7 +142,7 @@ def is_stale(table: IndexTable, corpus: Corpus) -> bool:
 def update(
     table: IndexTable | None, corpus: Corpus, config: IndexConfig, workers: int | None = None
 ) -> tuple[IndexTable, int]:
-    """Return the up-to-date table of a corpus, and the number of files analyzed."""
+    """Analyze the changed files of a corpus; return the new table and the number of files analyzed."""
     store = Store()
     if table is None:
         return build_table(corpus, corpus.files, config, workers, store), len(corpus.files)
@@ -156,7 +156,7 @@ def update(
 
 @cache
 def index_key(config: IndexConfig) -> str:
-    """Return a digest of the settings, grammars and code that determine a table."""
+    """Return a digest of the settings, grammars and code that determine an index table."""
     versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
     description = ""
     if config.description.enabled:
@@ -174,7 +174,7 @@ def build_table(
     workers: int | None = None,
     store: Store | None = None,
 ) -> IndexTable:
-    """Analyze files of a corpus; `store` caches the descriptions of a chat model."""
+    """Build the table of the given files of a corpus; `store` caches descriptions written by a chat model."""
     count = 1
     if can_fork():
         most = max(1, sum(file.size for file in files) // SHARE_BYTES)

@@ -22,7 +22,7 @@ _FUNCTIONS: Final = frozenset({"function", "method", "macro"})
 
 @dataclass(frozen=True, slots=True)
 class ChunkConfig:
-    """Settings that, with a file, determine its chunks."""
+    """Rules for splitting a file into chunks."""
 
     # matched the target's span about twice as often as windows of any size (notes/spans.md)
     kind: ChunkKind = setting("ast", "split by syntax, by a number of lines, tokens or characters, or not at all")
@@ -43,8 +43,6 @@ class ChunkConfig:
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A file to split."""
-
     path: str
     text: str
     kind: Kind
@@ -54,7 +52,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Lines `start`-`end` of a file; an empty file has one chunk, lines 1-0."""
+    """A chunk: lines `start` to `end` of a file; the only chunk of an empty file has lines 1 to 0."""
 
     start: int
     end: int
@@ -72,7 +70,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedFile:
-    """The chunks of a file by first line, its outline, and a parsing problem."""
+    """The chunks of a file in line order, the outline of the file, and the reason if it was not parsed completely."""
 
     units: tuple[Chunk, ...]
     outline: Outline | None = None
@@ -80,7 +78,7 @@ class ChunkedFile:
 
 
 def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
-    """Split a file into chunks; it is always parsed, for its names and references."""
+    """Split a file into chunks; the file is always parsed for names and references, even if not split by syntax."""
     if not source.text:
         return ChunkedFile((Chunk(1, 0, "file"),))
     lines = source.text.split("\n")[: count_lines(source.text)]
@@ -112,15 +110,15 @@ def _cut(source: SourceText, lines: list[str], parsed: Outline | None, config: C
 
 
 def cut_lines(lines: int, size: int, overlap: int) -> tuple[Chunk, ...]:
-    """Split into windows of `size` lines; the last may be shorter, and none contains another."""
+    """Split a text into windows of `size` lines; the last window may be shorter, and no window contains another."""
     starts = range(1, max(lines - overlap, 1) + 1, size - overlap)
     return tuple(Chunk(start, min(start + size - 1, lines), "lines") for start in starts)
 
 
 def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk, ...]:
-    """Split into windows of lines with a total weight of at most `size`; a heavier line is a separate window.
+    """Split lines into windows with a total weight of at most `size`; a heavier line becomes a separate window.
 
-    Each window shares at most a weight of `overlap` with the previous one.
+    Adjacent windows share lines with a total weight of at most `overlap`.
     """
     total = [0, *accumulate(weights)]
     units: list[Chunk] = []
@@ -135,7 +133,7 @@ def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk,
 
 
 def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]:
-    """Split a text by headings; long sections are split at blank lines, short ones joined."""
+    """Split a text at its headings; split long sections at blank lines and join short ones."""
 
     def cost(line: int) -> int:
         return lines[line - 2].strip() != ""
@@ -167,7 +165,7 @@ def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
 
 
 def _split(unit: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> Iterator[Chunk]:
-    """Split a long chunk into equal parts; each split moves to the line of least cost within the slack."""
+    """Split a long chunk into parts of about equal length, each cut at the best line within `slack` lines."""
     parts = -(-unit.lines // config.part) if unit.lines > config.longest else 1
     start = unit.start
     for nth in range(1, parts):

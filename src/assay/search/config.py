@@ -1,11 +1,11 @@
-"""The configuration of the search engine: every number that shapes a ranking, with its reason.
+"""Settings of the search engine: every number that shapes a ranking, with the reason for its value.
 
     assay.toml           [search.stem]            in the searched directory, or the file that --config names
                          files = 0.4
     environment          ASSAY_SEARCH__STEM__FILES=0.4      two underscores for each dot, in capitals
     command line         --set stem.files=0.4               (repeatable)
 
-Each overrides the one before it, setting by setting. Unknown keys are errors.
+The command line overrides the environment, which overrides the file. Unknown keys are errors.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _LIST_ALL: Final = "run `assay search --show-config` to list all settings"
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """Pseudo-relevance feedback: the first results move the query vector when spans are ranked."""
+    """Pseudo-relevance feedback: when spans are ranked, the first results shift the query vector."""
 
     # +.01 on questions that share no word with their target; .3 to .8 are flat
     weight: float = setting(0.5, "weight of the first results relative to the query; 0 disables feedback")
@@ -99,7 +99,7 @@ class DenseSettings:
 
 @dataclass(frozen=True, slots=True)
 class TranslationSettings:
-    """The learned translations of query words to code words, and their weight."""
+    """Learned translations of query words to code words."""
 
     model: str = setting(SHIPPED, "static for the bundled translations, static:DIRECTORY for others; empty for none")
     # .4 to 1 are flat
@@ -110,7 +110,7 @@ class TranslationSettings:
 
     @property
     def folder(self) -> str | None:
-        """Directory of a model other than the bundled one."""
+        """Directory of the model; None for the bundled model."""
         return self.model.removeprefix(SHIPPED).removeprefix(":") or None
 
 
@@ -128,7 +128,7 @@ class RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionSettings:
-    """A chat model that writes one sentence about each chunk, which is indexed with it."""
+    """A chat model that describes each chunk in one sentence, which is indexed with the chunk."""
 
     url: str = setting("", "OpenAI-compatible endpoint; empty for none", repr=False)
     model: str = setting("", "model name")
@@ -137,13 +137,12 @@ class DescriptionSettings:
 
     @property
     def enabled(self) -> bool:
-        """Whether chunks are described."""
         return bool(self.url and self.weight)
 
 
 @dataclass(frozen=True, slots=True)
 class FieldConfig:
-    """Number of occurrences that a word counts as, by field."""
+    """How many occurrences a word counts as, by the field that contains it."""
 
     body: float = setting(1.0, "in the lines of the chunk, including comments")
     # +.011 on octocode's code, +.023 on its docs
@@ -158,7 +157,7 @@ class FieldConfig:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Settings that shape the index; the others apply at query time."""
+    """Settings that determine the contents of the index; all other settings apply at query time."""
 
     chunks: ChunkConfig = field(default_factory=ChunkConfig)
     fields: FieldConfig = field(default_factory=FieldConfig)
@@ -169,7 +168,7 @@ class IndexConfig:
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """All settings of a search; with the corpus, they determine every ranking."""
+    """All settings of a search; together with the corpus they determine every ranking."""
 
     index: IndexConfig = field(default_factory=IndexConfig)
     lexical: Bm25 = field(default_factory=Bm25)
@@ -194,12 +193,12 @@ class SearchConfig:
             raise ConfigError(f"search setting {violation[1]}", hint=violation[2])
 
     def as_dict(self) -> Mapping[str, Any]:
-        """Return the settings by name, for records and hashes, with redacted URLs."""
+        """Return the settings as nested dictionaries with redacted URLs, for records and hashes."""
         return asdict(redact_settings(self))
 
 
 def redact_settings(record: T) -> T:
-    """Return settings with redacted URLs; fields that may contain one are hidden from the repr."""
+    """Return a copy of the settings with redacted URLs; fields with `repr=False` may contain a URL."""
     changes: dict[str, object] = {}
     for one in fields(cast(Any, record)):
         value = getattr(record, one.name)
@@ -228,7 +227,7 @@ def _redact_url(url: str) -> str:
 
 @cache
 def setting_hints() -> Mapping[str, Any]:
-    """Return the types of all settings by dotted name."""
+    """Return the type of every setting by its dotted name."""
 
     def collect(record: Any, prefix: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - a settings record
         for name, hint in get_type_hints(record).items():
@@ -241,7 +240,6 @@ def setting_hints() -> Mapping[str, Any]:
 
 
 def flatten(config: SearchConfig) -> dict[str, object]:
-    """Return the settings of a configuration by dotted name."""
     return {name: attrgetter(name)(config) for name in setting_hints()}
 
 
@@ -264,7 +262,7 @@ _BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
 
 
 def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, str] | None:
-    """Return the conflicting settings, the most likely cause first, a message and a hint."""
+    """Return the violated settings (the most likely cause first), a message and a hint; None if all are valid."""
     for name, hint in setting_hints().items():
         if expected := _expected(name, values[name], hint):
             return (name,), f"{name}: expected {expected}, got {values[name]!r}", _LIST_ALL
@@ -307,7 +305,7 @@ def _bounds(name: str) -> tuple[float, float] | None:
 
 
 def find_config(folder: Path) -> Path | None:
-    """Return the settings file of a directory, if it has one."""
+    """Return the path of the `assay.toml` in a directory, or None."""
     path = folder / FILE
     return path if os.path.isfile(path) else None  # an unreadable directory is reported by the walk
 
@@ -315,19 +313,19 @@ def find_config(folder: Path) -> Path | None:
 def load_config(
     overrides: Sequence[str] = (), file: Path | None = None, environ: Mapping[str, str] | None = None
 ) -> SearchConfig:
-    """Load the configuration; `overrides` are `key=value` texts, of which later ones win."""
+    """Load the settings from file, environment and `overrides` (`key=value`, the last one wins)."""
     values = _read_values([*_from_file(file), *_from_environment(environ or {}), *_from_flags(overrides)])
     return read_settings(SearchConfig, apply_overrides({}, values), TABLE)
 
 
 def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings in the environment by dotted key; raise ConfigError for unknown or invalid ones."""
+    """Return the settings in the environment by dotted name; raise ConfigError for unknown or invalid settings."""
     return _read_values(_from_environment(environ))
 
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A setting and its origin."""
+    """A configured value and its source."""
 
     key: str
     value: object
@@ -353,7 +351,7 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
 
 
 def _line(text: str, dotted: str) -> int | None:
-    """Return the line of a key, or of the innermost table around it."""
+    """Return the line number of a key, or of the innermost table that contains it."""
     while dotted and (line := line_of(text, dotted)) is None:
         dotted = dotted.rpartition(".")[0]
     return line if dotted else None
@@ -416,7 +414,7 @@ def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
 
 
 def config_text(config: SearchConfig) -> str:
-    """Return a configuration as TOML with comments, readable by `load_config`."""
+    """Return the settings as commented TOML that `load_config` can read."""
     return "\n\n".join("\n".join(table) for table in _tables(redact_settings(config), TABLE)) + "\n"
 
 

@@ -42,7 +42,7 @@ _BATCH: Final = 2_048
 
 @dataclass(frozen=True, slots=True)
 class DenseScores:
-    """Scores of all chunks by similarity to a query."""
+    """Dense scorer: scores every chunk by its similarity to a query."""
 
     settings: DenseSettings
     parts: tuple[DenseIndex, ...]
@@ -50,14 +50,14 @@ class DenseScores:
     memo: Memo | None = None  # shared with engines of other settings
 
     def weight(self, kind: QueryKind, per: Per) -> float:
-        """Return the weight of dense scores for a kind of query and of result."""
+        """Return the weight of dense scores for this kind of query when ranking files or spans."""
         weight: float = getattr(self.settings, kind)
         return weight * self.settings.files if per == "file" else weight
 
     def __call__(self, query: str, per: Per, words: Values, weight: float) -> Values:
-        """Score every chunk from 0 to 1, each model on its own scale, since scores of two models are not comparable.
+        """Score every chunk from 0 to 1; each model is scaled separately, since scores of models are not comparable.
 
-        `words` has the lexical scores, which contribute to the first results used for feedback.
+        `words` are the lexical scores of the chunks, which help to choose the first results for feedback.
         """
         feedback, reach = self.settings.feedback, self.settings.reach
         scores = np.zeros(self.units)
@@ -75,7 +75,7 @@ class DenseScores:
 
 @dataclass(frozen=True, slots=True)
 class DenseIndex:
-    """The chunks of one model, with their vectors."""
+    """The vectors of all chunks that one model embeds."""
 
     embedder: Embedder
     rows: LongArray
@@ -83,7 +83,7 @@ class DenseIndex:
     paths: PathWords | None = None  # vectors of their paths, for static models
 
     def first_scores(self, query: str, per: Per, reach: int) -> tuple[Vector, Vector, Values]:
-        """Return the vector of a query, its cosine with every chunk, and the scaled scores."""
+        """Return the query vector, its similarity to every chunk, and these similarities scaled to 0..1."""
         vector = np.asarray(self.embedder.embed([_readable(query)], "query")[0])
         if not len(self.rows) or not reach or not vector.any():
             return vector, vector[:0], np.zeros(len(self.rows))
@@ -93,13 +93,13 @@ class DenseIndex:
         return vector, similarity, _scale(similarity, reach)
 
     def move(self, query: Vector, found: Values, feedback: Feedback) -> Vector:
-        """Move a query towards its first results (Rocchio, 1971), which use the words of the corpus."""
+        """Move the query vector toward the vectors of its first results (Rocchio, 1971)."""
         first = best_rows(found, feedback.units)
         total = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
         return _unit(query + feedback.weight * _unit(total))
 
     def rescore(self, query: Vector, similarity: Vector, most: int) -> Vector:
-        """Compare a moved query with the previously nearest chunks; a second full scan costs more."""
+        """Score the `most` previously nearest chunks against a moved query; a second full scan would take longer."""
         if most >= len(similarity):
             return self.vectors.rows.scores(query, slice(None))
         rows = best_rows(similarity, most)
@@ -109,9 +109,9 @@ class DenseIndex:
 
 
 def _scale(similarity: Vector, reach: int) -> Values:
-    """Scale the `reach` nearest chunks to 0..1 and set the others to 0.
+    """Scale the similarities of the `reach` nearest chunks to 0..1 and set all others to 0.
 
-    Distant chunks are noise, which grows with the corpus, so they must not set the scale.
+    Distant chunks are noise that grows with the corpus, so they must not affect the scale.
     """
     last = max(len(similarity) - reach, 0)
     low, high = max(float(np.partition(similarity, last)[last]), 0.0), float(similarity.max())
@@ -126,7 +126,7 @@ def _unit(vector: NDArray[Any]) -> Vector:
 
 
 class ModelGroup(NamedTuple):
-    """The chunks that one model embeds."""
+    """The chunks that one model embeds: their rows, and whether they are code or docs."""
 
     model: str
     name: str
@@ -134,7 +134,7 @@ class ModelGroup(NamedTuple):
 
 
 def groups(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup, ...]:
-    """Assign the chunks to the configured models."""
+    """Assign every chunk to the model for code or the model for documentation."""
     if not settings.docs_model:
         return (ModelGroup(settings.model, "code", np.arange(len(table.units))),)
     docs = table.files.kind[table.units.file] == FILE_KINDS.index("docs")
@@ -143,7 +143,7 @@ def groups(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup, ...]
 
 
 def embed_table(table: IndexTable, settings: DenseSettings, folder: Path | None) -> DenseScores | None:
-    """Embed every chunk, or return None if no model is set; vectors are stored in `folder` and reused."""
+    """Embed every chunk and store the vectors in `folder` for reuse; return None if no model is configured."""
     if not settings.model:
         return None
     parts = (
@@ -172,7 +172,6 @@ def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, 
 
 
 def open_embedder(settings: DenseSettings, model: str) -> Embedder:
-    """Open an embedding model with the dense settings."""
     from assay.search.embedders import EmbedderConfig, make_embedder
 
     prefixes = (settings.query_prefix, settings.code_prefix, settings.docs_prefix)
@@ -187,7 +186,7 @@ def embed_units(
     stored: Stored | None = None,
     store: Store | None = None,
 ) -> Columns:
-    """Return the vectors of chunks as columns, with the extra columns of static models."""
+    """Return the vectors of chunks as columns to store; static models add columns for paths and updates."""
     from assay.search.static import ChunkVectors, StaticEmbedder, unit_vectors
 
     if isinstance(embedder, StaticEmbedder):
@@ -208,7 +207,7 @@ def embed_units(
 def embed_parts(
     embedder: Embedder, parts: Sequence[Sequence[str]], role: Role, store: Store | None, batch: int = _BATCH
 ) -> Matrix:
-    """Return one row per text; a part, such as the texts of a file, is embedded once and cached as one value."""
+    """Return one vector per text; the texts of one part (usually a file) are cached as one entry."""
     keys = [digest_of([embedder.identity, embedder.dimension, role, *texts]) for texts in parts]
     known = {key: store and store.get(EMBEDDINGS.name, key) for key in keys}
     missing = {key: texts for key, texts in zip(keys, parts, strict=True) if known[key] is None}
@@ -229,7 +228,6 @@ def embed_parts(
 def dense_index(
     table: IndexTable, settings: DenseSettings, group: ModelGroup, embedder: Embedder, columns: Columns
 ) -> DenseIndex:
-    """Return the dense index of a model from the stored vectors of its chunks."""
     from assay.search.static import ChunkVectors, path_words
 
     scan = VectorScanConfig(rescored=max(VectorScanConfig().rescored, 2 * settings.reach))
@@ -239,7 +237,7 @@ def dense_index(
 
 
 def passage(table: IndexTable, unit: int) -> str:
-    """Return the text of a chunk for a model: path, scope, defined names, then its lines."""
+    """Return the text to embed for a chunk: path, scopes, defined names, then the lines of the chunk."""
     file = int(table.units.file[unit])
     header = [table.files.paths[file], scope_text(table, unit), *own_names(table, unit)]
     return _readable(f"{' '.join(filter(None, header))}\n{unit_text(table, file, unit, unit)}")
@@ -257,11 +255,11 @@ Method = Literal["relative", "max", "zscore", "rrf"]
 class Fusion:
     """A weighted sum of signals, each normalized over the candidates; `parse_fusion` parses the repr.
 
-    `relative`: min-max, the worst candidate of a signal has 0, the best 1 (Weaviate's relativeScoreFusion).
+    `relative`: min-max: the worst candidate of a signal gets 0, the best 1 (Weaviate's relativeScoreFusion).
     `max`: divided by the best candidate's score; negative scores count as 0.
-    `zscore`: standard deviations from the mean; raising one candidate may raise another's sum more.
-    `rrf`: 1 / (k + rank) (Cormack, Clarke and Büttcher, SIGIR 2009), from the order alone. Ties share their last rank,
-    so candidates without a score come last.
+    `zscore`: standard deviations from the mean; raising one candidate may raise the sum of another even more.
+    `rrf`: 1 / (k + rank) (Cormack, Clarke and Büttcher, SIGIR 2009), from the order alone. Tied candidates get the last
+    of their ranks, so candidates without a score come last.
 
     On file ranking with six lexical signals the margins carried information: max-normalized sums reached nDCG@10 0.891,
     z-scores 0.876, reciprocal ranks 0.833 (k = 60) to 0.870 (k = 5).
@@ -274,7 +272,7 @@ class Fusion:
         return f"rrf(k={self.k})" if self.method == "rrf" else self.method
 
     def __call__(self, signals: Sequence[Values], weights: Sequence[float]) -> Values:
-        """Return one score per candidate."""
+        """Return the fused score of each candidate; each signal has one value per candidate."""
         total = np.zeros(len(signals[0]) if signals else 0)
         for signal, weight in zip(signals, weights, strict=True):
             if weight and len(signal):
@@ -294,7 +292,7 @@ class Fusion:
 
 
 def parse_fusion(text: str) -> Fusion:
-    """Parse a fusion: relative, max, zscore, rrf or rrf(k=20)."""
+    """Parse a fusion method: `relative`, `max`, `zscore`, `rrf` or `rrf(k=20)`."""
     methods: tuple[Method, ...] = get_args(Method)
     for method in methods:
         if text == method:

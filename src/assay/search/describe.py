@@ -1,7 +1,7 @@
-"""Descriptions of chunks by a chat model, one line each, cached on disk by content.
+"""One-line descriptions of chunks, written by a chat model and cached on disk by content.
 
-The key is a hash of the model's name, the prompt and the text, so moved code and a changed URL of the model are cache
-hits, and a changed prompt is a miss.
+The cache key is a hash of model name, prompt and text, so moved code and a changed model URL are cache hits, and a
+changed prompt is a miss.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ _TASK: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DescribeConfig:
-    """Sizes of requests and descriptions."""
-
     #: Two hundred lines; the purpose of a chunk is clear long before that, and every character costs.
     text_chars: int = 8000
     #: Two sentences. The words are searched with those of the chunk, and more of them would outweigh those.
@@ -46,7 +44,7 @@ class DescribeConfig:
 
 
 def describe_units(table: IndexTable, settings: DescriptionSettings, store: Store | None) -> IndexTable:
-    """Return the table with the words of descriptions of all chunks that are not blank."""
+    """Describe every non-blank chunk, and return the table with the words of the descriptions added."""
     texts = [unit_text(table, int(file), unit, unit) for unit, file in enumerate(table.units.file.tolist())]
     units = [unit for unit, text in enumerate(texts) if text.strip()]
     describer = Describer(_endpoint(settings), store)
@@ -57,7 +55,7 @@ def describe_units(table: IndexTable, settings: DescriptionSettings, store: Stor
 
 
 def description_identity(settings: DescriptionSettings) -> str:
-    """Return an identity of the added words, which does not depend on the URL of the model."""
+    """Return a string that identifies the added words; it does not contain the URL of the model."""
     return f"{Describer(_endpoint(settings), None).identity};weight={settings.weight}"
 
 
@@ -67,7 +65,7 @@ def _endpoint(settings: DescriptionSettings) -> Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class DescribedText:
-    """The text of a chunk, and the names around it (`Cart.total`)."""
+    """A chunk to describe, with the names of its scopes (`Cart.total`)."""
 
     text: str
     scope: str = ""
@@ -75,7 +73,7 @@ class DescribedText:
 
 @dataclass(frozen=True, slots=True)
 class Describer:
-    """A chat model with a cache of its descriptions."""
+    """A chat model that describes chunks, with a cache of its descriptions."""
 
     endpoint: Endpoint
     store: Store | None  # None to disable the cache
@@ -87,9 +85,9 @@ class Describer:
         return f"describe:{self.endpoint.model};{sizes};prompt={prompt_version(_TASK)}"
 
     def describe(self, units: Sequence[DescribedText]) -> tuple[str, ...]:
-        """Return one line per chunk; equal texts are described once.
+        """Return one line per chunk, in order; equal texts are described once.
 
-        After a failure, finished descriptions stay in the cache.
+        If a request fails, the descriptions already received stay in the cache.
         """
         keys = [digest_of([self.identity, unit.scope, unit.text[: self.config.text_chars]]) for unit in units]
         by_key = dict(zip(keys, units, strict=True))

@@ -1,6 +1,6 @@
-"""Embedders, opened by a spec such as `onnx:DIRECTORY`.
+"""Embedding models, opened by a spec such as `onnx:DIRECTORY`.
 
-Optional packages are imported when an embedder of their kind is opened.
+Optional packages are imported only when a model that needs them is opened.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ T = TypeVar("T")
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length one, or of zeros for texts without content."""
+    """A model that maps each text to a unit vector, or to a zero vector if the text has no content."""
 
     @property
     def identity(self) -> str:
-        """Identifies the vectors, given text and role."""
+        """String that changes whenever the vectors of a text may change, used in cache keys."""
 
     @property
     def dimension(self) -> int:
-        """Numbers per vector."""
+        """Length of each vector."""
 
     def embed(self, texts: Sequence[str], role: Role) -> Matrix:
-        """Return one row per text, float32, never NaN."""
+        """Return one float32 row per text, without NaN or infinity."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderConfig:
-    """Settings of an embedder; those that shape its vectors are part of its identity."""
+    """Settings of an embedder; the identity of the embedder includes those that affect its vectors."""
 
     #: The environment variable with the token of an API; the token is never stored.
     token_env: str | None = None
@@ -84,7 +84,7 @@ _SPECS: Final = (
 
 
 def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embedder:
-    """Open the embedder of a spec; relative paths start at the working directory."""
+    """Open the embedder named by a spec; relative paths are resolved against the working directory."""
     kind, _, target = spec.partition(":")
     if kind == "static":
         from assay.search.static import StaticEmbedder, open_static
@@ -112,7 +112,7 @@ def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embed
 
 @dataclass(frozen=True, slots=True)
 class ModelEmbedder:
-    """An embedder around a model, which returns vectors of any length."""
+    """An embedder that adds prefixes to texts and normalizes the vectors of `encode`."""
 
     identity: str
     dimension: int
@@ -127,7 +127,6 @@ class ModelEmbedder:
 
 
 def in_batches(things: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Split a sequence into batches of a size; the last may be shorter."""
     return (things[start : start + size] for start in range(0, len(things), size))
 
 
@@ -135,9 +134,9 @@ def in_batches(things: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 class _OpenAI:
     """A model behind OpenAI's `/v1/embeddings`: OpenAI, Ollama, vLLM, llama.cpp, LM Studio, TEI.
 
-    Servers do not report their limits: Ollama and TEI stop at the model's tokens, llama.cpp at its batch, others at a
-    number of texts or of tokens in total. So a batch that is rejected or times out is sent again in halves, and a
-    single rejected text loses its last quarter until it is accepted. A vector still depends on its text alone.
+    Servers do not report their limits: Ollama and TEI limit tokens per text, llama.cpp tokens per batch, others texts
+    or tokens per request. So a batch that is rejected or times out is split in half and sent again, and a rejected
+    single text is cut by a quarter until the server accepts it. The vector of a text never depends on its batch.
     """
 
     url: str = field(repr=False)  # its query may contain a key
@@ -196,7 +195,7 @@ class _OpenAI:
 
 
 def open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open `url#model`; a first request finds the length of its vectors."""
+    """Open the embedding server `URL#MODEL`; one request determines the length of its vectors."""
     from assay.http import redact_url
 
     address, _, model = target.rpartition("#")
@@ -217,7 +216,7 @@ def open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
 
 
 def open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open a model by its fastembed name; the first use downloads it (the download is not tested)."""
+    """Open a fastembed model by name; the first use downloads the model (the download is not tested)."""
     fastembed = _load_package("fastembed", "fastembed")
     known = sorted(str(model["model"]) for model in fastembed.TextEmbedding.list_supported_models())
     if name.lower() not in {model.lower() for model in known}:
@@ -231,7 +230,7 @@ def open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
 
 
 def wrap_fastembed(name: str, model: Any, config: EmbedderConfig) -> ModelEmbedder:  # noqa: ANN401
-    """Return the embedder of a loaded model, which adds prefixes for queries and passages itself."""
+    """Wrap a loaded fastembed model, which adds its own prefixes for queries and passages."""
 
     def encode(texts: Sequence[str], role: Role) -> ArrayLike:
         embed = model.query_embed if role == "query" else model.passage_embed
@@ -248,7 +247,7 @@ _POOLING: Final = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": 
 
 
 def open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open a directory with a network, such as model.onnx, and tokenizer.json."""
+    """Open a model directory that contains tokenizer.json and a network such as model.onnx."""
     folder = Path(path).expanduser()
     graph = _find_file(folder, *_GRAPHS)
     words = _find_file(folder, "tokenizer.json", "onnx/tokenizer.json")
@@ -313,7 +312,7 @@ _TYPES: Final = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64":
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """Read the tensors of a safetensors file by name; raise ConfigError if it is damaged."""
+    """Read the tensors of a safetensors file by name; raise ConfigError if the file is invalid."""
     tensors: dict[str, NDArray[Any]] = {}
     try:
         raw = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
@@ -337,7 +336,7 @@ _TOKENIZED: Final = 1024
 
 
 def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open a directory written by `StaticModel.save_pretrained` or sentence-transformers' StaticEmbedding."""
+    """Open a model directory written by `StaticModel.save_pretrained` or sentence-transformers' StaticEmbedding."""
     folder = Path(path).expanduser()
     file = _find_file(folder, "model.safetensors", "0_StaticEmbedding/model.safetensors")
     words = _find_file(folder, "tokenizer.json", "0_StaticEmbedding/tokenizer.json")
@@ -378,7 +377,7 @@ def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
 
 
 def open_sentence_transformers(name: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open a directory or a model name, with its prompts (the download of a published model is not tested)."""
+    """Open a sentence-transformers model by directory or name, with its prompts (downloads are not tested)."""
     package = _load_package("sentence_transformers", "sentence-transformers")
     try:
         model = package.SentenceTransformer(name, device="cpu")
@@ -427,13 +426,13 @@ def _read_json(path: Path, default: dict[str, Any]) -> dict[str, Any]:
 
 
 def _token_limit(path: Path, name: str, config: EmbedderConfig) -> int:
-    """Return the maximum number of tokens of a text: the configured one, or a smaller `name` in a model file."""
+    """Return the maximum tokens per text: the configured limit, or a smaller limit in the model's files."""
     own = _read_json(path, {}).get(name)
     return min(config.max_tokens, max(1, own)) if isinstance(own, int) and own else config.max_tokens
 
 
 def _load_tokenizer(path: Path, extra: str, most: int) -> Any:  # noqa: ANN401 - the package has no stubs
-    """Read a tokenizer.json that truncates texts to `most` tokens and does not pad."""
+    """Read tokenizer.json, with truncation to `most` tokens and without padding."""
     tokenizers = _load_package("tokenizers", extra)
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))

@@ -1,5 +1,3 @@
-"""The index of a corpus: build, open, update, search and explain."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +35,7 @@ class _Match(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An immutable, deterministic index of a corpus."""
+    """An immutable index of a corpus; equal corpora and settings give equal indexes."""
 
     root: Path
     config: SearchConfig
@@ -59,14 +57,14 @@ class Index:
 
     @classmethod
     def open(cls, path: str | Path, config: SearchConfig | None = None, *, workers: int | None = None) -> Self:
-        """Open the cached index of a directory; build or refresh it first if needed."""
+        """Open the cached index of a directory, building or refreshing it if needed."""
         config = config or SearchConfig()
         opened = open_table(Path(path), config.index, workers)
         dense = embed_table(opened.table, config.dense, opened.folder)
         return cls._of(opened.corpus, opened.table, config, dense, opened.notes)
 
     def updated(self, corpus: Corpus) -> Self:
-        """Return an in-memory index after files changed; only changed files are analyzed."""
+        """Return an in-memory index of the changed corpus; only changed files are analyzed again."""
         table, _ = update(self.table, corpus, self.config.index)
         return self._of(corpus, table, self.config, embed_table(table, self.config.dense, None))
 
@@ -84,7 +82,7 @@ class Index:
 
     @classmethod
     def around(cls, corpus: Corpus, view: CorpusView, config: SearchConfig, notes: tuple[str, ...] = ()) -> Self:
-        """Return an index around a view that was created with the same settings."""
+        """Return an index that uses an existing view, which must have been created with the same settings."""
         reranker = None
         if config.rerank.model:
             from assay.search.rerank import make_reranker
@@ -105,7 +103,7 @@ class Index:
         regex: str | None = None,
         min_score: float | None = None,
     ) -> tuple[Hit, ...]:
-        """Return the k best files, each with the lines of its best chunk, or the k best disjoint spans."""
+        """Return the `k` best files, each with the lines of its best chunk, or the `k` best disjoint spans."""
         if per not in ("file", "span"):
             raise ConfigError(f"expected per 'file' or 'span', got {per!r}", hint="use 'file' or 'span'")
         if k < 0:
@@ -115,7 +113,7 @@ class Index:
         return tuple(islice(self.matches(query, per=per, wanted=wanted), k))
 
     def matches(self, query: str, *, per: Per = "file", wanted: Filter | None = None) -> Iterator[Hit]:
-        """Yield every match, best first."""
+        """Yield every matching file or span, best first."""
         accepts = (wanted or Filter()).compile(self.table)
         features = retrieve(parse_query(query), self.view, self.config, per)
         scores = rank(features, self.config)
@@ -173,7 +171,7 @@ class Index:
     def explain(
         self, query: str, *, per: Per = "file", k: int = 10, expect: str | Sequence[str] | None = None
     ) -> Trace:
-        """Trace the k best candidates, and those of expected files, through every stage before re-ranking."""
+        """Trace the `k` best candidates, and those of the expected files, through every stage before re-ranking."""
         stages: list[StageTrace] = []
         features = retrieve(parse_query(query), self.view, self.config, per)
         scores = rank(features, self.config, lambda name, values: stages.append(StageTrace(name, values)))
@@ -191,15 +189,15 @@ class Index:
         return Trace(features.query, per, tuple(stages), tuple(map(label, rows)), tuple(rows), hits)
 
     def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> LostFile:
-        """Return the stage at which an expected file dropped out of the first k."""
+        """Return the stage at which an expected file dropped out of the first `k` results."""
         return find_lost_stage(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
 
     def related(self, path: str, line: int, k: int = 10) -> Related:
-        """Return the definitions that the chunk at a line uses, its users, and similar chunks."""
+        """Return the definitions used by the chunk at a line, the chunks that use it, and similar chunks."""
         return find_related(self, path, line, k)
 
     def rows_of(self, path: str, per: Per) -> list[int]:
-        """Return the rows of a file, or of its chunks, in the scores."""
+        """Return the rows of the score array for a file, or for its chunks if spans are ranked."""
         if path not in self.table.files.paths:
             return []
         file = self.table.files.paths.index(path)

@@ -1,4 +1,4 @@
-"""From a query to scores: lexical and dense retrieval, fusion, then one signal after the other."""
+"""The ranking pipeline: lexical and dense retrieval, fusion, then the signals in order."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _LEAST: Final = 1e-9
 
 
 def stages(config: SearchConfig) -> dict[str, Signal]:
-    """Return the enabled signals by name, in order: those that add, then those that multiply."""
+    """Return the enabled signals by name: first those that add to scores, then those that multiply."""
     return {name: getattr(config, name) for name in STAGES if name not in config.without}
 
 
 def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Per) -> QueryFeatures:
-    """Compute how well every chunk and every file matches a query."""
+    """Match a query against every chunk and file, before signals are applied."""
     gather = config.coherence
     lexical = (config.lexical, view.translator and view.translator.settings)
     words = view.recall(query.text, ("words", lexical), lambda: relative(config.lexical(query, view)))
@@ -42,7 +42,7 @@ def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Pe
 
 
 def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Values:
-    """Fuse lexical and dense scores; a match shares a word with the query or is among the nearest vectors."""
+    """Fuse lexical and dense scores; chunks match if they share a query word or are among the nearest vectors."""
     if view.dense is None or not view.units:
         return words
     settings, weight = view.dense.settings, view.dense.weight(query.kind, per)
@@ -62,7 +62,7 @@ def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Valu
 
 
 def rank(features: QueryFeatures, config: SearchConfig, watch: Watcher | None = None) -> Values:
-    """Score every file or chunk; `watch` receives the scores after retrieval and after each signal."""
+    """Score every file or chunk; call `watch` with the scores after retrieval and after each signal."""
     view, files = features.view, features.per == "file"
     if watch:
         for name, units in (("lexical", features.words), ("dense", features.units)):
@@ -77,7 +77,7 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: Watcher | None = 
 
 
 def rank_inside(features: QueryFeatures, config: SearchConfig) -> Values:
-    """Score chunks relative to those of the same file, by the signals that differ within a file."""
+    """Score each chunk relative to the other chunks of its file, using only signals that differ within a file."""
     signals = tuple(signal for name, signal in stages(config).items() if name in _INSIDE)
     spans = replace(features, per="span")
 

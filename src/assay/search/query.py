@@ -1,4 +1,4 @@
-"""Parsing of queries, and the terms and hashes that queries share with the index."""
+"""Query parsing, and the terms and hashes that queries and the index have in common."""
 
 from __future__ import annotations
 
@@ -31,8 +31,6 @@ _MOST_KEYWORDS: Final = 5  # more words than this are a phrase
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuery:
-    """A parsed query."""
-
     text: str
     kind: QueryKind
     terms: tuple[str, ...]  # stems and joined compounds, without duplicates
@@ -45,7 +43,7 @@ class ParsedQuery:
 
 @lru_cache(maxsize=16)  # lexical and dense retrieval parse the same text
 def parse_query(text: str) -> ParsedQuery:
-    """Parse a query; stop words count only in queries without other words."""
+    """Parse a query; stop words are ignored unless the query has no other words."""
     text = normalize("NFC", text)
     found = runs(text)
     telling = [run for run in found if run.lower() not in STOP_WORDS] or found
@@ -68,7 +66,7 @@ def parse_query(text: str) -> ParsedQuery:
 
 
 def query_kind(text: str) -> QueryKind:
-    """Return the kind of a query: `HTTPServer`, `http server port`, `how is the port chosen?`."""
+    """Classify a query as a name (`HTTPServer`), keywords (`http server port`) or natural language."""
     words = text.split()
     if len(words) == 1 and _SYMBOL.match(words[0]) and words[0].lower().strip("?!") not in STOP_WORDS:
         return "symbol" if _NAMELIKE.search(words[0].rstrip("?!")) else "keywords"
@@ -77,7 +75,7 @@ def query_kind(text: str) -> QueryKind:
 
 
 def last_name(text: str) -> str:
-    """Return the last part of a qualified name: `bar` of `Foo::bar()`."""
+    """Return the last part of a qualified name: `bar` for `Foo::bar()`."""
     return _SEPARATORS.split(text.strip().removesuffix("()").rstrip("!?"))[-1]
 
 
@@ -87,7 +85,7 @@ def runs(text: str) -> list[str]:
 
 
 def terms(run: str) -> tuple[str, ...]:
-    """Return the stems of the parts of an identifier and, when there are several, that of the compound."""
+    """Return the stems of an identifier's parts and, if there are several parts, the stem of the whole identifier."""
     parts = split(run)
     if len(parts) == 1:
         found: tuple[str, ...] = (stem(parts[0]),)
@@ -97,23 +95,23 @@ def terms(run: str) -> tuple[str, ...]:
 
 
 def term_hash(term: str) -> int:
-    """Return 64 bits for a term: two of a million terms collide with a probability of 1 in 30 million."""
+    """Return the 64-bit hash of a term; among a million terms, a collision has a probability of 1 in 30 million."""
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 @lru_cache(maxsize=20_000)
 def whole_hash(text: str) -> int:
-    """Return the hash of a name as one lowercase word without separators."""
+    """Return the hash of a name in lower case without separators."""
     return term_hash("".join(part for run in runs(text) for part in split(run)))
 
 
 def stem_name(path: str) -> str:
-    """Return the name of a file without extension; `mod.rs`, `index.ts` and the like are named by their directory."""
+    """Return the file name without extension; for generic names (`mod.rs`, `index.ts`), the directory name."""
     parsed = PurePosixPath(path)
     name = parsed.name.split(".")[0] or parsed.name.lstrip(".").split(".")[0]
     return parsed.parent.name if name.lower() in _NAMELESS and parsed.parent.name else name
 
 
 def folder_name(path: str) -> str:
-    """Return the names of the directories of a file."""
+    """Return the directory names in a path, separated by spaces."""
     return " ".join(PurePosixPath(path).parent.parts)

@@ -1,7 +1,7 @@
-"""Chunks related to a chunk: definitions that it uses, its users, and similar chunks.
+"""Chunks related to a chunk: definitions that it uses, chunks that use it, and similar chunks.
 
-A use is a reference to a name that the corpus defines; names with many definitions count less. Similar chunks match a
-query of the chunk's words with the highest weights.
+A use is a reference to a name that the corpus defines; names with many definitions count less. Similar chunks are
+found by a query of the highest-weighted words of the chunk.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Ties = Mapping[int, Mapping[str, float]]  # chunk -> name or word -> strength
 
 @dataclass(frozen=True, slots=True)
 class RelatedConfig:
-    """Limits of the search for relations."""
+    """Limits on the search for related chunks."""
 
     definers: int = 5  # a name that more chunks define is a common word
     words: int = 12  # words of the query for similar chunks: enough for a topic, few enough for a single one
@@ -38,7 +38,7 @@ class RelatedConfig:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A related chunk with its strength as score, the names or words that relate it, and its definitions."""
+    """A related chunk, the names or words it has in common with the original chunk, and the names it defines."""
 
     hit: Hit
     shared: tuple[str, ...]
@@ -47,7 +47,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A chunk and its relations, the strongest first; scores are relative to the strongest of each kind."""
+    """A chunk and its related chunks, strongest first; scores are relative to the strongest relation of each kind."""
 
     unit: Hit
     names: tuple[str, ...]  # that it defines
@@ -58,7 +58,6 @@ class Related:
 
 
 def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig | None = None) -> Related:
-    """Return the relations of the chunk at a line."""
     config = config or RelatedConfig()
     unit = chunk_at(index, path, line)
     uses = _relations(index, _find_used(index, unit, config), k)
@@ -73,7 +72,7 @@ def find_related(index: Index, path: str, line: int, k: int, config: RelatedConf
 
 
 def chunk_at(index: Index, path: str, line: int) -> int:
-    """Return the smallest chunk that contains a line."""
+    """Return the smallest chunk that contains a line; raise ConfigError if the file or line is not in the index."""
     paths = index.table.files.paths
     if path not in paths:
         hint = did_you_mean(path, paths) or "run `assay index` to list skipped files"

@@ -1,4 +1,4 @@
-"""Re-ranking of the first results with a model that reads query and passage together; off by default."""
+"""Re-ranking of the first results by a model that reads query and passage together; disabled by default."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHAT_CHARS: Final = 1500
 
 @dataclass(frozen=True, slots=True)
 class RerankPassage:
-    """A candidate: lines `start` to `end` of a file."""
+    """A candidate for re-ranking: lines `start` to `end` of a file."""
 
     path: str
     start: int
@@ -32,7 +32,7 @@ class RerankPassage:
     text: str
 
     def excerpt(self, chars: int) -> str:
-        """Return its location and first characters; never empty, since Voyage rejects empty documents."""
+        """Return the location and the first characters of the passage; Voyage rejects empty documents."""
         return f"{self.path}:{self.start}-{self.end}\n{self.text[:chars]}"
 
 
@@ -45,7 +45,7 @@ class Reranker:
 
 
 def rerank(query: str, passages: Sequence[RerankPassage], reranker: Reranker) -> tuple[int, ...]:
-    """Return the indices of the passages in their new order; ties keep the old one."""
+    """Return the indices of the passages in their new order; passages with equal scores keep their order."""
     if len(passages) < 2:
         return tuple(range(len(passages)))
     scores = reranker.order(query, passages)
@@ -61,10 +61,10 @@ FORMS: Final = {"cross-encoder": "cross-encoder:MODEL", "rerank": "rerank:URL#MO
 
 
 def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
-    """Return the re-ranker of a spec: `cross-encoder:MODEL`, `rerank:URL#MODEL` or `chat:URL#MODEL`.
+    """Open the re-ranker named by a spec: `cross-encoder:MODEL`, `rerank:URL#MODEL` or `chat:URL#MODEL`.
 
-    `{env:NAME}` is replaced by an environment variable only here, so that stored configurations contain its name and
-    not its value. `token_env` names the variable with the token of the endpoint.
+    `{env:NAME}` is replaced by an environment variable only here, so that stored settings contain the name of the
+    variable and not its value. `token_env` names the environment variable that contains the API token.
     """
     for name in sorted(variables(spec)):
         value = os.environ.get(name, "").strip()
@@ -101,7 +101,7 @@ _TASK: Final = (
 
 
 def _chat(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> list[float]:
-    """Score by the order of a chat model; passages that it omits follow in their old order."""
+    """Score passages by the order that a chat model returns; omitted passages follow in their original order."""
     texts = [passage.excerpt(_CHAT_CHARS) for passage in passages]
     mark, every = fence(query, *texts), range(1, len(texts) + 1)
     numbered = [f"<passage {number} {mark}>\n{text}\n</passage {mark}>" for number, text in enumerate(texts, 1)]
@@ -119,7 +119,6 @@ def _chat(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> 
 
 
 def _cross_encode(model: str, query: str, passages: Sequence[RerankPassage]) -> list[float]:
-    """Score with a TextCrossEncoder of fastembed."""
     encoder = _load_encoder(model)
     try:
         return [float(score) for score in encoder.rerank(query, [one.excerpt(_PASSAGE_CHARS) for one in passages])]
@@ -141,9 +140,9 @@ def _load_encoder(model: str) -> Any:  # noqa: ANN401 - fastembed is an extra
 
 
 def _request_scores(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> list[float]:
-    """Request the relevance of every passage.
+    """Request a relevance score for every passage from a rerank endpoint.
 
-    No `top_n` is sent: Voyage rejects it (there it is top_k), and by default all three APIs score every document.
+    `top_n` is not sent: Voyage rejects it (its parameter is `top_k`). By default all three APIs score every document.
     """
     documents = [passage.excerpt(_PASSAGE_CHARS) for passage in passages]
     payload = {"model": endpoint.model, "query": query, "documents": documents}

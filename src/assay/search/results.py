@@ -1,4 +1,4 @@
-"""From scores to results: order, spans that grow into adjacent chunks, and filters."""
+"""Results from scores: ordering, span growth and filters."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ KINDS: Final = (*FILE_KINDS, *UNIT_KINDS)
 
 @dataclass(frozen=True, slots=True)
 class SpanGrowth:
-    """Growth of a hit into adjacent chunks."""
+    """Growth of a hit into adjacent chunks of the same file."""
 
     # .4 gives more overlap and looser spans
     neighbour: float = setting(0.6, "minimum score of adjacent chunks to include, relative to the hit; 0 for none")
@@ -36,7 +36,7 @@ class SpanGrowth:
 
 @dataclass(frozen=True, slots=True)
 class SpanHit:
-    """Chunks first..last of a file, found by `unit`; `lines` restricts the shown lines."""
+    """A span hit: chunks `first` to `last` of a file, grown from `unit`; `lines` restricts the lines to show."""
 
     unit: int
     first: int
@@ -45,7 +45,7 @@ class SpanHit:
 
 
 def order_of(scores: Values) -> LongArray:
-    """Return the rows with a score, best first, ties by row."""
+    """Return the rows with a positive score, best first; tied rows stay in row order."""
     rows = np.flatnonzero(scores > 0)
     return rows[np.argsort(-scores[rows], kind="stable")]
 
@@ -53,7 +53,7 @@ def order_of(scores: Values) -> LongArray:
 def select_spans(
     scores: Values, view: CorpusView, growth: SpanGrowth, wanted: Mapping[int, LineSpan] = MappingProxyType({})
 ) -> Iterator[SpanHit]:
-    """Yield disjoint spans, best first; `wanted` has the lines of definitions whose name is the query, by chunk."""
+    """Yield disjoint spans, best first; `wanted` maps a chunk to the lines of the definition that the query names."""
     taken = np.zeros(view.units, dtype=bool)
     grows = growth.neighbour and view.disjoint
     for unit in _ranked(scores):
@@ -66,7 +66,7 @@ def select_spans(
 
 
 def _ranked(scores: Values) -> Iterator[int]:
-    """Yield the order of `order_of`, sorted block by block: ten hits rarely need more than the first block."""
+    """Yield rows in the order of `order_of`, but sort one block at a time: ten hits rarely need a second block."""
     rows = (scores > 0).nonzero()[0]
     block = 256
     while len(rows) > block:
@@ -116,7 +116,7 @@ def _grow(unit: int, scores: Values, taken: NDArray[np.bool_], view: CorpusView,
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Conditions on results, which change neither scores nor order; an empty tuple accepts all results."""
+    """Conditions on results, which do not affect scores or order; an empty tuple accepts every result."""
 
     paths: tuple[str, ...] = ()  # globs, as in a corpus: `src/**`, `*.py`
     languages: tuple[str, ...] = ()
@@ -142,7 +142,7 @@ class Filter:
                 raise ConfigError(message, hint="escape special characters with a backslash") from error
 
     def compile(self, table: IndexTable) -> Callable[[int, int, float, Callable[[], str]], bool]:
-        """Return a predicate of the file, chunk, score and text of a result."""
+        """Return a function that decides whether a result passes, from its file, chunk, score and text."""
         globs = select_paths(self.paths) if self.paths else None
         kinds = {*self.kinds, *(["method"] if "function" in self.kinds else [])}
         pattern = re.compile(self.regex, re.MULTILINE) if self.regex is not None else None

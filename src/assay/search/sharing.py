@@ -1,4 +1,4 @@
-"""Parts shared by indexes of one corpus with different settings, and the digests that identify them."""
+"""Tables and vectors shared by indexes of one corpus with different settings, and the digests that identify them."""
 
 from __future__ import annotations
 
@@ -35,25 +35,25 @@ T = TypeVar("T")
 
 
 class BuildCache(Protocol):
-    """A cache of parts in this process and, with a store, on disk."""
+    """A cache of index parts (tables, vectors) in this process and, if `artifacts` is set, on disk."""
 
     artifacts: Store | None
     made: Counter[str]
     moved: bool  # whether a file changed since the walk
 
     def once(self, key: str, make: Callable[[], T]) -> T:
-        """Return the value of a key, computed by the first caller."""
+        """Return the cached value of a key; the first call computes it with `make`."""
 
 
 class PartKeys(NamedTuple):
-    """Digests of the corpus, settings, code and models that determine the parts of an index."""
+    """Digests of everything that determines the table and the vectors of an index."""
 
     table: str
     vectors: str
 
 
 def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: PartKeys) -> Index:
-    """Return the same index as `Index.build`, with shared parts."""
+    """Return an index equal to that of `Index.build`, with its table and vectors taken from the cache."""
     table = shared.once(f"table {keys.table}", lambda: _table(corpus, config, shared, keys.table))
     known: dict[Hashable, Any] = shared.once(f"known {keys.table}", dict)
     memo = shared.once(f"memo {keys.table}", Memo)
@@ -110,7 +110,7 @@ def _vectors(
 
 
 class _KeyMismatch(Exception):
-    """A part does not match its key."""
+    """The index part does not match its key, so it must not be stored or reused."""
 
 
 def _obtain(
@@ -121,7 +121,7 @@ def _obtain(
     write: Callable[[Path, T], None],
     read: Callable[[Path], T],
 ) -> T:
-    """Return a part from the store, or make and store it; `entry` is its kind and key."""
+    """Read an index part from the store, or build and store it; `entry` is the kind and key of the stored part."""
     made: list[T] = []
 
     def build() -> T:
@@ -167,7 +167,7 @@ def table_digest(config: SearchConfig) -> str:
 
 
 def vectors_digest(settings: DenseSettings) -> str:
-    """Return a digest of the settings, models and code that determine the vectors of a table."""
+    """Return a digest of the settings, models and code that determine the vectors of chunks."""
     if not settings.model:
         return digest_of(["no model"])
     models = [model_digest(spec) for spec in (settings.model, settings.docs_model)]
@@ -196,7 +196,7 @@ def search_identity(config: SearchConfig, per: Per) -> str | None:
 
 
 def model_digest(spec: str) -> str | None:
-    """Return a digest of the files of a model; None if the spec names no local directory."""
+    """Return a digest of a model's files; None if the spec does not name a local directory."""
     kind, _, target = spec.partition(":")
     if not spec:
         return ""

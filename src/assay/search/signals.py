@@ -1,4 +1,4 @@
-"""Ranking signals: each is a value with weights, and a pure function of the scores so far and the query features."""
+"""Ranking signals: callable settings records, each a pure function of the current scores and the query features."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class QueryFeatures:
-    """Match scores of chunks and files for one query, for a ranking of files or of spans."""
+    """Scores of all chunks and files for one query, as input to the signals."""
 
     query: ParsedQuery
     view: CorpusView
@@ -33,44 +33,41 @@ class QueryFeatures:
     _names: dict[tuple[int, Prefixes], Matches] = field(default_factory=dict, repr=False)
 
     def weight(self, files: float, spans: float) -> float:
-        """Return the weight for the ranked kind of result."""
         return files if self.per == "file" else spans
 
     def of_files(self, values: Values) -> Values:
-        """Return values of files as values of the ranked files or chunks."""
+        """Return one value per ranked row: the values of files, or for spans the value of each chunk's file."""
         return values if self.per == "file" else values[self.view.table.units.file]
 
     @cached_property
     def matched(self) -> NDArray[np.bool_]:
-        """Mask of the chunks that match."""
         return np.asarray(self.units > 0)
 
     @cached_property
     def word_weights(self) -> Values:
-        """The idf of each word of the query."""
         return np.array([self.view.idf(self.view.term(word)) for word in self.query.words])
 
     def names(self, index: NameIndex, prefixes: Prefixes) -> Matches:
-        """Match the words of the query with names, once per index."""
+        """Match the words of the query with the names in an index; the result is memoized."""
         key = (id(index), prefixes)
         if key not in self._names:
             self._names[key] = self.recall(("names", *key), partial(index.match, self.query.words, prefixes))
         return self._names[key]
 
     def recall(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return a memoized value of this query, or compute it; `key` must cover all inputs of `make`."""
+        """Return a memoized value of this query, or compute it; `key` must identify every input of `make`."""
         return self.view.recall(self.query.text, key, make)
 
 
 def best(owner: NDArray[np.int64] | NDArray[np.int32], values: Values, size: int) -> Values:
-    """Return the largest value of each owner, 0 for owners without values."""
+    """Return the largest value of each owner; 0 for owners without values."""
     found = np.zeros(size)
     np.maximum.at(found, owner, values)
     return found
 
 
 def relative(values: Values) -> Values:
-    """Divide by the largest value, so that the best is 1."""
+    """Divide values by their maximum."""
     most = float(values.max()) if len(values) else 0.0
     return values / most if most > 0 else values
 
@@ -81,7 +78,7 @@ _MATRIX_SIZE: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """Score chunks by the words that they share with the query; words are joined by OR."""
+    """Score chunks by the words that they share with the query (BM25); a chunk needs only one of the words."""
 
     k1: float = setting(1.2, "term saturation of BM25")  # 0.9 to 1.6 are flat within .005 on spans
     # 0.4 to 0.75 are flat; high values hurt documentation, low ones short functions
@@ -134,7 +131,7 @@ class Coherence:
         return scores + weight * (features.matched * features.of_files(features.coherence))
 
     def gather(self, units: Values, file: IntArray, files: int) -> Values:
-        """Return the decayed sum of the best chunks of each file, relative to the best file."""
+        """Return for each file the decayed sum of its best chunks, relative to the best file."""
         rows = (units > 0).nonzero()[0]
         if len(rows) > self.pool:
             least = np.partition(units[rows], len(rows) - self.pool)[len(rows) - self.pool]
@@ -157,7 +154,7 @@ class Coherence:
 
 @dataclass(frozen=True, slots=True)
 class AdjacentChunks:
-    """Add the mean score of the chunks before and after, in the same file."""
+    """Add the mean score of the previous and the next chunk of the same file."""
 
     spans: float = setting(0.08, "weight when spans are ranked")  # .4 and more costs on every set
 
@@ -173,7 +170,7 @@ class AdjacentChunks:
 
 @dataclass(frozen=True, slots=True)
 class FileStem:
-    """Add the share of the file stem's characters that words of the query match, not weighted by idf."""
+    """Add the share of the file name (without extension) that matches words of the query, by characters."""
 
     # the strongest signal: +.053 on semble's visible half, on 16 of 17 repositories
     files: float = setting(0.55, "weight when files are ranked")
@@ -192,9 +189,9 @@ class FileStem:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionName:
-    """Add √(P·R): P the matched share of the chunk's name, R the share of the query that the name matches.
+    """Add √(P·R): P is the share of the definition's name that the query matches, R the share of the query in the name.
 
-    √(P·R) was best among √(PR), F, mean, P and R: a name must match the query, and match enough of it.
+    Among √(P·R), F, mean, P and R, √(P·R) was best: the name must match the query, and cover enough of it.
     """
 
     # .3 to .6 took octocode's code from .691 to .771
@@ -222,7 +219,7 @@ class DefinitionName:
 
 @dataclass(frozen=True, slots=True)
 class ScopeName:
-    """Add the matched share of the names around a chunk (its class, its module, the headings above)."""
+    """Add the matched share of the names around a chunk (class, module, headings above)."""
 
     spans: float = setting(0.2, "weight of the definitions around a chunk")  # .005 to .007
     headings: float = setting(0.1, "weight of the headings above a section")
@@ -241,7 +238,7 @@ class ScopeName:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Add the votes of the files that use or import the definitions of a file."""
+    """Add the votes of files that use or import the definitions of a file."""
 
     # doc sentences want .1 to .2, semble's visible half .5
     files: float = setting(0.25, "weight when files are ranked")
@@ -264,7 +261,7 @@ _MAJOR = np.isin(UNIT_KINDS, ("function", "method", "class", "interface", "enum"
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """Add a constant to definitions of the name that is the query, or of a compound name in it."""
+    """Add a constant to definitions of a name, if the query is that name or contains it as a compound word."""
 
     # .3 finds 97.2 % of uniquely defined names, 1.0 finds 99.8 %
     files: float = setting(1.0, "added to files that define the name that is the query")
@@ -305,7 +302,7 @@ ABOUT: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NoiseWeights:
-    """Factors on the score of a file, by its role."""
+    """Factors on the score of a file by its role."""
 
     test: float = setting(0.3, "factor for tests, fixtures, mocks and benchmarks")
     example: float = setting(0.3, "factor for examples, samples and demos")
@@ -320,7 +317,7 @@ class NoiseWeights:
 
 @dataclass(frozen=True, slots=True)
 class PathNoise:
-    """Lower the scores of tests, examples, vendored copies and so on, unless the query names their role."""
+    """Lower the scores of tests, examples, vendored copies and similar files, unless the query names their role."""
 
     files: NoiseWeights = field(default_factory=NoiseWeights)
     spans: NoiseWeights = field(

@@ -1,6 +1,6 @@
 """Static models, trained by `assay train`: a vector and translations for each term.
 
-The terms are those of the index, so a corpus is embedded from its postings without reading its text again.
+The index has the same terms, so a corpus is embedded from its postings without reading its text again.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ FORMAT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class StaticModel:
-    """Vectors and weights of terms, by ascending hash, and translations of terms of queries to terms of code."""
+    """Vectors and weights of terms, sorted by term hash, and translations from query terms to code terms."""
 
     identity: str
     term: Hashes
@@ -58,17 +58,16 @@ class StaticModel:
         return int(self.vector.shape[1])
 
     def rows(self, hashes: Hashes) -> Rows:
-        """Return the rows of terms; -1 for unknown ones."""
+        """Return the row of each term; -1 for unknown terms."""
         at = np.minimum(self.term.searchsorted(hashes), len(self.term) - 1)
         return np.where(self.term[at] == hashes, at, -1)
 
     def vectors(self, rows: Rows) -> Matrix:
-        """Return the vectors of known terms."""
         return np.asarray(self.vector[rows] * self.scale[rows][:, None], dtype=np.float32)
 
 
 def read_words(folder: str | Path | None = None) -> dict[int, str]:
-    """Return the words of a model by hash; empty if it has no vocabulary file."""
+    """Return the words of a model by hash; empty if the model has no vocabulary file."""
     path = Path(folder).expanduser() if folder else resources.files("assay.data") / "model"
     vocabulary = path / VOCABULARY
     words = vocabulary.read_text(encoding="utf-8").splitlines() if vocabulary.is_file() else []
@@ -76,7 +75,7 @@ def read_words(folder: str | Path | None = None) -> dict[int, str]:
 
 
 def open_static(folder: str | Path | None = None) -> StaticModel:
-    """Open the model of a directory, by default the bundled one."""
+    """Open the model in a directory; None for the bundled model."""
     path = Path(folder).expanduser().resolve() if folder else Path(str(resources.files("assay.data") / "model"))
     return _open(path / WEIGHTS)
 
@@ -110,7 +109,7 @@ _BLOCK: Final = 2_048
 
 @dataclass(frozen=True, slots=True)
 class StaticEmbedder:
-    """Embeds a text as the sum of its terms' vectors, each times its weight and the root of its count."""
+    """An embedder that sums the vectors of a text's terms, each times its weight and the square root of its count."""
 
     model: StaticModel
 
@@ -136,14 +135,14 @@ class StaticEmbedder:
         return rows
 
     def sum_texts(self, texts: Sequence[str]) -> Matrix:
-        """Return the unnormalized sums of the terms of code texts."""
+        """Return for each code text the sum of its weighted term vectors, not normalized."""
         bags = [Counter(term for run in runs(text) for term in terms(run)) for text in texts]
         spelled = np.fromiter((term_hash(term) for bag in bags for term in bag), np.uint64)
         counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32)
         return self._sum(offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
 
     def sum_units(self, postings: Postings, wanted: LongArray) -> Matrix:
-        """Return the sums of the terms of chunks, given in ascending order, from the postings."""
+        """Return the sums of chunks (in ascending order) from the postings."""
         place = np.full(max(int(postings.unit.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
         place[wanted] = np.arange(len(wanted))
         row = place[postings.unit]
@@ -171,7 +170,7 @@ class StaticEmbedder:
 
 
 class Translation(NamedTuple):
-    """A term of code, by its hash, and the strength of the translation: 0 to 1."""
+    """The hash of a code term, and the strength of its translation from 0 to 1."""
 
     term: int
     strength: float
@@ -179,13 +178,13 @@ class Translation(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """The learned translations of a model, weighted by the kind of query."""
+    """The translations of a static model, weighted by the kind of query."""
 
     settings: TranslationSettings
     model: StaticModel
 
     def __call__(self, term: str, kind: QueryKind) -> tuple[Translation, ...]:
-        """Return the translations of a term of a query, the strongest first."""
+        """Return the translations of a query term, strongest first."""
         weight: float = getattr(self.settings, kind)
         model, wanted = self.model, np.uint64(term_hash(term))
         at = int(model.source.searchsorted(wanted))
@@ -199,7 +198,7 @@ class Translator:
 
 @dataclass(frozen=True, slots=True)
 class ChunkVectors:
-    """The vectors of the chunks of files, in file order, and of the files' paths."""
+    """Chunk vectors of a static model, with the values needed for updates and for path words."""
 
     matrix: Matrix  # of length one
     file: Hashes  # hash of a file's path and contents
@@ -209,30 +208,30 @@ class ChunkVectors:
     along: Matrix  # inner product of each chunk with the sum of its path
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays that are stored with the vectors."""
+        """Return the arrays to store besides the vectors."""
         return {f"static.{one.name}": getattr(self, one.name) for one in fields(self)[1:]}
 
     def of(self, rows: LongArray) -> Self:
-        """Return a subset of the chunks, given in ascending order."""
+        """Return the vectors of some chunks; `rows` must be ascending."""
         owner = self.offset[1:].searchsorted(rows, side="right")
         held = offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
         return replace(self, matrix=self.matrix[rows], offset=held, size=self.size[rows], along=self.along[rows])
 
     @property
     def is_consistent(self) -> bool:
-        """Whether the offsets match the vectors; earlier versions stored a subset of them with all offsets."""
+        """Whether the offsets match the vectors; earlier versions stored a subset of the vectors with all offsets."""
         units = len(self.matrix)
         return len(self.offset) == len(self.file) + 1 and int(self.offset[-1]) == units == len(self.size)
 
     @classmethod
     def from_columns(cls, matrix: Matrix, columns: Mapping[str, NDArray[Any]]) -> Self | None:
-        """Read the vectors and the arrays stored with them; None if these are missing."""
+        """Read chunk vectors from stored arrays; return None if an array is missing."""
         names = [f"static.{one.name}" for one in fields(cls)[1:]]
         return cls(matrix, *(columns[name] for name in names)) if columns.keys() >= set(names) else None
 
 
 def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
-    """Embed the chunks of a table; vectors of known files are copied."""
+    """Embed the chunks of a table; vectors of files in `known` are copied."""
     facts = zip(table.files.paths, table.files.hashes, table.files.languages, strict=True)
     plain = ("\0".join(fact).encode("utf-8", "surrogatepass") for fact in facts)
     hashes = [int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain]
@@ -260,10 +259,10 @@ def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVector
 
 @dataclass(frozen=True, slots=True)
 class PathWords:
-    """Scores of chunks as if the words of their path occurred in them `weight` times more.
+    """Scores of chunks as if the words of their path occurred in them `weight` more times.
 
-    The vector of such a chunk is u + w p, u the sum of its terms and p that of its path. It is never computed, since
-    q · (u + w p) / |u + w p| follows from q · u, q · p of the file, and lengths that do not depend on the query.
+    The vector of such a chunk would be u + w p, where u is the sum of its terms and p that of its path. The vector is
+    never computed: q · (u + w p) / |u + w p| follows from q · u, q · p, and lengths that do not depend on the query q.
     """
 
     file: IntArray  # of each chunk
@@ -273,13 +272,12 @@ class PathWords:
     weight: float
 
     def __call__(self, scores: Matrix, query: Matrix) -> Matrix:
-        """Return the scores of chunks, including their paths."""
         along = np.vecdot(self.path, query)[self.file]
         return np.asarray((self.size * scores + np.float32(self.weight) * along) / self.length, dtype=np.float32)
 
 
 def path_words(units: ChunkVectors, file: IntArray, weight: float) -> PathWords:
-    """Precompute the lengths; a chunk without known terms scores 0."""
+    """Prepare path words for the given chunk vectors; a chunk without known terms scores 0."""
     own = np.vecdot(units.path, units.path)[file]
     square = units.size**2 + 2 * weight * units.size * units.along + weight**2 * own
     length = np.sqrt(np.maximum(square, 0), dtype=np.float32)

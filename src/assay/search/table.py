@@ -34,8 +34,6 @@ FILE_KINDS: Final = ("code", "docs", "config", "other")
 
 @dataclass(frozen=True, slots=True)
 class FileTable:
-    """The files, in path order, with their text."""
-
     paths: tuple[str, ...]
     languages: tuple[str, ...]  # "" for none
     hashes: tuple[str, ...]  # SHA-256 of the contents
@@ -51,7 +49,7 @@ class FileTable:
 
 @dataclass(frozen=True, slots=True)
 class ChunkTable:
-    """The chunks; byte positions are relative to the start of the file's text."""
+    """Columns of the chunks; byte positions are relative to the start of the file's text."""
 
     file: IntArray
     start: IntArray
@@ -68,7 +66,7 @@ class ChunkTable:
 
 @dataclass(frozen=True, slots=True)
 class Postings:
-    """The chunks that contain each term, by ascending hash, and its weighted count."""
+    """For each term, by ascending hash, the chunks that contain it, with weighted counts."""
 
     term: HashArray
     offset: LongArray
@@ -78,7 +76,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class NameTable:
-    """Names of chunks or files, split into parts; `parts` are sorted, an owner may have several names."""
+    """Names of chunks or files, split into sorted `parts`; an owner may have several names."""
 
     texts: tuple[str, ...]
     owner: IntArray
@@ -92,7 +90,7 @@ class NameTable:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceTable:
-    """Names that each file defines or uses, without duplicates, by file and hash."""
+    """Names that each file defines or uses, without duplicates, sorted by file and hash."""
 
     file: IntArray
     name: HashArray
@@ -100,8 +98,6 @@ class ReferenceTable:
 
 @dataclass(frozen=True, slots=True)
 class IndexTable:
-    """The lexical index of a corpus."""
-
     files: FileTable
     units: ChunkTable
     postings: Postings
@@ -113,14 +109,14 @@ class IndexTable:
 
 
 def unit_text(table: IndexTable, file: int, first: int, last: int) -> str:
-    """Return the lines of chunks first..last of a file."""
+    """Return the text of chunks `first` to `last` of a file."""
     begin = int(table.files.text_offset[file])
     start, stop = begin + int(table.units.first_byte[first]), begin + int(table.units.last_byte[last])
     return table.files.text[start:stop].tobytes().decode("utf-8", "replace")
 
 
 def scope_text(table: IndexTable, unit: int) -> str:
-    """Return the names of the scopes around a chunk."""
+    """Return the names of the scopes around a chunk, separated by spaces."""
     first, last = np.searchsorted(table.scope.owner, [unit, unit + 1]).tolist()
     return " ".join(table.scope.texts[first:last])
 
@@ -132,12 +128,12 @@ def own_names(table: IndexTable, unit: int) -> tuple[str, ...]:
 
 
 def offsets(length: LongArray) -> LongArray:
-    """Return the starts of consecutive ranges of these lengths, and the end of the last."""
+    """Return the start of each of several consecutive ranges, given their lengths, and the end of the last range."""
     return np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
 
 
 def ranges(start: LongArray, stop: LongArray) -> LongArray:
-    """Return the numbers of all ranges start..stop-1, concatenated."""
+    """Concatenate the integers of all ranges `start` to `stop - 1`."""
     length = stop - start
     total = int(length.sum())
     if not total:
@@ -147,7 +143,7 @@ def ranges(start: LongArray, stop: LongArray) -> LongArray:
 
 
 def combine(tables: Sequence[IndexTable]) -> IndexTable:
-    """Join tables of disjoint sets of files, in path order."""
+    """Combine tables of disjoint sets of files into one table in path order."""
     files = offsets(np.array([len(t.files) for t in tables]))
     units = offsets(np.array([len(t.units) for t in tables]))
     parts, chunks = [t.files for t in tables], [t.units for t in tables]
@@ -213,7 +209,7 @@ def _join_references(parts: Sequence[ReferenceTable], starts: LongArray) -> Refe
 
 
 def pick(table: IndexTable, files: LongArray) -> IndexTable:
-    """Return the table of some files, in the given order."""
+    """Return the table of the given files, in the given order."""
     begin = np.searchsorted(table.units.file, np.arange(len(table.files) + 1))
     units = ranges(begin[files], begin[files + 1])
     place = _places(files, len(table.files))
@@ -291,7 +287,7 @@ def _pick_references(references: ReferenceTable, place: LongArray) -> ReferenceT
 
 
 def add_words(table: IndexTable, term: HashArray, unit: LongArray, weight: float) -> IndexTable:
-    """Return the table with more words of chunks, each occurrence counted as `weight`."""
+    """Add words to chunks, counting each occurrence as `weight`; return the new table."""
     old = table.postings
     hashes = np.unique(np.concatenate([old.term, term]))
     held = np.repeat(np.searchsorted(hashes, old.term), np.diff(old.offset))
@@ -307,7 +303,6 @@ def add_words(table: IndexTable, term: HashArray, unit: LongArray, weight: float
 
 
 def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:
-    """Return all columns of a table by name."""
     arrays: dict[str, NDArray[Any]] = {}
     for group in fields(table):
         part = getattr(table, group.name)
@@ -321,7 +316,7 @@ def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:
 
 
 def read_table(arrays: Mapping[str, NDArray[Any]]) -> IndexTable:
-    """Return the table of named columns; raise KeyError if one is missing."""
+    """Build a table from named columns; raise KeyError if one is missing."""
 
     def column(name: str, hint: object) -> object:
         if hint != tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Traces of a query: scores and ranks after every stage, the stage at which a file dropped out, and snippets."""
+"""Explanations of a query: scores and ranks after every stage, the stage at which a file dropped out, and snippets."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
 
 @dataclass(frozen=True, slots=True)
 class StageTrace:
-    """Scores of files or chunks after one stage."""
+    """Scores of all files or chunks after one stage."""
 
     name: str
     scores: Values
 
     def ranks(self) -> LongArray:
-        """Return ranks from 1, or 0 without a score; ties by row, as in the results."""
+        """Return the rank of each row from 1, or 0 without a score; tied rows rank in row order, as in the results."""
         ranks = np.zeros(len(self.scores), dtype=np.int64)
         rows = order_of(self.scores)
         ranks[rows] = np.arange(1, len(rows) + 1)
@@ -32,7 +32,7 @@ class StageTrace:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The stages of one query."""
+    """The effect of every stage on the candidates of one query."""
 
     query: ParsedQuery
     per: Per
@@ -42,12 +42,11 @@ class Trace:
     hits: tuple[Hit, ...]
 
     def waterfall(self) -> Waterfall:
-        """Return the trace as a record of the candidates."""
         stages = tuple(stage.name for stage in self.stages)
         return Waterfall(self.query.kind, tuple(self.query.terms), stages, self.candidates())
 
     def candidates(self) -> tuple[WaterfallRow, ...]:
-        """Return the score and rank of each candidate at every stage."""
+        """Return for each candidate its score and rank after every stage."""
         ranks = [stage.ranks() for stage in self.stages]
         rows = []
         for label, row in zip(self.labels, self.rows, strict=True):
@@ -61,7 +60,7 @@ class Trace:
         return tuple(rows)
 
     def json_lines(self) -> Iterator[str]:
-        """Yield JSON lines: the query, then one line per candidate and stage."""
+        """Yield the trace as JSON lines: the query, then one line per candidate and stage."""
         head = {
             "query": self.query.text,
             "kind": self.query.kind,
@@ -79,7 +78,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class LostFile:
-    """The rank of an expected file after each stage, and the stage at which it dropped out."""
+    """The rank of an expected file after each stage, and the stage at which the file dropped out."""
 
     path: str
     ranks: tuple[tuple[str, int], ...]
@@ -89,7 +88,7 @@ class LostFile:
 
 
 def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
-    """Return the stage at which the last candidate of an expected file dropped out of the first k."""
+    """Return the stage at which an expected file, given by its rows in the scores, dropped out of the first `k`."""
     placed = [(stage.name, stage.ranks()[rows]) for stage in trace.stages]
     ranks = [(name, int(found[found > 0].min()) if found.any() else 0) for name, found in placed]
     final = ranks[-1][1] if ranks else 0
@@ -109,7 +108,7 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
 
 
 def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]]:
-    """Return the translations of each term of a query that occur in the corpus, the strongest first."""
+    """Return for each query term its translations that occur in the corpus, strongest first."""
     if view.translator is None:
         return {}
     from assay.search.static import read_words
@@ -124,19 +123,19 @@ def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Lines of a result, and the number of the first."""
+    """Lines of a result; `start` is the number of the first line."""
 
     start: int
     lines: tuple[str, ...]
 
 
 def term_weights(query: ParsedQuery, view: CorpusView) -> dict[str, float]:
-    """Return the idf of each term of a query."""
+    """Return the inverse document frequency of each query term."""
     return {term: view.idf(view.term(term)) for term in (*query.terms, *query.joined)}
 
 
 def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Snippet:
-    """Return the `most` adjacent lines with the highest sum of term weights; the middle of adjacent ties."""
+    """Return the `most` adjacent lines with the highest sum of term weights; among adjacent ties, the middle one."""
     lines = text.removesuffix("\n").split("\n")
     shared = (
         {term for found in RUN.finditer(line) for term in terms(found.group()) if term in weights} for line in lines
@@ -154,5 +153,5 @@ def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int)
 
 
 def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
-    """Return the positions of the words of a line that match terms of the query."""
+    """Return the start and end of each word of a line that matches a query term."""
     return [found.span() for found in RUN.finditer(line) if any(term in weights for term in terms(found.group()))]

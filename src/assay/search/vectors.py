@@ -1,4 +1,4 @@
-"""Stored vectors: float32, int8, or a binary scan with exact rescoring of the best.
+"""Stored vectors: float32, int8, or a binary scan with exact rescoring of the best rows.
 
 Bytes per vector of d numbers (D is d padded to a power of two, at least 64):
 
@@ -36,7 +36,7 @@ _CODES: Final = ("codes", "slope", "offset", "centre", "signs")
 
 
 def unit_rows(rows: ArrayLike) -> Matrix:
-    """Scale each row to length one; rows of zeros, or with NaN or infinity, become zero.
+    """Scale each row to length 1; rows that are zero or contain NaN or infinity become zero.
 
     Rows are divided by their largest number first, so that squares neither overflow nor underflow float32.
     """
@@ -49,7 +49,7 @@ def unit_rows(rows: ArrayLike) -> Matrix:
 
 
 def best_rows(scores: NDArray[np.floating], count: int) -> NDArray[np.int64]:
-    """Return the rows of the highest scores in row order; ties at the edge by row."""
+    """Return the `count` rows with the highest scores, in row order; among tied rows, the lowest row numbers."""
     if count >= len(scores):
         return np.arange(len(scores))
     edge = np.partition(scores, len(scores) - count)[len(scores) - count]
@@ -60,8 +60,6 @@ def best_rows(scores: NDArray[np.floating], count: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class VectorScanConfig:
-    """Settings of vector scans."""
-
     #: Rows that a binary scan rescores exactly. On the standard library (35,165 windows of 25 lines, wordllama's
     #: vectors of 256, 200 docstrings as queries) the raw order has a recall@10 of 0.55, 200 make it 0.981, 400 0.993,
     #: 1000 0.999. Noise without structure is much harder.
@@ -82,7 +80,7 @@ DEFAULT_VECTORS: Final = VectorScanConfig()
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """A matrix of vectors to score against queries."""
+    """Stored vectors that can be scored against a query."""
 
     rows: VectorRows
     codes: Codes | None = None
@@ -90,19 +88,19 @@ class Vectors:
 
     @classmethod
     def build(cls, matrix: Matrix, kind: Kind, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
-        """Store a float32 matrix; binary codes depend on all rows, so a changed index is rebuilt."""
+        """Store a float32 matrix; binary codes depend on all rows, so any change requires a rebuild."""
         rows = VectorRows.of(matrix, config.exact if kind == "binary" else kind)
         return cls(rows, encode(matrix, config) if kind == "binary" else None, config)
 
     @classmethod
     def from_columns(cls, columns: Columns, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
-        """Read vectors from stored arrays, without copying."""
+        """Read vectors from stored arrays without copying."""
         codes = Codes.from_columns(columns) if "codes" in columns else None
         values = columns["float32"] if "float32" in columns else columns["int8"]
         return cls(VectorRows(values, columns.get("scale")), codes, config)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to store; their names imply the kind."""
+        """Return the arrays to store; their names encode the storage format."""
         return {**self.rows.columns(), **(self.codes.columns() if self.codes else {})}
 
     @property
@@ -115,9 +113,9 @@ class Vectors:
     def scores(self, query: Matrix) -> Matrix:
         """Return the score of every row for a query.
 
-        Float32 and int8 rows get their inner product. In a binary store the `rescored` rows of the highest estimates
-        get it, and the others their estimate, all shifted below those. So the top is in exact order, and scores do not
-        depend on k or a filter.
+        Float32 and int8 rows are scored by inner product. With binary codes, only the `rescored` rows with the highest
+        estimates are; the other rows keep their estimate, shifted below the rescored rows. So the first rows are in
+        exact order, and scores do not depend on k or a filter.
         """
         vector = np.asarray(query, dtype=np.float32)
         if vector.shape != (self.dimension,):
@@ -148,9 +146,9 @@ class Vectors:
 
 @dataclass(frozen=True, slots=True)
 class VectorRows:
-    """Vectors stored exactly, or with one byte per number: `values * scale[:, None]`.
+    """Vectors stored as float32, or as int8 with one scale per row: `values * scale[:, None]`.
 
-    A byte is off by at most half a scale, so a score by at most `scale / 2 * |query|₁`.
+    A number is off by at most half a scale, so a score is off by at most `scale / 2 * |query|₁`.
     """
 
     values: Matrix | NDArray[np.int8]
@@ -158,7 +156,6 @@ class VectorRows:
 
     @classmethod
     def of(cls, matrix: Matrix, kind: Exact) -> Self:
-        """Store a matrix; bytes are rounded on a separate scale for each row."""
         if kind == "float32":
             return cls(np.ascontiguousarray(matrix))
         scale = np.abs(matrix).max(axis=1, initial=0).astype(np.float32) / np.float32(_LEVELS)
@@ -166,7 +163,7 @@ class VectorRows:
         return cls(np.clip(steps, -_LEVELS, _LEVELS).astype(np.int8), scale)
 
     def scores(self, query: Matrix, rows: slice | NDArray[np.int64]) -> Matrix:
-        """Return the inner products of rows with the query, which keeps full precision."""
+        """Return the inner products of the given rows with a float32 query."""
         products = np.vecdot(self.values[rows].astype(np.float32, copy=False), query)
         return np.asarray(products if self.scale is None else products * self.scale[rows], dtype=np.float32)
 
@@ -189,7 +186,6 @@ class Codes:
     signs: Signs  # of the rotation
 
     def estimate(self, query: Matrix, config: VectorScanConfig) -> Matrix:
-        """Estimate the inner product of every row with the query."""
         rotated = rotate(self.signs, (query - self.center)[:, None])[:, 0]
         planes, step = _planes(rotated, config.query_bits)
         counted = _count(self.words, planes, config.block)
@@ -202,12 +198,10 @@ class Codes:
 
     @classmethod
     def from_columns(cls, columns: Columns) -> Self:
-        """Read codes from stored arrays, without copying."""
         return cls(*(columns[name] for name in _CODES))
 
 
 def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
-    """Return the codes of all rows, computed block by block."""
     signs = draw_signs(matrix.shape[1], np.random.default_rng(config.seed))
     center = np.asarray(matrix.mean(axis=0, dtype=np.float64) if len(matrix) else np.zeros(matrix.shape[1]), np.float32)
     words = np.zeros((signs.shape[1] // 64, len(matrix)), dtype=np.uint64)
@@ -222,7 +216,7 @@ def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
 
 
 def _slopes(rotated: Matrix) -> Matrix:
-    """Return |r|² / |r|₁ of each column."""
+    """Return |r|² / |r|₁ for each column r."""
     rows = np.ascontiguousarray(rotated.T)  # numpy sums the columns of a matrix in another order if there is only one
     spread = np.vecdot(np.abs(rows), np.ones(rows.shape[1], dtype=np.float32))
     return np.asarray(np.vecdot(rows, rows) / np.where(spread > 0, spread, 1), dtype=np.float32)
@@ -258,13 +252,13 @@ def _count(words: Words, planes: Words, block: int) -> NDArray[np.int32]:
 
 
 def draw_signs(dimension: int, rng: np.random.Generator) -> Signs:
-    """Draw the rotation for vectors of a dimension: signs between Hadamard transforms."""
+    """Draw the random signs that `rotate` applies between Hadamard transforms."""
     size = max(_LEAST, 1 << max(0, dimension - 1).bit_length())
     return (rng.integers(0, 2, size=(_ROUNDS, size)) * 2 - 1).astype(np.int8)
 
 
 def rotate(signs: Signs, columns: Matrix) -> Matrix:
-    """Rotate the columns of a (dimension, n) matrix, padded with zeros; return (size, n)."""
+    """Rotate the columns of a (dimension, n) matrix after padding them with zeros; return (size, n)."""
     size = signs.shape[1]
     rotated = np.zeros((size, columns.shape[1]), dtype=np.float32)
     rotated[: len(columns)] = columns

@@ -1,4 +1,4 @@
-"""Query-time data of a table: term lookups, name indexes, the reference graph, and memoized values of a query."""
+"""Data derived from a table for queries: term lookups, name indexes, the reference graph, and memoized values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class TableCache(Generic[T]):
-    """A property of the table alone: computed once and shared by all views of the table."""
+    """A cached property that depends only on the table, shared by all views of that table."""
 
     def __init__(self, make: Callable[[CorpusView], T]) -> None:
         self._make = make
@@ -54,14 +54,14 @@ class TableCache(Generic[T]):
 
 
 class Lookup(NamedTuple):
-    """The numbers of a term and its translations in the corpus, and the weight of each."""
+    """Postings rows of a term and its translations, and the weight of each."""
 
     number: LongArray
     weight: NDArray[np.float32]
 
 
 class CorpusView:
-    """A table prepared for queries; independent of any single query."""
+    """A table prepared for queries, with lazily computed lookups."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class CorpusView:
         known: dict[Hashable, Any] | None = None,
         memo: Memo | None = None,
     ) -> None:
-        """Create a view; views of one table may share `known` and the `memo` of queries in progress."""
+        """Create a view; views of one table may share the caches `known` and `memo`."""
         self.table = table
         self.dense = dense
         self.translator = translator
@@ -83,27 +83,27 @@ class CorpusView:
         self._graph = graph
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return a value of the table, computed by the first view that needs it."""
+        """Return a cached value of the table, or compute it."""
         if key not in self._known:
             self._known[key] = make()
         return cast(T, self._known[key])
 
     def recall(self, query: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Return a memoized value of a query, or compute it; `key` must cover all inputs of `make`."""
+        """Return a memoized value of a query, or compute it; `key` must identify every input of `make`."""
         return make() if self.memo is None else self.memo.get(query, key, make)
 
     def term(self, term: str) -> int:
-        """Return the number of a term; -1 if no chunk contains it."""
+        """Return the row of a term in the postings; -1 if no chunk contains the term."""
         return self.cached(("term", term), lambda: self.number(term_hash(term)))
 
     def number(self, wanted: int) -> int:
-        """Return the number of a term by its hash; -1 if no chunk contains it."""
+        """Return the row of a term hash in the postings; -1 if no chunk contains the term."""
         hashes = self.table.postings.term
         at = int(hashes.searchsorted(np.uint64(wanted)))
         return at if at < len(hashes) and hashes[at] == wanted else -1
 
     def lookup(self, term: str, kind: QueryKind | None) -> Lookup:
-        """Return a term with its translations for a kind of query; without a kind, the term alone."""
+        """Look up a term and, if a kind of query is given, its translations."""
 
         def find() -> Lookup:
             others = self.translator(term, kind) if self.translator and kind else ()
@@ -116,18 +116,17 @@ class CorpusView:
         return self.cached(("lookup", term, kind, self.translator and self.translator.settings), find)
 
     def idf(self, number: int) -> float:
-        """Return the inverse document frequency ln(1 + (N - n + 0.5) / (n + 0.5)), which is never negative."""
+        """Return the inverse document frequency of a term: ln(1 + (N - n + 0.5) / (n + 0.5)), never negative."""
         offset = self.table.postings.offset
         holders = int(offset[number + 1] - offset[number]) if number >= 0 else 0
         return log1p((self.units - holders + 0.5) / (holders + 0.5))
 
     def holds(self, unit: int, term: str) -> bool:
-        """Return whether a chunk contains a term."""
         number, postings = self.term(term), self.table.postings
         return number >= 0 and unit in postings.unit[slice(*postings.offset[number : number + 2].tolist())]
 
     def norm(self, k1: float, b: float) -> NDArray[np.float32]:
-        """Return the length normalization of BM25 per chunk: k1 · (1 - b + b · length / mean length)."""
+        """Return the BM25 length normalization of every chunk: k1 · (1 - b + b · length / mean length)."""
 
         def compute() -> NDArray[np.float32]:
             length = self.table.units.length
@@ -142,7 +141,6 @@ class CorpusView:
 
     @property
     def graph(self) -> Graph:
-        """References between files."""
         table, config = self.table, self._graph
         return self.cached(("graph", config), lambda: build_graph(table.defined, table.used, self.files, config))
 
@@ -151,30 +149,30 @@ class CorpusView:
 
     @TableCache
     def declares(self) -> NDArray[np.bool_]:
-        """Mask of the chunks that only declare: text between definitions, constants, class fields."""
+        """Mask of chunks that only declare: text between definitions, constants, class fields."""
         kinds = [UNIT_KINDS.index(kind) for kind in ("gap", "constant", "property")]
         return np.isin(self.table.units.kind, kinds)
 
     @TableCache
     def follows(self) -> NDArray[np.bool_]:
-        """Mask of the chunks that follow another chunk of the same file."""
+        """Mask of chunks that are not the first chunk of their file."""
         file = self.table.units.file
         return np.concatenate([[False], file[1:] == file[:-1]])
 
     @TableCache
     def neighbor_count(self) -> Values:
-        """Number of adjacent chunks in the same file, at least 1."""
+        """Count of adjacent chunks in the same file (1 or 2), for each chunk; 1 for a lone chunk."""
         return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[: self.units]
 
     @TableCache
     def disjoint(self) -> bool:
-        """Whether no two chunks of a file share a line, as when files are split by syntax."""
+        """Whether no two chunks share a line, as when files are split by syntax."""
         units = self.table.units
         return not bool(np.any(self.follows[1:] & (units.start[1:] <= units.end[:-1])))
 
     @TableCache
     def roles(self) -> NDArray[np.uint8]:
-        """Role of each chunk: twice the role of its file, plus one if its name is that of a test."""
+        """Code of each chunk's role: twice the role number of its file, plus one for a chunk named like a test."""
         role = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
         return np.where(self.docs, 2 * ROLES.index("docs"), role).astype(np.uint8)  # regardless of its directory
 
@@ -182,7 +180,7 @@ class CorpusView:
     first_unit = TableCache(lambda view: np.searchsorted(view.table.units.file, np.arange(view.files + 1)))
 
     def units_of(self, file: int) -> tuple[int, int]:
-        """Return the range of the chunks of a file: the first, and the one after the last."""
+        """Return the range of a file's chunks as (first, last + 1)."""
         first, stop = self.first_unit[file : file + 2].tolist()
         return first, stop
 
@@ -192,13 +190,13 @@ class CorpusView:
         return self.table.own.whole[order], order
 
     def definers(self, name: int, text: str = "") -> LongArray:
-        """Return the chunks that define a name, given by its hash; only those spelled like `text` if there are any."""
+        """Return the chunks that define a name, given by hash; if some spell it exactly like `text`, only those."""
         rows = self._named(name)
         as_written = [row for row in rows.tolist() if self.table.own.texts[row] == text]
         return np.unique(self.table.own.owner[as_written or rows]).astype(np.int64)
 
     def definitions(self, name: int, text: str) -> dict[int, LineSpan]:
-        """Return the lines of a name's definition by chunk; an exact spelling wins, then the longest definition."""
+        """Return for each chunk the lines of its definition of a name, preferring exact spelling, then the longest."""
         own = self.table.own
         order = sorted(
             self._named(name).tolist(),
@@ -214,7 +212,6 @@ class CorpusView:
 
 
 def make_translator(settings: TranslationSettings) -> Translator | None:
-    """Open the configured translations; return None if they are disabled."""
     if not settings.model:
         return None
     from assay.search.static import Translator, open_static
@@ -223,10 +220,10 @@ def make_translator(settings: TranslationSettings) -> Translator | None:
 
 
 class Memo:
-    """Intermediate values of current queries, shared by engines that differ in a few settings; thread-safe.
+    """Thread-safe memo of intermediate values, shared by engines that differ in a few settings.
 
-    Two queries are the current one, and one that an abandoned thread may still compute. The bytes of a query are 30
-    arrays of a million chunks; values beyond them are not memoized.
+    It holds two queries: the current one, and one that an abandoned thread may still compute. The limit per query fits
+    30 arrays of a million chunks; values beyond the limit are not memoized.
     """
 
     def __init__(self, queries: int = 2, most_bytes: int = 256_000_000) -> None:
@@ -236,7 +233,7 @@ class Memo:
         self._lock = threading.Lock()
 
     def get(self, query: str, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the value of a key, computed if it is missing; its arrays become read-only."""
+        """Return a memoized value, or compute it; arrays in the value become read-only."""
         with self._lock:
             if query not in self._values:
                 self._values[query], self._bytes[query] = {}, 0
@@ -271,7 +268,7 @@ _LAST: Final = "\U0010ffff"
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """Rules for prefix matches between parts of names and words: config and configuration, parse and parser."""
+    """Rules for prefix matches between words and parts of names, as in config and configuration."""
 
     inside: int = 4  # minimum common characters if one is a prefix of the other
     apart: int = 5  # minimum common characters if their endings differ
@@ -280,7 +277,7 @@ class Prefixes:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Names that share a part with a query."""
+    """Names that match at least one word of a query."""
 
     owner: IntArray
     precision: Values  # matched share of the name's characters
@@ -289,7 +286,7 @@ class Matches:
     fit: Values  # and the quality of the match
 
     def recall(self, weights: Values) -> Values:
-        """Return the weighted share of the query that each name matches, each word by its best part."""
+        """Return the weighted share of query words that each name matches; each word counts its best match."""
         flat = np.zeros(len(weights) * len(self.owner))
         np.maximum.at(flat, self.word * len(self.owner) + self.row, self.fit)
         best = flat.reshape(len(weights), len(self.owner))
@@ -299,7 +296,7 @@ class Matches:
 
 
 class NameIndex:
-    """Names indexed by their parts."""
+    """An index of names by their parts."""
 
     def __init__(self, names: NameTable) -> None:
         self._parts = names.parts
@@ -312,7 +309,7 @@ class NameIndex:
         self._total = np.bincount(row, weights=length[names.part], minlength=len(names.owner))
 
     def match(self, words: Sequence[str], prefixes: Prefixes) -> Matches:
-        """Find the names that share a part with the words."""
+        """Return the names that share a part with the given words."""
         found = [(w, part, fit) for w, word in enumerate(words) for part, fit in self._similar(word, prefixes)]
         if not found:
             return Matches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
@@ -359,7 +356,7 @@ class NameIndex:
 
 @dataclass(frozen=True, slots=True)
 class GraphConfig:
-    """Conditions for an edge between two files."""
+    """Conditions for an edge between two files in the reference graph."""
 
     # a name that more files define is a common word
     definers: int = setting(3, "maximum number of files that define a name for references to it to count")
@@ -369,14 +366,14 @@ class GraphConfig:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """References between files, by source file."""
+    """Directed graph of references: the files that each file uses."""
 
     begin: LongArray
     target: LongArray
     incoming: LongArray
 
     def votes(self, scores: Values, least: float) -> Values:
-        """Return the votes of files that score above `least` for the files they use, damped by popularity."""
+        """Sum the scores of all files above `least` over the files they use, damped by popularity."""
         voters = np.flatnonzero(scores > least)
         begin, end = self.begin[voters], self.begin[voters + 1]
         target = self.target[ranges(begin, end)]
@@ -385,7 +382,7 @@ class Graph:
 
 
 def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, config: GraphConfig) -> Graph:
-    """Return the graph of references to definitions."""
+    """Build the graph of files from defined and used names."""
     names, name = np.unique(defined.name, return_inverse=True)
     definers = np.bincount(name, minlength=len(names))
     at = np.minimum(np.searchsorted(names, used.name), max(len(names) - 1, 0))

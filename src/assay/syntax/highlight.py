@@ -1,7 +1,7 @@
 """Syntax highlighting: colored runs of each line, for every language with a grammar.
 
-Colors follow from the types of nodes, which grammars name much alike, not from lists of keywords. The runs of a line
-join to that line; unknown syntax, and what would take too long, is plain.
+Colors follow from node types, which most grammars name alike, not from keyword lists. The concatenated runs of a line
+equal the line. Unknown syntax, and text beyond the limits, is plain.
 """
 
 from __future__ import annotations
@@ -27,15 +27,13 @@ _PLAIN, _COMMENT, _STRING, _NUMBER, _KEYWORD, _DEFINITION, _TYPE = range(len(COL
 
 @dataclass(frozen=True, slots=True)
 class HighlightSpan:
-    """A part of a line in one color."""
-
     text: str
     color: Color
 
 
 @dataclass(frozen=True, slots=True)
 class ColorLimits:
-    """Size limits of highlighting; the rest is plain."""
+    """Size limits on highlighting; text beyond them is plain."""
 
     bytes: int = 400_000  # a second for the slowest grammar; longer files are data or generated
     columns: int = 5_000  # of a line; longer ones are data, and may have one run per character
@@ -97,7 +95,7 @@ _DIGITS: Final = frozenset(b"0123456789.+-")
 
 
 def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> tuple[tuple[HighlightSpan, ...], ...]:
-    """Return the runs of each line of a text; an empty line has none."""
+    """Split each line of a text into colored runs; an empty line has no runs."""
     lines = split_lines(text)
     marks = _marks(text.encode("utf-8", "replace"), grammar, limits) if grammar else None
     found: list[tuple[HighlightSpan, ...]] = []
@@ -122,7 +120,7 @@ def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> t
 
 
 def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None:
-    """Return the color of each byte; None where it is not parsed, as malformed sources may crash parsers."""
+    """Return the color of each byte, or None for sources that are not parsed because they may crash the parser."""
     if len(source) > limits.bytes or nesting_problem(source, grammar) or is_malformed(source, grammar):
         return None
     tree = parse(source, grammar, _PARSING)
@@ -149,7 +147,7 @@ def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None
 
 
 def _color(node: Node, grammar: str, source: bytes, around: int) -> int | None:
-    """Return the color of a node; None to keep the color around it."""
+    """Return the color of a node; None to inherit the color of the parent node."""
     if not node.is_named:
         word = node.child_count == 0 and _WORD.fullmatch(source, node.start_byte, node.end_byte)
         return _KEYWORD if word and around != _TYPE else None  # `int` is a keyword and a type

@@ -35,8 +35,6 @@ STOP_WORDS: frozenset[str] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CacheLimits:
-    """Size of the cache of identifiers."""
-
     entries: int = 200_000  # the standard library has about 150,000 distinct ones; 200,000 take some 60 MB
     characters: int = 64  # longer ones are data (hashes, base64), which hardly ever repeat
 
@@ -68,12 +66,12 @@ def split(identifier: str) -> tuple[str, ...]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words to index: each identifier in lower case, then its parts when there are several."""
+    """Return the words to index: each identifier in lower case, followed by its parts if it has several."""
     return list(chain.from_iterable(map(_TOKENS.__getitem__, _raw(text))))
 
 
 def parts(text: str) -> list[str]:
-    """Return the parts of each identifier of a text, without compounds."""
+    """Return the parts of each identifier in a text, without the whole identifiers."""
     return [part for raw in _raw(text) for part in split(raw)]
 
 
@@ -92,13 +90,13 @@ def _letter_class(character: str) -> str:
 
 
 def unspaced_pairs(compound: str) -> tuple[str, ...]:
-    """Cut scripts without spaces into overlapping pairs, so that a part of a phrase is found."""
+    """Split text in scripts without spaces into overlapping pairs of characters, so that parts of a phrase match."""
     runs = _UNSPACED.findall(compound)
     return tuple(run[i : i + 2] for run in runs for i in range(len(run) - 1))
 
 
 class _TokenCache(dict[str, tuple[str, ...]]):
-    """A bounded cache: a source tree uses each of its identifiers many times."""
+    """A bounded cache of split identifiers; source code repeats each identifier many times."""
 
     def __missing__(self, raw: str) -> tuple[str, ...]:
         tokens: tuple[str, ...] = ()
@@ -130,7 +128,7 @@ def _snowball() -> Callable[[str], str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case word; only words of ASCII letters are stemmed."""
+    """Return the stem of a lower-case word; words with other than ASCII letters are returned unchanged."""
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return word
     root = _snowball()(word)

@@ -43,7 +43,7 @@ _BLANK_BYTES = frozenset(b" \t\r\n\f")
 
 @dataclass(frozen=True, slots=True)
 class OutlineLimits:
-    """Sizes of texts in an outline, and limits of split points."""
+    """Limits on the texts and split points of an outline."""
 
     signature: int = 400  # characters; longer ones are generated
     doc: int = 2_000  # characters; a longer comment is a manual, and its body is indexed anyway
@@ -57,7 +57,7 @@ LIMITS = OutlineLimits()
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A definition with its lines, which include the comments and decorators directly above it."""
+    """A definition and its lines, including the comments and decorators directly above it."""
 
     name: str
     kind: str
@@ -71,8 +71,6 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class LineSpan:
-    """A range of lines."""
-
     start: int
     end: int
 
@@ -91,7 +89,7 @@ class Outline:
 
 
 def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline:
-    """Return the outline of a text, empty with a `problem` when it cannot be parsed."""
+    """Parse a text and return its outline; if it cannot be parsed, the outline is empty and has a `problem`."""
     source = text.encode("utf-8", "replace")  # query predicates expect UTF-8
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
@@ -154,7 +152,7 @@ class _Header(NamedTuple):
 
 
 class _Match(NamedTuple):
-    """A definition found by the query."""
+    """A definition as captured by the tree-sitter query."""
 
     pattern: int
     kind: str

@@ -1,7 +1,7 @@
 """Tree-sitter grammars, and parsing in bounded time.
 
-Each grammar is in an installed wheel, so nothing is downloaded at run time. Sources that would take too long or crash a
-parser are recognized before parsing, or cut off.
+All grammars are installed as wheels, so nothing is downloaded at run time. Sources that would crash a parser are
+rejected before parsing; sources that take too long are abandoned.
 """
 
 from __future__ import annotations
@@ -55,14 +55,12 @@ _WHEELS: Final[Mapping[str, tuple[str, str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A parser, and the query for definitions, comments and references."""
-
     parser: Parser
     query: Query
 
 
 def grammar_name(path: str, language: str | None, text: str) -> str | None:
-    """Return the grammar of a file; `.tsx` has its own, a `.h` may be C++, and most languages have none."""
+    """Return the name of the grammar for a file (`.tsx` differs from `.ts`, and `.h` may be C++), or None."""
     if language == "typescript" and path.lower().endswith(".tsx"):
         return "tsx"
     if language == "c" and path.lower().endswith(".h"):
@@ -84,14 +82,14 @@ def load_grammar(name: str) -> Grammar:
 
 
 def packages() -> tuple[str, ...]:
-    """Return the packages of the grammars."""
+    """Return the names of the installed grammar packages."""
     modules = {_WHEELS.get(name, (f"tree_sitter_{name}", ""))[0] for name in GRAMMARS}
     return tuple(sorted(module.replace("_", "-") for module in modules))
 
 
 @dataclass(frozen=True, slots=True)
 class ParsingLimits:
-    """Limits of parsing a source and of searching its tree."""
+    """Limits on parsing a source and querying its tree."""
 
     piece: int = 2_048  # bytes per read of the parser; the clock is checked between two
     text: int = 256  # bytes per read of a query predicate; names are shorter
@@ -107,7 +105,7 @@ PARSING = ParsingLimits()
 
 
 def time_limit(source: bytes, limits: ParsingLimits) -> float:
-    """Return the CPU seconds that parsing a source may take."""
+    """Return the CPU seconds allowed for parsing a source."""
     return limits.seconds + limits.seconds_per_byte * len(source)
 
 
@@ -118,10 +116,10 @@ _PIECE = bytearray()
 
 
 def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
-    """Parse a source; None at the time limit, which a single piece never reaches.
+    """Parse a source; return None if the time limit was reached.
 
-    The source is fed piece by piece, and ends at the time limit: the parser's `progress_callback` crashes
-    py-tree-sitter 0.26 before Python 3.14.
+    The source is fed in pieces, and feeding stops at the time limit, because the parser's `progress_callback` crashes
+    py-tree-sitter 0.26 before Python 3.14. A source of a single piece has no time limit.
     """
     parser = load_grammar(grammar).parser
     parsing, late = True, False
@@ -145,7 +143,7 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
 
 
 def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
-    """Return whether a query would take too long in a tree because of its errors."""
+    """Return whether a tree has so many syntax errors that querying it would take too long."""
     cost, stack = 0, [tree.root_node] if tree.root_node.has_error else []
     while stack:
         children = stack.pop().children
@@ -156,7 +154,7 @@ def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NestingLimits:
-    """Limits of nesting, and signs of a source that is not a program."""
+    """Limits on nesting, and on brackets that are unmatched or missing."""
 
     brackets: int = 1_000  # open at once; C# needs 2 s for 10,000 open `<`, and four times that for 20,000
     comments: int = 200  # open at once; Swift needs 20 s for 5,000
@@ -197,9 +195,9 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
 
 
 def is_malformed(source: bytes, grammar: str) -> bool:
-    """Return whether a source is probably not a program: its brackets do not match, or are missing.
+    """Return whether a source is probably not code: it has unmatched brackets, too few brackets, or NUL bytes.
 
-    Parsers try to repair such a source, and some never end or crash.
+    Parsers try to repair such a source, and some of them hang or crash.
     """
     brackets = source.translate(None, _NO_BRACKETS)
     pairs = zip(_OPENING, _CLOSING, strict=True)

@@ -1,4 +1,4 @@
-"""Prose about code: sentences of comments, subjects of commits, headings, without markup."""
+"""Prose about code: sentences of comments, commit subjects and headings, without markup."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _PROSE_SHARE: Final = 0.85
 
 
 def sentences(comment: str) -> Iterator[str]:
-    """Yield the sentences of a comment's first paragraph, without markers and markup."""
+    """Yield the sentences of a comment's first paragraph, without comment markers and markup."""
     rest = without_markup(_first_paragraph(_EDGES.sub("", comment)))
     while rest:
         stops = (stop.start() for stop in _STOP.finditer(rest))
@@ -74,19 +74,19 @@ def sentences(comment: str) -> Iterator[str]:
 
 
 def is_prose(sentence: str, most: int) -> bool:
-    """Return whether a text is a sentence of at most `most` words, and not code or a label."""
+    """Return whether a text is a sentence of at most `most` words, rather than code or a label."""
     if not sentence or not sentence[0].isalpha() or len(sentence.split()) > most:
         return False
     return len(_PROSE.findall(sentence)) >= _PROSE_SHARE * len(sentence)
 
 
 def is_idle(sentence: str) -> bool:
-    """Return whether a sentence is about a license, a linter or a plan rather than behavior."""
+    """Return whether a comment is about licenses, linters or plans rather than behavior."""
     return _IDLE.search(sentence) is not None
 
 
 def without_leading_name(sentence: str, name: str) -> str:
-    """Remove the name at the start of a sentence, as in Go's comments: `Foo returns …`, `Foo (T) returns …`."""
+    """Remove a leading name from a sentence, as in Go comments: `Foo returns …`, `Foo (T) returns …`."""
     if name not in sentence[: len(name) + 4]:
         return sentence
     begun = re.match(rf"(?:(?:The|A|An) )?{re.escape(name)}\b(?: \([^)]*\))?[\s,]*", sentence)
@@ -94,7 +94,7 @@ def without_leading_name(sentence: str, name: str) -> str:
 
 
 def without_markup(text: str) -> str:
-    """Remove markup from a text: links, tags, roles, code quotes."""
+    """Remove links, tags, roles and code quotes from a text."""
     for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
     return text.strip()
@@ -115,12 +115,12 @@ def content(sentence: str) -> tuple[str, ...]:
 
 
 def plain_subject(subject: str) -> str:
-    """Remove the prefix and the numbers from the subject of a commit."""
+    """Remove the prefix (`feat: `) and pull request numbers from a commit subject."""
     return without_markup(_NUMBER.sub("", _PREFIX.sub("", subject))).strip(" \t.:;-")
 
 
 def is_trivial(subject: str) -> bool:
-    """Return whether the subject of a commit is about a release, a merge or style rather than behavior."""
+    """Return whether a commit subject is about a release, merge or code style rather than behavior."""
     return _TRIVIAL.search(subject) is not None or _TRIVIAL.search(plain_subject(subject)) is not None
 
 
@@ -151,15 +151,13 @@ _UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}[ \t]*$")
 
 @dataclass(frozen=True, slots=True)
 class DocHeading:
-    """The heading of a section."""
-
     line: int
     level: int
     title: str
 
 
 def headings(lines: Sequence[str]) -> Iterator[DocHeading]:
-    """Yield the headings outside fenced code; underlined ones get levels in order of first use of their sign."""
+    """Yield the headings outside fenced code; underline characters get heading levels in order of first use."""
     signs: dict[str, int] = {}
     for number, line in unfenced(lines):
         if found := _ATX.match(line) or _ASCIIDOC.match(line):
@@ -172,7 +170,7 @@ def headings(lines: Sequence[str]) -> Iterator[DocHeading]:
 
 
 def unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines outside fenced code with their numbers, without the fences."""
+    """Yield the number and text of each line outside fenced code, without the fence lines."""
     fence: str | None = None
     for number, line in enumerate(lines, 1):
         found = _FENCE.match(line)

@@ -1,7 +1,6 @@
-"""Symbols of a file and their lines: Python by `ast`, other languages by their outline.
+"""Symbols of a file and their lines, from `ast` for Python and from the outline for other languages.
 
-The lines are those of the parser: decorators belong to a definition, and in all languages but Python the comments
-directly above it do too.
+The lines of a definition include its decorators and, except in Python, the comments directly above it.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _TYPE_ALIAS: type[ast.AST] | None = getattr(ast, "TypeAlias", None)  # from Pyth
 
 
 def symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, ...]:
-    """Return the definitions of a file by first line; none when it does not parse."""
+    """Return the definitions of a file in line order; empty if the file cannot be parsed."""
     if _is_python(path, language):
         parsed = _parse(text)
         return () if isinstance(parsed, str) else tuple(sorted(_number(_definitions(parsed))))
@@ -41,7 +40,7 @@ def symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, 
 
 
 def parse_problem(path: str, text: str, language: str | None = None) -> str | None:
-    """Return why a file of a supported language has no symbols: `line 3: invalid syntax`."""
+    """Return why a file in a supported language cannot be parsed (`line 3: invalid syntax`), or None."""
     if _is_python(path, language):
         parsed = _parse(text)
         return parsed if isinstance(parsed, str) else None
@@ -50,12 +49,12 @@ def parse_problem(path: str, text: str, language: str | None = None) -> str | No
 
 
 def is_supported(path: str, language: str | None) -> bool:
-    """Return whether the language of a file is supported."""
+    """Return whether symbols can be extracted from the language of a file."""
     return _is_python(path, language) or grammar_name(path, language, "") is not None
 
 
 def enclosing(symbols: Sequence[Symbol], start: int, end: int) -> Symbol | None:
-    """Return the innermost definition around lines `start` to `end`; constants and fields do not count."""
+    """Return the innermost definition that contains lines `start` to `end`, ignoring constants and fields."""
     holders = [s for s in symbols if s.kind not in _PARTS and s.start <= start and end <= s.end]
     return min(holders, key=lambda s: (s.end - s.start, -s.start, s.name), default=None)
 
@@ -78,7 +77,7 @@ def _parse(text: str) -> ast.Module | str:
 
 
 def _definitions(module: ast.Module) -> Iterator[Symbol]:
-    """Yield the definitions in file order, with an explicit stack: a chain of `elif` nests as deep as it is long."""
+    """Yield the definitions in file order; an explicit stack avoids deep recursion in long `elif` chains."""
     stack: list[tuple[ast.AST, tuple[str, ...], str]] = [(module, (), "module")]
     while stack:
         node, names, around = stack.pop()  # the names of the definitions around it, and the kind of the innermost
@@ -143,7 +142,7 @@ _UNWRITABLE = re.compile(r"[:\x00-\x1f\x7f]|(?:^|(?<=\.))\.|\.(?=\.|$)|~(?=[0-9]
 
 
 def qualified_names(definitions: Sequence[Definition], grammar: str) -> tuple[str, ...]:
-    """Return the qualified name of each definition; outer ones come before inner ones."""
+    """Return the qualified name of each definition; enclosing definitions must come first."""
     names: list[str] = []
     for one in definitions:
         outer = names[one.parent] if one.parent >= 0 else ""
