@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import importlib
-import inspect
 from typing import get_args
 
 import pytest
@@ -16,12 +14,6 @@ def test_kinds_are_those_of_the_shared_records_and_of_gold_files() -> None:
     assert set(KINDS) == set(get_args(CorpusKind)) == set(native.CORPUS)
     for kind in KINDS.values():
         assert set(native.CORPUS[kind.name].known) == {kind.name, *kind.keys}
-
-
-@pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_kind_has_a_source(kind: Kind) -> None:
-    source = getattr(importlib.import_module(kind.module), f"locate_{kind.name}")
-    assert list(inspect.signature(source).parameters) == ["request"]
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)

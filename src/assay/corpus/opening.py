@@ -11,8 +11,19 @@ from pathlib import Path
 
 from assay.corpus.contents import DEFAULT_WALKING, StatCache, WalkConfig
 from assay.corpus.copying import decode_text, inside
+from assay.corpus.git import locate_git
 from assay.corpus.ignore import compile_globs
-from assay.corpus.sources import DEFAULT_LIMITS, ArchiveLimits, CorpusRequest, FetchedTree, TreeCache, locate
+from assay.corpus.sources import (
+    DEFAULT_LIMITS,
+    KINDS,
+    ArchiveLimits,
+    CorpusRequest,
+    FetchedTree,
+    LocatedCorpus,
+    TreeCache,
+    locate_path,
+    locate_stdlib,
+)
 from assay.corpus.spec import is_url, spec_text, without_credentials
 from assay.corpus.walk import WalkResult, walk
 from assay.errors import CorpusError, SetupError
@@ -32,7 +43,7 @@ def open_corpus(
 ) -> Corpus:
     """Fetch a corpus if necessary and list its included files.
 
-    `memory` avoids reading files that have not changed since its last use; it is updated.
+    `memory` is updated; files that have not changed since its last update are not read again.
     """
     store = Store((cache or cache_dir()).absolute())
     request = CorpusRequest(spec, (base or Path.cwd()).absolute(), TreeCache(store), limits)
@@ -59,6 +70,27 @@ def open_corpus(
         revision=located.revision,
         hashes=walked.hashes,
     )
+
+
+def locate(request: CorpusRequest) -> LocatedCorpus:
+    """Locate the directory of a corpus, fetching the corpus if necessary."""
+    kind = KINDS.get(request.spec.kind)
+    if kind is None:
+        raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"use one of: {', '.join(KINDS)}")
+    if request.spec.rev is not None and not kind.has_revision:
+        hint = f"use git:{request.spec.value}@REV for a commit"
+        raise CorpusError(f"a corpus of kind {kind.name!r} has no revision", hint=hint)
+    match kind.name:
+        case "path":
+            return locate_path(request)
+        case "stdlib":
+            return locate_stdlib(request)
+        case "git":
+            return locate_git(request)
+        case "pypi" | "npm":
+            from assay.corpus.packages import locate_npm, locate_pypi
+
+            return locate_pypi(request) if kind.name == "pypi" else locate_npm(request)
 
 
 def digest(hashes: Mapping[str, str]) -> str:
@@ -96,7 +128,7 @@ class LocalCorpus:
     revision: str | None
 
     def text(self, path: str) -> str:
-        """Read a file below the root; raise OSError if that fails."""
+        """Read a file of the corpus; raise OSError if the file cannot be read."""
         with open(inside(self.root, path), "rb") as stream:
             return decode_text(stream.read())
 
@@ -104,7 +136,7 @@ class LocalCorpus:
 def find_local(
     spec: CorpusSpec, *, base: Path | None = None, cache: Path | None = None, revision: str | None = None
 ) -> LocalCorpus:
-    """Locate a corpus without fetching; `revision` selects the commit of a local repository."""
+    """Locate a corpus without fetching; in a local repository, `revision` selects the commit."""
     if spec.kind == "git" and revision and not is_url(spec.value):
         spec = replace(spec, rev=revision)
     trees = TreeCache(Store((cache or cache_dir()).absolute()), offline=True)

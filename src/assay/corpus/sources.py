@@ -1,6 +1,6 @@
 """Sources of corpora: their kinds, fetched trees in the store, and the tools that fetch them.
 
-A new kind needs a line in KINDS, its name in `types.CorpusKind`, a function `locate_NAME`, and its identity in
+A new kind needs a line in KINDS, its name in `types.CorpusKind`, a function for `opening.locate`, and its identity in
 `CorpusSpec.repository`.
 """
 
@@ -12,7 +12,6 @@ import platform
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Final
 
@@ -33,7 +32,7 @@ _FEWEST_TESTS: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """Size limits of archives, and timeouts of tools and downloads."""
+    """Size limits on archives, and timeouts for tools and downloads."""
 
     #: The largest source wheel on PyPI is smaller; larger ones (CUDA, torch) are binaries.
     archive_bytes: int = 1_000_000_000
@@ -56,10 +55,7 @@ DEFAULT_LIMITS = ArchiveLimits()
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of corpus; the module of its `locate_NAME` is imported on use."""
-
     name: CorpusKind
-    module: str
     word: str  # example for the command line
     keys: tuple[str, ...] = OPTIONS  # options in a gold file
 
@@ -69,27 +65,26 @@ class Kind:
 
 
 _KINDS: Final = (
-    Kind("path", "assay.corpus.sources", "a directory"),
-    Kind("stdlib", "assay.corpus.sources", "stdlib"),
-    Kind("git", "assay.corpus.git", "git:URL@REV", ("rev", *OPTIONS)),
-    Kind("pypi", "assay.corpus.packages", "pypi:NAME==VERSION"),
-    Kind("npm", "assay.corpus.packages", "npm:NAME@VERSION"),
+    Kind("path", "a directory"),
+    Kind("stdlib", "stdlib"),
+    Kind("git", "git:URL@REV", ("rev", *OPTIONS)),
+    Kind("pypi", "pypi:NAME==VERSION"),
+    Kind("npm", "npm:NAME@VERSION"),
 )
 KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _KINDS}
 
 
 def kind_examples() -> str:
-    """Return examples of all kinds, for a hint."""
     *most, last = (kind.word for kind in KINDS.values())
     return f"{', '.join(most)} or {last}"
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusRequest:
-    """A requested corpus, with cache and limits."""
+    """A corpus to locate, with the cache and limits to use."""
 
     spec: CorpusSpec
-    base: Path  # of relative directories
+    base: Path  # where relative paths start
     trees: TreeCache
     limits: ArchiveLimits
 
@@ -98,27 +93,15 @@ class CorpusRequest:
 class LocatedCorpus:
     """A tree on disk and the rules that apply to it."""
 
-    root: Path  # of the corpus; real
-    top: Path  # of the ignore rules: the root or a directory above it; real
+    root: Path  # of the corpus, without symbolic links
+    top: Path  # where ignore rules start: the root or a directory above it
     git: bool = False  # .gitignore and tracked files matter; not in a package, where all files were published
     built_in: bool = True  # tool directories are excluded; not in a commit, where all files are tracked
     barred: frozenset[str] = frozenset()  # excluded names directly below the root
-    published: frozenset[str] | None = None  # real paths; other files in a cached tree were left there by engines
+    published: frozenset[str] | None = None  # real paths of fetched files; engines may leave others in a cached tree
     revision: str | None = None
     notes: tuple[str, ...] = ()
-    entry: FetchedTree | None = None  # in the cache, for fetched trees
-
-
-def locate(request: CorpusRequest) -> LocatedCorpus:
-    """Fetch a corpus if necessary, and return where it is."""
-    kind = KINDS.get(request.spec.kind)
-    if kind is None:
-        raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"use one of: {', '.join(KINDS)}")
-    if request.spec.rev is not None and not kind.has_revision:
-        hint = f"use git:{request.spec.value}@REV for a commit"
-        raise CorpusError(f"a corpus of kind {kind.name!r} has no revision", hint=hint)
-    source: Callable[[CorpusRequest], LocatedCorpus] = getattr(import_module(kind.module), f"locate_{kind.name}")
-    return source(request)
+    entry: FetchedTree | None = None  # None if the corpus was not fetched
 
 
 def locate_path(request: CorpusRequest) -> LocatedCorpus:
@@ -142,7 +125,7 @@ def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
 
 
 def locate_tree(request: CorpusRequest, entry: FetchedTree, *, built_in: bool) -> LocatedCorpus:
-    """Locate a cached tree; its .gitignore does not apply, since all files were published."""
+    """Locate a cached tree; .gitignore files do not apply, since all files were published."""
     tree = entry.tree.resolve()
     top = tree / entry.root
     return LocatedCorpus(
@@ -157,7 +140,7 @@ def locate_tree(request: CorpusRequest, entry: FetchedTree, *, built_in: bool) -
 
 
 def named_folder(request: CorpusRequest) -> Path:
-    """Return the directory that a spec names, relative to the base."""
+    """Return the directory of a corpus on disk; raise CorpusError if it does not exist."""
     if "\0" in request.spec.value:
         raise CorpusError("a directory name cannot contain a NUL byte", hint="check the corpus in the gold file")
     folder = (request.base / Path(request.spec.value).expanduser()).resolve()
@@ -170,7 +153,7 @@ def named_folder(request: CorpusRequest) -> Path:
 
 
 def find_top(folder: Path) -> Path | None:
-    """Return the git work tree that contains a directory."""
+    """Return the root of the git work tree that contains a directory, or None."""
     return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
 
 
@@ -193,7 +176,7 @@ class FetchedTree:
     """A fetched tree and its origin."""
 
     tree: Path
-    content: str  # the hash that names it, with its kind: sha256-…, git-…
+    content: str  # the name of the tree: a hash with its kind, sha256-… or git-…
     revision: str
     root: str = ""  # the directory inside the tree that archives wrap everything in
     notes: tuple[str, ...] = ()
@@ -205,14 +188,14 @@ class TreeCache:
     """Fetched trees in the store.
 
     A tree is named by the hash of its archive or commit. A request, such as a branch or a package version, maps to a
-    tree and a revision, which is written last: a killed process leaves nothing that is trusted later.
+    tree and a revision. This mapping is written last, so that an interrupted fetch is never used.
     """
 
     store: Store
     offline: bool = False  # never fetch
 
     def obtain(self, request: str, fetch: Callable[[Path], FetchedTree], *, refresh: bool = False) -> FetchedTree:
-        """Return the tree of a request; `fetch` runs in an empty directory, once unless the result may change."""
+        """Return the tree of a request; call `fetch` with an empty directory if it is not cached or may change."""
         if (not refresh or self.offline) and (found := self.recall(request)):
             return found
         if self.offline:
@@ -231,7 +214,7 @@ class TreeCache:
             return self._with_manifest(replace(fetched, tree=tree))
 
     def recall(self, request: str) -> FetchedTree | None:
-        """Return the last tree of a request without fetching."""
+        """Return the last fetched tree of a request, or None."""
         data = self.store.get(REFS.name, request)
         if data is None:
             return None
@@ -251,7 +234,7 @@ _INSTALL: Final = {
     "pip": "run `python -m ensurepip`, or `uv pip install pip` in a uv environment",
 }
 #: The longest output lists the files of a commit: 350,000 members with paths of 500 bytes.
-#: stderr is searched for known messages, so most of it is retained.
+#: Most of stderr is retained, since it is searched for known messages.
 _OUTPUT: Final = ProcessLimits(stdout=200_000_000, stderr=1_000_000)
 
 
@@ -263,7 +246,7 @@ class CommandOutput:
 
     @property
     def last_words(self) -> str:
-        """The most informative line of stderr: the last one marked as an error, or else the last one."""
+        """The last line of stderr that is marked as an error, or else the last line."""
         lines = [line.strip() for line in self.err.splitlines() if line.strip() and "complete log of" not in line]
         marked = [line for line in lines if line.lower().startswith(("error", "fatal", "npm err", "npm error"))]
         return (marked or lines or [f"exit code {self.code}"])[-1]
@@ -288,5 +271,5 @@ def run_tool(
 
 
 def missing_tool(tool: str) -> SetupError:
-    """Return the error for a missing tool, with how to install it."""
+    """Return the error for a missing tool, with installation instructions."""
     return SetupError(f"{tool} is not installed or not on PATH", hint=_INSTALL[tool])
