@@ -1,4 +1,4 @@
-"""Client of OpenAI-compatible chat endpoints."""
+"""A client for OpenAI-compatible chat endpoints."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from assay.http import post_json, redact_url, web_address
 
 @dataclass(frozen=True, slots=True)
 class ChatConfig:
-    """Settings of a chat request."""
-
     #: A local 7B model on two cores reads a few thousand tokens per minute; a hosted one answers in seconds.
     timeout: float = 180.0
     #: Two retries outlast a rate limit per minute; an outage is an error.
@@ -27,7 +25,7 @@ class ChatConfig:
 
 DEFAULT_CHAT: Final = ChatConfig()
 _CODE_BLOCK: Final = re.compile(r"```(?:json)?\s*\n(.*?)\n\s*```", re.DOTALL)
-_FENCE_CHARS: Final = 16  # of 64 hexadecimal digits; 2^64 fences cannot be guessed in advance
+_FENCE_CHARS: Final = 16  # of 64 hexadecimal digits; 64 bits cannot be guessed
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ class Endpoint:
             )
 
     def __repr__(self) -> str:
-        """Omit the query of the URL, which may contain a token."""
+        """Return a repr without the query of the URL, which may contain a token."""
         return f"{type(self).__name__}({self.name!r}, token_env={self.token_env!r})"
 
     @property
@@ -57,7 +55,7 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Instructions for the model, and the untrusted text they apply to."""
+    """Instructions for the model, and the untrusted text to which they apply."""
 
     task: str
     text: str
@@ -84,7 +82,7 @@ def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CH
 
 
 def fence(*texts: str) -> str:
-    """Return a delimiter that the texts cannot contain on purpose: a hash of all of them."""
+    """Return a delimiter that cannot be forged inside the texts: a hash of all texts."""
     digest = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")
@@ -93,26 +91,25 @@ def fence(*texts: str) -> str:
 
 
 def prompt_version(*prompts: str) -> str:
-    """Return a version that changes with the text of prompts."""
+    """Return a version that changes when the text of a prompt changes."""
     return fence(*prompts)
 
 
 def load_prompt(name: str) -> str:
-    """Load a prompt that is shipped with Assay."""
     return resources.files("assay.data").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
 def quote(text: str, tag: str, *context: str) -> str:
-    """Quote an untrusted text between unpredictable marks, which it cannot close."""
+    """Enclose an untrusted text in tags with an unpredictable mark, so that the text cannot end the quotation."""
     mark = fence(*context, text)
     return f"<{tag} {mark}>\n{text}\n</{tag} {mark}>"
 
 
 def parse_json(answer: str, *, prose: bool = False) -> object:
-    """Parse an answer that is JSON, bare or in a code block; with `prose`, text around the block is ignored."""
+    """Parse an answer as JSON, bare or in a code block; with `prose`, ignore text around the block."""
     block = _CODE_BLOCK.search(answer) if prose else _CODE_BLOCK.fullmatch(answer.strip())
     try:
         value: object = json.loads(block[1] if block else answer.strip())
     except RecursionError as error:
-        raise ValueError("too many nested values") from error
+        raise ValueError("the JSON is nested too deeply") from error
     return value

@@ -14,29 +14,29 @@ T = TypeVar("T")
 
 
 class Deadline:
-    """A point in time by which an operation must end; None is no limit."""
+    """The time by which an operation must end; a limit of None means never."""
 
     def __init__(self, *seconds: float | None) -> None:
         self.limit = min_timeout(*seconds)  # as configured, for messages
         self.deadline = None if self.limit is None else time.monotonic() + self.limit
 
     def left(self) -> float | None:
-        """Return the remaining seconds; raise TimeoutError when there are none."""
+        """Return the remaining seconds; raise TimeoutError after the deadline."""
         left = self.rest()
         if left is not None and left <= 0:
             raise TimeoutError
         return left
 
     def rest(self) -> float | None:
-        """Return the remaining seconds, 0 after the deadline."""
+        """Return the remaining seconds, or 0 after the deadline."""
         return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     def allows(self, seconds: float) -> bool:
-        """Return whether time remains after a wait of this many seconds."""
+        """Return whether a wait of this many seconds ends before the deadline."""
         return self.deadline is None or time.monotonic() + seconds < self.deadline
 
     def within(self, seconds: float | None) -> Deadline:
-        """Return a deadline in this many seconds that is not later than this one."""
+        """Return a deadline in this many seconds, but not later than the current one."""
         if seconds is None or not self.allows(seconds):
             same = Deadline(self.limit)
             same.deadline = self.deadline
@@ -44,12 +44,12 @@ class Deadline:
         return Deadline(seconds)
 
     def extend(self, seconds: float) -> None:
-        """Postpone the deadline."""
+        """Postpone the deadline by this many seconds."""
         self.deadline = None if self.deadline is None else self.deadline + seconds
 
 
 def min_timeout(*limits: float | None) -> float | None:
-    """Return the shortest timeout; None is no limit."""
+    """Return the shortest timeout; None means no limit."""
     return min((limit for limit in limits if limit is not None), default=None)
 
 

@@ -11,17 +11,17 @@ from importlib.resources.abc import Traversable
 
 
 def digest_of(value: object) -> str:
-    """Return the digest of a JSON value; other objects inside it count as their `str`."""
+    """Return the digest of a JSON value; other objects in the value are converted with `str`."""
     return text_digest(json.dumps(value, sort_keys=True, ensure_ascii=True, default=str))
 
 
 def text_digest(text: str) -> str:
-    """Return the digest of a text, which may contain lone surrogates, as file names do."""
+    """Return the digest of a text; lone surrogates, as in file names, are allowed."""
     return bytes_digest(text.encode("utf-8", "surrogatepass"))
 
 
 def bytes_digest(data: bytes) -> str:
-    """Return the digest of bytes; that of UTF-8 bytes equals the digest of their text."""
+    """Return the digest of bytes; UTF-8 bytes have the digest of their text."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -37,7 +37,7 @@ def code_digest(*places: str) -> str:
 
 
 def package_digest() -> str:
-    """Return the digest of all code; planner and workers must have the same."""
+    """Return the digest of all code, which must be equal in planner and workers."""
     entries = resources.files("assay").iterdir()
     code = (e.name for e in entries if e.name.endswith(".py") or (e.is_dir() and not e.name.startswith("_")))
     return code_digest(*sorted(code))

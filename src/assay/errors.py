@@ -46,7 +46,6 @@ class AssayError(Exception):
         return f"{head}\n  → {self.hint}" if self.hint else head
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle with all attributes; subclasses may have other constructors."""
         return (_rebuild, (type(self), self.message), self.__dict__.copy())
 
     def rewrite(self, change: Callable[[str], str]) -> Self:
@@ -105,7 +104,7 @@ class NotComparableError(AssayError):
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an extra from a checkout."""
+    """Return the command that installs an optional dependency group from a checkout."""
     return f"pip install '.[{extra}]' in your checkout of Assay"
 
 

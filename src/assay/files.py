@@ -22,7 +22,7 @@ def write_atomic(path: Path, data: str | bytes) -> None:
 
 @contextmanager
 def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a stream whose content replaces a file; an error keeps the old file."""
+    """Yield a stream whose content replaces a file at the end; on errors, the old file is kept."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -46,7 +46,7 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def atomic_directory(directory: Path) -> Iterator[Path]:
-    """Yield an empty directory that replaces `directory` at the end; an error keeps the old one."""
+    """Yield an empty directory that replaces `directory` at the end; on errors, the old directory is kept."""
     work = directory.parent / f".{directory.name}.{os.getpid()}"
     try:
         work.mkdir(parents=True)
@@ -68,13 +68,13 @@ def cannot_write(path: Path, error: OSError) -> SetupError:
 
 
 def remove_leftovers(directory: Path, name: str = "*") -> None:
-    """Remove temporary files of killed writers; no writer may be active."""
+    """Remove temporary files of killed writers; the caller must ensure that no writer is active."""
     for part in sorted(directory.glob(f".{name}.*")):
         part.unlink(missing_ok=True)
 
 
 def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "check the path") -> str:
-    """Read a UTF-8 file without its byte-order mark; a decoding error names its line."""
+    """Read a UTF-8 file without its byte-order mark; a decoding error contains the line number."""
     check_regular(path, error)
     try:
         raw = path.read_bytes()
@@ -88,7 +88,7 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
 
 
 def check_regular(path: Path, error: type[InputError] = InputError) -> None:
-    """Raise for a pipe or a device, which may never end; a missing file passes."""
+    """Raise an error for a pipe or a device, whose content may never end; ignore a missing file."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):

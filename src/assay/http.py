@@ -1,6 +1,6 @@
 """HTTP requests with deadlines, retries, size limits and redacted tokens.
 
-The token is read from the environment for each call. Redirects are not followed, so that it never reaches another host.
+The token is read from the environment for each request, and redirects are not followed, so that no other host gets it.
 Certificates are verified. The proxies in `http_proxy`, `https_proxy` and `no_proxy` are used, as by curl.
 """
 
@@ -35,11 +35,11 @@ from assay.redaction import Redactor
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """Limits of a response, and the waits between attempts."""
+    """Limits on responses, and the waits between attempts."""
 
     body_bytes: int = 32_000_000  # 256 embeddings of 3,072 numbers, the largest useful response, are 17 MB; doubled
     secret_chars: int = 8  # shorter values in the query of a URL are API versions or flags, not secrets
-    backoff_seconds: float = 0.5  # first wait, doubled each time; outlasts a limit per second
+    backoff_seconds: float = 0.5  # first wait, doubled each time; longer than a limit per second
     longest_backoff: float = 8.0  # a restarting server loads its model for some ten seconds
     jitter: float = 0.5  # maximum random reduction of a wait, so that clients do not retry at the same time
     longest_wait: float = 60.0  # limits per minute are common; a longer requested wait is a daily limit
@@ -67,11 +67,11 @@ _RANDOM: Final = random.SystemRandom()  # no result depends on the length of a w
 
 
 class RequestRejected(EngineError):
-    """A request that the server rejects for its content or size; a smaller one may succeed."""
+    """A request that the server rejects because of its content or size; a smaller request may succeed."""
 
 
 class AccessDenied(EngineError):
-    """A request without permission; GitHub and others send 404 for it."""
+    """A request without permission (401, 403, or 404, which GitHub and others send instead)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,58 +86,58 @@ class HttpRequest:
     secrets: frozenset[str] = field(repr=False)  # redacted in messages
 
     def redact(self, text: str) -> str:
-        """Return a text as one line without control characters and secrets."""
+        """Return a text as one line, without control characters and with redacted secrets."""
         line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
         return Redactor(self.secrets).text(line)
 
     def excerpt(self, body: bytes) -> str:
-        """Return the beginning of a response for a message."""
+        """Return the beginning of a response body, redacted, for error messages."""
         text = self.redact(body.decode("utf-8", "replace"))
         return text if len(text) <= _EXCERPT_CHARS else text[: _EXCERPT_CHARS - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response with status 2xx, and the attempts before it."""
+    """A response with status 2xx, and the failed attempts before it."""
 
     request: HttpRequest
     status: int
     body: bytes = field(repr=False)
-    failures: tuple[str, ...] = ()  # the reason of each retry
-    waited: float = 0.0  # seconds of rate limiting, which do not count as the server's time
+    failures: tuple[str, ...] = ()  # why each earlier attempt failed
+    waited: float = 0.0  # seconds of rate limiting, which do not count as response time
 
     def json(self) -> object:
-        """Return the JSON value of the body; NaN and Infinity are not JSON."""
+        """Parse the body as JSON; reject NaN and Infinity."""
         constants: list[str] = []
         why, hint = "", "check that the address is an API, not a web page"
         with suppress(ValueError, RecursionError):
             value: object = json.loads(self.body, parse_constant=constants.append)
             if not constants:
                 return value
-            why, hint = f" (it holds {constants[0]})", "check the server log: the model behind the address failed"
+            why, hint = f" (it contains {constants[0]})", "check the log of the server for errors of the model"
         message = f"answered {self.status} without JSON{why}: {self.request.excerpt(self.body)}"
         raise EngineError(message, file=self.request.redact(redact_url(self.request.url)), hint=hint)
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """The reason why an attempt has no response with status 2xx."""
+    """An attempt without a response of status 2xx."""
 
     message: str
     kind: type[AssayError] = SetupError
     hint: str = "check the address, the network, and that the server is running"
-    reason: str = ""  # for the list of attempts; empty: the message
+    reason: str = ""  # short message for the list of attempts; by default `message`
     retry: bool = False  # a retry may succeed
     retry_after: float | None = None  # seconds, as the server requests
 
     def delay(self, attempt: int, limits: HttpLimits = DEFAULT_HTTP) -> float | None:
-        """Return the seconds to wait before the next attempt; None when a retry is useless."""
+        """Return the seconds to wait before the next attempt, or None if a retry is useless."""
         longest = min(limits.backoff_seconds * 2**attempt, limits.longest_backoff)
         wait = longest * (1 - limits.jitter * _RANDOM.random()) if self.retry_after is None else self.retry_after
         return wait if self.retry and wait <= limits.longest_wait else None
 
     def error(self, request: HttpRequest, failures: Sequence[str] = ()) -> AssayError:
-        """Return the error for the user, with the reasons of earlier attempts."""
+        """Return the error to raise, with the reasons of earlier attempts."""
         after = f" ({describe_attempts(failures)})" if failures else ""
         if set(failures) == {self.message}:
             after = f" ({len(failures) + 1} attempts)"
@@ -146,7 +146,7 @@ class FailedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Timeouts and number of retries; None is no limit."""
+    """Timeouts, and the maximum number of retries; a timeout of None means no limit."""
 
     attempt: float | None = 30.0  # seconds for one attempt, from the first byte sent to the last one read
     retries: int = 2  # after the first attempt
@@ -154,7 +154,7 @@ class RetryPolicy:
 
 
 def describe_attempts(failures: Sequence[str]) -> str:
-    """Describe the number of attempts and why each but the last failed."""
+    """Return the count of attempts and the reasons of failure of all but the last."""
     return f"{len(failures) + 1} attempts: {', '.join(failures)}"
 
 
@@ -170,7 +170,7 @@ def post_json(
     """Send a JSON value and return the JSON value of the response.
 
     429, 5xx and broken connections are retried up to `retries` times; other statuses and timeouts are not. `timeout`
-    limits one attempt. A request that the server rejects for its content raises `RequestRejected`.
+    limits one attempt. Raise `RequestRejected` if the server rejects the content of the request.
     """
     query = web_address(url).query
     request = make_request(
@@ -194,7 +194,7 @@ def make_request(
     token_env: str | None = None,
     secrets: Iterable[str] = (),
 ) -> HttpRequest:
-    """Validate and build a request; the token goes into the Authorization header."""
+    """Build and validate a request; a token is sent in the Authorization header."""
     web_address(url)
     if not _NAME.fullmatch(method):
         raise ConfigError(f"invalid HTTP method {method!r:.20}", hint="use GET, POST or PUT")
@@ -213,24 +213,25 @@ def make_request(
 
 
 def read_token(name: str | None) -> str:
-    """Return the token in an environment variable."""
+    """Return the token in an environment variable; raise ConfigError if it is missing or invalid."""
     if name is None:
         return ""
     token = os.environ.get(name, "").strip()
     if not token:
         raise ConfigError(f"the environment variable {name} is not set", hint=f"export {name}=... with the API's token")
     if not _is_word(token):
-        raise ConfigError(f"the environment variable {name} holds no token", hint="use one word of ASCII characters")
+        message = f"invalid token in the environment variable {name}: expected ASCII characters without spaces"
+        raise ConfigError(message, hint=f"set {name} to the token only")
     return token
 
 
 def web_address(url: str) -> SplitResult:
-    """Parse a web address; errors do not quote it, since it may contain a secret."""
+    """Parse a web address; errors do not quote the address, which may contain a secret."""
     with suppress(ValueError):
         parts = urlsplit(url)
         if "@" in parts.netloc:
-            hint = "put the token into an environment variable and name that variable"
-            raise ConfigError("the address holds a user or a password", file=redact_url(url), hint=hint)
+            hint = "store the token in an environment variable and configure the name of the variable"
+            raise ConfigError("the address contains a user name or a password", file=redact_url(url), hint=hint)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and _is_word(url):
             return parts
     raise ConfigError("not a web address", hint="write it as https://host/path")
@@ -251,7 +252,7 @@ def _is_word(text: str) -> bool:
 
 
 class _Line:
-    """The connection of an attempt, its socket once the request is sent, and whether it was used before."""
+    """The connection of an attempt, with its socket once the request is sent."""
 
     connection: Any = None
     sock: Any = None
@@ -269,7 +270,7 @@ _attempt: Final = threading.local()
 
 
 class HttpClient:
-    """A connection pool that threads may share; up to `keep` idle connections per host."""
+    """A thread-safe HTTP client that keeps up to `keep` idle connections per host."""
 
     def __init__(self, keep: int = 0, limits: HttpLimits = DEFAULT_HTTP) -> None:
         self.limits = limits
@@ -284,7 +285,7 @@ class HttpClient:
         self.close()
 
     def close(self) -> None:
-        """Close idle connections; those in use are closed when they are released."""
+        """Close idle connections now, and connections in use when they are released."""
         with self._lock:
             managers, self._managers = self._managers, {}
         for manager in managers.values():
@@ -293,11 +294,11 @@ class HttpClient:
     def send(
         self, request: HttpRequest, policy: RetryPolicy, *, turn: Callable[[], float] = lambda: 0.0
     ) -> HttpResponse:
-        """Return the response to a request, or raise an error for the user.
+        """Send a request and return the response; raise an AssayError if all attempts fail.
 
-        429 (or 403 for a rate limit), 5xx and broken connections are retried; other statuses and timeouts are not. A
-        wait that would exceed the whole time is not begun. `turn` waits for a rate limiter and returns the seconds
-        that it took, which do not count.
+        429 (or 403 for a rate limit), 5xx and broken connections are retried; other statuses and timeouts are not. No
+        wait exceeds `policy.whole`. `turn` waits for a rate limiter and returns the seconds waited, which do not count
+        towards the timeouts.
         """
         clock, waited, failures = Deadline(policy.whole), 0.0, list[str]()
         while True:
@@ -350,7 +351,7 @@ class HttpClient:
                 )
                 break
             except _ERRORS as error:
-                # a reused connection that the server closes as the request arrives does not count as an attempt
+                # the server may close a reused connection as the request arrives; that does not count as an attempt
                 if not (line.reused and any(isinstance(cause, ConnectionError) for cause in _causes(error))):
                     raise
         ok, limit, body = 200 <= response.status < 300, self.limits.body_bytes, b""
@@ -365,11 +366,11 @@ class HttpClient:
         failed: FailedAttempt | None = None
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         if coding not in ("", "identity"):
-            named = coding if coding in _CODINGS else "an unknown coding"  # whose name may be a token
+            named = coding if coding in _CODINGS else "an unknown coding"  # not quoted, since it may be a token
             message = f"answered in {named}, which was not requested"
             failed = FailedAttempt(message, EngineError, "turn off compression on the server")
         elif too_long or len(body) > limit:
-            failed = FailedAttempt(f"answered with more than {limit:,} bytes", EngineError, "request less at a time")
+            failed = FailedAttempt(f"answered with more than {limit:,} bytes", EngineError, "send smaller requests")
         if failed:
             response.close()
         else:
@@ -394,9 +395,9 @@ def _classify(request: HttpRequest, response: urllib3.BaseHTTPResponse, body: by
         hint = f"redirects are not followed; use the target if you trust it: {where}"
     elif limited:
         requested = f" (Retry-After: {request.redact(wait):.40})" if wait else ""
-        hint = f"wait until the rate limit is reset{requested}, or send less at a time"
+        hint = f"wait until the rate limit is reset{requested}, or send fewer requests"
     elif status in (401, 403):
-        hint = f"check the token in {request.token_env}" if request.token_env else "set the variable with the token"
+        hint = f"check the token in {request.token_env}" if request.token_env else "configure a token"
     else:
         hint = "check the server log" if status >= 500 else "check the address and the names in the request"
     excerpt, retry_after = request.excerpt(body), None
@@ -422,7 +423,7 @@ def _make_manager(scheme: str, proxy: str, keep: int) -> urllib3.PoolManager:
             headers = urllib3.make_headers(proxy_basic_auth=login or None)
             manager = urllib3.ProxyManager(f"http://{host}", proxy_headers=headers, maxsize=keep)
     if manager is None:
-        raise ConfigError(f"{scheme}_proxy is not a usable proxy", hint="write it as http://host:port")
+        raise ConfigError(f"invalid proxy address in {scheme}_proxy", hint="write it as http://host:port")
     manager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
     return manager
 
@@ -470,7 +471,7 @@ def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> FailedAttem
     late = caused_by(exceptions.TimeoutError) and not caused_by(exceptions.NewConnectionError)
     if (late or caused_by(TimeoutError)) and clock.limit is not None:
         message = f"no answer within {format_duration(clock.limit)}"
-        return FailedAttempt(message, EngineTimeoutError, "raise the timeout, or send less at a time")
+        return FailedAttempt(message, EngineTimeoutError, "increase the timeout or send smaller requests")
     if caused_by(ssl.SSLCertVerificationError) or any(type(cause).__name__ == "CertificateError" for cause in causes):
         hint = "set SSL_CERT_FILE to the certificates of your network"
         return FailedAttempt("its certificate is not trusted", hint=hint)

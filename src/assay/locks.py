@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Self
 
-#: Seconds between attempts of a lock with a timeout; an attempt costs microseconds.
+#: Seconds between attempts to acquire a lock with a timeout; an attempt takes microseconds.
 _TICK: Final = 0.02
 
 
@@ -34,10 +34,10 @@ class FileLock:
         self.release()
 
     def acquire(self, *, wait: bool | float = True) -> bool:
-        """Lock the file, waiting forever or up to `wait` seconds.
+        """Lock the file; `wait` is a timeout in seconds, True for none, or False to try once.
 
-        Return False if another process still holds it, or if it was removed and is not to be created. Raise OSError
-        when the file cannot be opened.
+        Return False if another process still holds the lock, or if the file is missing and must not be created. Raise
+        OSError when the file cannot be opened.
         """
         kind = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
         if wait is not True:
@@ -57,7 +57,7 @@ class FileLock:
                 continue
             except OSError:
                 if self._shared:
-                    return True  # a drive without locks: no other process can lock it exclusively
+                    return True  # a drive without locks: no other process can lock the file exclusively
                 self.release()
                 if not wait:
                     return False
@@ -86,7 +86,7 @@ class FileLock:
 
 @contextmanager
 def temporary_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold an exclusive lock whose file is removed at the end; yield False if another process has it."""
+    """Hold an exclusive lock and remove its file at the end; yield False if another process holds the lock."""
     lock = FileLock(path)
     try:
         yield lock.acquire(wait=wait)

@@ -42,11 +42,10 @@ class Redactor:
         self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
     def text(self, text: str) -> str:
-        """Return a text without the secrets."""
         return text if self._pattern is None else self._pattern.sub(MARK, text)
 
     def value(self, value: object) -> object:
-        """Return a JSON value without the secrets; keys are not changed."""
+        """Return a JSON value with redacted strings; keys are not changed."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -55,7 +54,7 @@ class Redactor:
 
     @contextmanager
     def cleaning(self) -> Iterator[None]:
-        """Redact every AssayError raised in a block, and drop its cause."""
+        """Redact every AssayError raised in a block, and remove its cause."""
         try:
             yield
         except AssayError as problem:
@@ -71,23 +70,23 @@ def make_redactor(secrets: Iterable[str]) -> Redactor:
 
 
 def environment_secrets() -> tuple[str, ...]:
-    """Return the values of variables with secret names and declared values; paths are not secrets."""
+    """Return declared values and the values of variables with secret names, except paths."""
     values = {value.strip() for name, value in os.environ.items() if _NAMED.search(name)} | _DECLARED
     return tuple(sorted(value for value in values if value and not is_place(value)))
 
 
 def declare(settings: object) -> None:
-    """Redact the variables that settings name, as {env:NAME} or in a key such as token_env, from now on."""
+    """Redact the environment variables that settings refer to, as {env:NAME} or in keys such as token_env."""
     declare_values(os.environ.get(name, "").strip() for name in variables(settings))
 
 
 def declare_values(values: Iterable[str]) -> None:
-    """Redact values from now on, in all output."""
+    """Redact values in all later output."""
     _DECLARED.update(values)
 
 
 def variables(settings: object) -> set[str]:
-    """Return the names of environment variables in settings, at any depth."""
+    """Return the names of environment variables in nested settings."""
     if isinstance(settings, str):
         return set(_VARIABLE.findall(settings))
     if isinstance(settings, Mapping):
@@ -98,7 +97,7 @@ def variables(settings: object) -> set[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether a setting of this name should hold a secret."""
+    """Return whether the name of a setting suggests a secret."""
     return _ENDS.search(name) is not None
 
 
@@ -180,14 +179,14 @@ def has_issued_key(text: str) -> bool:
 
 
 def secret_lines(text: str) -> Iterator[range]:
-    """Yield the lines, from 0, of each probable secret."""
+    """Yield the range of lines of each probable secret, counted from 0."""
     for found in _find_secrets(text):
         first = text.count("\n", 0, found.start())
         yield range(first, first + found[0].count("\n") + 1)
 
 
 def scrub(text: str) -> str:
-    """Replace each probable secret in a text."""
+    """Replace each probable secret in a text by a placeholder."""
     spans = sorted((found.start(), found.end()) for found in _find_secrets(text))
     kept, end = list[str](), 0
     for start, stop in spans:

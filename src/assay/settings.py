@@ -32,7 +32,7 @@ def read_settings(record: type[T], values: Mapping[str, object], where: str) -> 
 
 
 def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str, separator: str) -> object:  # noqa: ANN401 - any settings record
-    """Build a record; `base` is the default whose values remain, if the field of the record has one."""
+    """Build a settings record; settings missing in `values` are taken from `base`."""
     known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
     hints = get_type_hints(kind)
     for key in values:
@@ -63,19 +63,17 @@ def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict
 
 
 def unknown_name(what: str, name: str, known: list[str], kind: str) -> ConfigError:
-    """Return the error for an unknown name; the hint is the closest known name, or all of them."""
+    """Return the error for an unknown name; the hint is the closest known name, or the list of all names."""
     return ConfigError(f"{what} {name!r}", hint=did_you_mean(name, known) or f"{kind}: {', '.join(known) or 'none'}")
 
 
 def check_counts(where: str, **counts: int) -> None:
-    """Raise ConfigError for counts below 1."""
     for name, count in counts.items():
         if count < 1:
             raise ConfigError(f"{where}: {name}: expected at least 1, got {count}")
 
 
 def type_text(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type hint is any object
-    """Describe a type hint in words."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return " or ".join(type_text(argument) for argument in arguments if argument is not type(None))
@@ -90,12 +88,11 @@ def type_text(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type
 
 
 def is_required(field: Field[Any]) -> bool:
-    """Return whether a field has no default."""
     return field.default is MISSING and field.default_factory is MISSING
 
 
 def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
-    """Check a value against a type hint and convert lists to tuples, tables to records."""
+    """Validate a value against a type hint; convert lists to tuples and tables to records."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is None and type(None) in arguments:
@@ -133,7 +130,7 @@ _NAMES: dict[Any, tuple[str, str]] = {
 }
 
 
-#: A part of a dotted key; quotes are optional where TOML requires them but the meaning is unambiguous.
+#: A part of a dotted key; quotes may be omitted where the key is unambiguous without them.
 _PART = re.compile(
     r"""[ \t]*(?:(?P<quoted>"(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?P<bare>[^."'\s](?:[^."\r\n]*[^."\s])?))[ \t]*"""
 )
@@ -141,7 +138,7 @@ _PART = re.compile(
 
 @lru_cache(maxsize=4096)
 def split_key(key: str) -> tuple[str, ...]:
-    """Split a dotted key; parts that contain dots are quoted."""
+    """Split a dotted key into its parts; parts that contain dots must be quoted."""
     found, position = list[str](), 0
     try:
         while match := _PART.match(key, position):
@@ -158,7 +155,7 @@ def split_key(key: str) -> tuple[str, ...]:
 
 
 def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten a table to dotted keys; raise for keys that are set twice."""
+    """Flatten a table to dotted keys; raise ConfigError if a key is set twice."""
     found: dict[tuple[str, ...], Any] = {}
     for key, value in table.items():
         for names, leaf in leaves(value, split_key(key)):
@@ -170,7 +167,7 @@ def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Yield the values of nested tables with the parts of their keys; an empty table counts as a value."""
+    """Yield the key parts and value of every setting in nested tables; an empty table counts as a value."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
             yield from leaves(inner, (*names, key))
@@ -187,12 +184,11 @@ def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> 
 
 
 def nest(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a table, or the value where there is no name
-    """Nest a value in one table per key part."""
+    """Return nested tables, one per key part, with a value in the innermost."""
     return reduce(lambda inner, name: {name: inner}, reversed(names), value)
 
 
 def get_key(settings: Mapping[str, Any], key: str, missing: object = None) -> object:
-    """Return a setting by its dotted key."""
     found: object = settings
     for name in split_key(key):
         if not isinstance(found, Mapping) or name not in found:

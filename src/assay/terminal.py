@@ -1,4 +1,4 @@
-"""Properties of the output terminal: width, color, drawable characters."""
+"""Properties of the output terminal: width, color and supported characters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 from dataclasses import dataclass
 from typing import IO, Final
 
-#: Narrower values are reported by terminals that do not know their width.
+#: Terminals that do not know their width report narrower values.
 _MIN_WIDTH = 20
 #: Characters used in charts and tables; if one cannot be encoded, all are replaced by ASCII.
 _DRAWN: Final = "█▁▇─●┊·✓✗…→−–"
@@ -26,13 +26,13 @@ class Terminal:
     unicode: bool = True  # whether it can show blocks, lines and arrows
 
     def format(self, text: str) -> str:
-        """Remove trailing spaces and replace characters that cannot be shown."""
+        """Remove trailing spaces and replace characters that the terminal cannot show."""
         bare = _TRAILING.sub("", text)
         return bare if self.unicode else bare.translate(_ASCII)
 
 
 def detect_terminal(stream: IO[str], piped: int) -> Terminal:
-    """Return the properties of a stream; `piped` is the width without a terminal or COLUMNS.
+    """Detect the properties of a stream; `piped` is the width if neither a terminal nor COLUMNS defines one.
 
     NO_COLOR and TERM=dumb turn off all escape sequences.
     """

@@ -1,4 +1,4 @@
-"""TOML files with line numbers in errors, and a TOML writer; tomllib has neither."""
+"""Read TOML with line numbers in errors, and write TOML values; tomllib does neither."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TomlFile:
 
 
 def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
-    """Read a TOML file; a syntax error names its line."""
+    """Read a TOML file; a syntax error contains the line number."""
     text = read_utf8(path, ConfigError, hint=hint)
     try:
         return TomlFile(path, text, tomllib.loads(text))
@@ -41,7 +41,7 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
 
 
 def line_of(text: str, dotted: str) -> int | None:
-    """Return the line of a table or key, or else of the first key inside it."""
+    """Return the line of a table or key, or of the first key inside a table without a header."""
     dotted = _plain(dotted)
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -61,7 +61,7 @@ def _plain(name: str) -> str:
 
 
 def write_value(value: object) -> str:
-    """Format a value as TOML; raise for values that TOML cannot express, such as null."""
+    """Format a value as TOML; raise ConfigError for values that TOML cannot express, such as null."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -82,5 +82,5 @@ def write_value(value: object) -> str:
 
 
 def write_key(names: Iterable[str]) -> str:
-    """Format the parts of a dotted key, quoted where necessary."""
+    """Format a dotted key, with quotes around parts that need them."""
     return ".".join(name if _BARE.fullmatch(name) else write_value(name) for name in names)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WalkConfig:
-    """Limits that decide which files are included."""
+    """Limits on the size and content of included files."""
 
     #: The limit of semble, so that both index the same files. The largest module of the standard library has 757,011
     #: bytes (pydoc_data/topics.py); larger files are generated tables, bundles and data.
@@ -91,7 +91,7 @@ class FileContents:
 
 
 def examine(real: str, walking: WalkConfig) -> FileContents:
-    """Read and hash a file, or return why it is excluded."""
+    """Read and hash a file; if the file is excluded, return the reason instead."""
     with open(real, "rb") as stream:
         head = stream.read(walking.head_bytes)
         if found := binary_format(head, walking):
@@ -115,7 +115,7 @@ def examine(real: str, walking: WalkConfig) -> FileContents:
 
 
 def binary_format(head: bytes, walking: WalkConfig) -> str | None:
-    """Return the binary format of a file by its first bytes; None for text in any encoding."""
+    """Return the binary format of a file by its first bytes, or None for text in any encoding."""
     for name, magic in _MAGIC.items():
         if head.startswith(magic):
             return name
@@ -138,27 +138,27 @@ _OLDEST_NS: Final = -(2**63)
 
 
 class StatCache:
-    """Cached contents of the files of one tree; after a walk it holds the files of that walk."""
+    """A cache of file contents by path and stat; after a walk it contains the files of that walk."""
 
     def __init__(self, walking: WalkConfig = DEFAULT_WALKING, clock: Callable[[], int] = time.time_ns) -> None:
         self._walking = walking
         self._clock = clock
         self._moment = clock()
         self._known: dict[str, tuple[tuple[int, ...], FileContents]] = {}
-        self.changed = False  # since it was created or loaded
+        self.changed = False  # since the cache was created or loaded
 
     def __len__(self) -> int:
         return len(self._known)
 
     def begin(self, walking: WalkConfig) -> None:
-        """Begin a walk; entries made under other settings are dropped."""
+        """Begin a walk, and drop all entries if the settings have changed."""
         if walking != self._walking:
             self._known.clear()
         self._walking = walking
         self._moment = self._clock()
 
     def examine(self, real: str, state: os.stat_result) -> FileContents:
-        """Return the contents of a file; `state` is its stat, taken since the walk began."""
+        """Return the contents of a file, from the cache if its stat is unchanged."""
         now = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
         known = self._known.get(real)
         if known is not None and known[0] == now:
@@ -171,7 +171,7 @@ class StatCache:
         return found
 
     def retain(self, reals: Collection[str]) -> None:
-        """Drop all other files."""
+        """Drop all files except these."""
         kept = {real: known for real, known in self._known.items() if real in reals}
         self.changed = self.changed or len(kept) < len(self._known)
         self._known = kept
@@ -199,7 +199,7 @@ class StatCache:
         walking: WalkConfig = DEFAULT_WALKING,
         clock: Callable[[], int] = time.time_ns,
     ) -> StatCache:
-        """Load the arrays of `columns`; those of another version or other settings are ignored."""
+        """Load a cache from the arrays of `columns`; return an empty cache if version or settings differ."""
         cache = cls(walking, clock)
         stamp, *texts = columns["texts"].tobytes().split(b"\0")
         if stamp != _stamp(walking):

@@ -19,12 +19,12 @@ _IDENTITY = ("-c", "user.name=assay", "-c", "user.email=assay@localhost", "-c", 
 
 
 def read_text(corpus: Corpus, path: str) -> str:
-    """Read a file as UTF-8 without its byte-order mark, else as Latin-1."""
+    """Read a file as UTF-8 without its byte-order mark, or as Latin-1 if it is not UTF-8."""
     return decode_text(read_bytes(corpus, path))
 
 
 def decode_text(data: bytes) -> str:
-    """Decode bytes as UTF-8 without a byte-order mark, else as Latin-1, which always succeeds."""
+    """Decode bytes as UTF-8 without a byte-order mark, or as Latin-1 if they are not UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -38,17 +38,17 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
             return stream.read()
     except OSError as error:
         if not corpus.root.is_dir():
-            message, hint = "the corpus directory was removed during use", "restore it and run again"
+            message, hint = "the corpus directory was removed during use", "restore the directory and run again"
             raise CorpusError(message, file=corpus.root, hint=hint) from error
         message, hint = (
             f"cannot read the file: {error.strerror or error}",
-            "reopen the corpus; it changed after it was opened",
+            "run again; the corpus changed after it was opened",
         )
         raise CorpusError(message, file=corpus.root / path, hint=hint) from error
 
 
 def inside(root: str, path: str) -> str:
-    """Return the real path of a file; raise if it is not below the root, which must be a real path."""
+    """Return the real path of a file; raise CorpusError if it is not below `root`, which must be a real path."""
     if path and "\0" not in path and not path.startswith("/") and ".." not in path.split("/"):
         real = os.path.realpath(os.path.join(root, path))
         if is_inside(real, root):
@@ -57,7 +57,7 @@ def inside(root: str, path: str) -> str:
 
 
 class ListedPaths:
-    """The file paths of a corpus, including symbolic links to them."""
+    """A lookup of corpus files by path, which follows symbolic links."""
 
     def __init__(self, corpus: Corpus, root: Path | None = None) -> None:
         self._known = frozenset(file.path for file in corpus.files)
@@ -65,7 +65,7 @@ class ListedPaths:
         self._found: dict[str, str | None] = {}
 
     def find(self, path: str) -> str | None:
-        """Return the path of a file in the corpus, following links; None if the corpus does not include it."""
+        """Return the corpus path of a file, following links, or None if the corpus does not include the file."""
         if path in self._known:
             return path
         if path not in self._found:
@@ -84,7 +84,7 @@ class ListedPaths:
 
 
 def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus:
-    """Copy a corpus into a directory, keeping the name of its root; `commit` makes it a git repository."""
+    """Copy a corpus into `folder`, keeping the name of its root; with `commit`, the copy is a git repository."""
     root = folder / (corpus.root.resolve().name or "corpus")
     root.mkdir(parents=True)
     for file in corpus.files:

@@ -67,7 +67,7 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Run git and yield its output as a stream, since a tree may not fit into memory."""
+    """Run git and yield its stdout as a stream, since a tree may not fit into memory."""
     try:
         process = subprocess.Popen(
             ["git", *_SAFE, *arguments],
@@ -91,7 +91,7 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
 
 
 def read_blobs(names: Iterable[str], *options: str, cwd: Path) -> Iterator[bytes | None]:
-    """Yield the contents of git objects by name, with one process; None for one that is missing or not a blob."""
+    """Yield the contents of git objects by name, or None for each that is missing or not a blob."""
     names = list(names)
     with _write_lines(names) as lines, git_stream(*options, "cat-file", "--batch", cwd=cwd, stdin=lines) as stream:
         for _ in names:
@@ -110,7 +110,7 @@ def _write_lines(lines: Iterable[str]) -> Iterator[IO[bytes]]:
 
 
 def is_linked_worktree(directory: str) -> bool:
-    """Return whether a directory is a linked work tree, a duplicate of the same source."""
+    """Return whether a directory is a linked work tree, which duplicates the source of its repository."""
     with suppress(OSError), open(os.path.join(directory, ".git"), "rb") as stream:
         text = stream.read(4096)
         return text.startswith(b"gitdir:") and b"/worktrees/" in text
@@ -120,9 +120,9 @@ def is_linked_worktree(directory: str) -> bool:
 def read_repository(
     top: Path, below: Path, base: str, limits: ArchiveLimits
 ) -> tuple[frozenset[str], IgnoreFile | None] | str:
-    """Return the tracked files below a directory with their directories, and info/exclude; or an error message.
+    """Return the tracked files below a directory, their directories, and info/exclude; or an error message.
 
-    `base` is the path of `top` in the walk, and the prefix of the returned paths.
+    `base` is the path of `top` in the walk; the returned paths begin with it.
     """
     try:
         where = git("rev-parse", "--show-toplevel", "--git-path", "info/exclude", cwd=below, limits=limits)
@@ -144,7 +144,7 @@ def read_repository(
     return frozenset(paths), read_level(below / exclude, base)
 
 
-#: A full hash, whose content never changes.
+#: A full hash, which always names the same content.
 COMMIT: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 #: Marks a mirror with a running or killed fetch, which is not reused.
 _BUSY: Final = "assay-busy"
@@ -175,7 +175,7 @@ def locate_git(request: CorpusRequest) -> LocatedCorpus:
         raise CorpusError(
             f"cannot read this repository: {inside.last_words}",
             file=repository,
-            hint="use the directory of a git repository, or remove `git:` to use the files as they are",
+            hint="use the directory of a git repository, or remove `git:` to use the files on disk",
         )
     commit = _resolve(rev, cwd=repository, limits=limits)
     if commit is None:
@@ -213,7 +213,6 @@ def _obtain_remote(request: CorpusRequest, url: str, rev: str) -> FetchedTree:
 
 @contextmanager
 def open_mirror(store: Store, url: str) -> Iterator[Path]:
-    """Lock the mirror of a URL and yield its directory."""
     with store.workspace(MIRRORS.name, url) as workspace:
         yield workspace / "repository"
 

@@ -74,7 +74,7 @@ class IgnoreFile:
     sieve: re.Pattern[str] | None = None  # a fast filter: matches every path that a rule matches, and few others
 
     def verdict(self, path: str, folder: bool) -> bool | None:
-        """Return whether the last matching rule ignores a path; None when no rule matches."""
+        """Return whether the last matching rule ignores a path, or None if no rule matches."""
         relative = as_bytes(path[len(self.base) + 1 :] if self.base else path)
         if self.sieve is not None and not self.sieve.match(relative):
             return None
@@ -90,7 +90,7 @@ class IgnoreFile:
 
 
 def verdict(levels: Iterable[IgnoreFile], path: str, folder: bool) -> bool | None:
-    """Return the first verdict of the levels, deepest first."""
+    """Return the verdict of the first level with a matching rule, or None; levels are ordered deepest first."""
     for level in levels:
         found = level.verdict(path, folder)
         if found is not None:
@@ -99,7 +99,7 @@ def verdict(levels: Iterable[IgnoreFile], path: str, folder: bool) -> bool | Non
 
 
 def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
-    """Read an ignore file; None if it is missing, empty, or a link, which git ignores."""
+    """Read an ignore file; return None if it is missing, empty, or a symbolic link, which git ignores."""
     try:
         data = b"" if os.path.islink(file) else Path(file).read_bytes()
     except OSError:
@@ -131,7 +131,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def as_bytes(path: str) -> str:
-    """Return a path with one character per byte: git matches bytes, so its `?` is half an ü."""
+    """Return a path with one character per byte, since git matches bytes: `?` matches one of the two bytes of ü."""
     return path if path.isascii() else os.fsencode(path).decode("latin-1")
 
 
@@ -165,8 +165,6 @@ def _trim(line: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Globs:
-    """Compiled include and exclude patterns."""
-
     include: GitIgnoreSpec | None
     exclude: GitIgnoreSpec | None
     takes_back: bool  # an exclude begins with `!`, so an excluded directory may contain included files
@@ -187,7 +185,7 @@ def compile_globs(spec: CorpusSpec) -> Globs:
 
 
 def select_paths(globs: tuple[str, ...]) -> Globs:
-    """Compile include patterns only."""
+    """Compile include patterns without exclude patterns."""
     return Globs(_compile_list(globs), None, False)
 
 

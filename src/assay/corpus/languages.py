@@ -1,4 +1,4 @@
-"""Language and kind of files by name, extension, then shebang."""
+"""Detect the language and kind of files by name, extension, then shebang."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from assay.types import Kind
 
 @dataclass(frozen=True, slots=True)
 class FileType:
-    """The language of a file, if known, and its kind."""
-
     language: str | None
     kind: Kind
 
 
 def _named(words: str) -> dict[str, str]:
-    """Return the rows of languages whose only word is their name."""
+    """Return a table of languages that have one extension or program, equal to their name."""
     return {word: word for word in words.split()}
 
 
@@ -182,12 +180,11 @@ def language_name(name: str) -> str:
 
 
 def extensions(language: str) -> tuple[str, ...]:
-    """Return the extensions of a language, without the dot, sorted."""
     return tuple(sorted(ext for ext, found in _EXTENSIONS.items() if found.language == language))
 
 
 def detect(path: str, head: bytes) -> FileType:
-    """Return language and kind of a file by its name and first bytes."""
+    """Return the language and kind of a file by its path and shebang."""
     name = path.rpartition("/")[2].lower()
     if found := _NAMES.get(name):
         return found

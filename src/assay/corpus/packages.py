@@ -67,7 +67,7 @@ _NPM_VARIABLE: Final = re.compile(r"npm_config_.*(registry|userconfig|globalconf
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One version of a Python package, and its form."""
+    """A version of a Python package, as a wheel, an sdist or either."""
 
     name: str
     text: str  # the version as written
@@ -97,7 +97,6 @@ class PackageLink:
 
 
 def locate_pypi(request: CorpusRequest) -> LocatedCorpus:
-    """Fetch a Python package once."""
     package = parse_package(request.spec.value)
     key = f"pypi {package} {package.form} {_pip_fingerprint()} {sys.implementation.cache_tag} {sys.platform}"
     entry = request.trees.obtain(key, lambda work: _fetch(package, work, request.limits))
@@ -160,7 +159,7 @@ def _find_pip() -> tuple[str, ...]:
 
 
 def _download_wheel(package: Package, pip: tuple[str, ...], into: Path, limits: ArchiveLimits) -> Path | None:
-    """Download the wheel of a version, never an sdist, whose setup.py would run; None when pip finds none."""
+    """Download a wheel, or return None if pip finds none; never an sdist, whose setup.py would run."""
     # --only-binary comes last, so that it overrides a configured `no-binary`.
     options = ("--no-deps", "--no-input", "--progress-bar=off", "--dest", str(into), "--only-binary=:all:")
     done = run_tool([*pip, "download", *options, "--", str(package)], tool="pip", seconds=limits.tool_seconds)
@@ -173,7 +172,7 @@ def _download_wheel(package: Package, pip: tuple[str, ...], into: Path, limits: 
 
 
 def parse_settings(text: str) -> PipSettings:
-    """Parse the output of `pip config list` as `pip download` would use it."""
+    """Parse the output of `pip config list`; return the options that apply to `pip download`."""
     lines = [match for line in text.splitlines() if (match := _CONFIG_LINE.fullmatch(line))]
     config = {
         match["key"]: str(ast.literal_eval(match["value"])) if match["value"][:1] in ("'", '"') else match["value"]
@@ -193,7 +192,7 @@ def parse_settings(text: str) -> PipSettings:
 
 
 def _find_sdist(package: Package, settings: PipSettings, limits: ArchiveLimits) -> PackageLink:
-    """Return the sdist of a version from the indexes and find-links locations."""
+    """Find the sdist of a version in the indexes and find-links locations."""
     pages = [f"{index.rstrip('/')}/{package.name}/" for index in settings.indexes]
     for place in settings.find_links:
         is_url = urlsplit(place).scheme in _SCHEMES
@@ -353,7 +352,7 @@ def _hash(values: Iterable[str], files: Iterable[Path]) -> str:
 
 
 def locate_npm(request: CorpusRequest) -> LocatedCorpus:
-    """Fetch an npm package; an exact version only once."""
+    """Fetch an npm package, or use the cached tree of an exact version."""
     name, version = parse_npm_package(request.spec.value)
     variables = sorted(item for item in os.environ.items() if _NPM_VARIABLE.fullmatch(item[0]))
     here = Path.cwd()
@@ -381,7 +380,7 @@ def parse_npm_package(value: str) -> tuple[str, str]:
 
 
 def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
-    """Download and unpack a tarball, which npm checks against the hash of its registry."""
+    """Download and unpack a tarball; npm verifies its hash."""
     into = work / "tarball"
     into.mkdir()
     options = ("--ignore-scripts", "--json", f"--pack-destination={into}")

@@ -1,4 +1,4 @@
-"""Roles of files: tests, examples, compatibility code, vendored copies, generated files, and so on."""
+"""Detect the role of a file: test, example, compatibility code, vendored copy, generated file, and so on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from assay.syntax.outline import Outline
 from assay.types import Kind
 
 Role = Literal["none", "test", "example", "compat", "vendored", "generated", "stub", "barrel", "docs"]
-#: All roles; indexes store their positions.
+#: All roles; index files store positions in this tuple.
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 
 _DIRECTORIES: Final[dict[Role, str]] = {
@@ -43,7 +43,7 @@ _DEFINING: Final = frozenset({"function", "method", "class", "interface", "enum"
 
 
 def file_role(path: str, text: str = "", kind: Kind = "code", outline: Outline | None = None) -> Role:
-    """Return the role of a file by its path, then by its text and definitions."""
+    """Return the role of a file by its path, or else by its text and definitions."""
     if _TEST_FILE.search(path):
         return "test"
     for role, pattern in _IN_DIRECTORY:

@@ -1,4 +1,4 @@
-"""Corpora on the command line: `stdlib`, `pypi:flask==3.1.0`, `git:../repo@v1`, a directory.
+"""Corpus specs on the command line: `stdlib`, `pypi:flask==3.1.0`, `git:../repo@v1`, a directory.
 
 Subdirectory and globs follow a question mark: `git:../repo@v1?root=src&exclude=tests/`.
 """
@@ -24,7 +24,7 @@ _SCP: Final = re.compile(r"[^/:]+:(?!:)")
 
 
 def parse_spec(text: str) -> CorpusSpec:
-    """Parse a corpus from the command line."""
+    """Parse the spec of a corpus, such as `stdlib` or `git:URL@REV`."""
     body, options = _split_options(text.strip())
     if not body or "\0" in body:
         raise CorpusError(f"invalid corpus {text!r}", hint=f"use {kind_examples()}")
@@ -39,7 +39,7 @@ def parse_spec(text: str) -> CorpusSpec:
 
 
 def spec_text(spec: CorpusSpec) -> str:
-    """Format a corpus for `parse_spec`."""
+    """Format a spec so that `parse_spec` can parse it."""
     body = f"{spec.kind}:{spec.value}"
     if spec.kind == "stdlib":
         body = "stdlib"
@@ -111,11 +111,11 @@ _STEP = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]|^[.-]|\.\Z")
 _LONGEST = 100  # characters of a name: file systems allow 255 bytes
 _LONGEST_PATH = 400  # and of a path: some systems allow 1,024 bytes including parent directories
-_DIGITS = 16  # of the hash that distinguishes clashing names
+_DIGITS = 16  # hexadecimal digits of the hash that distinguishes clashing names
 
 
 def document_paths(ids: Iterable[str]) -> dict[str, str]:
-    """Return a path for each document id; paths differ even ignoring case, and none is a directory of another."""
+    """Map document ids to paths that are unique even ignoring case; no path is a parent directory of another."""
     names = {name: document_path(name) for name in ids}
     apart: set[str] = set()
     while True:  # repeated, since an id may equal the new path of another
@@ -130,7 +130,7 @@ def document_paths(ids: Iterable[str]) -> dict[str, str]:
 
 
 def document_path(name: str) -> str:
-    """Return the path of a document id that clashes with no other."""
+    """Return the path of a document id, encoded or hashed if it is not a portable path."""
     steps = name.split("/")
     if len(name) <= _LONGEST_PATH and all(len(step) <= _LONGEST and _STEP.fullmatch(step) for step in steps):
         return name
@@ -139,7 +139,7 @@ def document_path(name: str) -> str:
 
 
 def find_document(name: str, paths: Container[str]) -> str | None:
-    """Return the path of a document id among those of a corpus."""
+    """Return which of the paths of a corpus belongs to a document id, or None."""
     return next((path for path in (name, document_path(name), _add_hash(name)) if path in paths), None)
 
 

@@ -1,7 +1,7 @@
-"""Safe unpacking of wheels, sdists and npm tarballs: the only module that writes untrusted names to disk.
+"""Unpack wheels, sdists and npm tarballs safely; no other module writes untrusted names to disk.
 
-Files are created exclusively and never through a link. Links are created last and then followed; one that leaves the
-root rejects the whole archive.
+Files are created exclusively and never through a link. Links are created last; an archive with a link that
+leaves the root is rejected.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _DECOMPRESSORS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7z
 def unpack(
     archive: Path, into: Path, *, limits: ArchiveLimits, revision: str, notes: tuple[str, ...] = ()
 ) -> FetchedTree:
-    """Unpack an archive completely or not at all into a new directory; its hash becomes the content name."""
+    """Unpack an archive into a new directory and return the tree; on errors, unpack nothing."""
     size = archive.stat().st_size
     if size > limits.archive_bytes:
         raise CorpusError(f"has {size:,} bytes, more than {limits.archive_bytes:,}", file=archive.name)
@@ -72,7 +72,7 @@ def hash_of(path: Path, algorithm: str) -> str:
 def _unpack_zip(archive: Path, writer: TreeWriter) -> None:
     with zipfile.ZipFile(archive) as zipped:
         for info in zipped.infolist():
-            if "\0" in info.orig_filename:  # `filename` is cut there
+            if "\0" in info.orig_filename:  # zipfile cuts `filename` at the NUL byte
                 writer.refuse(info.orig_filename, "has a NUL byte in its name")
             name = info.filename.replace("\\", "/")  # written by some tools on Windows
             mode = info.external_attr >> 16
@@ -110,7 +110,7 @@ def _unpack_tar(archive: Path, writer: TreeWriter) -> None:
 
 
 class _Member(tarfile.TarInfo):
-    """A member with a limit on extended headers, which tarfile parses in quadratic time (CVE-2024-6232)."""
+    """A tar member whose extended headers are limited: tarfile parses them in quadratic time (CVE-2024-6232)."""
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _HEADERS and self.size > _HEADER_BYTES:
@@ -146,7 +146,7 @@ _BAD_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, e
 
 
 class TreeWriter:
-    """Writes members of an archive to a new directory; on errors the directory is removed."""
+    """A writer of archive members into a new directory, which is removed on errors."""
 
     def __init__(self, root: Path, *, source: str, limits: ArchiveLimits, archive_bytes: int | None = None) -> None:
         self.root = root
@@ -173,7 +173,7 @@ class TreeWriter:
         self._make(self._admit(name), name)
 
     def file(self, name: str, chunks: Iterable[bytes]) -> None:
-        """Write a file; of repeated names the last one wins, as with tar and pip."""
+        """Write a file, replacing an earlier member with this name, as tar and pip do."""
         parts = self._admit(name)
         if not parts:
             self.refuse(name, "has no name")
@@ -207,7 +207,7 @@ class TreeWriter:
             self.file(name, _chunks(stream))
 
     def finish(self, *, outside_links: bool) -> set[str]:
-        """Create the links; those that leave the root reject the archive unless `outside_links`, as for commits."""
+        """Create the links; raise CorpusError for a link that leaves the root unless `outside_links` is set."""
         for path, target in sorted(self._links.items()):
             self._make(path.split("/")[:-1], path)
             with self._rejecting_bad_names(path):
@@ -220,7 +220,7 @@ class TreeWriter:
         return self.paths
 
     def refuse(self, member: str, why: str) -> NoReturn:
-        """Reject the archive because of a member."""
+        """Raise CorpusError because of a member."""
         shown = member.encode("unicode_escape", "backslashreplace").decode("ascii")
         raise CorpusError(
             f"member {shown!r} {why}; nothing was unpacked",
@@ -272,5 +272,5 @@ class TreeWriter:
 
 
 def is_inside(path: str, root: str) -> bool:
-    """Return whether a real path is the root or below it."""
+    """Return whether a real path is `root` or below it."""
     return path == root or path.startswith(root.rstrip("/") + "/")

@@ -52,7 +52,7 @@ class _Frame:
     git: tuple[IgnoreFile, ...] = ()  # deepest first
     assay: tuple[IgnoreFile, ...] = ()
     tracked: frozenset[str] = frozenset()  # files that git tracks, and their directories
-    #: Why it is excluded; then it is entered only for files that git tracks or .assayignore re-includes.
+    #: Why the directory is excluded; it is still entered for files that git tracks or .assayignore re-includes.
     closed: tuple[str, str] | None = None
 
 
@@ -178,7 +178,7 @@ class _Walker:
                 self._skip(path, "unreadable", error.strerror or str(error))
 
     def _find_rejection(self, frame: _Frame, names: frozenset[str]) -> tuple[str, str] | None:
-        """Return why a directory is excluded because of the files in it."""
+        """Return the reason and detail if the files in a directory exclude it."""
         if frame.real == self.root or frame.closed or frame.path in frame.tracked or not self.located.built_in:
             return None
         if verdict(frame.assay, frame.path, True) is False:
@@ -194,7 +194,7 @@ class _Walker:
         return None
 
     def _decide(self, frame: _Frame, path: str, entry: os.DirEntry[str]) -> None:
-        """Skip an entry, read it, or schedule it for a visit."""
+        """Skip an entry, read it, or push its directory on the stack."""
         folder = entry.is_dir(follow_symlinks=False)
         excluded = self._find_exclusion(frame, path, entry.name, folder)
         if folder:
@@ -217,7 +217,7 @@ class _Walker:
             self._add_file(path, entry.path)
 
     def _find_exclusion(self, frame: _Frame, path: str, name: str, folder: bool) -> tuple[str, str] | None:
-        """Return the reason and detail of an exclusion by a rule."""
+        """Return the reason and detail if a rule excludes an entry."""
         ignored = verdict(frame.assay, path, folder)
         if ignored is not None:
             return ("assayignore", "") if ignored else None

@@ -1,1 +1,1 @@
-"""Run third-party programs without a shell, in bounded time and memory, leaving no processes behind."""
+"""Run third-party programs without a shell, with timeouts and output limits, and end their descendants."""

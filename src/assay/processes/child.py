@@ -1,7 +1,7 @@
-"""A long-running program with pipes; every read and write has a deadline (`time.monotonic`).
+"""Long-running programs with pipes; every read and write has a deadline (`time.monotonic`).
 
-stderr is always drained, so that the program cannot block there. stdout is read only on request: a program that prints
-too much blocks in its pipe and uses no memory here.
+stderr is read continuously, so that the program cannot block on it. stdout is read only on request: a program that
+prints too much blocks when the pipe is full and uses no memory here.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ class ChildError(Exception):
 
 
 class ChildExited(ChildError):
-    """An exited program, or a closed pipe."""
+    """The program exited or closed a pipe."""
 
 
 class ChildTimeout(ChildError):
-    """A missed deadline."""
+    """The program missed a deadline."""
 
 
 class OutputLimitExceeded(ChildError):
-    """Too much output before the end of a message."""
+    """The program printed too much before the end of a message."""
 
 
 class Child(ProcessGroup):
-    """A running program. One thread at a time communicates with it; any thread may call `end`."""
+    """A running program. Only one thread at a time may read or write; any thread may call `end`."""
 
     def __init__(self, task: ProgramSpec, limits: ProcessLimits = PROCESS_LIMITS) -> None:
         super().__init__(task, stdin=subprocess.PIPE)
@@ -47,8 +47,8 @@ class Child(ProcessGroup):
         self._buffer = bytearray()  # unread stdout
         self._stdout_closed = False
         self._stderr_tail = b""
-        self._stderr_closed = False  # it is at its end, or must not be read any more, which ends the stderr thread
-        self._exited: float | None = None  # time when its exit was noticed
+        self._stderr_closed = False  # stderr is closed or must not be read further, which ends the stderr thread
+        self._exited: float | None = None  # time when the exit was noticed
         self._ended = False
         self._io_lock, self._stderr_lock, self._end_lock = threading.Lock(), threading.Lock(), threading.Lock()
         for stream in (self._stdin, self.errors):
@@ -58,18 +58,17 @@ class Child(ProcessGroup):
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the program is running."""
         return self.poll() is None
 
     @property
     def stderr(self) -> bytes:
-        """The last bytes of stderr up to now."""
+        """The last bytes of stderr."""
         self._read_stderr()  # the stderr thread may lag behind
         return self._stderr_tail
 
     @property
     def last_words(self) -> str:
-        """The last line of stderr."""
         return last_line(self.stderr)
 
     def describe_end(self) -> str:
@@ -81,7 +80,7 @@ class Child(ProcessGroup):
         return f"died by {signal_name(code)}" if code < 0 else f"ended with exit code {code}"
 
     def write(self, data: bytes, deadline: float | None) -> None:
-        """Write all data; output that arrives meanwhile is buffered."""
+        """Write all data to stdin, and buffer output that arrives during the write."""
         with self._io_lock:
             rest = memoryview(data)
             while rest:
@@ -97,15 +96,15 @@ class Child(ProcessGroup):
                         raise ChildExited("it closed its input") from error
 
     def read_line(self, deadline: float | None) -> bytes:
-        """Return one line without its newline; an unterminated last line is not returned."""
+        """Return the next line of stdout without its newline; a last line without a newline is not returned."""
         return self._read(_NEWLINE, 1, deadline)
 
     def read_until(self, marker: re.Pattern[bytes], deadline: float | None) -> bytes:
-        """Return the output before a marker and consume the marker."""
+        """Return the output up to a marker, which is consumed too."""
         return self._read(marker, self._limits.marker, deadline)
 
     def skip(self) -> bytes:
-        """Return the unread output so far; raise OutputLimitExceeded when there is too much."""
+        """Return all unread output so far; raise OutputLimitExceeded if it exceeds the limit."""
         with self._io_lock:
             size = -1
             while len(self._buffer) > size and not self._stdout_closed and not self._ended:
@@ -118,7 +117,7 @@ class Child(ProcessGroup):
             return unread
 
     def peak_bytes(self) -> int | None:
-        """Return the peak memory of the program and its descendants up to now; None if unknown."""
+        """Return the peak memory of the program and its descendants so far, or None if unknown."""
         if not self._ended:
             self.memory.sample(at_once=True)
         return self.memory.peak_bytes
@@ -154,7 +153,7 @@ class Child(ProcessGroup):
                     raise ChildExited("its output is at the end")
                 self._poll(deadline, writing=False)
             start, end = found.span()
-            del found  # it would lock the size of the buffer
+            del found  # an open view prevents resizing the buffer
             answer = bytes(self._buffer[:start])
             del self._buffer[:end]
             return answer
@@ -168,7 +167,7 @@ class Child(ProcessGroup):
             raise ChildTimeout("out of time")
         if self._exited is None and not self.alive:
             self._exited = time.monotonic()
-            self.signal(signal.SIGKILL)  # its descendants no longer produce wanted output
+            self.signal(signal.SIGKILL)  # output of descendants is not waited for
 
     def _poll(self, deadline: float | None, *, writing: bool) -> bool:
         """Wait at most a tick, buffer output, and return whether stdin can be written to."""

@@ -1,4 +1,4 @@
-"""Forked children that return a result; a child may crash or never end, and dies with its parent."""
+"""Forked child processes that return a result and are killed with their parent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class ForkError(Exception):
-    """A child ended without a result."""
+    """A child process that ended without a result."""
 
 
 def can_fork() -> bool:
@@ -27,7 +27,7 @@ def can_fork() -> bool:
 
 
 class Fork(Generic[T]):
-    """A forked child that calls a function; `cpu_seconds` limits its processor time."""
+    """A forked child process that calls a function; `cpu_seconds` limits its processor time."""
 
     def __init__(self, work: Callable[[], T], cpu_seconds: int | None = None) -> None:
         self.pipe, writer = os.pipe()  # `pipe` becomes readable when the child has a result or died
@@ -80,9 +80,9 @@ class Fork(Generic[T]):
 
 
 def run_forked(tasks: Mapping[str, Callable[[], T]], workers: int) -> Iterator[tuple[str, Future[T]]]:
-    """Run named tasks in order in children, `workers` at a time; yield each with its outcome when it ends.
+    """Run named tasks in child processes, `workers` at a time; yield the name and outcome of each as it ends.
 
-    A crash ends only its task. Where forking is not safe, the tasks run in this process.
+    A crash ends only one task. Where forking is not safe, the tasks run in this process.
     """
     if workers < 2 or not can_fork():
         yield from ((name, _outcome(work)) for name, work in tasks.items())

@@ -39,26 +39,26 @@ End = Literal["exit", "signal", "timeout", "flood"]
 
 @dataclass(frozen=True, slots=True)
 class ProgramSpec:
-    """A program with working directory and environment; by default those of this process."""
+    """A program to run; working directory and environment default to those of this process."""
 
     argv: tuple[str, ...]
     cwd: Path | None = None
     environment: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
-    marker: str = ""  # from `new_marker`, if several programs share one; by default a new one
+    marker: str = ""  # from `new_marker`, to share one between programs; by default a new one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """Limits of a program; `leave` and `marker` apply to interactive ones."""
+    """Limits on a program; `leave` and `marker` apply to interactive programs only."""
 
     stdout: int = ANSWER_BYTES  # of one output
-    stderr: int = 8_000  # last bytes that are retained: a traceback with its message
+    stderr: int = 8_000  # last bytes that are retained: enough for a traceback with its message
     read: int = 65_536  # bytes per read: the capacity of a Linux pipe
     tick: float = 0.05  # seconds between polls of a silent program
     drain: float = 0.5  # seconds that descendants may keep the output open after the program has exited
     grace: float = 0.5  # seconds between SIGTERM and SIGKILL: enough to remove a lock file
     leave: float = 0.2  # seconds to exit after its stdin was closed
-    marker: int = 4_096  # maximum length of a marker; so many bytes are searched again with each read
+    marker: int = 4_096  # maximum length of a marker, and bytes searched again after each read
 
 
 PROCESS_LIMITS = ProcessLimits()
@@ -71,7 +71,7 @@ _LONGEST_POLL: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CompletedProgram:
-    """Output, last stderr, exit code (minus the signal) and end of a program."""
+    """The result of a program; the exit code after a signal is the negative signal number."""
 
     stdout: bytes
     stderr: bytes
@@ -81,34 +81,30 @@ class CompletedProgram:
 
     @property
     def ok(self) -> bool:
-        """Whether it exited with code 0."""
         return self.end == "exit" and self.code == 0
 
     @property
     def last_words(self) -> str:
-        """The last line of stderr."""
         return last_line(self.stderr)
 
     @property
     def signal_name(self) -> str:
-        """The signal that ended it."""
         return signal_name(self.code)
 
 
 def signal_name(code: int) -> str:
-    """Return the name of the signal in an exit code; real-time signals have numbers only."""
+    """Return the signal name of a negative exit code; real-time signals are named by number."""
     known = {member.value: member.name for member in signal.Signals}
     return known.get(-code, f"signal {-code}")
 
 
 def last_line(stderr: bytes) -> str:
-    """Return the last nonempty line."""
     lines = stderr.decode(errors="replace").split("\n")
     return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
 def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> CompletedProgram:
-    """Run a program; after a timeout or too much output its process group is killed."""
+    """Run a program and return its result; after a timeout or too much output, kill its process group."""
     deadline = None if seconds is None else time.monotonic() + seconds
     end: End = "timeout"
     stdout, stderr = bytearray(), bytearray()
@@ -177,7 +173,7 @@ class ProcessGroup:
         import psutil  # noqa: F401 - takes 20 ms, in which no memory would be sampled after the start
 
         self.marker = task.marker or new_marker()
-        self.over = False  # it was ended: its process id may be reused
+        self.over = False  # after the end, the process id may be reused
         self._reaping = threading.Lock()
         with contextlib.ExitStack() as undo:
             with _deferred_signals():  # no program may be lost between start and registration
@@ -194,7 +190,7 @@ class ProcessGroup:
         self.input, self.output, self.errors = self._process.stdin, self._process.stdout, self._process.stderr
 
     def poll(self) -> int | None:
-        """Return its exit code (minus the signal); None while it runs."""
+        """Return the exit code (negative: a signal number), or None while the program is running."""
         with self._reaping:
             if self._process.returncode is None:
                 try:
@@ -208,7 +204,7 @@ class ProcessGroup:
         return self._process.returncode
 
     def wait(self, seconds: float | None) -> int | None:
-        """Wait for its exit; None if it still runs after that time."""
+        """Wait for the exit and return the exit code, or None if the program is still running after the timeout."""
         end = None if seconds is None else time.monotonic() + seconds
         pause = _FIRST_POLL
         while (code := self.poll()) is None:
@@ -220,7 +216,6 @@ class ProcessGroup:
         return code
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process group."""
         if not self.over:
             with contextlib.suppress(ProcessLookupError, PermissionError):  # raised by macOS for a group of zombies
                 os.killpg(self.pid, number)
@@ -237,7 +232,7 @@ class ProcessGroup:
         self._abandoned.detach()
 
     def kill_pipe_holders(self) -> None:
-        """Kill every process that left the group and can still write to its output; Linux only."""
+        """Kill processes that left the group but still have its output pipes open for writing; Linux only."""
         if not LINUX:
             return
         import psutil
@@ -249,7 +244,6 @@ class ProcessGroup:
                     os.kill(pid, signal.SIGKILL)
 
     def close_pipes(self) -> None:
-        """Close our ends of the pipes."""
         _close_pipes(self._process)
 
 
@@ -310,7 +304,7 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
         if task.cwd is not None and not task.cwd.is_dir():
             message = f"cannot start {task.argv[0]}: no directory {task.cwd}"
             raise SetupError(message, hint="create the directory") from error
-        hint = "shorten or clean its arguments"  # argument list too long, NUL byte, lone surrogate
+        hint = "shorten the arguments and remove NUL bytes and invalid characters"
         if isinstance(error, FileNotFoundError):
             hint = "install it, or use its full path"
         elif isinstance(error, PermissionError):
@@ -322,14 +316,14 @@ _ROUNDS = 5  # a process can fork between listing and signal
 
 
 def find_orphans(marker: str) -> list[int]:
-    """Return the processes with a marker, except those of programs still in use."""
+    """Return the ids of processes with a marker, except those of programs that are still in use."""
     with _STARTING:
         used = {group.pid for group in _STARTED if not group.over}
     return [pid for pid in find_marked(marker) if session_of(pid) not in used]
 
 
 def kill_orphans(marker: str, grace: float = PROCESS_LIMITS.grace) -> int:
-    """End the orphans of programs with a marker (SIGTERM, then SIGKILL) and return their number."""
+    """End orphans with a marker (SIGTERM, then SIGKILL after `grace` seconds) and return how many there were."""
     left = find_orphans(marker)
     ended = set(left)
     _send(left, marker, signal.SIGTERM)

@@ -1,7 +1,7 @@
 """Process inspection: descendants by a marker in their environment, and peak memory.
 
 psutil has no peak memory (VmHWM) and lists children by reading every process, which is too slow for sampling each
-millisecond; those few files of /proc are read here.
+millisecond; this module reads /proc instead.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ _NUMBERS = itertools.count(1)
 
 
 def own_marker() -> str:
-    """Return the common prefix of all markers of this process; forks have another."""
+    """Return the common prefix of all markers that this process creates; a fork has a different prefix."""
     return f"{_HERE}-{os.getpid()}"
 
 
 def new_marker() -> str:
-    """Return a new marker for one or several programs, such as those of one session."""
+    """Return a new marker, for one program or for several that are ended together."""
     return f"{own_marker()}-{next(_NUMBERS)}"
 
 
 def add_marker(environment: Mapping[str, str] | None, marker: str) -> dict[str, str]:
-    """Return an environment, by default ours, with an additional marker."""
+    """Return a copy of an environment, by default that of this process, with an additional marker."""
     base = os.environ if environment is None else environment
     outer = base.get(VARIABLE) or os.environ.get(VARIABLE)
     return {**base, VARIABLE: f"{outer}{SEPARATOR}{marker}" if outer else marker}
 
 
 def read_markers(pid: int) -> list[str]:
-    """Return the markers that a process was started with; none for processes of other users."""
+    """Return the markers in the environment of a process; an empty list for processes of other users."""
     import psutil
 
     try:
@@ -59,14 +59,13 @@ def has_marker(pid: int, marker: str) -> bool:
 
 
 def find_marked(marker: str) -> list[int]:
-    """Return the other processes with a marker or marker prefix."""
+    """Return the ids of all processes, except this one, with a marker or marker prefix."""
     import psutil
 
     return sorted(pid for pid in psutil.pids() if pid != os.getpid() and has_marker(pid, marker))
 
 
 def session_of(pid: int) -> int | None:
-    """Return the session of a process."""
     try:
         return os.getsid(pid)
     except OSError:
@@ -74,15 +73,13 @@ def session_of(pid: int) -> int | None:
 
 
 LINUX = sys.platform == "linux"
-_UNIT = 1024 if LINUX else 1  # of ru_maxrss: kB on Linux, bytes on macOS
+_UNIT = 1024 if LINUX else 1  # bytes per unit of ru_maxrss
 _STATUS = re.compile(rb"^(PPid|VmSize|VmHWM|VmRSS):\s+(\d+)", re.MULTILINE)
 _REAPED_FAULTS = 8  # proc(5): cminflt, counted from the field after the name
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Intervals of memory sampling."""
-
     first: float = 0.001  # seconds between the first samples: one takes some 0.1 ms, and a 5 ms tool must be seen
     longest: float = 0.05
     of_age: float = 0.1  # of a program's age between samples
@@ -123,15 +120,15 @@ def _read_proc(name: str) -> bytes:
 
 
 class ProgramMemory:
-    """The peak memory of a program and its descendants, found by session and marker; thread-safe."""
+    """A sampler of the peak memory of a program and its descendants, found by session and marker; thread-safe."""
 
     def __init__(self, session: int, marker: str) -> None:
-        # ru_maxrss of a child includes our own memory at the fork, which was just now
+        # ru_maxrss of a child includes the memory of this process at the fork
         ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         self._floor = ours + SAMPLING.slack if LINUX else 0
         self._session, self._marker = session, marker
         self._known, self._unrelated = {session}, set[int]()
-        self._members: dict[int, _Memory] = {}  # at the last sample, without forks that share all memory
+        self._members: dict[int, _Memory] = {}  # processes at the last sample, without forks that share all memory
         self._lock = threading.Lock()
         self._started = self._last = time.monotonic()
         self._next = self._next_sum = self._started + SAMPLING.first
@@ -142,13 +139,13 @@ class ProgramMemory:
         self._final: int | None = None
 
     def pause(self, longest: float) -> float:
-        """Return the time until the next sample, at most `longest`."""
+        """Return the seconds until the next sample, at most `longest`."""
         if self._ended is not None or not LINUX:
             return longest
         return min(longest, max(SAMPLING.first, self._next - time.monotonic()))  # another thread may be sampling
 
     def sample(self, *, at_once: bool = False) -> None:
-        """Sample the memory if it is due, or at once."""
+        """Sample the memory if the next sample is due; with `at_once`, sample in any case."""
         begin = time.monotonic()
         if (not at_once and begin < self._next) or self._ended is not None or not LINUX:
             return
@@ -159,7 +156,7 @@ class ProgramMemory:
                 self._lock.release()
 
     def settle(self, maxrss: int) -> None:
-        """Record the kernel's maximum at the exit of the program, unless it may be our own."""
+        """Record ru_maxrss at the exit of the program, unless it may be the memory of Assay at the fork."""
         if maxrss > self._floor:
             self._final = maxrss * _UNIT
         with self._lock:
@@ -167,7 +164,7 @@ class ProgramMemory:
 
     @property
     def peak_bytes(self) -> int | None:
-        """The peak memory; None if the program was too short and too small to be sampled."""
+        """The peak memory, or None if the program was too short and too small to be sampled."""
         observed = self._gap <= SAMPLING.blind * ((self._ended or self._last) - self._started)
         sampled = self._sampled * 1024 if observed else 0
         return max(self._final or 0, sampled) or None
@@ -229,7 +226,7 @@ class ProgramMemory:
 
 
 def _proportional(pid: int, memory: _Memory) -> int:
-    """Return the proportional set size in kB; in a sum of them shared memory counts once."""
+    """Return the proportional set size in kB, which divides shared memory between the processes that share it."""
     import psutil
 
     try:

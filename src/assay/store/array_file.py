@@ -37,7 +37,7 @@ JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | Non
 Array: TypeAlias = NDArray[Any]
 Trouble = Literal["missing", "foreign", "old", "newer", "damaged"]
 
-#: Raised when the format changes; a file of another version is rebuilt, never read.
+#: Incremented when the format changes; files of other versions are rebuilt, never read.
 VERSION: Final = 1
 _MAGIC: Final = b"ASSAYIDX"
 _PREFIX: Final = struct.Struct("<8sIQI")
@@ -48,7 +48,7 @@ _NUMBERS: Final = "biuf"
 
 
 class IndexFormatError(AssayError):
-    """An index file that cannot be used."""
+    """An index file that is missing, damaged or of another format version."""
 
     def __init__(self, kind: Trouble, sentence: str, *, file: str | Path | None = None) -> None:
         super().__init__(sentence, file=file, hint="rebuild the index")
@@ -57,14 +57,14 @@ class IndexFormatError(AssayError):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Metadata and arrays of a file; the arrays are read-only memory maps."""
+    """The metadata and arrays of an index file; the arrays are read-only memory maps."""
 
     meta: Mapping[str, JSON]
     arrays: Mapping[str, Array]
 
 
 def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array]) -> None:
-    """Write a file atomically; equal data produce equal bytes."""
+    """Write an index file atomically; equal metadata and arrays produce equal bytes."""
     pieces: list[memoryview | bytes] = []
     table = []
     offset = 0
@@ -88,7 +88,7 @@ def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array
 
 
 def read_store(path: Path) -> Stored:
-    """Map a file into memory; raise IndexFormatError if it is invalid."""
+    """Map an index file into memory; raise IndexFormatError if the file is invalid."""
     mapped = _map_file(path)
     if not _MAGIC.startswith(mapped[: len(_MAGIC)]):
         raise IndexFormatError("foreign", "not an Assay index", file=path)
@@ -152,7 +152,7 @@ _ERRORS: Final = "surrogatepass"
 
 
 def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Concatenate strings; string i is between offsets i and i + 1."""
+    """Concatenate strings into one array; string i extends from offsets[i] to offsets[i + 1]."""
     encoded = [text.encode("utf-8", _ERRORS) for text in strings]
     offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
     np.cumsum([len(raw) for raw in encoded], out=offsets[1:])
@@ -161,7 +161,7 @@ def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strings:
-    """A list of strings that are decoded on access."""
+    """A list of strings, each decoded on access."""
 
     blob: NDArray[np.uint8]
     offsets: NDArray[np.int64]

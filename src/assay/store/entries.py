@@ -27,9 +27,9 @@ from typing import Final
 from assay.errors import SetupError
 from assay.locks import temporary_lock
 
-#: Errors of a full or read-only disk.
+#: errno values of a full or read-only disk.
 DISK_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-#: Attempts of a write while directories vanish: another run into the same directory removes them when it ends.
+#: Attempts to write a file; another run into the same directory removes its directories when it ends.
 _ATTEMPTS: Final = 10
 _MAGIC: Final = b"assay-artefact 1 "
 _HEAD: Final = len(_MAGIC) + 64 + 1
@@ -43,7 +43,7 @@ class EntryPath:
 
     @property
     def path(self) -> Path:
-        """The file of a value, or the directory of a larger entry."""
+        """The path of a stored value or directory."""
         return self.root / self.kind / self.name[:2] / self.name
 
     @property
@@ -52,7 +52,7 @@ class EntryPath:
 
     @property
     def finished(self) -> Path:
-        """The manifest of a directory entry, which marks it as complete."""
+        """The manifest file, whose existence marks a directory as complete."""
         return self.path / "finished"
 
     @property
@@ -61,16 +61,16 @@ class EntryPath:
 
 
 def name_of(kind: str, key: str) -> str:
-    """Return the file name of a key; 160 bits do not collide by chance."""
+    """Return the file name of a key: the first 160 bits of its SHA-256."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
         raise ValueError(f"invalid kind {kind!r}")
     return hashlib.sha256(f"{kind}\0{key}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
 
 
 def write_atomic(root: Path, path: Path, data: bytes) -> None:
-    """Write a file atomically, creating directories that are missing or removed meanwhile by another process.
+    """Write a file atomically; create its directories, again if another process removes them during the write.
 
-    There is no fsync: after a power cut a file may be empty, which its checksum reveals.
+    There is no fsync: a power failure may leave an empty file, which fails its checksum.
     """
     spare = root / ".tmp" / f"{path.name}.{secrets.token_hex(8)}"
     try:
@@ -94,7 +94,7 @@ def write_atomic(root: Path, path: Path, data: bytes) -> None:
 
 
 def remove(root: Path, path: Path) -> None:
-    """Remove a file or directory atomically by renaming it first; a missing one is ignored."""
+    """Remove a file or directory atomically, by renaming it first; ignore a missing path."""
     doomed = root / ".tmp" / f"removed.{secrets.token_hex(8)}"
     doomed.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -113,7 +113,7 @@ def remove(root: Path, path: Path) -> None:
 
 @contextmanager
 def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]:
-    """Turn OSErrors, or those with an errno in `only`, into an error with a hint."""
+    """Convert an OSError in a block into a SetupError with a hint; `only` restricts this to some errno values."""
     try:
         yield
     except OSError as error:
@@ -127,27 +127,26 @@ def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]
 
 
 def build_lock(path: Path, *, wait: bool = True) -> AbstractContextManager[bool]:
-    """Lock an entry against other builders; yield False if another process has it."""
+    """Lock an entry while it is built; yield False if another process holds the lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return temporary_lock(path, wait=wait)
 
 
 def add_checksum(name: str, data: bytes) -> bytes:
-    """Prefix data with a checksum over name and data, so that a renamed file is noticed."""
+    """Prefix data with a checksum of name and data, which also detects a renamed file."""
     return _MAGIC + hashlib.sha256(name.encode("ascii") + b"\0" + data).hexdigest().encode("ascii") + b"\n" + data
 
 
 def verify_checksum(name: str, sealed: bytes) -> bytes | None:
-    """Return the data without the checksum; None if it does not match."""
     data = sealed[_HEAD:]
     return data if sealed == add_checksum(name, data) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The content of a directory when it was completed."""
+    """The files of a directory when it was completed."""
 
-    id: str  # unique, so that a process knows which one it has verified
+    id: str  # unique: identifies the manifests that this process has verified
     entries: Mapping[str, str]  # path -> "file SIZE SHA256", "link TARGET" or "folder"
 
     @property
@@ -158,7 +157,7 @@ class Manifest:
         return add_checksum(name, json.dumps({"id": self.id, "entries": self.entries}, sort_keys=True).encode("ascii"))
 
     def matches(self, directory: Path, *, hashed: bool, extensible: bool = False) -> bool:
-        """Return whether a directory has the same files by size, or by hash; `extensible` allows additional ones."""
+        """Return whether a directory has the recorded files, by size or by hash; `extensible` allows more files."""
         found = dict(_scan_entries(directory, hashed=hashed))
         known = self.entries
         if not hashed:
@@ -167,7 +166,7 @@ class Manifest:
 
 
 def read_manifest(name: str, sealed: bytes) -> Manifest | None:
-    """Parse a manifest; None if its checksum does not match."""
+    """Parse a manifest; return None if the checksum does not match."""
     data = verify_checksum(name, sealed)
     return None if data is None else Manifest(**json.loads(data))
 

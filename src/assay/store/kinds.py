@@ -52,7 +52,7 @@ UNFINISHED: Final = ArtifactKind(
 )
 OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "not needed")
 
-#: Kinds that are counted and pruned by the size limit; others are pruned only when named.
+#: Kinds to which the size limit applies; others are pruned only on request.
 LIMITED: Final = (CELLS, INDEXES, TABLES, VECTORS, EMBEDDINGS)
 KINDS: Final = (
     CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, REFS, RATES, SEATS, UNFINISHED,
@@ -62,27 +62,27 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """Size limit of the store and its housekeeping intervals."""
+    """The size limit of the store, and when sizes and times of use are updated."""
 
     bytes: int = 10 * 10**9  # a hundred indexes of large repositories with their vectors, or ten million cells
-    #: Share of the limit that a process may add before it measures the store, which walks all of it.
+    #: Share of the limit that a process may add before it measures the store again by walking all files.
     growth: float = 0.02
-    #: Share of the limit that pruning leaves, so that the next pruning is not due at once.
+    #: Share of the limit that pruning leaves, so that the next write does not prune again.
     low: float = 0.9
-    #: Seconds between updates of the time of use: the order of use is known to the hour, reading stays cheap.
+    #: Seconds between updates of the time of use; most reads then do not write.
     touch: float = 3600.0
-    #: Seconds after which a temporary file is a leftover: no write takes an hour.
+    #: Seconds after which a temporary file counts as left over from a killed process: no write takes an hour.
     leftover: float = 3600.0
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Return the limits with the size from ASSAY_CACHE_LIMIT, if set."""
+        """Return the default limits, with the size from ASSAY_CACHE_LIMIT if that is set."""
         limit = os.environ.get(VARIABLE, "").strip()
         return cls(bytes=parse_size(limit, VARIABLE)) if limit else cls()
 
 
 def parse_size(text: str, where: str) -> int:
-    """Parse a size: 500MB, 2GB, 1.5GiB, or bytes; error messages begin with `where`."""
+    """Parse a size such as 500MB, 1.5GiB or 1000 (bytes); error messages begin with `where`."""
     found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
     if found is None or (found[3] and not found[2]):
         raise ConfigError(f"{where}: expected a size, got {text!r}", hint="use a size such as 500MB, 2GB or 1.5GiB")
@@ -90,7 +90,7 @@ def parse_size(text: str, where: str) -> int:
 
 
 def parse_age(text: str, where: str) -> float:
-    """Parse an age (30d, 12h, 90m, 45s) into seconds."""
+    """Parse an age such as 30d, 12h, 90m or 45s into seconds; error messages begin with `where`."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([dhms])", text.strip().lower())
     if found is None:
         raise ConfigError(f"{where}: expected an age, got {text!r}", hint="use an age such as 30d, 12h or 90m")

@@ -1,4 +1,4 @@
-"""The entries of a store: listing, verifying, and removing those not in use."""
+"""List, verify and remove the entries of a store."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from assay.store.kinds import KINDS, OLD, TREES
 
 _BY_NAME: Final = {kind.name: kind for kind in KINDS}
 _NAME: Final = re.compile(r"[0-9a-f]{40}")
-#: Paths of earlier versions of Assay; unknown names inside the directories of kinds are old too.
+#: Paths that earlier versions of Assay used in the cache directory.
 _OLD: Final = ("artefacts", "locks", "tmp", "rates.json")
 
 
 @dataclass(frozen=True, slots=True)
 class DiskUsage:
-    """Number, size and times of use (seconds since 1970) of the entries of a kind."""
+    """The count, total size and times of use (seconds since 1970) of the entries of a kind."""
 
     kind: str
     entries: int
@@ -34,7 +34,7 @@ class DiskUsage:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """The outcome of a pruning."""
+    """The outcome of `Store.prune`."""
 
     entries: int = 0
     bytes: int = 0
@@ -53,7 +53,7 @@ class StoreEntry:
 
 
 def sweep(root: Path, leftover: float) -> None:
-    """Remove the temporary directories of killed processes, and temporary files older than `leftover` seconds."""
+    """Remove temporary directories of killed processes and temporary files older than `leftover` seconds."""
     for one in _scan(root / ".tmp"):
         with suppress(OSError):
             if _NAME.fullmatch(one.name):
@@ -65,7 +65,7 @@ def sweep(root: Path, leftover: float) -> None:
 
 
 def iter_entries(roots: Mapping[str, Path]) -> Iterator[StoreEntry]:
-    """Yield all entries of the kinds in `roots`; those that vanish meanwhile are left out."""
+    """Yield all entries of the kinds in `roots`, except entries that other processes remove during the iteration."""
     for kind, directory in roots.items():
         if kind == OLD.name:
             paths = _old_paths(directory.parent)
@@ -103,7 +103,7 @@ def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
 
 
 def _measure(path: Path) -> tuple[int, float]:
-    """Return the size and the last change of the files of a directory, or of a file."""
+    """Return the total size and the latest modification time of a file, or of all files in a directory."""
     size, used = 0, 0.0
     files = [Path(at, name) for at, _, names in os.walk(path) for name in names]
     for file in files or [path]:
@@ -114,7 +114,7 @@ def _measure(path: Path) -> tuple[int, float]:
 
 
 def remove_unused(root: Path, entry: StoreEntry) -> bool:
-    """Remove an entry; return False if a process builds or uses it."""
+    """Remove an entry; return False if a process is building or using the entry."""
     with ExitStack() as stack:
         if entry.path.is_dir():
             if entry.place and not stack.enter_context(build_lock(entry.place.lock, wait=False)):

@@ -25,7 +25,7 @@ _LOCK: Final = ".lock"
 
 @contextmanager
 def scratch(prefix: str = "assay-") -> Iterator[Path]:
-    """Yield an empty directory that is removed at the end, even if files in it lack permissions."""
+    """Yield an empty directory and remove it at the end, including files without write permission."""
     with ExitStack() as stack:
         directory = None
         while directory is None:
@@ -33,7 +33,7 @@ def scratch(prefix: str = "assay-") -> Iterator[Path]:
                 directory = _make(prefix, stack)
             except OSError as error:
                 if isinstance(error, FileNotFoundError) and Path(tempfile.gettempdir()).is_dir():
-                    stack.pop_all().close()  # another process removed the parent meanwhile
+                    stack.pop_all().close()  # another process removed the parent directory
                     continue
                 raise SetupError(
                     f"cannot create a temporary directory: {error.strerror or error}",
@@ -43,7 +43,7 @@ def scratch(prefix: str = "assay-") -> Iterator[Path]:
 
 
 def sweep(home: Path) -> None:
-    """Remove the directories of killed processes, whose locks are free."""
+    """Remove the directories of killed processes, recognized by their free locks."""
     for lock in sorted(home.glob(f"*{_LOCK}")):
         with suppress(OSError), temporary_lock(lock, wait=False) as free:
             if free:

@@ -41,27 +41,25 @@ _WRITER_SECONDS: Final = 600.0
 
 
 class Store:
-    """A store in one directory, safe against concurrent processes, kills and damaged disks.
+    """A cache in one directory, safe against concurrent processes, kills and damaged disks.
 
-    Directories from `directory` and `find` are locked against pruning until `release`, `close`, or the end of this
-    object.
+    Directories returned by `directory` and `find` are not pruned until `release`, `close`, or the deletion of the
+    store object.
     """
 
     def __init__(self, root: Path | None = None, limits: StoreLimits | None = None) -> None:
         self.root = cache_dir() if root is None else root
         self._limits = limits
-        self.troubles: list[str] = []  # broken entries that were found, as sentences
+        self.troubles: list[str] = []  # messages about damaged entries
         self._held: dict[EntryPath, FileLock] = {}
         self._grown = 0
         self._end = weakref.finalize(self, _release_all, self._held)
 
     @cached_property
     def limits(self) -> StoreLimits:
-        """The size limit, by default from the environment."""
         return StoreLimits.from_environment() if self._limits is None else self._limits
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle without locks."""
         return (Store, (self.root, self.limits))
 
     def __enter__(self) -> Self:
@@ -71,12 +69,12 @@ class Store:
         self.close()
 
     def has(self, kind: str, key: str) -> bool:
-        """Return whether a value or directory exists, without checking it."""
+        """Return whether a value or directory exists, without verifying its checksums."""
         place = self._place(kind, key)
         return place.path.is_file() or place.finished.is_file()
 
     def get(self, kind: str, key: str) -> bytes | None:
-        """Return a value; None when it is missing, or was broken and is now removed."""
+        """Return a value, or None if the value is missing; a damaged value is removed and counts as missing."""
         place = self._place(kind, key)
         try:
             with open(place.path, "rb") as stream:
@@ -100,9 +98,9 @@ class Store:
             self._grow(kind, len(data))
 
     def directory(self, kind: str, key: str, make: Callable[[Path], None], *, check: bool = True) -> Path:
-        """Return a directory, filled once by `make` while other processes wait.
+        """Return a directory; if it does not exist, `make` fills it while other processes wait.
 
-        With `check`, this process verifies it byte by byte on first use; a broken one is built again.
+        With `check`, the first use in a process verifies the directory byte by byte and rebuilds a damaged one.
         """
         place = self._place(kind, key)
         while (found := self._find(place, check=check)) is None:
@@ -115,11 +113,11 @@ class Store:
         return found
 
     def find(self, kind: str, key: str, *, check: bool = True) -> Path | None:
-        """Return a directory if it exists and is whole."""
+        """Return a directory, or None if the directory is missing or damaged."""
         return self._find(self._place(kind, key), check=check)
 
     def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
-        """Return path -> "file SIZE SHA256", "link TARGET" or "folder" of a directory as it was completed."""
+        """Return the files of a completed directory: path -> "file SIZE SHA256", "link TARGET" or "folder"."""
         place = self._place(kind, key)
         with suppress(OSError):
             if manifest := read_manifest(place.name, place.finished.read_bytes()):
@@ -127,12 +125,12 @@ class Store:
         return None
 
     def remove(self, kind: str, key: str) -> None:
-        """Remove a value or directory, even one in use."""
+        """Remove a value or directory, even if it is in use."""
         with writing(self.root):
             remove(self.root, self._place(kind, key).path)
 
     def release(self, kind: str, key: str) -> None:
-        """Allow pruning of a directory; mapped files stay readable."""
+        """Allow pruning of a directory; files that are mapped into memory stay readable."""
         if held := self._held.pop(self._place(kind, key), None):
             held.release()
 
@@ -140,25 +138,25 @@ class Store:
         _release_all(self._held)
 
     def path(self, kind: str, key: str, label: str = "") -> Path:
-        """Return the directory of a workspace, which may not exist; files in it are replaced whole.
+        """Return the directory of a workspace, which may not exist yet.
 
-        A label makes its name readable; 80 bits of hash then tell workspaces apart.
+        With a `label`, the directory name is readable and ends in 80 bits of the hash.
         """
         name = name_of(kind, key)
         return self.kind_dir(kind) / (f"{label}-{name[:20]}" if label else name)
 
     @contextmanager
     def workspace(self, kind: str, key: str) -> Iterator[Path]:
-        """Lock and yield the directory of a workspace; other writers wait."""
+        """Lock the directory of a workspace against other writers, which wait, and yield the directory."""
         path = self.path(kind, key)
         with writer_lock(path):
             yield path
 
     @contextmanager
     def temporary(self, key: str, *, wait: bool = True) -> Iterator[Path | None]:
-        """Yield an empty directory, which has the same path for the same key; it is removed at the end.
+        """Yield an empty directory whose path depends on the key only, and remove it at the end.
 
-        Other processes with the same key wait; without `wait` they get None.
+        Another process with this key waits for the directory; without `wait`, None is yielded instead.
         """
         name = name_of("temporary", key)
         path = self.root / ".tmp" / name
@@ -189,10 +187,10 @@ class Store:
         above: int | None = None,
         dry_run: bool = False,
     ) -> PruneResult:
-        """Remove entries unused for `older_than` seconds, then the least recently used down to `most_bytes`.
+        """Remove entries unused for `older_than` seconds, then the least recently used until `most_bytes` remain.
 
-        Without either, the limit of the store applies; without kinds, the kinds with a limit are pruned. With `above`,
-        sizes up to it are not reduced. Entries in use stay.
+        Without either, the size limit of the store applies. Without `kinds`, all kinds with a size limit are pruned. A
+        total size of at most `above` bytes is not reduced. Entries in use are not removed.
         """
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
@@ -215,7 +213,7 @@ class Store:
         return PruneResult(gone, size, held, left)
 
     def verify(self) -> tuple[str, ...]:
-        """Check every value and directory byte by byte, remove broken ones not in use, and return all broken paths."""
+        """Verify all entries byte by byte, remove damaged ones that are not in use, and return all damaged paths."""
         broken = []
         with writing(self.root):
             for entry in iter_entries(self._roots()):
@@ -225,7 +223,7 @@ class Store:
         return tuple(broken)
 
     def kind_dir(self, kind: str) -> Path:
-        """Return the directory of a kind; $ASSAY_INDEX_DIR replaces that of folder indexes."""
+        """Return the directory of a kind; indexes for `assay search` are in $ASSAY_INDEX_DIR if that is set."""
         own = os.environ.get("ASSAY_INDEX_DIR") if kind == INDEX.name else None
         return Path(own).expanduser() if own else self.root / kind
 
@@ -265,7 +263,7 @@ class Store:
             remove(self.root, place.path)
             place.content.mkdir(parents=True)
         try:
-            with writing(place.path, only=DISK_ERRORS):  # other errors are those of `make`
+            with writing(place.path, only=DISK_ERRORS):  # `make` raises other errors
                 make(place.content)
             with writing(place.path):
                 manifest = make_manifest(place.content)
@@ -319,13 +317,13 @@ def _release_all(held: dict[EntryPath, FileLock]) -> None:
 def writer_lock(
     directory: Path, seconds: float = _WRITER_SECONDS, what: str = "cache", variable: str = "ASSAY_CACHE_DIR"
 ) -> Iterator[None]:
-    """Lock a directory against other writers and remove leftovers of killed ones; readers need no lock."""
+    """Lock a directory against other writers and remove temporary files of killed writers; readers need no lock."""
     lock = FileLock(directory / "lock")
     try:
         try:
             while True:
                 directory.mkdir(parents=True, exist_ok=True)
-                with suppress(FileNotFoundError):  # pruned meanwhile
+                with suppress(FileNotFoundError):  # another process pruned the directory
                     ours = lock.acquire(wait=seconds)
                     break
             if not ours:
