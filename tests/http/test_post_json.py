@@ -268,7 +268,7 @@ def test_post_json_refuses_what_is_no_web_address(url):
 
 
 def test_post_json_refuses_an_address_with_a_password():
-    with pytest.raises(ConfigError, match="user or a password") as caught:
+    with pytest.raises(ConfigError, match="user name or a password") as caught:
         post_json("http://joe:hunter22@127.0.0.1:1/v1", {})
     assert "http://127.0.0.1:1/v1" in str(caught.value)
     assert "joe" not in str(caught.value) + repr(caught.value)

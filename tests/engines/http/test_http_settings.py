@@ -26,7 +26,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no address": ({"url": "h/?q={query}"}, "not a web address"),
     "a file": ({"url": "file:///etc/passwd?q={query}"}, "not a web address"),
     "broken address": ({"url": "http://[::1/?q={query}"}, "not a web address"),
-    "password": ({"url": "http://joe:hunter22@h/?q={query}"}, "user or a password"),
+    "password": ({"url": "http://joe:hunter22@h/?q={query}"}, "user name or a password"),
     "host by query": ({"url": "http://{query}/"}, "the host contains a placeholder"),
     "host by part": ({"url": "http://{query}.h/"}, "the host contains a placeholder"),
     "misspelt": ({"url": "http://h/?q={qurey}&p={query}"}, r"url: .*placeholder \{qurey\}"),

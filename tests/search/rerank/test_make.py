@@ -42,7 +42,7 @@ def test_make_reranker_holds_no_secret(kind):
         ("rerank:https://h/rerank", "missing model name"),
         ("chat:https://h/chat#", "missing model name"),
         ("chat:h#m", "not a web address"),
-        ("rerank:https://joe:pw@h/#m", "user or a password"),
+        ("rerank:https://joe:pw@h/#m", "user name or a password"),
     ],
 )
 def test_make_reranker_refuses_what_names_nothing(spec, words):
