@@ -36,6 +36,11 @@ def drawn(repositories: int, each: int, between: float = 0.1, seed: int = 0):
     return rng.normal(0.0, between, repositories)[homes] + rng.normal(0.0, 0.3, len(homes)), homes
 
 
+def test_pilot_without_values_names_the_measure(scores_of):
+    with pytest.raises(ConfigError, match="no query has a value of nDCG@10 for both engines"):
+        plan_of(scores_of, [math.nan] * 12)
+
+
 def test_plan_claim_agrees_with_the_minimal_difference_of_the_comparison(scores_of):
     table = random_table(scores_of, 1, 200, engines=2)
     row = compare(table, baseline="e0", primary="nDCG@10", B=B).rows[0]

@@ -312,7 +312,7 @@ def plan_claim(
     differences = table.row(engine, measure) - table.row(baseline, measure)
     units = [table.units[i] for i in np.flatnonzero(~np.isnan(differences))]
     if not units:
-        raise ConfigError(f"no query has a value of {measure} for both engines", hint=without_pilot)
+        raise ConfigError(f"no query has a value of {measure.name} for both engines", hint=without_pilot)
     differences = differences[~np.isnan(differences)]
     differences[np.abs(differences) <= DEFAULT.tie] = 0.0
     parts, least = partition(units, cluster), DEFAULT.p_value_clusters
