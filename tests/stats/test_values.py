@@ -107,3 +107,12 @@ def test_a_value_of_a_run_that_is_no_number_is_an_error_with_its_line(tmp_path, 
     with pytest.raises(InputError, match="expected a number") as caught:
         read_values(path, engine="e")
     assert (caught.value.file, caught.value.line) == (str(path), 3)
+
+
+@pytest.mark.parametrize(("engine", "message"), [(None, "no engine selected"), ("x", "unknown engine 'x'")])
+def test_engine_of_a_run_must_be_selected(tmp_path, engine, message):
+    head = "gold,query,form,repository,engine,nDCG@10\n"
+    path = write(tmp_path, f"{head}g,q1,human,r,a,0.5\ng,q1,human,r,b,0.5\n", "per-query.csv")
+    with pytest.raises(InputError, match=message) as caught:
+        read_values(path, engine=engine)
+    assert caught.value.hint == "set --engine to one of: a, b"

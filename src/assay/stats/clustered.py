@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClusterTable:
-    """Cluster sums of several columns that share their units; strata are runs of rows."""
+    """Cluster sums of several columns that share their units; `strata` are ranges of rows."""
 
     sums: FloatArray  # (clusters, columns)
     sizes: FloatArray  # (clusters,)
@@ -47,8 +47,8 @@ class ClusterTable:
     def df(self) -> float:
         """Degrees of freedom of the standard error (Bell & McCaffrey 2002); G − 1 for G clusters of equal size.
 
-        SE² is a sum of squares of correlated normal variables; twice its squared mean over its variance, for equal and
-        independent queries.
+        SE² is a sum of squares of correlated normal variables; the degrees of freedom are twice its squared mean over
+        its variance, for independent queries of equal variance.
         """
         if self.clusters <= len(self.strata):
             return 0.0
@@ -80,7 +80,7 @@ class ClusteredEstimate:
     stratified: bool
 
     def clusters_differ(self, at: int, deviations: float) -> bool:
-        """Return whether the means of clusters differ by more than chance in one column, by the F ratio."""
+        """Return whether the F ratio of clusters in one column exceeds 1 by over `deviations` standard deviations."""
         if self.clusters < 2 or self.icc[at] <= 0.0:
             return False
         typical = (self.n - self.size) / (self.clusters - 1)
@@ -88,7 +88,6 @@ class ClusteredEstimate:
         return excess > deviations * math.sqrt(2.0 / (self.clusters - 1))
 
     def column(self, at: int) -> ClusteredEstimate:
-        """Return the estimate of one column."""
         one = slice(at, at + 1)
         return replace(self, mean=self.mean[one], se=self.se[one], plain_se=self.plain_se[one], icc=self.icc[one])
 
@@ -149,7 +148,7 @@ def correction(sizes: FloatArray) -> FloatArray:
 
 
 def plain_spread(table: ClusterTable) -> FloatArray:
-    """Return n²SE² of each column by CR1, whose resamples are matrix products; the resampled statistics use it."""
+    """Return n²SE² of each column by CR1, which resampling uses because CR1 of all resamples is a matrix product."""
     found = np.zeros(table.sums.shape[1])
     for part in table.strata:
         found += small_sample(part.stop - part.start) * (residuals(table, part) ** 2).sum(axis=0)
@@ -162,7 +161,7 @@ def small_sample(clusters: int) -> float:
 
 
 def row_blocks(rows: int, columns: int, cells: int) -> Iterator[int]:
-    """Yield block sizes of about `cells` elements that add up to `rows`; they never change a result."""
+    """Split `rows` into blocks of about `cells` elements and yield the number of rows of each."""
     step = max(1, cells // max(1, columns))
     for start in range(0, rows, step):
         yield min(step, rows - start)

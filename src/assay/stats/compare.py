@@ -51,10 +51,11 @@ def compare(
     family: Sequence[str] | None = None,
     cluster: str = "auto",
 ) -> Comparison:
-    """Compare every other engine with the baseline.
+    """Compare all other engines with the baseline.
 
     `family` lists the engines whose comparisons on the primary measure were declared beforehand [default: all],
-    `measures` the measures to report [default: all that were scored], `cluster` is the unit of sampling.
+    `measures` the measures to report [default: all that were scored]. `cluster` is the unit of sampling: auto,
+    repository, intent or tag:NAME.
     """
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
@@ -64,7 +65,7 @@ def compare(
         check_engine(scores, name, "family member")
     if not declared or baseline in declared:
         message = f"the family needs at least one engine other than the baseline {baseline!r}"
-        raise ConfigError(message, hint=f"choose from: {', '.join(others) or 'none'}")
+        raise ConfigError(message, hint=f"choose from: {', '.join(others)}" if others else "run a second engine")
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
     rows = compare_table(table, [(engine, baseline) for engine in others], chosen, settings)
@@ -74,7 +75,7 @@ def compare(
 def means_only(
     scores: Scores, *, baseline: str, primary: Measure | str, alpha: float = DEFAULT.alpha, cluster: str = "auto"
 ) -> Comparison:
-    """Return the means of a run that has one engine."""
+    """Return a comparison without rows, only with means, for a run with one engine."""
     chosen = columns(scores, primary, None)
     found = table_means(headline(scores, cluster), chosen, alpha, cluster)
     return Comparison(
@@ -104,10 +105,11 @@ def all_pairs(
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> AllPairs:
-    """Compare every engine with every other, and find the leader and the engines not shown to be worse."""
+    """Compare all pairs of engines, and find the leader and the engines not shown to be worse than the leader."""
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     if len(scores.engines) < 2:
-        raise ConfigError("all pairs need at least two engines", hint="run a second engine on the same gold set")
+        message = f"expected at least two engines to compare, got {len(scores.engines)}"
+        raise ConfigError(message, hint="run a second engine on the same gold set")
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
     rows = compare_table(table, [(b, a) for a, b in combinations(scores.engines, 2)], chosen, settings)
@@ -121,7 +123,7 @@ def all_pairs(
 
 
 def with_leader(found: AllPairs, leader: str) -> AllPairs:
-    """Return the comparison with another leader; `leaders` are the engines that no verdict places below it."""
+    """Return `found` with this leader, and with the engines not shown to be worse than this leader as `leaders`."""
     beaten = {row.engine for row in found.rows if row.baseline == leader and row.verdict is Verdict.WORSE}
     beaten |= {row.baseline for row in found.rows if row.engine == leader and row.verdict is Verdict.BETTER}
     engines = [row.engine for row in found.means if row.measure == found.primary]
@@ -139,7 +141,7 @@ def compare_pairs(
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> Comparison:
-    """Compare each engine with its baseline on the primary measure as one family; rows have the order of the pairs."""
+    """Compare pairs of an engine and its baseline on the primary measure, as one family and in the order of `pairs`."""
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     for name in dict.fromkeys(chain.from_iterable(pairs)):
         check_engine(scores, name)
@@ -151,7 +153,7 @@ def compare_pairs(
 def compare_table(
     table: ScoreTable, pairs: Sequence[tuple[str, str]], chosen: Sequence[MeasureColumn], settings: Settings
 ) -> tuple[ComparisonRow, ...]:
-    """Compare pairs of an engine and its baseline on each measure, without a family."""
+    """Compare pairs of an engine and its baseline on each measure, without adjusted p-values and verdicts."""
     aligned = [
         EnginePair(engine, baseline, one.name, one.bounds, table.row(engine, one), table.row(baseline, one))
         for one in chosen
@@ -168,7 +170,7 @@ def assemble(
     settings: Settings,
     declared: Sequence[str] | None,
 ) -> Comparison:
-    """Judge the declared family and add the notes."""
+    """Judge the declared family and return the comparison with its notes."""
     first = [row for row in rows if row.measure == primary.name]
     if not first:
         message = f"{primary.name} applies to no query that the engines share"
@@ -215,7 +217,7 @@ def means(
     alpha: float = DEFAULT.alpha,
     cluster: str = "auto",
 ) -> tuple[MeanRow, ...]:
-    """Return the headline mean of each engine on each measure, by measure."""
+    """Return the mean of each engine on each measure over the headline units, ordered by measure."""
     chosen = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
     return table_means(headline(scores), chosen, alpha, cluster)
 
@@ -223,7 +225,7 @@ def means(
 def table_means(
     table: ScoreTable, chosen: Sequence[MeasureColumn], alpha: float, cluster: str = "auto"
 ) -> tuple[MeanRow, ...]:
-    """Return the mean of each engine on each measure that applies to any query, with its interval."""
+    """Return the mean and interval of each engine on each measure that applies to at least one query."""
     cells = [(engine, measure) for measure in chosen for engine in table.engines]
     values = [table.row(engine, measure) for engine, measure in cells]
     rows: dict[int, MeanRow] = {}
@@ -265,9 +267,10 @@ def decide(
     alpha: float = DEFAULT.alpha,
     confirmed: bool = True,
 ) -> Verdict:
-    """Return the first verdict that holds; `p` is adjusted for the family, `equivalence` is the 1 − 2α interval.
+    """Return better or worse if the test is significant, else equivalent, not inferior or inconclusive.
 
-    `confirmed` is false for skewed differences that do not confirm the test, which assumes symmetry.
+    `p` is adjusted for the family, `equivalence` is the 1 − 2α interval. `confirmed` is false if the differences are
+    skewed and do not confirm the test, which assumes symmetry.
     """
     gain = difference if higher_is_better else -difference
     if p is not None and p <= alpha and gain != 0.0 and confirmed:
@@ -295,14 +298,14 @@ def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
 def adjust(
     rows: Sequence[ComparisonRow], method: Callable[[Sequence[float]], tuple[float, ...]]
 ) -> list[ComparisonRow]:
-    """Return rows with p-values adjusted over all of them; rows without a p-value count as p = 1."""
+    """Return the rows with p-values adjusted by `method`; rows without a p-value count as p = 1."""
     adjusted = method([1.0 if row.p is None else row.p for row in rows])
     pairs = zip(rows, adjusted, strict=True)
     return [replace(row, p_adjusted=None if row.p is None else p) for row, p in pairs]
 
 
 def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: Settings) -> tuple[ComparisonRow, ...]:
-    """Judge rows of one measure as a family: adjusted p, verdict, and the MDE at the level each must reach."""
+    """Judge the rows of one measure as a family: set adjusted p-values, verdicts, MDEs and notes."""
     judged = []
     for row in adjust(rows, holm):
         verdict = decide(
@@ -322,7 +325,6 @@ def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: Settings)
 
 
 def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
-    """Return notes on the limits of a verdict in a family of this size."""
     notes = [note] if (note := undecidable(row, size, alpha)) else []
     p, decided = row.p_adjusted, row.verdict in (Verdict.BETTER, Verdict.WORSE)
     excludes = not row.interval.low <= 0.0 <= row.interval.high
@@ -340,7 +342,7 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
 
 
 def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
-    """Return a note if this many clusters cannot decide this family, else an empty string."""
+    """Return a note if the row has too few clusters for a significant p-value, else an empty string."""
     if row.smallest_p is None or can_decide(row.smallest_p, size, alpha):
         return ""
     return (

@@ -1,4 +1,4 @@
-"""The numbers of the statistics, each with its reason, and the checked settings of a comparison."""
+"""Constants of the statistics, each with its reason, and settings of a comparison."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class StatsConfig:
     margin: float = MARGIN
     seed: int = 0
     resamples: int = 10_000  # a p of .05 then has a Monte-Carlo error of .002
-    percentile_resamples: int = 2_000  # what published results use
+    percentile_resamples: int = 2_000  # as in published results
     repositories_as_clusters: int = 6  # 2/2^5 = .0625: five repositories cannot reach .05
-    p_value_clusters: int = 6  # the same bound, for whatever the clusters are
-    equivalence_clusters: int = 20  # fewer estimate their spread too badly to claim equivalence
+    p_value_clusters: int = 6  # the same bound for any kind of cluster
+    equivalence_clusters: int = 20  # with fewer, the spread is too uncertain to claim equivalence
     exact_clusters: int = 16  # 2^16 sign patterns are as cheap as 10,000 draws, without Monte-Carlo error
     rule_of_three: float = 3.0  # -ln(.05): nothing seen in G tries bounds its rate by 3/G (Hanley & Lippman-Hand 1983)
     # How many times larger the rare differences are than the frequent ones before a set counts as skewed: at 3 that is
@@ -63,7 +63,7 @@ DEFAULT = StatsConfig()
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a comparison."""
+    """Validated settings of a comparison."""
 
     margin: float = DEFAULT.margin
     alpha: float = DEFAULT.alpha
@@ -84,7 +84,7 @@ class Settings:
 
 
 class CompareOptions(TypedDict):
-    """The keyword arguments of a comparison that an analysis plan sets."""
+    """Keyword arguments of a comparison that an analysis plan sets."""
 
     margin: float
     alpha: float
@@ -93,7 +93,7 @@ class CompareOptions(TypedDict):
 
 
 def settings_of(claim: AnalysisPlan) -> CompareOptions:
-    """Return the arguments that an analysis plan sets: `compare(scores, **settings_of(claim), ...)`."""
+    """Return the arguments for a comparison from an analysis plan: `compare(scores, **settings_of(claim), ...)`."""
     return CompareOptions(margin=claim.margin, alpha=claim.alpha, seed=claim.seed, cluster=claim.cluster)
 
 
@@ -110,8 +110,9 @@ def check_cluster(cluster: str) -> None:
 
 
 def check_tag(cluster: str, tags: Iterable[str]) -> None:
-    """Raise ConfigError for a tag that no query has; a typo would make one cluster of each repository."""
+    """Raise ConfigError for a tag that no query has; with a typo, each repository would become one cluster."""
     tag, known = cluster.removeprefix(TAG), sorted(set(tags))
     if cluster.startswith(TAG) and tag not in known:
-        hint = did_you_mean(tag, known) or f"choose from: {', '.join(known) or 'none'}"
+        choices = f"choose from: {', '.join(known)}" if known else f"use {', '.join(CLUSTERS)}"
+        hint = did_you_mean(tag, known) or choices
         raise ConfigError(f"cluster {cluster!r}: no query has the tag {tag!r}", hint=hint)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-# Iterations that no argument of the tested grid (df up to 1e6, p down to 1e-100) comes near.
+# Far more than any argument of the tested grid needs (df up to 1e6, p down to 1e-100).
 _ITERATIONS = 10_000
 _EPSILON = 1e-16
 _TINY = 1e-300  # replaces a zero denominator in Lentz's method
 
 
 def normal_cdf(x: float) -> float:
-    """Φ(x) = erfc(−x/√2)/2 (DLMF 7.2.2); erfc keeps the relative precision of the lower tail that 1 − erf loses."""
+    """Return Φ(x) = erfc(−x/√2)/2 (DLMF 7.2.2); erfc keeps the precision of the lower tail that 1 − erf loses."""
     return 0.5 * math.erfc(-x / math.sqrt(2.0))
 
 
@@ -23,8 +23,8 @@ def normal_cdf(x: float) -> float:
 def normal_quantile(p: float) -> float:
     """Invert Φ: rational start (Abramowitz & Stegun 26.2.23, error 4.5e-4), then Halley steps on erfc.
 
-    Halley converges cubically, so three steps reach machine precision; a table of high-order
-    coefficients (AS 241) would be faster and longer, and this is called a few times per table.
+    Halley converges cubically, so three steps reach machine precision. A table of high-order coefficients (AS 241)
+    would be faster but longer, and few quantiles are computed.
     """
     if not 0.0 < p < 1.0:
         return {0.0: -math.inf, 1.0: math.inf}.get(p, math.nan)
@@ -40,10 +40,10 @@ def normal_quantile(p: float) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float, y: float) -> float:
-    """Regularized incomplete beta I_x(a, b) by its continued fraction (DLMF 8.17.22, modified Lentz).
+    """Return the regularized incomplete beta I_x(a, b) by its continued fraction (DLMF 8.17.22, modified Lentz).
 
-    `y` is 1 − x, which the caller knows without cancellation. The fraction converges fast for x < (a + 1)/(a + b + 2);
-    for the other side callers take I_x(a, b) = 1 − I_{1−x}(b, a) (DLMF 8.17.4). The power series is rejected: it needs
+    `y` is 1 − x, which the caller has without cancellation. The fraction converges fast for x < (a + 1)/(a + b + 2);
+    above that, callers use I_x(a, b) = 1 − I_{1−x}(b, a) (DLMF 8.17.4). The power series is rejected: it needs
     thousands of terms near x = 1 with the large a of many degrees of freedom.
     """
     log_x = math.log1p(-y) if x > 0.5 else math.log(x)  # a is 5e5 at ν = 1e6: ln x near 1 must keep its digits
@@ -100,9 +100,9 @@ def _stirling_remainder(x: float) -> float:
 
 
 def t_sf(t: float, df: float) -> float:
-    """P(T > t) = I_{ν/(ν+t²)}(ν/2, ½)/2 for t ≥ 0 (DLMF 8.17; Abramowitz & Stegun 26.7.1).
+    """Return P(T > t) = I_{ν/(ν+t²)}(ν/2, ½)/2 for t ≥ 0 (DLMF 8.17; Abramowitz & Stegun 26.7.1).
 
-    Both tails come from the beta function itself, never from 1 − cdf, so small p keep their digits.
+    The tail is computed from the beta function, not as 1 − cdf, so that small p-values keep their digits.
     """
     if t < 0.0:
         return 1.0 - t_sf(-t, df)
@@ -120,9 +120,8 @@ def t_sf(t: float, df: float) -> float:
 def t_quantile(p: float, df: float) -> float:
     """Invert the t cdf by Newton on ln P(T > t), inside a bracket.
 
-    ln sf is nearly linear in the heavy tails of few degrees and smooth in the normal limit, so Newton
-    needs a handful of steps; the bracket makes it safe. Hill's expansion (1970) is rejected: three
-    digits at ν = 3, the case that matters most here.
+    ln P is nearly linear in the heavy tails of few degrees of freedom and smooth in the normal limit, so Newton needs
+    few steps; the bracket guarantees convergence. Hill's expansion (1970) is rejected: it has three digits at ν = 3.
     """
     if not (0.0 < p < 1.0 and df > 0.0):
         return {0.0: -math.inf, 1.0: math.inf}.get(p, math.nan)
@@ -155,7 +154,7 @@ def _t_upper(tail: float, df: float) -> float:
 
 @lru_cache(maxsize=256)
 def chi_square_quantile(p: float, df: float) -> float:
-    """Invert the chi-square cdf by bisection; Wilson and Hilferty's cube (1931), exact to 1e-5, from 2,000 degrees."""
+    """Invert the chi-square cdf by bisection; from df 2,000 by Wilson and Hilferty's cube (1931), exact to 1e-5."""
     if not (0.0 < p < 1.0 and df > 0.0):
         return {0.0: 0.0, 1.0: math.inf}.get(p, math.nan)
     cube = max(0.0, 1.0 - 2.0 / (9.0 * df) + normal_quantile(p) * math.sqrt(2.0 / (9.0 * df))) ** 3

@@ -98,14 +98,13 @@ def _saddlepoint(values: FloatArray, weights: FloatArray, low: float, high: floa
 
 @dataclass(frozen=True, slots=True)
 class IntervalEnds:
-    """Lower and upper ends of many columns."""
+    """Interval ends of several columns."""
 
     low: FloatArray
     high: FloatArray
     method: str
 
     def at(self, column: int, level: float) -> Interval:
-        """Return the interval of one column."""
         return Interval(float(self.low[column]), float(self.high[column]), level, self.method)
 
 
@@ -114,7 +113,7 @@ def mean_interval(
 ) -> IntervalEnds:
     """Return the interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t without a range.
 
-    `units` is the number of independent queries where all values are equal and queries share targets.
+    `units` is the number of independent queries; it caps the effective n when all values are equal.
     """
     # Queries of one repository are at least as alike as queries of several, so an SE below that of independent
     # queries is chance; strata may lower it by design.
@@ -133,8 +132,8 @@ def _effective_n(
     """Return the n at which a proportion has this standard error, mean(1 − mean)/SE².
 
     Near 0 and 1 the few queries that miss may all be in repositories that were not drawn, so an observed ICC of 0 is
-    weak evidence. It is therefore averaged with an assumed ICC, which counts as many clusters as the skewness of a
-    proportion, |1 − 2m|/√(m(1 − m)). Hits at .95 in 6 to 20 repositories with ICC .3: coverage .81 to .86 without
+    weak evidence. The observed ICC is therefore averaged with an assumed ICC, whose weight in clusters is the skewness
+    of a proportion, |1 − 2m|/√(m(1 − m)). Hits at .95 in 6 to 20 repositories with ICC .3: coverage .81 to .86 without
     this, .94 to .99 with it; at .57 both .95 (docs/how-we-know/statistics.md).
     """
     spread = np.maximum(0.0, mean * (1.0 - mean))
@@ -151,7 +150,8 @@ def _effective_n(
 def _wilson(mean: FloatArray, n: FloatArray, q: float) -> tuple[FloatArray, FloatArray]:
     """Solve |m − π| = q √(π(1 − π)/n) for π (Wilson 1927).
 
-    Near 0 and 1 it stays inside the range and keeps its coverage, unlike m ± q·SE (Brown, Cai & DasGupta 2001).
+    Unlike m ± q·SE, the interval stays inside the range and keeps its coverage near 0 and 1 (Brown, Cai & DasGupta
+    2001).
     """
     if math.isinf(q):
         return np.zeros_like(mean), np.ones_like(mean)
@@ -163,7 +163,7 @@ def _wilson(mean: FloatArray, n: FloatArray, q: float) -> tuple[FloatArray, Floa
 
 
 def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> Interval:
-    """Return the Wilson interval of a share of n independent cases."""
+    """Return the Wilson interval of the share `count`/`n` of independent cases."""
     share = np.array([count / n])
     low, high = _wilson(share, np.array([float(n)]), normal_quantile(0.5 + level / 2.0))
     return Interval(float(low[0]), float(high[0]), level, "wilson")
@@ -174,8 +174,8 @@ def difference_interval(
 ) -> IntervalEnds:
     """Return the interval of a paired difference: m ± t·SE, clipped to the possible differences.
 
-    Without any spread of the clusters, SE = 0 would claim certainty. If none of G clusters differs from the rest, the
-    rate of such is at most 3/G, and each can move the mean by at most the width of the measure: ± 3/G of the width.
+    If all clusters have the same mean, SE = 0 would claim certainty. The rate of unseen clusters with another mean is
+    then at most 3/G, and each can move the mean by at most the width of the measure: ± 3/G of the width.
     """
     spreadless = DEFAULT.rule_of_three / found.clusters * bounds.width
     half = np.where(found.se > 0.0, _quantile(found, level) * found.se, spreadless)
@@ -183,9 +183,9 @@ def difference_interval(
 
 
 def widen(given: Interval, differences: FloatArray, bounds: ValueRange, effective_n: float) -> Interval:
-    """Widen an interval by the large differences that a set of this size may have missed.
+    """Widen an interval to allow for large differences that a set of `effective_n` queries may not contain.
 
-    The 1 − 2α interval is always widened, the 1 − α interval only if differences are sparse or skewed.
+    Comparisons always widen the 1 − 2α interval, and the 1 − α interval only if differences are sparse or skewed.
     """
     if not bounds.finite:
         return given
@@ -194,9 +194,9 @@ def widen(given: Interval, differences: FloatArray, bounds: ValueRange, effectiv
 
 
 def widen_by_clusters(given: Interval, table: ClusterTable, column: int, bounds: ValueRange) -> Interval:
-    """Widen an interval by one more cluster, worse or better than the most extreme one by a factor.
+    """Widen an interval to allow for an unseen cluster, `unseen_cluster` times as extreme as the most extreme one.
 
-    For clusters that differ by more than chance. At the margin, with 6 to 20 repositories and ICC .15 to .3, "not
+    Used if clusters differ by more than chance. At the margin, with 6 to 20 repositories and ICC .15 to .3, "not
     inferior" is wrong in 8 to 10 % of sets near the ceiling without this, in at most 5 % with it.
     """
     means, weights = table.sums[:, column] / table.sizes, table.sizes / table.n * table.clusters
@@ -253,7 +253,7 @@ def bootstrap_t(
 
 
 def _counts(table: ClusterTable, rows: int, rng: np.random.Generator) -> FloatArray:
-    """Draw the count of each cluster: resamples × clusters, one double per draw so that blocks change nothing."""
+    """Count the draws of each cluster (resamples × clusters); one double per draw, so block sizes do not matter."""
     draws = rng.random((rows, table.clusters))
     for part in table.strata:
         size = part.stop - part.start
@@ -290,8 +290,8 @@ def _studentize(table: ClusterTable, counts: FloatArray) -> FloatArray:
 def tail_rank(resamples: int, level: float) -> int:
     """Return k such that the ends are the k-th smallest and the k-th largest resample: ⌊(B + 1)(1 − level)/2⌋.
 
-    Efron & Tibshirani 1993, section 12.5. No interpolation: an end is a value that was drawn, and mirrored data have
-    mirrored ends.
+    Efron & Tibshirani 1993, section 12.5. Without interpolation, each end is a resampled value, and mirrored data
+    have mirrored ends.
     """
     return max(1, math.floor((resamples + 1) * (1.0 - level) / 2.0 + 1e-9))
 
@@ -303,7 +303,7 @@ def percentile_bootstrap(
     level: float = 1 - DEFAULT.alpha,
     resamples: int = DEFAULT.percentile_resamples,
 ) -> Interval:
-    """Return the percentile bootstrap of a mean over queries, as in published results; it ignores clusters."""
+    """Return the percentile bootstrap interval of a mean over queries, as in published results; ignores clusters."""
     n = len(values)
     means = np.empty(resamples)
     start = 0
@@ -323,6 +323,6 @@ def paired_percentile_bootstrap(
     level: float = 1 - DEFAULT.alpha,
     resamples: int = DEFAULT.percentile_resamples,
 ) -> Interval:
-    """Return the percentile bootstrap of the mean of b − a, paired by query."""
+    """Return the percentile bootstrap interval of the mean of b − a, paired by query."""
     found = percentile_bootstrap(b - a, rng, level=level, resamples=resamples)
     return Interval(found.low, found.high, level, "paired percentile bootstrap")

@@ -26,9 +26,9 @@ def sign_flip(
 ) -> FloatArray | None:
     """Return the two-sided p of each column's mean difference; None with too few clusters for any p-value.
 
-    Under the null a cluster's differences are as likely with the other sign, so the observed t = m/SE (clustered SE)
-    is compared with its values under all sign patterns of clusters: exactly when there are at most 2^16 of
-    them, else (b + 1)/(B + 1) over B draws (Phipson & Smyth 2010). Studentizing keeps the level when
+    Under the null hypothesis both signs of a cluster's differences are equally likely, so the observed t = m/SE
+    (clustered SE) is compared with its values under all sign patterns of clusters: exactly for at most 2^16 patterns,
+    else (b + 1)/(B + 1) over B draws (Phipson & Smyth 2010). Studentizing keeps the level when
     clusters differ in size and spread (Chung & Romano 2013; Canay, Romano & Shaikh 2017).
     """
     if table.clusters < DEFAULT.p_value_clusters:
@@ -46,7 +46,7 @@ def sign_flip(
 
 
 def smallest_p(clusters: int, *, resamples: int = DEFAULT.resamples) -> float | None:
-    """Return the smallest p-value of this many clusters; None if there is no p-value."""
+    """Return the smallest p-value that the test can give; None with too few clusters for any p-value."""
     if clusters < DEFAULT.p_value_clusters:
         return None
     return 2.0 ** (1 - clusters) if clusters <= DEFAULT.exact_clusters else 1.0 / (resamples + 1.0)
@@ -56,9 +56,9 @@ def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray
     """Count the sign patterns (rows) whose u is at least the threshold θ, for each column.
 
     u ≥ θ is T² − θ(T² + n²SE²) ≥ 0, where in n²SE² = Σ_h c_h (ΣD² − 2 m_h ΣnD + m_h² Σn²) only ΣεD and ΣεnD depend on
-    the signs. So it is a sum of products of two linear forms in ε, and the constants go into their columns; they are
-    one form when every cluster is one query. The gap between θ and the observed u is far above the rounding of these
-    sums, so the identity always counts.
+    the signs. The left side is thus a sum of products of two linear forms in ε, with the constants as factors of the
+    columns; both forms are equal if every cluster is one query. The gap between θ and the observed u is far above the
+    rounding of these sums, so the identity pattern is always counted.
     """
     total = np.zeros((len(signs), table.sums.shape[1]))
     form = np.zeros_like(total)
@@ -76,7 +76,7 @@ def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray
 
 
 def _sign_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generator | None) -> Iterator[FloatArray]:
-    """Yield blocks of all sign patterns, or of random ones with one double per sign, so that blocks change nothing."""
+    """Yield blocks of all sign patterns, or of random ones; one double per sign, so block sizes do not matter."""
     start = 0
     for rows in blocks:
         numbers = np.arange(start, start + rows)[:, None]
@@ -87,7 +87,7 @@ def _sign_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generato
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Effect sizes of a difference; None where undefined."""
+    """Effect sizes of paired differences; None where undefined."""
 
     d_z: float | None
     wins: int
@@ -100,10 +100,10 @@ class Effects:
 
 
 def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_better: bool = True) -> Effects:
-    """Return the effect sizes of one pair; `groups` has the cluster of each difference, `se` is clustered.
+    """Return effect sizes; `groups` has the cluster of each difference, `se` is the clustered standard error.
 
-    The design effect is SE²/(s²/n) as observed. The effective n is n over it, and never above n: clusters that
-    agree by chance add no queries.
+    The design effect is the observed SE²/(s²/n). The effective n is n divided by the design effect, and at most n:
+    clusters that agree by chance add no queries.
     """
     n = len(differences)
     gain = differences if higher_is_better else -differences
@@ -126,9 +126,9 @@ def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_b
 def is_skewed(differences: FloatArray, worst: float) -> bool:
     """Return whether rare large differences oppose frequent small ones, so that few queries decide the mean.
 
-    The mean sizes of gains and losses are compared. For a direction that was not seen, the largest possible difference
-    is used: a small set without losses does not prove that there are none. A t interval of such differences covers the
-    truth in only 70 to 90 % of sets, and mostly errs in the direction of the frequent side.
+    The mean sizes of gains and losses are compared. If there are no losses (or no gains), the largest possible
+    difference replaces their mean: a small set without losses does not prove that there are none. A t interval
+    of skewed differences covers the truth in only 70 to 90 % of sets, and mostly errs toward the frequent side.
     """
     gains, losses = differences[differences > DEFAULT.tie], -differences[differences < -DEFAULT.tie]
     many, few = (gains, losses) if len(gains) > len(losses) else (losses, gains)
@@ -139,7 +139,7 @@ def is_skewed(differences: FloatArray, worst: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Variance of the differences between repositories and inside them, with the size of the set they came from."""
+    """Variance of differences between and within repositories, and the size of the set it was estimated from."""
 
     between: float
     within: float
@@ -148,16 +148,15 @@ class Components:
 
     @property
     def icc(self) -> float:
-        """The share of the variance between repositories."""
         total = self.between + self.within
         return self.between / total if total > 0.0 else 0.0
 
 
 def variance_components(differences: FloatArray, groups: IntArray) -> Components | None:
-    """Estimate variance components by one-way analysis of variance (Donner 1986), between clipped at zero.
+    """Estimate variance components by one-way analysis of variance (Donner 1986); negative estimates become 0.
 
-    `groups` numbers the repositories from 0 without gaps. None for one repository, or one query in each, where
-    they cannot be estimated.
+    `groups` numbers the repositories from 0 without gaps. Return None for a single repository or a single query per
+    repository, where the components cannot be estimated.
     """
     sizes = np.bincount(groups)
     n, g = len(differences), len(sizes)
@@ -171,6 +170,6 @@ def variance_components(differences: FloatArray, groups: IntArray) -> Components
 
 
 def intraclass_correlation(differences: FloatArray, groups: IntArray) -> float | None:
-    """Return the ICC in [0, 1] by the analysis-of-variance estimator; None where it cannot be estimated."""
+    """Return the ICC in [0, 1] by the analysis-of-variance estimator; None if it cannot be estimated."""
     components = variance_components(differences, groups)
     return None if components is None else components.icc

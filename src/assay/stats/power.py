@@ -32,14 +32,14 @@ _CORRELATIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 
 
 def can_decide(smallest_p: float | None, family: int, alpha: float) -> bool:
-    """Return whether the smallest attainable p, times the size of the family, can reach α."""
+    """Return whether the smallest attainable p, times the size of the family, is at most α."""
     return smallest_p is not None and smallest_p * family <= alpha
 
 
 def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Settings) -> float | None:
     """Return the MDE of a row in a family of this size; None if no difference could be shown.
 
-    At α over the size, the level of the first step of Holm, so it does not depend on the other rows.
+    The level is α/size, that of the first step of Holm, so that the MDE does not depend on the other rows.
     """
     decidable = can_decide(row.smallest_p, size, settings.alpha) and row.differing >= DEFAULT.p_value_clusters
     if not row.se or not decidable:
@@ -49,7 +49,7 @@ def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Sett
 
 
 def mde_from_se(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
-    """Return the MDE: the smallest true difference that a set with this standard error finds with the given power.
+    """Return the MDE: the smallest true difference that a set with this standard error detects with the power.
 
     (t(1 − α/2) + t(power))·SE, the t form of the usual z sum (Bloom 1995); within 1 % of the noncentral t from five
     degrees of freedom up.
@@ -60,9 +60,9 @@ def mde_from_se(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: fl
 def observed_mde(
     se: float, df: float, clusters: int, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power
 ) -> float:
-    """Return the MDE of a set whose standard error was estimated from it, for the sign-flip test.
+    """Return the MDE of the sign-flip test for a standard error that was estimated from the set.
 
-    An estimated SE is too small on average by c₄(ν) = √(2/ν) Γ((ν+1)/2)/Γ(ν/2) (Cochran 1934), so it is divided by it.
+    An estimated SE is too small on average by c₄(ν) = √(2/ν) Γ((ν+1)/2)/Γ(ν/2) (Cochran 1934), so it is divided by c₄.
     Without this and the attainable p-values, six clusters have power .57 at the stated difference, seven .70, ten .74.
     """
     c4 = math.sqrt(2.0 / df) * math.exp(math.lgamma((df + 1.0) / 2.0) - math.lgamma(df / 2.0))
@@ -72,10 +72,10 @@ def observed_mde(
 def planned_mde(
     se: float, df: float, clusters: int, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power
 ) -> float:
-    """Return the MDE of a set with a known standard error, for the sign-flip test; infinite if it cannot reach α.
+    """Return the MDE of the sign-flip test for a known standard error; infinite if the test cannot reach α.
 
-    The exact test with G clusters gives only multiples of 2^(1−G). Where few of them lie at or below α, the MDE is that
-    of the exact test (`_exact_multiplier`), else the t form at the largest of them.
+    The exact test with G clusters gives only multiples of 2^(1−G). If few multiples lie at or below α, the MDE is that
+    of the exact test (`_exact_multiplier`), else the t form at the largest of these multiples.
     """
     least = smallest_p(clusters)
     if least is None or least > alpha + DEFAULT.tie:
@@ -89,11 +89,11 @@ def planned_mde(
 def unequal_factor(
     sizes: FloatArray, icc: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power
 ) -> float:
-    """Return the MDE of the exact test with these clusters over that of equal clusters with the same standard error.
+    """Return the MDE of the exact test divided by the MDE for clusters of equal size and the same standard error.
 
     With six clusters p ≤ .05 needs all of them to agree, and a small cluster agrees less often than a large one: six
-    repositories of lognormal sizes found their MDE in 47 to 70 % of sets instead of 80 %. The factor is 1 where more
-    than `counted_steps` p-values lie at or below α, and where there is none.
+    repositories of lognormal sizes found their MDE in 47 to 70 % of sets instead of 80 %. The factor is 1 if no
+    p-value or more than `counted_steps` p-values lie at or below α.
     """
     steps = _attainable_steps(len(sizes), alpha)
     if not 1 <= steps <= DEFAULT.counted_steps or np.all(sizes == sizes[0]):
@@ -104,7 +104,7 @@ def unequal_factor(
 
 
 def raise_for_ties(mde: float, share: float, size: float) -> float:
-    """Raise an MDE where few queries differ: a true difference makes more of them differ, which adds spread.
+    """Raise an MDE if few queries differ, because a true difference makes more queries differ, which adds spread.
 
     Differences of ± `size` on a `share` of the queries, tilted exponentially to a mean δ, have a standard deviation
     s(δ); the MDE is the smallest δ ≥ mde · s(δ)/s(0). Without this, sets with 88 % ties found their MDE in 37 to 67 %
@@ -127,13 +127,13 @@ def _attainable_steps(clusters: int, alpha: float) -> int:
 
 @lru_cache(maxsize=4096)
 def _exact_multiplier(sizes: tuple[float, ...], icc: float, steps: int, power: float) -> float:
-    """Return the MDE in standard errors for p to be among the `steps` smallest of the exact test.
+    """Return the MDE, in standard errors, for p to be among the `steps` smallest p-values of the exact test.
 
-    Flipping a set S of clusters leaves the sum as large as it is just when the sum over S is not above zero: with sums
-    nᵢδ + sᵢzᵢ, when δ ≤ −Σ sᵢzᵢ/Σ nᵢ over S. So the test finds δ from the `steps`-th largest of these values upwards,
-    the identity being one of the steps. Of equal clusters, a set that holds the r-th largest zᵢ has r − 1 better ones
-    (put a larger value in its place, or leave its smallest ones out), so the `steps` largest are enough. For one step
-    this is √G·Φ⁻¹(power^(1/G)): all clusters have the same sign.
+    Flipping a set S of clusters lowers the total unless the sum over S is at most zero: with sums nᵢδ + sᵢzᵢ, unless
+    δ ≤ −Σ sᵢzᵢ/Σ nᵢ over S. So the test detects any δ above the `steps`-th largest of these values, where the identity
+    is one of the steps. For equal clusters, a set with the r-th largest zᵢ is exceeded by r − 1 others (replace zᵢ by
+    a larger one, or omit smaller ones), so the `steps` largest zᵢ are enough. For one step the result is
+    √G·Φ⁻¹(power^(1/G)): all clusters have the same sign.
     """
     rng, counts = np.random.default_rng(DEFAULT.seed), np.array(sizes)
     spreads = np.sqrt(counts * (1.0 + (counts - 1.0) * icc))
@@ -163,7 +163,7 @@ _MOST_ALIKE = 0.999
 
 @dataclass(frozen=True)
 class Pilot:
-    """The distribution of paired differences in a pilot, and how well it is known."""
+    """The distribution of paired differences in a pilot, with the degrees of freedom of its variances."""
 
     within_df: float  # degrees of freedom of the variance inside repositories
     means_df: float | None  # of the variance of repository means; None where the ICC was not estimated
@@ -174,8 +174,8 @@ class Pilot:
         """Return values and shares with a mean of `delta`, in the direction of the pilot's mean.
 
         Where most queries tie, a true difference makes more of them differ. The shares are tilted exponentially, which
-        keeps the values; without this, sets with 88 % ties had power .37 to .67 instead of .8. A mean that no tilt
-        reaches is reached by shifting the values.
+        keeps the values; without this, sets with 88 % ties had power .37 to .67 instead of .8. If no tilt
+        gives the mean, the values are shifted.
         """
         values, shares = self.values, self.shares
         if shares @ values < 0.0:
@@ -198,10 +198,10 @@ class Pilot:
         return math.sqrt(_variance(values, shares) / _variance(self.values, self.shares))
 
     def power(self, delta: float, clusters: int, queries: int, components: Components, alpha: float) -> float:
-        """Simulate sets with a true difference of `delta`, and return how often the sign-flip test finds it.
+        """Return the share of simulated sets in which the sign-flip test detects a true difference of `delta`.
 
-        Repositories differ as in a Dirichlet-multinomial, which has any ICC and keeps the values of the differences,
-        and with them the ties of whole sums.
+        Repositories follow a Dirichlet-multinomial, which allows any ICC and keeps the values of the differences, and
+        so the ties between sums.
         """
         pilot, icc = self._rounded, components.icc
         scale = math.sqrt((components.between + components.within) / _variance(pilot.values, pilot.shares))
@@ -229,7 +229,7 @@ class Pilot:
 
 
 class PilotVariance(NamedTuple):
-    """Variance components of a pilot and how they were found."""
+    """Variance components of a pilot and the source of the ICC."""
 
     components: Components
     pilot: Pilot
@@ -237,11 +237,11 @@ class PilotVariance(NamedTuple):
 
 
 def read_pilot(differences: FloatArray, groups: IntArray, icc: float | None = None) -> PilotVariance:
-    """Estimate the variance inside and between repositories, or other declared clusters, with degrees of freedom.
+    """Estimate the variance within and between repositories (or other declared clusters) and its degrees of freedom.
 
     The variance s² of n values with excess kurtosis κ has variance σ⁴(2/(n − 1) + κ/n), which is that of a chi-square
     with 2/(2/(n − 1) + κ/n) degrees of freedom. A mean of q queries has the excess κ/q of its queries' part; the excess
-    of the repositories' part cannot be estimated from few and is taken as 0.
+    of the repositories' part is set to 0, since few repositories cannot estimate it.
     """
     sizes = np.bincount(groups)
     n, count = len(differences), len(sizes)
@@ -297,9 +297,9 @@ def plan_claim(
     cluster: str = "auto",
     icc: float | None = None,
 ) -> SamplePlan:
-    """Return how many queries or repositories a difference of `delta` between two engines needs.
+    """Return how many queries or repositories are needed to detect a difference of `delta` between two engines.
 
-    `icc` replaces the estimate of the pilot, which needs at least six repositories; with fewer, the default is
+    `icc` replaces the estimate from the pilot. By default, a pilot with fewer than six repositories uses
     `DEFAULT.assumed_icc`.
     """
     if icc is not None and not 0.0 <= icc < 1.0:
@@ -312,7 +312,7 @@ def plan_claim(
     differences = table.row(engine, measure) - table.row(baseline, measure)
     units = [table.units[i] for i in np.flatnonzero(~np.isnan(differences))]
     if not units:
-        raise ConfigError(f"no query has a value of {measure.name} for both engines", hint=without_pilot)
+        raise ConfigError(f"cannot plan: no query has a value of {measure.name} for both engines", hint=without_pilot)
     differences = differences[~np.isnan(differences)]
     differences[np.abs(differences) <= DEFAULT.tie] = 0.0
     parts, least = partition(units, cluster), DEFAULT.p_value_clusters
@@ -329,7 +329,7 @@ def plan_claim(
         differences, groups = np.bincount(parts.clusters, differences) / np.bincount(parts.clusters), groups[first]
     components, pilot, source = read_pilot(differences, groups, icc)
     if components.between + components.within <= DEFAULT.tie**2:
-        raise ConfigError("all differences of the pilot are equal", hint=without_pilot)
+        raise ConfigError("cannot plan: all differences of the pilot are equal", hint=without_pilot)
     made = plan(components, delta, alpha=alpha, power=power, cluster=cluster, pilot=pilot, icc_source=source)
     return replace(made, sentence=f"{made.sentence} Sizes count units: {parts.shared}.") if parts.shared else made
 
@@ -340,7 +340,7 @@ def components_of(sd: float, icc: float, repositories: int, queries: float) -> C
     if not possible:
         raise ConfigError(
             f"cannot plan from sd={sd}, icc={icc}, repositories={repositories}, queries={queries}",
-            hint="use sd > 0, 0 <= icc <= 1, repositories >= 1 and queries (in each) >= 1",
+            hint="use sd > 0, 0 <= icc <= 1, repositories >= 1 and queries per repository >= 1",
         )
     return Components(sd * sd * icc, sd * sd * (1.0 - icc), repositories, queries)
 
@@ -350,7 +350,7 @@ _Variances = tuple[float, float, float]
 
 
 class _Layout(NamedTuple):
-    """A set of some size: the variance of its mean and its clusters."""
+    """The size of a planned set and the variance of its mean."""
 
     variance: float
     df: int
@@ -361,7 +361,7 @@ class _Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class _Design:
-    """The parameters of a plan besides the size of the set."""
+    """The parameters of a plan, except the size of the set."""
 
     components: Components
     alpha: float
@@ -370,12 +370,12 @@ class _Design:
     pilot: Pilot | None
 
     def with_repositories(self, variances: _Variances, count: int) -> _Layout:
-        """Return the layout of this many repositories with as many queries in each as now."""
+        """Return the layout of `count` repositories with the present number of queries per repository."""
         each = max(1, round(self.components.queries))
         return _Layout(variances[0] / count, count - 1, count, each, self.components)
 
     def with_queries(self, variances: _Variances, total: int) -> _Layout:
-        """Return the layout of this many queries in the present repositories."""
+        """Return the layout of `total` queries in the present repositories."""
         count, (_, between, within) = self.components.repositories, variances
         if self.cluster == "intent" or (self.cluster == "auto" and count < DEFAULT.repositories_as_clusters):
             return _Layout(within / total, total - count, total, 1, replace(self.components, between=0.0))
@@ -383,14 +383,14 @@ class _Design:
         return _Layout(between / count + within / total, count - 1, count, each, self.components)
 
     def mde(self, layout: _Layout, delta: float) -> float:
-        """Return the MDE by the formula, with the spread that a true difference of `delta` causes."""
+        """Return the MDE by the formula, with the spread at a true difference of `delta`."""
         if layout.df < 1:
             return math.inf
         se = math.sqrt(layout.variance) * (1.0 if self.pilot is None else self.pilot.spread_at(delta))
         return planned_mde(se, layout.df, layout.clusters, alpha=self.alpha, power=self.power)
 
     def correction(self, layout: _Layout, delta: float, mde: float) -> float:
-        """Compare the MDE of the formula with the one that the simulated power at `delta` implies.
+        """Return the MDE implied by the simulated power at `delta`, divided by the MDE of the formula.
 
         The power of a test at level α is about Φ(δ/SE − z(1 − α/2)), so δ moves from one power to another in
         proportion to the sums of quantiles.
@@ -406,9 +406,9 @@ class _Design:
     def sizes(
         self, ends: list[_Variances], delta: float, start: int, layout: Callable[[_Variances, int], _Layout]
     ) -> list[int | None]:
-        """Find the smallest size from `start` whose MDE is at most delta, for each of the ends.
+        """Find the smallest size, at least `start`, with an MDE of at most `delta` for each of the variances in `ends`.
 
-        The correction is computed at the size of the first end, iteratively.
+        The correction is computed iteratively, at the size for the first of `ends`.
         """
 
         def find_least(end: _Variances) -> int | None:
@@ -435,7 +435,7 @@ class _Design:
         return [find_least(end) for end in ends]
 
     def mde_of(self, layout: _Layout) -> float | None:
-        """Return the corrected MDE of a layout; None if it cannot show any difference."""
+        """Return the corrected MDE of a layout; None if no difference can be detected."""
         delta = self.mde(layout, 0.0)
         for _ in range(_ROUNDS):
             if not math.isfinite(delta):
@@ -457,19 +457,20 @@ def plan(
     pilot: Pilot | None = None,
     icc_source: Literal["pilot", "given", "assumed"] = "given",
 ) -> SamplePlan:
-    """Return how many repositories, or how many queries in the present ones, a difference of `delta` needs.
+    """Return how many repositories, or queries in the present repositories, are needed to detect `delta`.
 
-    `cluster` is the unit of sampling; with a tag, its values take the place of repositories.
+    `cluster` is the unit of sampling; for a tag, "repositories" are the values of the tag.
 
     With R repositories of q queries the variance of the mean is σ²_between/R + σ²_within/(Rq). More queries lower only
-    the second term; when the first alone is too large, no number of queries is enough. The formula assumes normal
-    means. With a pilot it is corrected by simulating sets of the answer's size from the pilot's differences
+    the second term; if the first alone is too large, no number of queries is enough. The formula assumes normal means.
+    With a pilot the formula is corrected by simulating sets of the resulting size from the pilot's differences
     (`Pilot.power`). The ranges follow from the chi-square intervals of the pilot's variances at confidence 1 − alpha.
     """
     if not 0.0 < delta < math.inf:
         raise ConfigError(f"expected a difference above 0, got {delta}", hint="use --detect 0.02")
     if not 0.0 < alpha < 0.5 or not alpha < power < 1.0:
-        raise ConfigError(f"cannot plan with alpha={alpha}, power={power}", hint="use --alpha 0.05 --power 0.8")
+        message = f"expected 0 < alpha < 0.5 and alpha < power < 1, got alpha={alpha}, power={power}"
+        raise ConfigError(message, hint="use --alpha 0.05 --power 0.8")
     design = _Design(components, alpha, power, cluster, pilot)
     count, size = components.repositories, components.queries
     here = (components.between + components.within / size, components.between, components.within)
@@ -494,10 +495,10 @@ def plan(
 
 
 def _ends(components: Components, pilot: Pilot, alpha: float) -> Iterator[_Variances]:
-    """Yield both ends of the chi-square intervals, ν s²/χ²(1 − α/2) and ν s²/χ²(α/2).
+    """Yield the variances at both ends of the chi-square intervals, ν s²/χ²(1 − α/2) and ν s²/χ²(α/2).
 
-    The variance of repository means is estimated directly, and the excess over the queries' part lies between
-    repositories. A given ICC ties both parts together.
+    The variance of repository means is estimated directly; its excess over the queries' part is the variance between
+    repositories. With a given ICC, both parts are scaled by the same factor.
     """
     inside = components.within / components.queries
     for tail in (1.0 - alpha / 2.0, alpha / 2.0):

@@ -1,4 +1,4 @@
-"""Compare two results on their common queries: two runs, or two per-query tables without a gold set."""
+"""Compare two runs, or two per-query tables without a gold set, on their common queries."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ def compare_scores(
     family: Sequence[str] | None = None,
     cluster: str = "auto",
 ) -> Comparison:
-    """Compare each engine's second run with its first, on the queries whose hash agrees; `a` is the baseline.
+    """Compare each engine in run `b` with the same engine in the baseline run `a`, on queries with equal hashes.
 
-    `family` lists the engines of the second run whose comparisons were declared [default: all].
+    `family` lists the engines of run `b` whose comparisons were declared beforehand [default: all].
     """
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
@@ -98,7 +98,7 @@ def compare_scores(
 
 
 def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: RunNames) -> str:
-    """Return a sentence on how many queries are compared: those with the same hash and a value on both sides."""
+    """Return a sentence with the number of compared queries, which have the same hash and a value in both runs."""
     total = max(int(old.sum()), int(new.sum()))
     if not total or (old.all() and new.all()):  # without any value the comparison itself raises an error
         return shared_sentence(len(kept), max(len(old), len(new)), names)
@@ -107,7 +107,7 @@ def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], m
 
 
 def shared_sentence(shared: int, total: int, names: RunNames, queries: str = "queries") -> str:
-    """Return a sentence on how many queries are the same in both results; raise if too few are."""
+    """Return a sentence with the number of shared queries; raise NotComparableError if there are too few."""
     share = shared / total if total else 0.0
     if share < DEFAULT.shared_queries:
         raise NotComparableError(
@@ -119,9 +119,9 @@ def shared_sentence(shared: int, total: int, names: RunNames, queries: str = "qu
 
 
 def match_queries(old: ScoreTable, new: ScoreTable) -> tuple[dict[int, int], ScoreTable, ScoreTable]:
-    """Match the queries of two tables with the same hash; queries without one never match.
+    """Match the queries of two tables by hash; queries without a hash never match.
 
-    Return the columns of the first with those of the second, and both tables reduced to these queries.
+    Return a mapping from columns of `old` to columns of `new`, and both tables reduced to the matched queries.
     """
     place = {(unit.intent, unit.form, unit.hash): i for i, unit in enumerate(new.units) if unit.hash}
     keys = ((i, (unit.intent, unit.form, unit.hash)) for i, unit in enumerate(old.units))
@@ -136,8 +136,6 @@ def match_queries(old: ScoreTable, new: ScoreTable) -> tuple[dict[int, int], Sco
 
 @dataclass(frozen=True, slots=True)
 class EngineOfRun:
-    """An engine of one of two runs."""
-
     scores: Scores
     engine: str
     run: str  # the display name of the run
@@ -145,7 +143,7 @@ class EngineOfRun:
 
 @dataclass(frozen=True, slots=True)
 class JoinedEngines:
-    """Both engines on their shared queries, and a sentence on how many those are."""
+    """Scores of two engines on their shared queries, with a sentence on the number of shared queries."""
 
     scores: Scores
     names: RunNames
@@ -153,7 +151,7 @@ class JoinedEngines:
 
 
 def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngines:
-    """Join one engine of each run in one table; raise if the runs share too few queries."""
+    """Join one engine of each run in one table; raise NotComparableError if the runs share too few queries."""
     called = (old.engine, new.engine)
     if old.engine == new.engine:
         called = (f"{old.engine} ({old.run})", f"{new.engine} ({new.run})")
@@ -176,7 +174,7 @@ def _values_of(side: EngineOfRun, table: ScoreTable, measure: str) -> FloatArray
 def read_values(path: str | Path, *, engine: str | None = None, measure: str | None = None) -> tuple[QueryValue, ...]:
     """Read a CSV with the columns query, value and optionally cluster, or the per-query.csv of a run.
 
-    The latter has several engines and measures; `engine` and `measure` select one.
+    `engine` and `measure` select from a per-query.csv, which has several engines and measures.
     """
     file = Path(path)
     content = read_utf8(file, hint="save the file as UTF-8 CSV")
@@ -185,8 +183,8 @@ def read_values(path: str | Path, *, engine: str | None = None, measure: str | N
     if {"engine", "gold", "query", "form"} <= set(header):
         return _own_values(list(reader), file, engine, measure)
     if engine or measure:
-        problem = "--engine and --primary need the per-query.csv of a run"
-        raise InputError(problem, file=file, line=1, hint="remove them")
+        problem = "--engine and --primary apply only to the per-query.csv of a run"
+        raise InputError(problem, file=file, line=1, hint="remove --engine and --primary")
     if not {"query", "value"} <= set(header) <= set(_COLUMNS):
         problem = f"expected the columns query,value[,cluster], got {','.join(header) or 'none'}"
         raise InputError(problem, file=file, line=1, hint="rename the columns")
@@ -210,8 +208,8 @@ def _own_values(
     engines = list(dict.fromkeys(line["engine"] for line in lines))
     measures = [name for name in (lines[0] if lines else ()) if name not in _OWN_COLUMNS]
     if engine not in engines:
-        problem = f"expected --engine with one of: {', '.join(engines) or 'none'}"
-        raise InputError(problem, file=file, hint="set --engine")
+        problem = f"unknown engine {engine!r}" if engine else "no engine selected"
+        raise InputError(problem, file=file, hint=f"set --engine to one of: {', '.join(engines) or 'none'}")
     column = measure or next(iter(measures), "")
     if column not in measures:
         hint = f"set --primary to one of: {', '.join(measures)}"
@@ -229,7 +227,6 @@ def _own_values(
 
 
 def _number(text: str | None) -> float | None:
-    """Return the number, or None if it is invalid or too large."""
     try:
         value = float(text or "")
     except ValueError:
@@ -249,9 +246,9 @@ def compare_values(
     seed: int = DEFAULT.seed,
     B: int = DEFAULT.resamples,
 ) -> Comparison:
-    """Compare two per-query tables on the queries both have; `a` is the baseline.
+    """Compare two per-query tables on their common queries; `a` is the baseline.
 
-    Without `bounds` the range is [0, 1] if it includes every value, else the observed one.
+    Without `bounds`, the range is [0, 1] if it includes all values, else the range of the values and 0.
     """
     settings = Settings(margin, alpha, seed, B)
     old, new = ({row.query: row for row in rows} for rows in (a, b))

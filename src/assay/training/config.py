@@ -10,7 +10,7 @@ SameFile = Literal["all", "kinds", "none"]
 
 
 def setting(default: T, about: str, *, least: float | None = None, most: float | None = None) -> T:
-    """Return a dataclass field with a description and bounds, which `pipeline.read_recipe` checks."""
+    """Return a dataclass field with a description, and with bounds that `pipeline.read_recipe` checks."""
     bounds = {name: bound for name, bound in (("least", least), ("most", most)) if bound is not None}
     return field(default=default, metadata={"about": about, **bounds})
 
@@ -29,8 +29,6 @@ class Caps:
 
 @dataclass(frozen=True, slots=True)
 class FileRules:
-    """Selection of files."""
-
     # code that people write is smaller; a larger file is a table or a bundle
     bytes: int = setting(200_000, "maximum file size in bytes", least=1)
     # fills every cap several times over, and bounds the cost of one monorepo
@@ -47,8 +45,6 @@ class FileRules:
 
 @dataclass(frozen=True, slots=True)
 class PairRules:
-    """Requirements on a pair."""
-
     # two words match a dozen places
     fewest: int = setting(3, "minimum content words of a sentence or subject", least=1)
     # the third sentence rarely describes the definition
@@ -70,8 +66,6 @@ class PairRules:
 
 @dataclass(frozen=True, slots=True)
 class CommitRules:
-    """Selection of commits."""
-
     # most change one or two files, so this about fills the cap; a patch takes git 1 to 3 ms
     read: int = setting(2_000, "maximum number of commits per repository, drawn from its whole history", least=1)
     # wider changes describe no particular code
@@ -100,7 +94,7 @@ class WindowRules:
 
 @dataclass(frozen=True, slots=True)
 class MiningConfig:
-    """All settings of mining; with a repository and the exclusions they determine its pairs."""
+    """All settings of mining; a repository, the exclusions and these settings determine the mined pairs."""
 
     seed: int = setting(0, "seed of the draw where a cap is reached")
     caps: Caps = field(default_factory=Caps, metadata={"about": "maximum pairs of each kind per repository"})
@@ -112,8 +106,6 @@ class MiningConfig:
 
 @dataclass(frozen=True, slots=True)
 class VocabularyConfig:
-    """Selection of the terms of the model."""
-
     # 97.8 % of the word uses of the study's 144 repositories; 7.3 MB at 256 dimensions
     size: int = setting(28_000, "maximum number of terms", least=1)
     # a term of one or two projects is a name, useless for others
@@ -134,7 +126,7 @@ class KindWeights:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutConfig:
-    """Held-out pairs, which measure the progress of a training."""
+    """Selection of held-out pairs, which measure the progress of training."""
 
     # a dozen of 300 repositories: enough for a thousand queries
     share: float = setting(
@@ -147,7 +139,7 @@ class HeldOutConfig:
 
 @dataclass(frozen=True, slots=True)
 class HardConfig:
-    """Hard negatives: wrong codes that share words with the query."""
+    """Hard negatives: codes of other queries that share words with the query."""
 
     share: float = setting(
         0.0, "hard negatives per batch, as a share of its pairs; 0 disables them", least=0.0, most=1.0
@@ -166,8 +158,6 @@ class HardConfig:
 
 @dataclass(frozen=True, slots=True)
 class VectorTrainConfig:
-    """Training of the vectors and weights."""
-
     dimension: int = setting(256, "dimension of the vectors", least=1)  # 192 lost nothing in the study, 128 lost .0075
     steps: int = setting(1500, "training steps", least=0)
     batch: int = setting(2048, "pairs per batch", least=2)  # the number of wrong codes for each query
@@ -197,8 +187,6 @@ class VectorTrainConfig:
 
 @dataclass(frozen=True, slots=True)
 class TranslationConfig:
-    """Learning of the translation table."""
-
     doc: float = setting(1.0, "weight of a doc pair", least=0.0)
     name: float = setting(0.6, "weight of a name pair", least=0.0)
     commit: float = setting(0.5, "weight of a commit pair", least=0.0)
@@ -224,7 +212,7 @@ class TranslationConfig:
 
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
-    """All settings; with the repositories they determine every byte of a model."""
+    """All settings of training; the repositories and these settings determine every byte of a model."""
 
     mining: MiningConfig = field(default_factory=MiningConfig)
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)

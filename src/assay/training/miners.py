@@ -1,4 +1,4 @@
-"""Pairs of a repository: comments, names, headings, paths and commit subjects, each with the code it describes."""
+"""Mine pairs from a repository: comments, names, headings, paths and commit subjects with the code they describe."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from assay.training.sources import (
     open_source,
 )
 
-_ENGLISH: Final = 0.9  # minimum share of ASCII among the characters; below, it is another language or ASCII art
+_ENGLISH: Final = 0.9  # minimum share of ASCII characters; texts below it are in another language
 
 #: Definitions that people search for; fields and keys belong to the definition around them.
 _SEARCHED: Final = frozenset(
@@ -71,11 +71,11 @@ _STRINGS: Final = {
     "elixir": re.compile(r"\s*@moduledoc\s+(?:~[sS])?(\"\"\"|'''|\")"),
 }
 _SIGNATURE: Final = 60  # largest number of lines between a name and its documentation string
-_WITH_CLASS: Final = 3  # every third name gets that of the enclosing class
+_WITH_CLASS: Final = 3  # every third name is prefixed with that of the enclosing class
 
 
 def mine_definitions(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer the comment and the name of each definition with its code."""
+    """Offer the comment and the name of each definition, each paired with the code."""
     definitions = source.outline.definitions if source.outline else ()
     for one in definitions:
         if one.kind in _SEARCHED:
@@ -106,7 +106,7 @@ def mine_definitions(source: SourceFileText, config: MiningConfig, collection: C
 
 
 def find_comment(source: SourceFileText, one: Definition) -> range:
-    """Return the lines of a definition's documentation string, else of the comments directly above."""
+    """Return the lines of a definition's documentation string, else of the comments directly above the definition."""
     if inside := _find_docstring(source, one):
         return inside
     first, last = one.start - 1, one.name_line - 1
@@ -149,7 +149,7 @@ _WHOLE: Final = ChunkConfig(longest=1_000_000, shortest=1)
 
 
 def mine_headings(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer the headings of a document with their sections; plain text has no reliable headings."""
+    """Offer each heading of a document, paired with its section; skip plain text, which has no reliable headings."""
     for section in cut_sections(source.lines, _WHOLE) if source.file.language != "text" else ():
         if not section.names:
             continue
@@ -179,7 +179,7 @@ _GENERIC_FOLDERS: Final = frozenset(
 
 
 def mine_path(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer the words of a file's path with the beginning of its text."""
+    """Offer the words of a file's path, paired with the beginning of the file."""
     path = source.file.entry.path
     rank = draw_rank(config.seed, "path", path)
     words = path_words(path)
@@ -194,7 +194,7 @@ def mine_path(source: SourceFileText, config: MiningConfig, collection: Collecti
 
 
 def path_words(path: str) -> tuple[str, ...]:
-    """Return the words of a file's name and of the nearest descriptive directory, each once."""
+    """Return the distinct words of a file's name and of the nearest descriptive directory."""
     name = stem_name(path)
     folders = [
         folder
@@ -229,11 +229,11 @@ def mine_commits(
     collection: Collection,
     scope: LearningScope = PUBLIC,
 ) -> None:
-    """Offer the subjects of commits that changed a few code files with the lines they changed, in draw order."""
+    """Offer the subjects of commits that changed few code files, each paired with the changed lines of one file."""
 
     @cache
     def code_language(path: str) -> str:
-        """Return an empty string for tests, foreign code and other files."""
+        """Return the language of a code file; an empty string for tests, foreign code and other files."""
         kind = scripts.get(path) or detect(path, b"")
         code = is_code(kind) and not is_test(path) and not is_foreign(path) and not folders.forbids_past(path, entries)
         return (kind.language or "") if code else ""
@@ -291,7 +291,7 @@ def mine_commits(
 
 
 class CommitChange(NamedTuple):
-    """The new lines of a file in a commit, with their context; without a path, the content of the commit is missing."""
+    """New lines of a file in a commit, with context; `path` is None if objects of the commit are missing."""
 
     commit: str
     path: str | None = None
@@ -299,7 +299,7 @@ class CommitChange(NamedTuple):
 
 
 def list_subjects(repository: GitRepo) -> Iterator[tuple[str, str]]:
-    """List the commits that are not merges with their subjects."""
+    """Yield the hash and the subject of each commit that is not a merge."""
     arguments = ("log", "--no-merges", "--no-show-signature", "--format=%H %s", repository.commit)
     listed = git(*_PLAIN, *arguments, cwd=repository.folder, limits=ArchiveLimits())
     for line in listed.out.decode("utf-8", "replace").split("\n"):
@@ -309,7 +309,7 @@ def list_subjects(repository: GitRepo) -> Iterator[tuple[str, str]]:
 
 
 def changed_paths(repository: GitRepo, commits: Sequence[str]) -> dict[str, list[str]]:
-    """List the files that commits changed, from their trees alone."""
+    """Return the paths that each commit changed, without reading file contents."""
     paths: dict[str, list[str]] = {}
     here: list[str] = []
     with _run_log(repository, commits, "--name-only") as stream:
@@ -325,10 +325,10 @@ def changed_paths(repository: GitRepo, commits: Sequence[str]) -> dict[str, list
 def read_changes(
     repository: GitRepo, commits: Sequence[str], wanted: Callable[[str], bool], config: MiningConfig
 ) -> Iterator[CommitChange]:
-    """Read the changes of commits to wanted paths; if git stops at a missing object, continue with the next commit.
+    """Yield the changes of commits to wanted paths; if git stops at a missing object, continue with the next commit.
 
-    Git may stop before or after it prints the name of the failing commit. The last commit named is therefore
-    skipped, unless it is the last of all and a diff followed its name.
+    Git may stop before or after it prints the hash of the failing commit. The last printed commit is therefore
+    skipped, unless it is the last of `commits` and a diff followed its hash.
     """
     left = list(commits)
     for _ in range(_RESTARTS):
@@ -364,7 +364,7 @@ def _parse_patches(
 ) -> Iterator[tuple[bool, list[CommitChange]]]:
     """Yield for each commit whether git printed a diff, and the changes to wanted paths.
 
-    Hunks are read by line count, since their lines may look like headers. A commit that ends inside one is omitted.
+    Hunks are read by line count, since their lines may look like headers. A commit that ends inside a hunk is omitted.
     """
     commit, begun, path, size = "", False, "", 0
     texts: dict[str, list[bytes]] = {}
@@ -395,7 +395,7 @@ def _parse_patches(
 
 
 def comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str | None:
-    """Return the first sentence of a comment, and the next if that is short, without the name it begins with."""
+    """Return the first sentence, or more if it is short, without a leading `name`; None if not informative."""
     first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
     taken: list[str] = []
     for sentence in islice(sentences("\n".join([first, *lines[1:]])), rules.sentences):
@@ -417,10 +417,10 @@ def subject_to_query(subject: str, rules: PairRules) -> str | None:
 
 
 def is_informative(text: str, fewest: int) -> bool:
-    """Return whether a text may be English and has enough content words."""
+    """Return whether a text may be English and has at least `fewest` content words."""
     return is_english(text) and len(content(text)) >= fewest
 
 
 def is_english(text: str) -> bool:
-    """Return whether a text may be English, by its characters."""
+    """Return whether most characters are ASCII, so that the text may be English."""
     return sum(map(str.isascii, text)) >= _ENGLISH * len(text)

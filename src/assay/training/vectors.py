@@ -53,7 +53,7 @@ class EmbeddingTable:
 
 @dataclass(frozen=True, slots=True)
 class TrainProgress:
-    """Progress of a training, with held-out scores."""
+    """Loss and held-out scores at one step of training."""
 
     step: int
     steps: int
@@ -64,7 +64,7 @@ class TrainProgress:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The result of a training, with its reports."""
+    """The trained embedding table, with the progress reports."""
 
     table: EmbeddingTable
     temperature: float
@@ -72,7 +72,7 @@ class Trained:
 
 
 def random_table(pairs: Pairs, terms: int, config: VectorTrainConfig, seed: int) -> EmbeddingTable:
-    """Return random vectors, and weights by the inverse document frequency in code."""
+    """Return a table of random vectors, weighted by the inverse document frequency of terms in code."""
     draw = np.random.default_rng((seed, _START))
     vectors = draw.standard_normal((terms, config.dimension), dtype=np.float32) / np.float32(config.dimension**0.5)
     uses = np.bincount(pairs.code.term, minlength=terms)
@@ -89,7 +89,7 @@ def train_vectors(
     keep: Path | None = None,
     tell: Callable[[TrainProgress], None] = lambda _: None,
 ) -> Trained:
-    """Train from a start or the checkpoint in `keep`; both give the same result, byte for byte."""
+    """Train from `start`, or resume from the checkpoint at `keep`; both give the same result, byte for byte."""
     own = config.vectors
     step, loss = 0, 0.0
     reports: list[TrainProgress] = []
@@ -140,7 +140,6 @@ def train_vectors(
 
 @contextmanager
 def limit_threads(threads: int) -> Iterator[Products]:
-    """Limit all matrix products to a number of threads."""
     from threadpoolctl import threadpool_limits
 
     with threadpool_limits(limits=threads), ThreadPoolExecutor(threads) as pool:
@@ -155,7 +154,7 @@ class Moments:
     square: Floats
 
     def step(self, rows: NDArray[np.int64], gradient: Floats, rate: float, number: int) -> Floats:
-        """Update the means of some rows and return their change; `number` counts from 1."""
+        """Update the means of `rows` and return the change of their parameters; `number` is the step, from 1."""
         mean, square = self.mean[rows], self.square[rows]
         mean *= _MEAN_DECAY
         mean += gradient * gradient.dtype.type(1 - _MEAN_DECAY)
@@ -172,27 +171,27 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Queries and codes over the terms they use; row i of both is a pair, further codes are hard negatives."""
+    """Matrices of queries and codes; row i of both is a pair, further rows of `code` are hard negatives."""
 
     terms: NDArray[np.int64]  # the rows of the model that occur, ascending
     query: Any  # scipy.sparse.csr_matrix, queries × terms
-    code: Any  # the same for codes
+    code: Any  # scipy.sparse.csr_matrix, codes × terms
     masked: NDArray[np.bool_]  # queries × codes: may be relevant, so not used as negatives
 
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """The rows to learn from, divided into portions of one repository."""
+    """The rows to learn from, divided into portions that each belong to one repository."""
 
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]  # of each row
     offset: NDArray[np.int64]  # where each repository begins in `rows`
     owner: NDArray[np.int64]  # the repository of each portion
-    share: NDArray[np.float64]  # its weight in the draw
+    share: NDArray[np.float64]  # the weight of each portion in the draw
 
 
 def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> BatchPlan:
-    """Divide the rows of each repository into portions of at most `group`."""
+    """Divide the rows of each repository into portions of at most `group` rows."""
     weights = np.array(astuple(kinds), dtype=np.float64)[pairs.kind]
     rows = np.flatnonzero(~pairs.held_out & (weights > 0))
     found, starts = np.unique(pairs.repository[rows], return_index=True)
@@ -206,7 +205,7 @@ def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> BatchPlan:
 def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Generator) -> NDArray[np.int64]:
     """Draw portions until the batch is full, then rows within each repository.
 
-    Both by weight without replacement (Efraimidis and Spirakis 2006).
+    Portions and rows are drawn by weight, without replacement (Efraimidis and Spirakis 2006).
     """
     order = np.argsort(draw.exponential(size=len(plan.owner)) / plan.share, kind="stable")
     wanted = np.zeros(len(plan.offset) - 1, dtype=np.int64)
@@ -229,7 +228,7 @@ def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Genera
 def make_batch(
     pairs: Pairs, plan: BatchPlan, hard: HardNegatives | None, config: VectorTrainConfig, draw: np.random.Generator
 ) -> Batch:
-    """Draw a batch, and the terms that are dropped from it."""
+    """Draw the rows of a batch, and drop terms from them at random."""
     rows = draw_rows(plan, config, draw)
     bare = draw.random(len(rows)) < config.overlap_dropout
     extra = hard.draw(rows[~bare], round(config.hard.share * len(rows)), draw) if hard else rows[:0]
@@ -274,7 +273,7 @@ def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: N
 def masks(
     pairs: Pairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
 ) -> NDArray[np.bool_]:
-    """Return which other codes may be relevant: those with an equal query, equal code, or in the same file."""
+    """Return which other codes may be relevant to each query: equal query, equal code, or the same file."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
     if config.same_file != "none":
         near = _same(pairs.repository.astype(np.int64) << 32 | pairs.file, rows, codes)
@@ -299,7 +298,7 @@ class Parameters:
 
 
 def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tuple[float, Parameters]:
-    """Return the contrastive loss of a batch, over queries and over codes, and its gradient."""
+    """Return the contrastive loss of a batch, averaged over queries and codes, and its gradient."""
     query = pool(batch.query, own.asked, own.vectors, products)
     code = pool(batch.code, own.said, own.vectors, products)
     number = query.unit.dtype.type
@@ -328,7 +327,7 @@ def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tupl
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScore:
-    """Success@1 and mean reciprocal rank; `bare` without the words of the query in its code."""
+    """Success@1 and mean reciprocal rank; the `bare` values ignore words shared by query and code."""
 
     questions: int
     first: float
@@ -342,7 +341,7 @@ HeldOutTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 def make_held_out_test(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
-    """Choose the queries: held-out documentation comments, or pairs of any kind if there are none."""
+    """Draw candidates and queries from held-out doc comments, or from all held-out pairs if there are none."""
     held = np.flatnonzero(pairs.held_out)
     docs = held[pairs.kind[held] == KINDS.index("doc")]
     held = docs if len(docs) else held
@@ -354,7 +353,7 @@ def make_held_out_test(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
 
 
 def evaluate_held_out(pairs: Pairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
-    """Rank the codes for every query, with and without the words that its code shares with it."""
+    """Score the ranks of the correct codes, with and without the words that each shares with its query."""
 
     def vectors(bags: Bags, weight: Floats) -> Floats:
         return pool(as_matrix(bags, len(own.vectors)), weight, own.vectors, products).unit
