@@ -153,7 +153,7 @@ def test_the_ends_of_the_gap_hold_every_single_label_and_are_reached_by_the_scen
     for name, gap in (("now", contest.gap), ("least", contest.least), ("most", contest.most)):
         values = contest.scenes[name].values[:, 0]
         assert float(np.mean(values[0] - values[1])) == pytest.approx(gap, abs=1e-9)
-    assert contest.can_turn == (contest.least < -1e-12) or contest.gap == 0
+    assert (contest.labels is not None) == (contest.least < -1e-12) or contest.gap == 0
 
 
 def test_labels_that_turn_the_order_are_found(make_run, hits, targets):

@@ -14,14 +14,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, cast
 
 from assay.errors import InputError
-from assay.scoring.grid import Grid, GridCell
+from assay.scoring.grid import FloatArray, Grid, GridCell
+from assay.scoring.lines import clip
 from assay.scoring.ranks import MeasureRange, level_of
 from assay.syntax.text import BYTES_PER_TOKEN, approx4
 from assay.types import Run, Span, Target
 
 if TYPE_CHECKING:
     from assay.scoring.measures import Measure
-    from assay.types import FloatArray
 
 
 def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
@@ -31,14 +31,11 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     """
     values, lengths = grid.blank(), LineLengths(grid.run)
     for cell, gold, targets in _cells_with_targets(grid, measure):
-        lengths.check(gold, cell)
         files = {target.span.path for target in targets}
         places = [place for place, hit in enumerate(cell.hits) if hit.path in files]
         budget = cast("int", measure["tokens"])
         read: list[Span] = []
-        for place in range(
-            places[-1] + 1 if places else 0
-        ):  # hits below the last one in a target's file change nothing
+        for place in range(places[-1] + 1 if places else 0):  # lower hits are in no target's file
             cost = lengths.cost(gold, cell, place)
             if place in places:
                 part = cost.span if cost.tokens <= budget else cost.cut(budget)
@@ -58,7 +55,6 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     """
     values, lengths, cap = grid.blank(), LineLengths(grid.run), token_range(measure).high
     for cell, gold, targets in _cells_with_targets(grid, measure):
-        lengths.check(gold, cell)
         spent, found = 0, cap
         for position in range(len(cell.hits)):
             cost = lengths.cost(gold, cell, position)
@@ -80,13 +76,20 @@ def token_range(measure: Measure) -> MeasureRange:
 
 
 def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell, str, list[Target]]]:
-    """Yield the rankings whose queries have targets of the measure's grades, with their gold sets and targets."""
+    """Yield the rankings whose queries have targets of the measure's grades, with their gold sets and targets.
+
+    Raise InputError for hits in a corpus without known lines.
+    """
     least = cast("int", measure["grade"])
     projections = grid.projections(level_of(measure))
     wanted = [[target for target in projection.targets if target.grade >= least] for projection in projections]
     for cell in grid.cells():
+        gold = grid.units[cell.unit].gold
+        if wanted[cell.unit] and cell.hits and gold not in grid.run.lines:
+            hint = "run the engines again, or score without measures that count tokens"
+            raise InputError(f"the run has no line lengths for {gold}", hint=hint)
         if wanted[cell.unit]:
-            yield cell, grid.units[cell.unit].gold, wanted[cell.unit]
+            yield cell, gold, wanted[cell.unit]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,30 +124,18 @@ class LineLengths:
         self._lines = run.lines
         self._known: dict[tuple[str, str, int | None, int | None], HitCost] = {}
 
-    def check(self, gold: str, cell: GridCell) -> None:
-        """Raise InputError for hits in a corpus without known lines."""
-        if gold not in self._lines and cell.hits:
-            hint = "run the engines again, or score without measures that count tokens"
-            raise InputError(f"the run has no line lengths for {gold}", hint=hint)
-
     def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
         """Return the cost of one hit; a file outside the corpus costs what was recorded, or its snippet."""
         hit = cell.hits[position]
         key = (gold, hit.path, hit.start, hit.end)
-        known = self._known.get(key)
-        if known is not None:
-            return known
+        if key in self._known:
+            return self._known[key]
         lengths = self._lines[gold].get(hit.path)
         if lengths is None:
             if position < len(cell.tokens):
                 return HitCost(None, cell.tokens[position])
             return HitCost(None, approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass"))))
-        whole = hit.start is None or hit.end is None
-        start = 1 if whole else max(1, hit.start or 1)
-        end = len(lengths) if whole else min(hit.end or 0, len(lengths))
-        if end < start:
-            cost = HitCost(None, 0)
-        else:
-            cost = HitCost(Span(hit.path, start, end), approx4(sum(lengths[start - 1 : end])), lengths)
-        self._known[key] = cost
+        span = clip(hit.span, len(lengths))
+        tokens = approx4(sum(lengths[(span.start or 1) - 1 : span.end])) if span else 0
+        self._known[key] = cost = HitCost(span, tokens, lengths)
         return cost

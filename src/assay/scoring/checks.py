@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, groupby, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from assay.scoring.grid import Grid, IntArray
+from assay.scoring.grid import FloatArray, Grid, IntArray
 from assay.scoring.measures import Measure
 from assay.scoring.runs import restrict_suite
-from assay.scoring.score import Scorer, as_scorer
+from assay.scoring.score import Scorer, as_scorer, number_rankings
 from assay.types import Ranking, Run, Scores, Status
-
-if TYPE_CHECKING:
-    from assay.types import FloatArray
 
 #: Number of shuffles of tied hits (rule 9).
 SHUFFLES = 100
@@ -205,16 +202,4 @@ def ranking_codes(run: Run | Scorer) -> IntArray:
 
     Scores are ignored. 0 is a failure, an empty ranking or a query that was not run.
     """
-    return run.codes(_number_rankings) if isinstance(run, Scorer) else _number_rankings(run)
-
-
-def _number_rankings(run: Run) -> IntArray:
-    asked = {(r.gold, r.query, r.form): None for engine in run.engines for r in engine.rankings}
-    column = {key: place for place, key in enumerate(asked)}
-    known: dict[tuple[tuple[str, int | None, int | None], ...], int] = {(): 0}
-    codes = np.zeros((len(run.engines), len(column)), dtype=np.intp)
-    for engine, row in zip(run.engines, codes, strict=True):
-        answered = [r for r in engine.rankings if r.status == Status.OK]
-        spans = (tuple([(hit.path, hit.start, hit.end) for hit in r.hits]) for r in answered)
-        row[[column[r.gold, r.query, r.form] for r in answered]] = [known.setdefault(one, len(known)) for one in spans]
-    return codes
+    return run.codes if isinstance(run, Scorer) else number_rankings(run)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,8 @@ from assay.scoring.match import (
 )
 from assay.types import Adversary, EngineRun, Hit, Query, Ranking, Run, Span, Status, Target, Unit
 
-if TYPE_CHECKING:
-    from assay.types import FloatArray
-
 BoolArray = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 #: Path, start and end of a hit; a tuple, because most hits never need a span.
 Place = tuple[str, int | None, int | None]

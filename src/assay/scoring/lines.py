@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
-from assay.scoring.grid import Grid, Place
+from assay.scoring.grid import FloatArray, Grid, Place
 from assay.scoring.match import assign_targets, project
 from assay.scoring.ranks import cutoff_of
 from assay.types import Hit, Span, Target
 
 if TYPE_CHECKING:
     from assay.scoring.measures import Measure
-    from assay.types import FloatArray
 
 #: Computes a value from the returned spans, the targets and the lengths of all their files in lines.
 _Value = Callable[[Sequence[Span], Sequence[Target], Mapping[str, int]], float]
@@ -23,12 +22,7 @@ def line_recall(grid: Grid, measure: Measure) -> FloatArray:
 
     ContextBench (arXiv 2602.05892) calls it line coverage.
     """
-
-    def value(returned: Sequence[Span], targets: Sequence[Target], lengths: Mapping[str, int]) -> float:
-        _, wanted, both = _count_lines(returned, targets, lengths)
-        return both / wanted if wanted else float("nan")
-
-    return _compute(grid, measure, value)
+    return _line_share(grid, measure, precision=False)
 
 
 def line_precision(grid: Grid, measure: Measure) -> FloatArray:
@@ -36,12 +30,16 @@ def line_precision(grid: Grid, measure: Measure) -> FloatArray:
 
     ContextBench (arXiv 2602.05892) scores an empty ranking 1, which rewards returning nothing.
     """
+    return _line_share(grid, measure, precision=True)
 
+
+def _line_share(grid: Grid, measure: Measure, *, precision: bool) -> FloatArray:
     def value(returned: Sequence[Span], targets: Sequence[Target], lengths: Mapping[str, int]) -> float:
-        size, wanted, both = _count_lines(returned, targets, lengths)
-        return both / max(size, 1) if wanted else float("nan")
+        found, wanted = _merge(returned, lengths), _merge((target.span for target in targets), lengths)
+        common = sum(a.common_lines(b) for a in found for b in wanted)
+        return common / max(_size(found if precision else wanted), 1) if wanted else float("nan")
 
-    return _compute(grid, measure, value, elsewhere=True)
+    return _compute(grid, measure, value, elsewhere=precision)
 
 
 def span_recall(grid: Grid, measure: Measure) -> FloatArray:
@@ -53,7 +51,7 @@ def span_recall(grid: Grid, measure: Measure) -> FloatArray:
 
     def value(returned: Sequence[Span], targets: Sequence[Target], lengths: Mapping[str, int]) -> float:
         def iou(first: Span, second: Span) -> float:
-            a, b = _clip(first, lengths), _clip(second, lengths)
+            a, b = (clip(span, lengths[span.path]) for span in (first, second))
             if a is None or b is None:
                 return 0.0
             common = a.common_lines(b)
@@ -94,19 +92,10 @@ def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = F
     return values
 
 
-def _count_lines(
-    returned: Iterable[Span], targets: Iterable[Target], lengths: Mapping[str, int]
-) -> tuple[int, int, int]:
-    """Return the numbers of returned, wanted and common lines, each line counted once."""
-    first = _merge(returned, lengths)
-    second = _merge((target.span for target in targets), lengths)
-    return _size(first), _size(second), sum(a.common_lines(b) for a in first for b in second)
-
-
 def _merge(spans: Iterable[Span], lengths: Mapping[str, int]) -> list[Span]:
     """Return the lines of all spans as disjoint spans."""
     merged: list[Span] = []
-    for span in sorted(found for found in (_clip(span, lengths) for span in spans) if found):
+    for span in sorted(found for found in (clip(span, lengths[span.path]) for span in spans) if found):
         last = merged[-1] if merged else None
         if last and last.path == span.path and (span.start or 1) <= (last.end or 0) + 1:
             merged[-1] = Span(last.path, last.start, max(last.end or 0, span.end or 0))
@@ -115,9 +104,8 @@ def _merge(spans: Iterable[Span], lengths: Mapping[str, int]) -> list[Span]:
     return merged
 
 
-def _clip(span: Span, lengths: Mapping[str, int]) -> Span | None:
-    """Return the existing lines of a span; None without any."""
-    last = lengths[span.path]
+def clip(span: Span, last: int) -> Span | None:
+    """Return the lines of a span up to the last one of its file; None without any."""
     whole = span.start is None or span.end is None
     start, end = (1, last) if whole else (max(1, span.start or 1), min(span.end or 0, last))
     return Span(span.path, start, end) if start <= end else None

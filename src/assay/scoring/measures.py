@@ -12,18 +12,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.errors import ConfigError, closest_match
 from assay.scoring import budget, lines, ranks, robustness
+from assay.scoring.grid import FloatArray, Grid
 from assay.scoring.match import LEVELS
 from assay.types import FORMS, SECONDARY
-
-if TYPE_CHECKING:
-    from assay.scoring.grid import Grid
-    from assay.types import FloatArray
 
 _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*(?:@\s*(\d+))?\s*", re.DOTALL)
 _KEYWORD = re.compile(r"\s*(\w+)\s*=(.*)", re.DOTALL)

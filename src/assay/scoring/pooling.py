@@ -9,20 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.scoring.grid import Grid
+from assay.scoring.grid import FloatArray, Grid
 from assay.scoring.match import Level, hit_span
 from assay.scoring.measures import Measure
 from assay.scoring.score import Scorer
 from assay.types import PRIMARY, SECONDARY, GoldSet, Hit, Run, Scores, Span, Suite, Target
-
-if TYPE_CHECKING:
-    from assay.types import FloatArray
-
 
 #: Returns whether a span was already judged irrelevant: gold name, query id, span.
 Judged = Callable[[str, str, Span], bool]
@@ -97,11 +93,6 @@ class TopTwoGap:
     labels: int | None  # labels that reverse the order, if any were found
     scenes: Mapping[str, Scores]  # now, least and most: values of the two by query
 
-    @property
-    def can_turn(self) -> bool:
-        """Return whether labels were found that reverse the order."""
-        return self.labels is not None
-
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -129,9 +120,8 @@ def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolC
         raise ConfigError("the runs have no engine under test", hint="add a run with an engine under test")
     rescorer = _Rescorer(_select_headlines(real), measure)
     found = list(_collect(rescorer.run, level, config.depth, judged or (lambda *_: False)))
-    sign = 1 if measure.higher_is_better else -1
-    means, names = rescorer.means, [engine.name for engine in rescorer.run.engines]
-    order = sorted(range(len(means)), key=lambda at: (-sign * means[at], names[at]))
+    means = rescorer.means if measure.higher_is_better else -rescorer.means
+    order = sorted(range(len(means)), key=lambda at: (-means[at], rescorer.run.engines[at].name))
     pair = (order[0], order[1]) if len(order) > 1 else None
     weighed = _weigh(rescorer, found, pair, config)
     groups: dict[_Key, list[PoolCandidate]] = {}

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from assay.scoring.grid import Grid, IntArray
+from assay.scoring.grid import BoolArray, FloatArray, Grid, IntArray
 from assay.scoring.match import Level
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from assay.scoring.measures import Measure
-    from assay.types import FloatArray
 
 
 class MeasureRange(NamedTuple):
@@ -48,13 +45,13 @@ def grades_at(grid: Grid, measure: Measure) -> IntArray:
     return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
 
 
-def first_rank(found: NDArray[np.bool_]) -> IntArray:
+def first_rank(found: BoolArray) -> IntArray:
     """Return the first true rank, from 1; k + 1 if there is none (rule 3: censored, never dropped)."""
     k = found.shape[-1]
     return np.asarray(np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, k + 1))
 
 
-def _relevant(grid: Grid, measure: Measure) -> tuple[NDArray[np.bool_], FloatArray]:
+def _relevant(grid: Grid, measure: Measure) -> tuple[BoolArray, FloatArray]:
     """Return whether each rank has a counted target, and the number of counted targets; NaN (not applicable) for 0."""
     least = cast("int", measure["grade"])
     total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)

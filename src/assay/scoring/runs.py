@@ -9,16 +9,11 @@ from assay.errors import InputError, NotComparableError
 from assay.types import EngineRun, GoldSet, Query, Run, Suite, Target
 
 
-@dataclass(frozen=True, slots=True)
-class JoinedRuns:
-    """The joined run, and the number of queries of the first run that are missing in another."""
+def join_runs(runs: Mapping[str, Run]) -> tuple[Run, int]:
+    """Join named runs on the queries whose hash is the same in all of them.
 
-    run: Run
-    left_out: int = 0
-
-
-def join_runs(runs: Mapping[str, Run]) -> JoinedRuns:
-    """Join named runs on the queries whose hash is the same in all of them."""
+    Return the run, and the number of queries of the first run that are missing in another.
+    """
     if not runs:
         raise InputError("no runs given", hint="pass directories that `assay run` wrote")
     first, *others = runs.values()
@@ -46,7 +41,7 @@ def join_runs(runs: Mapping[str, Run]) -> JoinedRuns:
         lines=lines,
         hashes={key: digest for key, digest in first.hashes.items() if key in shared},
     )
-    return JoinedRuns(joined, len(first.hashes) - len(shared))
+    return joined, len(first.hashes) - len(shared)
 
 
 def _answers(engine: EngineRun) -> list[object]:

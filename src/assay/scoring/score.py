@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property
+from typing import Literal
 
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.scoring.grid import Grid, IntArray
+from assay.scoring.grid import FloatArray, Grid, IntArray, Place
 from assay.scoring.measures import Measure, parse_measure
-from assay.types import Query, Run, Scores, Suite
-
-if TYPE_CHECKING:
-    from assay.types import FloatArray
+from assay.types import Query, Run, Scores, Status, Suite
 
 By = Literal["relationship", "strength"]
 
@@ -31,7 +29,6 @@ class Scorer:
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
         self._values: dict[Measure, FloatArray] = {}
-        self._codes: IntArray | None = None
 
     @property
     def run(self) -> Run:
@@ -44,19 +41,29 @@ class Scorer:
             if measure not in self._values:
                 self._values[measure] = measure.evaluate(self.grid)
             values[:, index] = self._values[measure]
-        return Scores(
-            tuple(engine.name for engine in self.run.engines), tuple(map(repr, listed)), self.grid.units, values
-        )
+        engines = tuple(engine.name for engine in self.run.engines)
+        return Scores(engines, tuple(map(repr, listed)), self.grid.units, values)
 
-    def codes(self, make: Callable[[Run], IntArray]) -> IntArray:
-        """Return the cached numbers of all rankings (`checks.ranking_codes`)."""
-        if self._codes is None:
-            self._codes = make(self.run)
-        return self._codes
+    @cached_property
+    def codes(self) -> IntArray:
+        """The numbers of all rankings, as in `checks.ranking_codes`."""
+        return number_rankings(self.run)
 
 
 def as_scorer(run: Run | Scorer) -> Scorer:
     return run if isinstance(run, Scorer) else Scorer(Grid(run))
+
+
+def number_rankings(run: Run) -> IntArray:
+    asked = {(r.gold, r.query, r.form): None for engine in run.engines for r in engine.rankings}
+    column = {key: place for place, key in enumerate(asked)}
+    known: dict[tuple[Place, ...], int] = {(): 0}
+    codes = np.zeros((len(run.engines), len(column)), dtype=np.intp)
+    for engine, row in zip(run.engines, codes, strict=True):
+        answered = [r for r in engine.rankings if r.status == Status.OK]
+        spans = (tuple([(hit.path, hit.start, hit.end) for hit in r.hits]) for r in answered)
+        row[[column[r.gold, r.query, r.form] for r in answered]] = [known.setdefault(one, len(known)) for one in spans]
+    return codes
 
 
 @dataclass(frozen=True, slots=True)

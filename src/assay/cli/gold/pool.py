@@ -70,13 +70,13 @@ def _run(args: argparse.Namespace, gold: GoldSet) -> Run:
     from assay.cli.options import read_results
     from assay.scoring.runs import join_runs, restrict_run
 
-    joined = join_runs({folder: read_results(folder) for folder in args.results})
-    if joined.left_out:
-        info(args, f"left out, not the same in all runs: {_queries(joined.left_out)}")
-    suite, dropped = _todays(gold, joined.run)
+    run, left_out = join_runs({folder: read_results(folder) for folder in args.results})
+    if left_out:
+        info(args, f"left out, not the same in all runs: {_queries(left_out)}")
+    suite, dropped = _todays(gold, run)
     if dropped:
         info(args, f"left out, not in {args.set} or asking something else there: {_queries(dropped)} of the runs")
-    return restrict_run(joined.run, suite)
+    return restrict_run(run, suite)
 
 
 def _queries(number: int) -> str:
@@ -236,7 +236,7 @@ def _contest_blocks(contest: TopTwoGap, run: Run) -> list[Block]:
     gaps = {"now": contest.gap, "least": contest.least, "most": contest.most}
     rows = [[name, f"{gap:+.3f}", said[name]] for name, gap in gaps.items()]
     needed = "One label is" if contest.labels == 1 else f"{contest.labels} labels are"
-    turn = f"{needed} enough to turn the order." if contest.can_turn else _SAFE
+    turn = f"{needed} enough to turn the order." if contest.labels is not None else _SAFE
     title = f"{contest.first} against {contest.second}"
     return [Heading(title), table(["labels", ">gap", "verdict"], rows), Paragraph(turn)]
 
