@@ -68,11 +68,8 @@ def refuse_sealed(suite: Suite, what: str) -> None:
     """Raise if a command that shows single queries would show sealed ones."""
     sources = [gold.source for gold in suite.golds for _ in sealed_queries(gold)]
     if sources:
-        raise GoldError(
-            f"{what} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}",
-            file=sources[0],
-            hint=f"use a run without them: assay run --split {DEV}",
-        )
+        message = f"{what} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}"
+        raise GoldError(message, file=sources[0], hint=f"use a run without them: assay run --split {DEV}")
 
 
 By = Literal["repository", "module", "file", "query"]
@@ -90,10 +87,8 @@ class Shares:
     def __post_init__(self) -> None:
         """Raise unless the shares are positive or zero and sum to 1."""
         if min(self.values()) < 0 or abs(sum(self.values()) - 1) > 1e-6:
-            raise ConfigError(
-                f"shares must sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}",
-                hint="use --dev .5 --test .25 --sealed .25",
-            )
+            message = f"shares must sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}"
+            raise ConfigError(message, hint="use --dev .5 --test .25 --sealed .25")
 
     @classmethod
     def of(cls, **given: float | None) -> Shares:
@@ -236,11 +231,9 @@ def _fixed_split(
         a, b = next((pair for pair in pairs if reasons[pair]), pairs[0])
         reason = reasons[a, b] or "other queries connect them"
         finer = f"use --by {_FINER[options.by]} for smaller groups" if options.by in _FINER else _BY_HAND
-        raise GoldError(
-            f"'{a[1]}' is {splits[a]} and '{b[1]}' is {splits[b]}, but must be in the same split: {reason}",
-            file=sources[a[0]],
-            hint=f"{finer}, or --force to reassign all queries, including sealed ones",
-        )
+        message = f"'{a[1]}' is {splits[a]} and '{b[1]}' is {splits[b]}, but must be in the same split: {reason}"
+        hint = f"{finer}, or --force to reassign all queries, including sealed ones"
+        raise GoldError(message, file=sources[a[0]], hint=hint)
     return SPLITS.index(next(iter(splits.values()))) if splits else None
 
 

@@ -37,17 +37,12 @@ from assay.syntax.prose import content, is_prose, is_trivial, plain_subject
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
 
 
-class SynthTargets:
-    """Limits of targets."""
+class SynthRules:
+    """Limits of targets, and of commits used as queries."""
 
     longest: int = 100  # lines; a longer target overlaps every second result
     shortest_documented: int = 3  # lines; a sentence on a one-line declaration mostly describes the group around it
     shortest_name: int = 3  # characters; `i` and `fn` are not queries
-
-
-class SynthCommits:
-    """Limits of commits used as queries."""
-
     files: int = 3  # changed, without tests and examples; a wider change has no particular location
     definitions: int = 4  # changed, for the same reason
     tried: int = 5  # commits per wanted query; most changed code that has since gone or grown
@@ -105,11 +100,10 @@ def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wante
     for kind in kinds:
         if kind not in KINDS:
             raise ConfigError(f"unknown kind {kind!r} of synthetic gold set", hint=suggest(kind, KINDS))
-    for number, what in ((wanted.count, "count"), (wanted.max_per_file, "max-per-file")):
-        if number < 1:
-            raise ConfigError(f"expected --{what} of at least 1, got {number}")
-    if wanted.seed < 0:
-        raise ConfigError(f"expected --seed of at least 0, got {wanted.seed}")
+    limits = {"count": (wanted.count, 1), "max-per-file": (wanted.max_per_file, 1), "seed": (wanted.seed, 0)}
+    for option, (number, least) in limits.items():
+        if number < least:
+            raise ConfigError(f"expected --{option} of at least {least}, got {number}")
     code = CodeIndex(corpus)
     drawn: dict[str, tuple[_Candidate, ...]] = {}
     stripped: dict[str, bytes] = {}
@@ -158,10 +152,10 @@ def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
 
     def fits(definition: Definition) -> bool:
         name = definition.name
-        named = len(name) >= SynthTargets.shortest_name and name.strip("_").isidentifier() and not name.startswith("__")
+        named = len(name) >= SynthRules.shortest_name and name.strip("_").isidentifier() and not name.startswith("__")
         guard = definition.kind in ("macro", "constant") and _GUARD.fullmatch(name)
         own = definition.kind in TARGET_KINDS and not _EXTENDS.match(definition.signature)
-        short = definition.end - definition.start < SynthTargets.longest
+        short = definition.end - definition.start < SynthRules.longest
         return named and own and not guard and short and times[name] == 1
 
     candidates = [
@@ -187,7 +181,7 @@ def _draw_documented(
             sentence = doc_sentence(comments, definition, file.language)
             gone = {line for c in comments if not c.inside for line in range(c.start, c.end + 1)}
             start = next(line for line in range(definition.start, definition.end + 2) if line not in gone)
-            if sentence and SynthTargets.shortest_documented <= definition.end - start + 1 <= SynthTargets.longest:
+            if sentence and SynthRules.shortest_documented <= definition.end - start + 1 <= SynthRules.longest:
                 every[_Candidate(file.path, start, definition.end, sentence)] = comments
     times = Counter(query.text.lower() for query in every)
     fitting = [query for query in every if times[query.text.lower()] == 1 and not is_peripheral(query.path)]
@@ -228,28 +222,28 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
     """Draw commits that changed a few definitions that still exist."""
     root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
     now = {file.path: file for file in code.files.values() if not is_peripheral(file.path)}
-    found = list_commits(root, SynthCommits.newest)
+    found = list_commits(root, SynthRules.newest)
     times = Counter(plain_subject(commit.subject).lower() for commit in found)
     fitting = [
         commit
         for commit in found
         if not now.keys().isdisjoint(commit.paths)
-        and sum(not is_peripheral(path) for path in commit.paths) <= SynthCommits.files
+        and sum(not is_peripheral(path) for path in commit.paths) <= SynthRules.files
         and times[plain_subject(commit.subject).lower()] == 1
         and describes_change(commit.subject)
     ]
-    sample = [fitting[i] for i in rng.permutation(len(fitting))[: SynthCommits.tried * wanted.count]]
+    sample = [fitting[i] for i in rng.permutation(len(fitting))[: SynthRules.tried * wanted.count]]
     changed = changed_definitions(root, [commit.id for commit in sample], now)
     candidates: list[_Candidate] = []
     for commit in sample:
         spans: list[tuple[str, int, int]] = []
         for one in changed.get(commit.id, ()):
             here = now[one.path].definitions[one.position] if one.position is not None else None
-            if here is None or here.end - here.start >= SynthTargets.longest:
+            if here is None or here.end - here.start >= SynthRules.longest:
                 break
             spans.append((one.path, here.start, here.end))
         else:
-            if 0 < len(spans) <= SynthCommits.definitions:
+            if 0 < len(spans) <= SynthRules.definitions:
                 first, *others = sorted(spans)
                 candidates.append(_Candidate(*first, plain_subject(commit.subject), tuple(others)))
     return draw(candidates, _ORDER, wanted, rng)
@@ -284,11 +278,8 @@ def check_folder(folder: Path) -> Path:
     if folder.exists() and not folder.is_dir():
         raise InputError("expected a directory, got a file", file=folder, hint="set another path with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / SYNTHETIC_MARK).is_file():
-        raise InputError(
-            "the directory contains files that `assay gold synth` did not write",
-            file=folder,
-            hint="set a new or empty directory with --out",
-        )
+        message = "the directory contains files that `assay gold synth` did not write"
+        raise InputError(message, file=folder, hint="set a new or empty directory with --out")
     return folder
 
 

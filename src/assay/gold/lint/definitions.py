@@ -319,10 +319,7 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
             ]
             if others:
                 lines = " and ".join(str(one.start) for one in others[: view.config.listed])
-                message = (
-                    f"{path} defines '{symbol}' in line {target.span.start}, which is used, and in "
-                    f"{'line' if len(others) == 1 else 'lines'} {lines}"
-                )
-                yield view.finding(
-                    "symbol-repeated", query, target.anchor, message, f"write {target.anchor}~2 for the second"
-                )
+                where = f"{'line' if len(others) == 1 else 'lines'} {lines}"
+                message = f"{path} defines '{symbol}' in line {target.span.start}, which is used, and in {where}"
+                hint = f"write {target.anchor}~2 for the second"
+                yield view.finding("symbol-repeated", query, target.anchor, message, hint)

@@ -32,9 +32,8 @@ def check(view: LintContext) -> Iterator[LintFinding]:
                 yield view.finding("target-twice", source, second, message, "keep one", repair)
             elif _contains(one.span, other.span) or _contains(other.span, one.span):
                 inner, outer = (second, first) if _contains(one.span, other.span) else (first, second)
-                yield view.finding(
-                    "target-inside-another", source, inner, f"{inner} is inside {outer}, a target of the same query"
-                )
+                message = f"{inner} is inside {outer}, a target of the same query"
+                yield view.finding("target-inside-another", source, inner, message)
             else:
                 message = f"{first} and {second} share {_count_lines(common)}"
                 yield view.finding("targets-overlap", source, second, message)

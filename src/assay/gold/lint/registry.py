@@ -9,16 +9,7 @@ from assay.errors import ConfigError, GoldError, closest_match
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation, build_query
 from assay.gold.lint import anchors, coverage, definitions, overlaps, reach, wording
-from assay.gold.lint.rules import (
-    DEFAULT,
-    RULES,
-    LintConfig,
-    LintContext,
-    LintDependencies,
-    LintFinding,
-    LintReport,
-    Repair,
-)
+from assay.gold.lint.rules import DEFAULT, RULES, LintConfig, LintContext, LintDependencies, LintFinding, LintReport
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Suite, Target
 
 #: Checks by the prefixes of the codes that they report.
@@ -127,18 +118,19 @@ def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> tuple[GoldSet, tuple[
     queries: list[Query] = []
     for query in gold.queries:
         for finding in findings:
-            if finding.repair is not None and finding.gold == gold.name and finding.query == query.id:
-                changed = _repair(query, finding.repair)
-                if changed is not None:
-                    repaired.append(finding)
-                    query = changed  # noqa: PLW2901
+            own = finding.gold == gold.name and finding.query == query.id
+            if own and (changed := _repair(query, finding)) is not None:
+                repaired.append(finding)
+                query = changed  # noqa: PLW2901
         queries.append(query)
     return replace(gold, queries=tuple(queries)), tuple(repaired)
 
 
-def _repair(query: Query, repair: Repair) -> Query | None:
+def _repair(query: Query, finding: LintFinding) -> Query | None:
     """Return a query with one anchor replaced or dropped; None if nothing changes or the result is invalid."""
-    place = GoldLocation("--fix")
+    place, repair = GoldLocation("--fix"), finding.repair
+    if repair is None:
+        return None
 
     def repaired(targets: Sequence[Target]) -> Iterator[Target]:
         for target in targets:

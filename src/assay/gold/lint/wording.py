@@ -41,9 +41,8 @@ def check(view: LintContext) -> Iterator[LintFinding]:
                 change = f"shares only {same} of {every} words with its human phrasing"
             else:
                 change = f"differs from its human phrasing by {count} replacements"
-            yield view.finding(
-                "wrong-terms-several", query, "", f"the wrong_terminology phrasing of '{query.id}' {change}"
-            )
+            message = f"the wrong_terminology phrasing of '{query.id}' {change}"
+            yield view.finding("wrong-terms-several", query, "", message)
     for query in view.resolved():
         for target in () if is_symbol_query(query) else query.primaries:
             if quoted := _find_name(query.headline, target):

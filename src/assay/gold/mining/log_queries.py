@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -54,31 +54,24 @@ def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
     """Propose the searches of a shell history, located by the file opened next or by the name itself."""
     commands, too_long = read_shell(path)
     names = private_names("\n".join(text for _, text in commands))
-    return _mine(code, "shell", path.name, [(line, parse_command(text)) for line, text in commands], names, too_long)
+    steps = [(line, parse_command(text)) for line, text in commands]
+    return _mine(code, "shell", path.name, steps, names, {"too long": too_long})
 
 
 def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
     """Propose the questions and searches of a transcript, located by the files opened next."""
     steps, malformed, too_long = read_transcript(path)
     names = private_names("\n".join(step.path for _, step in steps if isinstance(step, OpenedFile)))
-    batches = [(line, [step]) for line, step in steps]
-    return _mine(code, "transcript", path.name, batches, names, too_long, malformed)
+    skipped = {"too long": too_long, "not JSON": malformed}
+    return _mine(code, "transcript", path.name, [(line, [step]) for line, step in steps], names, skipped)
 
 
 def _mine(
-    code: CodeIndex,
-    how: How,
-    file: str,
-    steps: Sequence[_Step],
-    names: frozenset[str],
-    too_long: int,
-    malformed: int = 0,
+    code: CodeIndex, how: How, file: str, steps: Sequence[_Step], names: frozenset[str], skipped: Mapping[str, int]
 ) -> MinedItems:
-    notes = {
-        f"skipped {too_long} lines that are too long": too_long,
-        f"skipped {malformed} lines that are not JSON": malformed,
-        "no known command, message or tool call found; the format may be unsupported": not steps,
-    }
+    notes = [f"{file}: skipped {count} lines that are {problem}" for problem, count in skipped.items() if count]
+    if not steps:
+        notes.append(f"{file}: no known command, message or tool call found; the format may be unsupported")
     locator = _Locator(code)
     intents: dict[str, Intent] = {}
     unlocated: dict[str, UnlocatedQuery] = {}
@@ -93,8 +86,7 @@ def _mine(
         else:
             unlocated.setdefault(key, UnlocatedQuery(one.text, where))
     lost = tuple(one for text, one in unlocated.items() if text not in intents)
-    shown = tuple(f"{file}: {note}" for note, holds in notes.items() if holds)
-    return MinedItems(tuple(intents.values()), lost, tuple(refused), shown)
+    return MinedItems(tuple(intents.values()), lost, tuple(refused), tuple(notes))
 
 
 def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:

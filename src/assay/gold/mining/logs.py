@@ -145,12 +145,11 @@ def read_transcript(path: Path) -> tuple[list[TranscriptStep], int, int]:
     return steps, malformed, too_long
 
 
-def _parse_json(raw: bytes | str) -> object:
+def _parse_json(raw: bytes) -> object:
     try:
-        value: object = json.loads(raw)
+        return json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    return value
 
 
 def _walk(value: object, depth: int) -> Iterator[str | Search | OpenedFile]:
@@ -219,9 +218,7 @@ _TOOLS: Final[Mapping[str, Mapping[str, Any]]] = {
     name: fields for fields in _COMMANDS["search"] for name in fields["names"].split()
 }
 _READERS: Final = word_set(_COMMANDS["readers"])
-_PREFIXES: Final = frozenset(
-    ["sudo", "time", "command", "nohup", "env", "exec", "builtin", "xargs", "noglob", "nice", "doas", "\\"]
-)
+_PREFIXES: Final = word_set("sudo time command nohup env exec builtin xargs noglob nice doas \\")
 _ASSIGNED: Final = re.compile(r"^[A-Za-z_]\w*=")
 _LINE_AT_END: Final = re.compile(r"^(.+?):(\d+)(?::\d+)?$")
 #: `vim +12`, `sed -n 10,20p`

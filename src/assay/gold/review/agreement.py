@@ -17,7 +17,6 @@ from assay.gold.review.votes import UNSURE, Adjudication, Vote, values_for
 if TYPE_CHECKING:
     import numpy as np
 
-
 #: The votes on one item, by reviewer.
 Votes = Mapping[str, str]
 

@@ -113,11 +113,9 @@ def version() -> str:
 
 def ask_model(endpoint: Endpoint, view: ItemView) -> ModelVote:
     """Request a vote on an item, which the prompt quotes as untrusted text."""
-    kind = view.item.kind
-    item = quote("\n".join(describe(view)), "item")
-    return read_answer(
-        complete(endpoint, Prompt(load_prompt("review"), f"{question_for(kind)}\n{item}")), values_for(kind)
-    )
+    kind, item = view.item.kind, quote("\n".join(describe(view)), "item")
+    prompt = Prompt(load_prompt("review"), f"{question_for(kind)}\n{item}")
+    return read_answer(complete(endpoint, prompt), values_for(kind))
 
 
 def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
