@@ -34,7 +34,7 @@ from assay.search.table import (
 from assay.syntax.identifiers import split, stem
 from assay.syntax.outline import LineSpan
 
-_NEWLINE: Final = 0  # the number of the newline among the runs
+_NEWLINE: Final = 0  # index of the newline in the list of distinct words
 _SHIFT: Final = 32  # a key is unit << 32 | run; both are far below 2**31
 _KIND: Final = {kind: number for number, kind in enumerate(UNIT_KINDS)}
 _FILE_KIND: Final = {kind: number for number, kind in enumerate(FILE_KINDS)}
@@ -43,7 +43,7 @@ _hash = cache(term_hash)
 
 
 def analyze(sources: Iterable[SourceText], config: IndexConfig) -> IndexTable:
-    """Split files into chunks and count the terms of each chunk; `files` must be in path order."""
+    """Split files into chunks and count the terms of each chunk; `sources` must be in path order."""
     batch = _Batch(config)
     for source in sources:
         batch.read(source)

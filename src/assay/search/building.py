@@ -35,11 +35,10 @@ from assay.syntax.outline import TIMED_OUT
 from assay.syntax.parsing import grammar_name, load_grammar, packages
 from assay.types import Corpus, SourceFile
 
-#: The table in the directory of an index.
 FILE_NAME: Final = "index.assay"
-#: Size, times and hashes of the files at the last walk.
+#: Size, times and hashes of all files at the last refresh.
 _STATS: Final = "seen.assay"
-#: The code that determines a table, given its settings.
+#: Modules whose code determines the contents of a table.
 _ANALYZERS: Final = (
     "syntax",
     "search/chunking.py",
@@ -50,7 +49,7 @@ _ANALYZERS: Final = (
 )
 
 
-#: Least bytes per process, which take 0.1 s; a child costs 0.02 s.
+#: Minimum bytes of source per process: analyzing them takes 0.1 s, starting a process 0.02 s.
 SHARE_BYTES = 60_000
 #: Bytes of source analyzed at a time, to bound memory.
 BATCH_BYTES = 4_000_000
@@ -62,7 +61,7 @@ class OpenedTable:
 
     corpus: Corpus
     table: IndexTable
-    notes: tuple[str, ...]  # for the user, such as a rebuild of a damaged index
+    notes: tuple[str, ...]  # notes for the user, such as "the index is rebuilt"
     changed: int  # number of files analyzed
     folder: Path
 
@@ -94,7 +93,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
             failure: SetupError | None = None
             try:
                 stack.enter_context(writer_lock(folder, what="index", variable="ASSAY_INDEX_DIR"))
-                table, notes = _read_stored(folder)  # another process may have refreshed it meanwhile
+                table, notes = _read_stored(folder)  # another process may have refreshed the index
             except SetupError as error:
                 if keep:
                     raise
@@ -123,7 +122,7 @@ def _read_stored(folder: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
     except IndexFormatError as problem:
         return None, () if problem.kind == "missing" else (f"{problem.message}; the index is rebuilt",)
     except (KeyError, TypeError, ValueError) as problem:
-        return None, (f"the index lacks a column ({problem}); it is rebuilt",)
+        return None, (f"invalid column in the index ({problem}); the index is rebuilt",)
 
 
 def timeout_notes(table: IndexTable) -> tuple[str, ...]:
@@ -180,7 +179,7 @@ def build_table(
         most = max(1, sum(file.size for file in files) // SHARE_BYTES)
         count = min(workers or len(os.sched_getaffinity(0)), most, max(len(files), 1))
     shares = _distribute(files, count)
-    if len(shares) > 1:  # children inherit the grammars
+    if len(shares) > 1:  # load grammars before forking, so that children inherit them
         for language in sorted({file.language for file in files if file.language}):
             if grammar_name("", language, ""):
                 load_grammar(language)
@@ -189,14 +188,14 @@ def build_table(
         tables = [_analyze(corpus, shares[0], config)]
         tables += [child.result() for child in children]
     except ForkError as error:
-        raise SetupError("an indexing process died", hint="free some memory, or use --workers 1") from error
+        raise SetupError("an indexing process crashed", hint="free some memory, or use --workers 1") from error
     finally:
         for child in children:
             child.end()
     table = combine(tables)
     if not config.description.enabled:
         return table
-    from assay.search.describe import describe_units  # loads the HTTP client
+    from assay.search.describe import describe_units  # lazy: imports the HTTP client
 
     return describe_units(table, config.description, store)
 
@@ -229,7 +228,7 @@ def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[SourceText]
             data = read_bytes(corpus, file.path)
         except CorpusError as error:
             removed = isinstance(error.__cause__, FileNotFoundError | NotADirectoryError) and corpus.root.is_dir()
-            if removed:  # since the walk
+            if removed:  # deleted after the walk
                 continue
             raise
         yield SourceText(file.path, decode_text(data), file.kind, file.language, hashlib.sha256(data).hexdigest())

@@ -47,7 +47,7 @@ class SourceText:
     text: str
     kind: Kind
     language: str | None
-    sha256: str = ""  # of the contents
+    sha256: str = ""  # digest of the file's bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Chunk:
     start: int
     end: int
     kind: str  # kind of definition, or head, gap, section, lines, file
-    names: tuple[str, ...] = ()  # definitions or headings in it, in order
-    scopes: tuple[str, ...] = ()  # definitions or headings around it, the outermost first
+    names: tuple[str, ...] = ()  # definitions or headings in the chunk, in order
+    scopes: tuple[str, ...] = ()  # enclosing definitions or headings, outermost first
     signature: str = ""
     doc: str = ""
-    places: tuple[LineSpan, ...] = ()  # of each name; may exceed the chunk, as for the head of a class
+    places: tuple[LineSpan, ...] = ()  # lines of each name's definition, which may extend beyond the chunk (a class)
 
     @property
     def lines(self) -> int:

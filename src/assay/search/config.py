@@ -45,7 +45,6 @@ from assay.toml import line_of, read_toml, write_key
 
 T = TypeVar("T")
 
-#: The bundled model.
 SHIPPED: Final = "static"
 #: The stages that `without` may name, in the order of the pipeline.
 STAGES: Final = (
@@ -269,8 +268,8 @@ def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, st
     names = ("index.chunks.overlap", "index.chunks.size")
     overlap, size = (values[name] for name in names)
     if overlap >= size:
-        message = f"{names[0]} = {overlap} is not smaller than {names[1]} = {size}"
-        return names, message, f"set {names[0]} to less than {size}"
+        message = f"{names[0]}: expected less than {names[1]} ({size}), got {overlap}"
+        return names, message, f"decrease {names[0]}, or increase {names[1]}"
     for stage in values["without"]:
         if stage not in STAGES:
             hint = did_you_mean(stage, STAGES) or f"use one of {', '.join(STAGES)}"
@@ -281,7 +280,7 @@ def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, st
         return ("dense.fusion",), f"dense.fusion: {error.message}", error.hint or ""
     spec = values["translation.model"]
     if spec and spec.partition(":")[0] != SHIPPED:
-        hint = f"use {SHIPPED}, {SHIPPED}:DIRECTORY, or an empty text for none"
+        hint = f'use {SHIPPED}, {SHIPPED}:DIRECTORY, or "" to disable translations'
         return ("translation.model",), f"translation.model: unknown model {spec!r}", hint
     return None
 
@@ -329,9 +328,9 @@ class _Given:
 
     key: str
     value: object
-    where: str = ""  # a variable or a flag; empty for a file
+    where: str = ""  # name of the environment variable or flag; empty for a file
     file: Path | None = None
-    text: str = field(default="", repr=False)  # of the file
+    text: str = field(default="", repr=False)  # contents of `file`
 
     def error(self, message: str, hint: str) -> ConfigError:
         shown = f"{self.where}: {message}" if self.where else f"[{TABLE}] {message}"
@@ -345,7 +344,7 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
     table = file.data.get(TABLE, {})
     if not isinstance(table, dict):
         line = _line(file.text, TABLE)
-        raise ConfigError(f"expected a table [{TABLE}], got {table!r}", file=path, line=line, hint=f"write [{TABLE}]")
+        raise ConfigError(f"{TABLE}: expected a table, got {table!r}", file=path, line=line, hint=f"write [{TABLE}]")
     for names, value in leaves(table) if table else ():
         yield _Given(write_key(names), value, file=path, text=file.text)
 
@@ -364,7 +363,7 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[_Given]:
             yield _Given(key, _parse_text(environ[name], key), name)
         elif name.startswith(PREFIX[:-1]):
             hint = f"write two underscores for each dot: {PREFIX}STEM__FILES=0.4"
-            raise ConfigError(f"{name}: unknown setting", hint=hint)
+            raise ConfigError(f"unknown environment variable {name}", hint=hint)
 
 
 def _from_flags(overrides: Sequence[str]) -> Iterator[_Given]:
@@ -404,7 +403,7 @@ def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
             continue
         inside = [name for name in hints if name.startswith(f"{key}.")]
         if inside and given.value != {}:
-            raise given.error(f"{key} is a table", f"set one of its settings: {', '.join(inside)}")
+            raise given.error(f"expected a setting, got the table {key!r}", f"use one of {', '.join(inside)}")
         if not inside:
             raise given.error(f"unknown setting {key!r}", did_you_mean(key, hints) or _LIST_ALL)
     if violation := _find_violation(flatten(SearchConfig()) | values):

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float32]
 
-#: After feedback, this many times `reach` chunks are scored again; they include the nearest of the moved query.
+#: After feedback, `_AGAIN * reach` chunks are scored again; they include the chunks nearest to the moved query.
 _AGAIN: Final = 4
 #: Increment when `passage` changes, so that stored vectors are recomputed.
 _PASSAGE: Final = 1
-#: Texts embedded before they are stored, the most that an interruption loses: half a minute with a network of six
-#: layers, 64 requests to an API.
+#: Texts embedded between two writes to the store. An interruption loses at most one batch: half a minute with a
+#: network of six layers, or 64 requests to an API.
 _BATCH: Final = 2_048
 
 
@@ -47,7 +47,7 @@ class DenseScores:
     settings: DenseSettings
     parts: tuple[DenseIndex, ...]
     units: int
-    memo: Memo | None = None  # shared with engines of other settings
+    memo: Memo | None = None  # shared by engines with different settings
 
     def weight(self, kind: QueryKind, per: Per) -> float:
         """Return the weight of dense scores for this kind of query when ranking files or spans."""
@@ -80,7 +80,7 @@ class DenseIndex:
     embedder: Embedder
     rows: LongArray
     vectors: Vectors
-    paths: PathWords | None = None  # vectors of their paths, for static models
+    paths: PathWords | None = None  # path words, for static models only
 
     def first_scores(self, query: str, per: Per, reach: int) -> tuple[Vector, Vector, Values]:
         """Return the query vector, its similarity to every chunk, and these similarities scaled to 0..1."""
@@ -115,7 +115,7 @@ def _scale(similarity: Vector, reach: int) -> Values:
     """
     last = max(len(similarity) - reach, 0)
     low, high = max(float(np.partition(similarity, last)[last]), 0.0), float(similarity.max())
-    if high <= low:  # all equal, a reach of one, or no positive similarity
+    if high <= low:  # all similarities equal, `reach` 1, or none positive
         return np.asarray((similarity >= high) & (high > 0), dtype=np.float64)
     return np.clip((similarity.astype(np.float64) - low) / (high - low), 0.0, 1.0)
 
@@ -166,7 +166,7 @@ def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, 
         return dense_index(table, settings, group, embedder, stored.arrays)
     columns = embed_units(embedder, table, group, settings.vectors, stored, Store() if place else None)
     if place:
-        with suppress(SetupError, OSError), writer_lock(place.parent):  # a read-only directory only costs time
+        with suppress(SetupError, OSError), writer_lock(place.parent):  # the directory may be read-only
             write_store(place, {"digest": digest, "model": embedder.identity}, columns)
     return dense_index(table, settings, group, embedder, columns)
 
@@ -219,7 +219,7 @@ def embed_parts(
         for key, made in zip(held, np.split(rows, np.cumsum(sizes)[:-1]), strict=True):
             known[key] = data = made.astype(np.float32).tobytes()
             if store:
-                with suppress(SetupError):  # a read-only store only costs time
+                with suppress(SetupError):  # the store may be read-only
                     store.put(EMBEDDINGS.name, key, data)
     data = b"".join(known[key] or b"" for key in keys)
     return np.frombuffer(data, dtype=np.float32).reshape(-1, embedder.dimension)
@@ -266,7 +266,7 @@ class Fusion:
     """
 
     method: Method
-    k: int = 60  # for rrf, as in the paper; a smaller k favors the first ranks
+    k: int = 60  # for rrf only; 60 as in the paper, smaller values favor the first ranks
 
     def __repr__(self) -> str:
         return f"rrf(k={self.k})" if self.method == "rrf" else self.method
@@ -286,7 +286,7 @@ class Fusion:
             shifted, scale = np.maximum(signal, 0), signal.max()
         elif self.method == "relative":
             shifted, scale = signal - signal.min(), signal.max() - signal.min()
-        else:  # rounding may give equal values a deviation
+        else:  # rounding may give equal values a nonzero standard deviation
             shifted, scale = signal - signal.mean(), signal.std() if signal.max() != signal.min() else 0.0
         return shifted / scale if scale > 0 else np.zeros_like(signal)
 
@@ -300,4 +300,4 @@ def parse_fusion(text: str) -> Fusion:
     if ranked := re.fullmatch(r"rrf\(k=([0-9]+)\)", text):
         return Fusion("rrf", int(ranked[1]))
     message = f"unknown fusion {text!r}; expected {', '.join(methods)} or rrf(k=20)"
-    raise ConfigError(message, hint=did_you_mean(text, methods) or "use max")
+    raise ConfigError(message, hint=did_you_mean(text, methods) or "set dense.fusion to 'max'")

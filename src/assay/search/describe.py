@@ -35,11 +35,11 @@ _TASK: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DescribeConfig:
-    #: Two hundred lines; the purpose of a chunk is clear long before that, and every character costs.
+    #: Maximum characters of a chunk sent to the model: about 200 lines, more than enough to see its purpose.
     text_chars: int = 8000
-    #: Two sentences. The words are searched with those of the chunk, and more of them would outweigh those.
+    #: Maximum characters of a description, about two sentences: longer ones would outweigh the words of the chunk.
     answer_chars: int = 300
-    #: Concurrent requests: hosted endpoints take tens, a local one queues them; more reach rate limits sooner.
+    #: Concurrent requests. Hosted endpoints accept dozens and local ones queue them; more hit rate limits sooner.
     workers: int = 4
 
 
@@ -116,7 +116,7 @@ class Describer:
         if len(line) > most:
             line = line[: most + 1].rpartition(" ")[0] or line[:most]
         if not line:
-            hint = "use another model"
+            hint = "set index.description.model to another model"
             raise EngineError("the model returned an empty description", file=redact_url(self.endpoint.url), hint=hint)
         return line
 

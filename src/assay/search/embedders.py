@@ -48,13 +48,13 @@ class Embedder(Protocol):
 class EmbedderConfig:
     """Settings of an embedder; the identity of the embedder includes those that affect its vectors."""
 
-    #: The environment variable with the token of an API; the token is never stored.
+    #: Name of the environment variable that contains the API token; the token is never stored.
     token_env: str | None = None
     #: Prefixes by role. Some models expect them ("query: ", "passage: "); see their model cards.
     query_prefix: str = ""
     code_prefix: str = ""
     docs_prefix: str = ""
-    #: The limit of BERT-like models and of model2vec; a smaller limit of the model wins.
+    #: Maximum tokens per text, as in BERT-like models and model2vec; a smaller limit of the model takes precedence.
     max_tokens: int = 512
     #: Texts per call of a local network. In a batch the last bits of a vector depend on its neighbors, so an updated
     #: index would differ from a fresh one, and a CPU gains little from larger batches.
@@ -66,7 +66,7 @@ class EmbedderConfig:
     #: A rejected text is cut to three quarters and sent again while it is longer than this. Every model accepts that
     #: many characters, so a later rejection has another reason.
     http_least: int = 200
-    #: A small server without a GPU takes about ten seconds per batch.
+    #: Timeout per request; a small server without a GPU takes about ten seconds per batch.
     http_seconds: float = 60.0
     #: Retries of the first request: after 0.5, 1, 2 and 4 s a restart or a limit per second is over.
     http_retries: int = 4
@@ -101,7 +101,7 @@ def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embed
         hint = did_you_mean(kind, (*openers, "static")) or f"use one of {_SPECS}"
         raise ConfigError(f"unknown embedder {kind!r}; expected {', '.join(openers)} or static", hint=hint)
     if not target:
-        raise ConfigError(f"the embedder {kind!r} needs a model", hint=f"use one of {_SPECS}")
+        raise ConfigError(f"no model given for embedder {kind!r}", hint=f"use one of {_SPECS}")
     embedder = openers[kind](target, config)
     prefixes = {"query": config.query_prefix, "code": config.code_prefix, "docs": config.docs_prefix}
     if not any(prefixes.values()):
@@ -139,7 +139,7 @@ class _OpenAI:
     single text is cut by a quarter until the server accepts it. The vector of a text never depends on its batch.
     """
 
-    url: str = field(repr=False)  # its query may contain a key
+    url: str = field(repr=False)  # the query string may contain a key
     model: str
     config: EmbedderConfig
 
@@ -201,11 +201,11 @@ def open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
     address, _, model = target.rpartition("#")
     hint = "write openai:https://host/v1#model"
     if not address or not model:
-        raise ConfigError("an embedding server needs a URL and a model", hint=hint)
+        raise ConfigError("expected the URL and model of an embedding server", hint=hint)
     try:
         parts = urlsplit(address)
     except ValueError as error:
-        raise ConfigError("invalid URL of an embedding server", hint=hint) from error
+        raise ConfigError("cannot parse the URL of the embedding server", hint=hint) from error
     path = parts.path.rstrip("/")
     if not path.endswith("/embeddings"):
         path = f"{path or '/v1'}/embeddings"
@@ -220,7 +220,7 @@ def open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
     fastembed = _load_package("fastembed", "fastembed")
     known = sorted(str(model["model"]) for model in fastembed.TextEmbedding.list_supported_models())
     if name.lower() not in {model.lower() for model in known}:
-        raise ConfigError(f"fastembed has no model {name!r}", hint=f"use one of {', '.join(known)}")
+        raise ConfigError(f"unknown fastembed model {name!r}", hint=f"use one of {', '.join(known)}")
     try:
         model = fastembed.TextEmbedding(model_name=name)
     except Exception as error:  # the download and onnxruntime raise various errors
@@ -240,7 +240,7 @@ def wrap_fastembed(name: str, model: Any, config: EmbedderConfig) -> ModelEmbedd
     return ModelEmbedder(f"fastembed/1 {name} {version('fastembed')}", dimension, encode)
 
 
-#: File names of exporters, quantized or not.
+#: File names that ONNX exporters use.
 _GRAPHS: Final = ("model.onnx", "onnx/model.onnx", "model_quantized.onnx", "onnx/model_quantized.onnx")
 _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids", "position_ids"})
 _POOLING: Final = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
@@ -263,11 +263,11 @@ def open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
     options.intra_op_num_threads = 1
     try:
         session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's own errors share no base class
+    except Exception as error:  # onnxruntime's errors share no base class
         message = f"onnxruntime cannot load the network: {error}"
         raise ConfigError(message, file=graph, hint="export the model again") from error
     if unknown := sorted({entry.name for entry in session.get_inputs()} - _INPUTS):
-        hint = "export it with `optimum-cli export onnx --task feature-extraction`"
+        hint = "export the model with `optimum-cli export onnx --task feature-extraction`"
         raise ConfigError(f"the network has unknown inputs: {', '.join(unknown)}", file=graph, hint=hint)
     run = partial(_run_network, session, _load_tokenizer(words, "onnx", most), pooling)
 
@@ -345,18 +345,18 @@ def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
     tensors = read_tensors(file)
     table = np.asarray(tensors.get("embeddings", tensors.get("embedding.weight", ())), dtype=np.float32)
     if table.ndim != 2:
-        raise ConfigError("no table of vectors found", file=file, hint="pass the directory of a model2vec model")
+        raise ConfigError("no matrix of embeddings found", file=file, hint="pass the directory of a model2vec model")
     mapping = tensors.get("mapping")  # token -> row of the table, when tokens share rows
     weights, tokens = tensors.get("weights"), tokenizer.get_vocab_size()
     short = len(table if mapping is None else mapping) < tokens or (weights is not None and len(weights) < tokens)
     if short or (mapping is not None and len(mapping) and not 0 <= mapping.max() < len(table)):
-        hint = "use tokenizer.json and model.safetensors of the same model"
-        raise ConfigError(f"the table does not match a tokenizer of {tokens:,} tokens", file=file, hint=hint)
+        hint = "use tokenizer.json and model.safetensors from the same model"
+        raise ConfigError(f"expected an embedding for each of the tokenizer's {tokens:,} tokens", file=file, hint=hint)
     model = json.loads(tokenizer.to_str())["model"]
-    unknown = model.get("unk_id")  # the token for unknown text, which is skipped
+    unknown = model.get("unk_id")  # tokens of unknown text are skipped
     if "unk_id" not in model and model.get("unk_token"):
         unknown = tokenizer.token_to_id(model["unk_token"])
-    # characters of a text that count, by model2vec's rule: maximum tokens × median token length
+    # maximum characters of a text, as in model2vec: maximum tokens × median token length
     longest = most * max(1, int(np.median([len(token) for token in tokenizer.get_vocab()] or [1])))
 
     def sum_vectors(ids: Sequence[int]) -> NDArray[Any]:
@@ -403,7 +403,7 @@ def _load_package(module: str, extra: str) -> Any:  # noqa: ANN401 - packages wi
     try:
         return import_module(module)
     except ImportError as error:
-        message = f"cannot import {module}, which the embedder needs: {error}"
+        message = f"cannot import {module}, required by the embedder: {error}"
         raise SetupError(message, hint=install_hint(extra)) from error
 
 

@@ -105,9 +105,9 @@ class Index:
     ) -> tuple[Hit, ...]:
         """Return the `k` best files, each with the lines of its best chunk, or the `k` best disjoint spans."""
         if per not in ("file", "span"):
-            raise ConfigError(f"expected per 'file' or 'span', got {per!r}", hint="use 'file' or 'span'")
+            raise ConfigError(f"unknown value {per!r} for `per`", hint="set `per` to 'file' or 'span'")
         if k < 0:
-            raise ConfigError(f"expected k of 0 or more, got {k}", hint="use a positive k")
+            raise ConfigError(f"expected `k` of 0 or more, got {k}", hint="set `k` to the number of results to return")
         named = tuple(language_name(name) for name in _as_tuple(languages))
         wanted = Filter(_as_tuple(paths), named, _as_tuple(kinds), regex, min_score)
         return tuple(islice(self.matches(query, per=per, wanted=wanted), k))
@@ -120,7 +120,7 @@ class Index:
         matches = self._files(scores, features) if per == "file" else self._spans(scores, features)
         for match in self._rerank(query, matches):
 
-            def text(match: _Match = match) -> str:  # searched by a regular expression
+            def text(match: _Match = match) -> str:  # evaluated only for a regular expression
                 if per == "span":
                     return self._hit(match).snippet or ""
                 first, stop = self.view.units_of(match.file)

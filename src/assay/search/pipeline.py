@@ -18,9 +18,9 @@ from assay.search.view import CorpusView
 Signal = Callable[[Values, QueryFeatures], Values]
 Watcher = Callable[[str, Values], None]
 
-#: The signals that rank the chunks of one file; the others are equal within a file or cost more than they decide.
+#: Signals that rank the chunks of one file. The others are equal within a file, or too slow for their small effect.
 _INSIDE: Final = frozenset({"definition", "identifier", "gaps"})
-#: The score of a match that fusion ranks last with 0, so that it stays above chunks that do not match.
+#: Minimum score of a match: fusion may give the last match 0, like chunks that do not match.
 _LEAST: Final = 1e-9
 
 

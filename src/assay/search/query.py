@@ -16,7 +16,7 @@ from assay.syntax.identifiers import STOP_WORDS, split, stem, unspaced_pairs
 QueryKind = Literal["symbol", "keywords", "language"]
 Per = Literal["file", "span"]  # the ranked kind of result
 
-#: Identifiers and words: everything but ASCII blanks and punctuation other than the underscore.
+#: Identifiers and words: any characters except ASCII whitespace and punctuation; the underscore is included.
 _WORD: Final = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
 #: Words and newlines, to count lines.
 RUN: Final = re.compile(rf"{_WORD.pattern}|\n")
@@ -35,13 +35,13 @@ class ParsedQuery:
     kind: QueryKind
     terms: tuple[str, ...]  # stems and joined compounds, without duplicates
     joined: tuple[str, ...]  # pairs of adjacent words: `web socket` may be `websocket` in the code
-    words: tuple[str, ...]  # stems of its parts without stop words or duplicates
+    words: tuple[str, ...]  # stems of all parts, without stop words and duplicates
     symbol: int | None  # hash of the name, if the query is a name
-    name: str  # that name as written, or ""
-    identifiers: tuple[int, ...]  # hashes of the compound names in it
+    name: str  # the name as written; empty if the query is not a name
+    identifiers: tuple[int, ...]  # hashes of the compound names in the query
 
 
-@lru_cache(maxsize=16)  # lexical and dense retrieval parse the same text
+@lru_cache(maxsize=16)  # lexical and dense retrieval parse the same query
 def parse_query(text: str) -> ParsedQuery:
     """Parse a query; stop words are ignored unless the query has no other words."""
     text = normalize("NFC", text)

@@ -31,8 +31,8 @@ class RelatedConfig:
     """Limits on the search for related chunks."""
 
     definers: int = 5  # a name that more chunks define is a common word
-    words: int = 12  # words of the query for similar chunks: enough for a topic, few enough for a single one
-    users: int = 2_000  # chunks searched for uses of a name; names with more uses are not related
+    words: int = 12  # words in the query for similar chunks: enough for one topic, too few for several
+    users: int = 2_000  # maximum chunks that use a name; more frequent names are ignored
     alike: int = 100  # similar chunks whose words are compared
 
 
@@ -50,11 +50,11 @@ class Related:
     """A chunk and its related chunks, strongest first; scores are relative to the strongest relation of each kind."""
 
     unit: Hit
-    names: tuple[str, ...]  # that it defines
+    names: tuple[str, ...]  # names that the chunk defines
     uses: tuple[Relation, ...]
     used_by: tuple[Relation, ...]
     alike: tuple[Relation, ...]
-    files: tuple[Hit, ...]  # of all relations, by the sum of their scores
+    files: tuple[Hit, ...]  # files of all related chunks, by the sum of scores
 
 
 def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig | None = None) -> Related:
@@ -125,7 +125,7 @@ def _find_similar(index: Index, unit: int, config: RelatedConfig) -> _Ties:
         number = view.term(term)
         begin, end = (int(postings.offset[number]), int(postings.offset[number + 1])) if number >= 0 else (0, 0)
         at = begin + int(np.searchsorted(postings.unit[begin:end], unit))
-        if end - begin > 1 and postings.unit[at] == unit:  # words of this chunk only find nothing
+        if end - begin > 1 and postings.unit[at] == unit:  # words that occur only in this chunk match no other
             weight[term] = float(np.log1p(postings.count[at])) * view.idf(number)
     key_terms = tuple(sorted(weight, key=lambda term: (-weight[term], term))[: config.words])
     scores = index.config.lexical(replace(parse_query(""), terms=key_terms), view)

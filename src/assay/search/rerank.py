@@ -15,10 +15,9 @@ from assay.errors import ConfigError, EngineError, SetupError, closest_match, in
 from assay.http import post_json, redact_url
 from assay.redaction import declare_values, variables
 
-#: Characters of a passage: a hundred lines of code, the longest possible result; cross-encoders read 512 tokens, half
-#: of it.
+#: Maximum characters of a passage: 100 lines of code, the longest result; cross-encoders read only 512 tokens.
 _PASSAGE_CHARS: Final = 4000
-#: A chat model gets all passages at once: fifty of this size are 21,000 tokens, in a window of 32,000.
+#: Maximum characters of a passage for a chat model, which gets all passages at once: 50 passages are 21,000 tokens.
 _CHAT_CHARS: Final = 1500
 
 
@@ -41,7 +40,7 @@ class Reranker:
     """A model that scores passages for a query."""
 
     identity: str  # kind, model, URL and sizes that determine the scores, without secrets
-    order: Callable[[str, Sequence[RerankPassage]], Sequence[float]] = field(repr=False)  # higher for better ones
+    order: Callable[[str, Sequence[RerankPassage]], Sequence[float]] = field(repr=False)  # scores, higher is better
 
 
 def rerank(query: str, passages: Sequence[RerankPassage], reranker: Reranker) -> tuple[int, ...]:
@@ -51,9 +50,9 @@ def rerank(query: str, passages: Sequence[RerankPassage], reranker: Reranker) ->
     scores = reranker.order(query, passages)
     if len(scores) != len(passages):
         message = f"{reranker.identity} returned {len(scores)} scores for {len(passages)} passages"
-        raise EngineError(message, hint="use a re-ranker that scores every passage")
+        raise EngineError(message, hint="set rerank.model to a model that scores every passage")
     if not all(math.isfinite(score) for score in scores):
-        raise EngineError(f"{reranker.identity} returned a score of NaN or infinity", hint="use another model")
+        raise EngineError(f"{reranker.identity} returned NaN or infinity", hint="set rerank.model to another model")
     return tuple(sorted(range(len(passages)), key=lambda index: (-scores[index], index)))
 
 
@@ -70,8 +69,8 @@ def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
         value = os.environ.get(name, "").strip()
         if not value:
             hint = f"set {name}, or remove rerank.model from the settings"
-            raise ConfigError(f"the re-ranker needs the environment variable {name}", hint=hint)
-        declare_values({value, redact_url(value)})  # redacted in all output from now on
+            raise ConfigError(f"environment variable {name}, required by the re-ranker, is not set", hint=hint)
+        declare_values({value, redact_url(value)})  # redact the value in all output
         spec = spec.replace(f"{{env:{name}}}", value)
     kind, _, rest = spec.partition(":")
     if kind not in FORMS:
@@ -80,7 +79,7 @@ def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
         raise ConfigError(f"unknown re-ranker {kind!r}", hint=hint)
     if kind == "cross-encoder":
         if not rest.strip():
-            raise ConfigError("the cross-encoder has no model", hint=f"write {FORMS['cross-encoder']}")
+            raise ConfigError("no model given for the cross-encoder", hint=f"write {FORMS['cross-encoder']}")
         if token_env is not None:
             raise ConfigError("a local cross-encoder takes no token", hint="remove rerank.token_env from the settings")
         return Reranker(f"{kind}:{rest};chars={_PASSAGE_CHARS}", partial(_cross_encode, rest))
@@ -112,7 +111,7 @@ def _chat(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> 
         numbers = None
     if not isinstance(numbers, list) or not all(type(number) in (int, float) for number in numbers):
         url, hint = redact_url(endpoint.url), "use a model that follows instructions"
-        raise EngineError("expected a JSON list of numbers from the model", file=url, hint=hint)
+        raise EngineError("expected a JSON list of passage numbers from the chat model", file=url, hint=hint)
     named = [number for number in numbers if isinstance(number, int) and number in every]
     places = list(dict.fromkeys([*named, *every]))
     return [float(len(texts) - places.index(number)) for number in every]
@@ -123,7 +122,7 @@ def _cross_encode(model: str, query: str, passages: Sequence[RerankPassage]) -> 
     try:
         return [float(score) for score in encoder.rerank(query, [one.excerpt(_PASSAGE_CHARS) for one in passages])]
     except Exception as error:
-        raise EngineError(f"cross-encoder:{model} failed: {error}", hint="use another model") from error
+        raise EngineError(f"cross-encoder:{model} failed: {error}", hint="set rerank.model to another model") from error
 
 
 @lru_cache(maxsize=1)
@@ -131,7 +130,7 @@ def _load_encoder(model: str) -> Any:  # noqa: ANN401 - fastembed is an extra
     try:
         library = importlib.import_module("fastembed.rerank.cross_encoder")
     except ImportError as error:
-        raise SetupError("a cross-encoder needs fastembed", hint=install_hint("fastembed")) from error
+        raise SetupError("cannot import fastembed for the cross-encoder", hint=install_hint("fastembed")) from error
     try:
         return library.TextCrossEncoder(model_name=model)
     except Exception as error:
@@ -158,12 +157,12 @@ def _request_scores(endpoint: Endpoint, query: str, passages: Sequence[RerankPas
                     ) and not isinstance(index, bool):
                         scores[index] = float(score)
                     case _:
-                        message = "an entry of the response lacks an index or a relevance_score"
+                        message = "expected `index` and `relevance_score` in every entry of the response"
             if len(items) != len(passages) or scores.keys() != set(range(len(passages))):
                 message = message or f"expected a score for each of {len(passages)} passages, got {len(items)} entries"
         case _:
-            message = "the response has neither results nor data"
+            message = "expected `results` or `data` in the response"
     if message:
-        hint = "use the URL of a Cohere-, Jina- or Voyage-style /rerank endpoint"
+        hint = "set rerank.model to the URL of a Cohere, Jina or Voyage compatible /rerank endpoint"
         raise EngineError(message, file=redact_url(endpoint.url), hint=hint)
     return [scores[index] for index in range(len(passages))]

@@ -120,7 +120,7 @@ class Filter:
 
     paths: tuple[str, ...] = ()  # globs, as in a corpus: `src/**`, `*.py`
     languages: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()  # of files (code, docs, ...) or chunks (function, class, ...); a method is a function
+    kinds: tuple[str, ...] = ()  # of files (code, docs) or of chunks (function, class); `function` includes methods
     regex: str | None = None  # searched in the text of the file or span
     min_score: float | None = None
 

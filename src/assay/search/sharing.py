@@ -39,7 +39,7 @@ class BuildCache(Protocol):
 
     artifacts: Store | None
     made: Counter[str]
-    moved: bool  # whether a file changed since the walk
+    moved: bool  # whether a file changed after the walk
 
     def once(self, key: str, make: Callable[[], T]) -> T:
         """Return the cached value of a key; the first call computes it with `make`."""
@@ -60,7 +60,7 @@ def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: 
     dense, settings = None, config.dense
     if settings.model:
         embedded = shared.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shared, keys.vectors))
-        # the query settings that the dense index depends on
+        # besides the vectors, the dense index depends on these query settings
         key = f"dense {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
         parts = shared.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
         dense = DenseScores(settings, parts, len(table.units), memo)
@@ -76,7 +76,7 @@ def _table(corpus: Corpus, config: SearchConfig, shared: BuildCache, key: str) -
         if is_stale(table, corpus):  # a file changed while it was read
             shared.moved = True
             raise _KeyMismatch
-        if slow := timeout_notes(table):  # a faster machine may parse these files
+        if slow := timeout_notes(table):  # a faster machine may parse these files in time
             cast(Store, shared.artifacts).troubles.extend(slow)
             raise _KeyMismatch
         write_store(folder / "table.assay", {}, table_arrays(table))
@@ -140,18 +140,18 @@ def _obtain(
         return made[0] if made else build()
     except SetupError as failure:
         if not made and shared.made[step] > before:
-            raise  # making the part failed, not storing it
+            raise  # computing the part failed, not storing it
         store.troubles.append(f"{failure.message} ({failure.file}); the {step} are not cached")
         return made[0] if made else build()
     finally:
         store.release(*entry)  # mapped files stay readable after pruning
 
 
-#: The code that determines a ranking, without that of the caller.
+#: Modules whose code determines a ranking.
 _CODE: Final = ("search", "syntax", "corpus")
-#: The code that determines the stored bytes of a table, given its contents.
+#: Modules that determine how a table is stored.
 _STORING: Final = ("corpus", "search/table.py", "store/array_file.py", "search/building.py")
-#: The code that makes vectors.
+#: Modules that compute vectors.
 _EMBEDDING: Final = ("search/static.py", "search/vectors.py", "search/embedders.py", "search/dense.py")
 #: Packages that compute vectors, if installed.
 _PACKAGES: Final = ("numpy", "onnxruntime", "tokenizers", "fastembed", "sentence-transformers", "torch", "transformers")

@@ -72,7 +72,7 @@ def relative(values: Values) -> Values:
     return values / most if most > 0 else values
 
 
-#: Size of the terms × chunks matrix: 16 MB. A query has a dozen terms, a pasted page hundreds.
+#: Maximum cells of the terms × chunks matrix (16 MB). A query has a dozen terms, a pasted page hundreds.
 _MATRIX_SIZE: Final = 4_000_000
 
 
@@ -144,7 +144,7 @@ class Coherence:
         first = begins.nonzero()[0]
         nth = np.arange(len(rows)) - first[begins.cumsum() - 1]
         order = (-units[rows]).argsort()  # the order of ties does not matter, since their sum is the same
-        narrow = owner[order].astype(np.min_scalar_type(files))  # few bits are sorted in linear time
+        narrow = owner[order].astype(np.min_scalar_type(files))  # numpy sorts 8- and 16-bit integers in linear time
         order = rows[order[narrow.argsort(kind="stable")]]
         weight = np.append(self.decay ** np.arange(self.chunks, dtype=np.float64), 0.0)
         found = np.zeros(files)
@@ -287,7 +287,7 @@ class Identifier:
         return scores + best(rows, share, len(scores))
 
 
-#: Stems of query words that name a role; its files are then not ranked lower.
+#: Stems of query words that name a role; for these queries, files of that role keep their scores.
 ABOUT: Final = {
     "test": frozenset({"test", "spec", "mock", "fixtur", "benchmark", "bench", "assert", "stub", "har"}),
     "example": frozenset({"exampl", "sampl", "demo", "tutori"}),

@@ -47,11 +47,11 @@ class StaticModel:
     vector: NDArray[np.int8]
     scale: Matrix
     asked: Matrix  # weight of a term in a query
-    said: Matrix  # weight in code
-    source: Hashes  # terms of queries
-    offset: Rows  # the first target of each
-    target: Hashes  # terms of code, the strongest first
-    strength: NDArray[np.uint8]  # 255 for certainty
+    said: Matrix  # weight of a term in code
+    source: Hashes  # query terms that have translations
+    offset: Rows  # index in `target` of the first translation of each source term
+    target: Hashes  # translated code terms, strongest first
+    strength: NDArray[np.uint8]  # strength of each translation; 255 is the maximum
 
     @property
     def dimension(self) -> int:
@@ -80,7 +80,7 @@ def open_static(folder: str | Path | None = None) -> StaticModel:
     return _open(path / WEIGHTS)
 
 
-@lru_cache(maxsize=4)  # the bundled model and others in a comparison
+@lru_cache(maxsize=4)  # a comparison may use several models
 def _open(path: Path) -> StaticModel:
     hint = "pass a directory that `assay train` wrote, or reinstall Assay if it is the bundled model"
     try:
@@ -90,10 +90,10 @@ def _open(path: Path) -> StaticModel:
         raise ConfigError(reason, file=path, hint=hint) from problem
     if (found := stored.meta.get("format")) != FORMAT:
         message = f"expected model format {FORMAT}, got {found!r}"
-        raise ConfigError(message, file=path, hint="train the model again")
+        raise ConfigError(message, file=path, hint="train the model again with `assay train`")
     names = [one.name for one in fields(StaticModel)[1:]]
     if missing := [name for name in names if name not in stored.arrays]:
-        raise ConfigError(f"the model lacks {', '.join(missing)}", file=path, hint=hint)
+        raise ConfigError(f"the model file lacks the arrays {', '.join(missing)}", file=path, hint=hint)
     model = StaticModel(f"static/{FORMAT} {stored.meta.get('identity')}", *(stored.arrays[name] for name in names))
     words = len(model.term)
     fits = all(len(each) == words for each in (model.vector, model.scale, model.asked, model.said))
@@ -200,9 +200,9 @@ class Translator:
 class ChunkVectors:
     """Chunk vectors of a static model, with the values needed for updates and for path words."""
 
-    matrix: Matrix  # of length one
+    matrix: Matrix  # unit vectors, one row per chunk
     file: Hashes  # hash of a file's path and contents
-    offset: LongArray  # the first chunk of each file, and the number of chunks
+    offset: LongArray  # index of each file's first chunk, then the total number of chunks
     size: Matrix  # length of the sum of each chunk's terms
     path: Matrix  # sum of the terms of each file's path
     along: Matrix  # inner product of each chunk with the sum of its path
@@ -265,7 +265,7 @@ class PathWords:
     never computed: q · (u + w p) / |u + w p| follows from q · u, q · p, and lengths that do not depend on the query q.
     """
 
-    file: IntArray  # of each chunk
+    file: IntArray  # file of each chunk
     size: Matrix  # |u|
     path: Matrix  # p of each file
     length: Matrix  # |u + w p|

@@ -35,9 +35,9 @@ FILE_KINDS: Final = ("code", "docs", "config", "other")
 @dataclass(frozen=True, slots=True)
 class FileTable:
     paths: tuple[str, ...]
-    languages: tuple[str, ...]  # "" for none
-    hashes: tuple[str, ...]  # SHA-256 of the contents
-    problems: tuple[str, ...]  # parsing problems; "" for none
+    languages: tuple[str, ...]  # empty if unknown
+    hashes: tuple[str, ...]  # SHA-256 of each file
+    problems: tuple[str, ...]  # parsing problem of each file; empty for none
     kind: ByteArray
     noise: ByteArray
     text: ByteArray  # all files, concatenated, as UTF-8
@@ -55,7 +55,7 @@ class ChunkTable:
     start: IntArray
     end: IntArray
     kind: ByteArray
-    test: ByteArray  # 1 if its name is that of a test
+    test: ByteArray  # 1 if the chunk is named like a test
     length: FloatArray  # weighted number of terms
     first_byte: IntArray
     last_byte: IntArray
@@ -82,7 +82,7 @@ class NameTable:
     owner: IntArray
     start: IntArray  # lines at which a chunk's name is defined; 0 for names of files and scopes
     end: IntArray
-    whole: HashArray  # of the name as one lowercase word
+    whole: HashArray  # hash of the name in lower case without separators
     offset: LongArray
     part: IntArray
     parts: tuple[str, ...]

@@ -83,7 +83,7 @@ class LostFile:
     path: str
     ranks: tuple[tuple[str, int], ...]
     final: int
-    stage: str | None  # None if it was found; "corpus" or "too weak" if it was never among the first k
+    stage: str | None  # None if the file was found; "corpus" or "too weak" if it was never among the first k
     reason: str
 
 

@@ -60,7 +60,7 @@ def best_rows(scores: NDArray[np.floating], count: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class VectorScanConfig:
-    #: Rows that a binary scan rescores exactly. On the standard library (35,165 windows of 25 lines, wordllama's
+    #: Rows that a binary scan rescores exactly. On Python's standard library (35,165 windows of 25 lines, wordllama's
     #: vectors of 256, 200 docstrings as queries) the raw order has a recall@10 of 0.55, 200 make it 0.981, 400 0.993,
     #: 1000 0.999. Noise without structure is much harder.
     rescored: int = 200
@@ -121,11 +121,11 @@ class Vectors:
         if vector.shape != (self.dimension,):
             raise ConfigError(
                 f"expected a query of {self.dimension} numbers, got shape {vector.shape}",
-                hint="embed queries and corpus with the same model, and rebuild the index after changing it",
+                hint="embed queries and corpus with the same model; rebuild the index after changing the model",
             )
         if self.codes is None or len(self) <= self.config.rescored:
             scores = np.empty(len(self), dtype=np.float32)
-            rows = max(1, self.config.block // 16)  # by blocks, so that bytes are widened in the cache
+            rows = max(1, self.config.block // 16)  # in blocks, so that widened bytes fit in the CPU cache
             for start in range(0, len(self), rows):
                 part = slice(start, start + rows)
                 scores[part] = self.rows.scores(vector, part)
@@ -152,7 +152,7 @@ class VectorRows:
     """
 
     values: Matrix | NDArray[np.int8]
-    scale: Matrix | None = None  # (n,), of bytes
+    scale: Matrix | None = None  # (n,), for int8 values
 
     @classmethod
     def of(cls, matrix: Matrix, kind: Exact) -> Self:
@@ -183,7 +183,7 @@ class Codes:
     slope: Matrix  # (n,)
     offset: Matrix  # (n,)
     center: Matrix  # (dimension,)
-    signs: Signs  # of the rotation
+    signs: Signs  # random signs of the rotation
 
     def estimate(self, query: Matrix, config: VectorScanConfig) -> Matrix:
         rotated = rotate(self.signs, (query - self.center)[:, None])[:, 0]
@@ -206,7 +206,7 @@ def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
     center = np.asarray(matrix.mean(axis=0, dtype=np.float64) if len(matrix) else np.zeros(matrix.shape[1]), np.float32)
     words = np.zeros((signs.shape[1] // 64, len(matrix)), dtype=np.uint64)
     slope = np.zeros(len(matrix), dtype=np.float32)
-    rows = max(1, config.block // 16)  # a scan needs 8 bytes per row, encoding a thousand and more
+    rows = max(1, config.block // 16)  # encoding takes 1,000 bytes and more per row, a scan 8
     for start in range(0, len(matrix), rows):
         part = slice(start, start + rows)
         rotated = rotate(signs, (matrix[part] - center).T)
@@ -217,7 +217,7 @@ def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
 
 def _slopes(rotated: Matrix) -> Matrix:
     """Return |r|² / |r|₁ for each column r."""
-    rows = np.ascontiguousarray(rotated.T)  # numpy sums the columns of a matrix in another order if there is only one
+    rows = np.ascontiguousarray(rotated.T)  # numpy sums a single column in another order than several
     spread = np.vecdot(np.abs(rows), np.ones(rows.shape[1], dtype=np.float32))
     return np.asarray(np.vecdot(rows, rows) / np.where(spread > 0, spread, 1), dtype=np.float32)
 

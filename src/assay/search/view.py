@@ -176,7 +176,7 @@ class CorpusView:
         role = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
         return np.where(self.docs, 2 * ROLES.index("docs"), role).astype(np.uint8)  # regardless of its directory
 
-    #: First chunk of each file, and the number of chunks.
+    #: Index of each file's first chunk, then the total number of chunks.
     first_unit = TableCache(lambda view: np.searchsorted(view.table.units.file, np.arange(view.files + 1)))
 
     def units_of(self, file: int) -> tuple[int, int]:
@@ -272,7 +272,7 @@ class Prefixes:
 
     inside: int = 4  # minimum common characters if one is a prefix of the other
     apart: int = 5  # minimum common characters if their endings differ
-    weight: float = 0.9  # of the common share; 0 disables prefix matches
+    weight: float = 0.9  # factor on the share of common characters; 0 disables prefix matches
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,9 +281,9 @@ class Matches:
 
     owner: IntArray
     precision: Values  # matched share of the name's characters
-    word: LongArray  # for each match of a word with a part: the word,
-    row: LongArray  # the position of the name among the owners,
-    fit: Values  # and the quality of the match
+    word: LongArray  # index of the matched word, for each match of a word with a part
+    row: LongArray  # index of the matched name in `owner`, for each match
+    fit: Values  # quality of each match, from 0 to 1
 
     def recall(self, weights: Values) -> Values:
         """Return the weighted share of query words that each name matches; each word counts its best match."""
@@ -360,7 +360,7 @@ class GraphConfig:
 
     # a name that more files define is a common word
     definers: int = setting(3, "maximum number of files that define a name for references to it to count")
-    # below it two files share only common names
+    # below this value two files share only common names
     strength: float = setting(0.2, "minimum sum of shared names of an edge, each name 1 / (definers x log2(2 + users))")
 
 

@@ -36,14 +36,14 @@ class ColorLimits:
     """Size limits on highlighting; text beyond them is plain."""
 
     bytes: int = 400_000  # a second for the slowest grammar; longer files are data or generated
-    columns: int = 5_000  # of a line; longer ones are data, and may have one run per character
+    columns: int = 5_000  # maximum characters of a line; longer lines are data, and may have one run per character
 
 
 LIMITS = ColorLimits()
-#: A web page waits for the colors, so the time limit is that of ordinary code.
+#: A web page waits for the colors, so the time limit is low: that of ordinary code.
 _PARSING: Final = ParsingLimits(seconds=1.0, seconds_per_byte=5e-6)
 
-#: Types of named nodes; the first match counts.
+#: Node types by pattern; the first match counts.
 _TYPES: Final = tuple(
     (re.compile(pattern), color)
     for pattern, color in (
@@ -73,7 +73,7 @@ _TYPES: Final = tuple(
         ),
     )
 )
-#: Types of single grammars.
+#: Node types that only one grammar has.
 _OWN_TYPES: Final[Mapping[str, Mapping[str, int]]] = {
     "elixir": {"alias": _TYPE, "keyword": _KEYWORD},
     "haskell": {"name": _TYPE, "constructor": _TYPE},

@@ -60,7 +60,7 @@ def split(identifier: str) -> tuple[str, ...]:
     """Split an identifier at underscores, case changes and digits into lower-case parts."""
     if identifier.isascii():
         return tuple(map(str.lower, _ASCII_PART.findall(identifier)))
-    identifier = normalize("NFC", identifier)  # é is one letter, however it was typed
+    identifier = normalize("NFC", identifier)  # NFC: é is one letter, composed or not
     shape = "".join(map(_letter_class, identifier))
     return tuple(identifier[part.start() : part.end()].lower() for part in _SHAPE_PART.finditer(shape))
 
@@ -114,7 +114,7 @@ class _TokenCache(dict[str, tuple[str, ...]]):
 _TOKENS = _TokenCache()
 
 
-_REMEMBERED = 50_000  # words; those of a large repository, some 10 MB
+_REMEMBERED = 50_000  # words of a large repository, about 10 MB
 _SHORTEST = 5  # shorter words in -er or -or are seldom agents: user, over, color
 
 

@@ -27,12 +27,12 @@ from assay.syntax.parsing import (
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-#: The problem of a file that reached the time limit; a faster machine may parse it.
+#: Problem of a file that reached the time limit; a faster machine may parse the file.
 TIMED_OUT = "parsing timed out"
 _DEFINITION = "definition."
 _CLAUSES = frozenset({"elixir", "haskell"})  # a function is several definitions of one name
 _CONTAINERS = frozenset({"class", "interface", "enum"})
-#: Comment markers at the edges of lines, in every language here.
+#: Comment markers at the edges of lines, in all supported languages.
 _MARKERS = re.compile(
     r"^[ \t]*(?:///?!?|/\*+!?|\*+/|\*|#+!?|--+|;+|%+|<!--|\{-\|?|\"\"\"|''')[ \t]?|(?:\*+/|-->|-\}|\"\"\"|''')[ \t]*$",
     re.M,
@@ -48,8 +48,8 @@ class OutlineLimits:
     signature: int = 400  # characters; longer ones are generated
     doc: int = 2_000  # characters; a longer comment is a manual, and its body is indexed anyway
     long_lines: int = 40  # nodes longer than this get split points
-    deep: int = 12  # levels below which a split point is inside an expression
-    indent: int = 200  # columns beyond which a comment is not alone on its line
+    deep: int = 12  # maximum depth of split points; deeper ones are inside expressions
+    indent: int = 200  # maximum column of a comment that is alone on its line
 
 
 LIMITS = OutlineLimits()
@@ -66,7 +66,7 @@ class Definition:
     name_line: int
     signature: str
     doc: str
-    parent: int  # the position of the definition around it, or -1
+    parent: int  # index of the enclosing definition, or -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ class LineSpan:
 class Outline:
     """Definitions, comments, imports, references and split points of a file."""
 
-    definitions: tuple[Definition, ...]  # by first line, outer before inner
+    definitions: tuple[Definition, ...]  # by first line, enclosing definitions first
     comments: tuple[LineSpan, ...]
     imports: tuple[str, ...]
-    references: tuple[str, ...]  # names, each once
-    breaks: tuple[tuple[int, int], ...]  # line and depth at which a part of a long node begins
-    broken: bool  # there is a syntax error
-    problem: str | None = None  # why it was not parsed; then the rest is empty
+    references: tuple[str, ...]  # distinct names
+    breaks: tuple[tuple[int, int], ...]  # (line, depth) of the parts of long nodes
+    broken: bool  # whether the file has a syntax error
+    problem: str | None = None  # why the file was not parsed; all other fields are then empty
 
 
 def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline:
@@ -148,7 +148,7 @@ class _Header(NamedTuple):
     start: int
     end: int
     comment: bytes | None
-    alone: bool  # only blanks before it on its line
+    alone: bool  # whether only whitespace precedes it on its line
 
 
 class _Match(NamedTuple):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Comments and strings. An unclosed comment runs to the end, so the search stays linear.
 _NO_CODE = re.compile(r"""//[^\n]*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 
-#: Syntax of C++ alone. The C++ grammar parses nearly all of C and not vice versa, so one match is enough.
+#: Syntax that C++ has and C lacks. The C++ grammar parses nearly all of C, but not vice versa, so one match decides.
 #: Blanks never cross a line, and a class head has at most 200 characters: both keep the search linear.
 _CPP = re.compile(
     r"""^[ \t]*(?:
@@ -38,7 +38,7 @@ _CPP = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 
-#: Grammars. The name is that of the language in `corpus.languages`, and of its file in `queries/`.
+#: Grammar names, equal to those of the languages in `corpus.languages` and of the files in `queries/`.
 GRAMMARS: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "html", "java", "javascript", "json",
     "kotlin", "lua", "php", "python", "ruby", "rust", "scala", "sql", "swift", "toml", "tsx", "typescript", "yaml",
@@ -91,14 +91,14 @@ def packages() -> tuple[str, ...]:
 class ParsingLimits:
     """Limits on parsing a source and querying its tree."""
 
-    piece: int = 2_048  # bytes per read of the parser; the clock is checked between two
+    piece: int = 2_048  # bytes per read of the parser; the time limit is checked before each read
     text: int = 256  # bytes per read of a query predicate; names are shorter
     #: CPU seconds per file and per byte. Which files are parsed must not depend on the machine, so the limit is 20
     #: times what the slowest code takes (1 s + 5 µs per byte); random tokens may take hours.
     seconds: float = 20.0
     seconds_per_byte: float = 1e-4
-    tangle: int = 200_000_000  # sum of squared numbers of children of broken nodes; about a second
-    open_matches: int = 512  # of a query at once; code needs some dozens, and time grows with it
+    tangle: int = 200_000_000  # maximum sum of squared child counts of nodes with errors; takes about a second
+    open_matches: int = 512  # maximum matches in progress; code needs some dozens, and more take longer
 
 
 PARSING = ParsingLimits()
@@ -109,7 +109,7 @@ def time_limit(source: bytes, limits: ParsingLimits) -> float:
     return limits.seconds + limits.seconds_per_byte * len(source)
 
 
-#: Parsers are shared, and threads can be switched while one is reading.
+#: Parsers are shared, and another thread may run while a parser reads.
 _PARSING = threading.Lock()
 #: The buffer of reads. py-tree-sitter 0.26 never releases it, so there is only one.
 _PIECE = bytearray()
@@ -156,12 +156,12 @@ def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
 class NestingLimits:
     """Limits on nesting, and on brackets that are unmatched or missing."""
 
-    brackets: int = 1_000  # open at once; C# needs 2 s for 10,000 open `<`, and four times that for 20,000
-    comments: int = 200  # open at once; Swift needs 20 s for 5,000
-    hashes: int = 255  # in a row before a string; Swift scans from each of them
+    brackets: int = 1_000  # maximum depth; C# needs 2 s for 10,000 open `<`, and four times that for 20,000
+    comments: int = 200  # maximum depth; Swift needs 20 s for 5,000
+    hashes: int = 255  # maximum `#` in a row; Swift scans from each of them
     unmatched: int = 10  # surplus of opening or closing brackets; exceeded by 13 of 10,000 files of 18 repositories
-    bare: int = 1_000  # bytes per bracket in languages with braces; code has one in twenty
-    columns: int = 240  # of indentation; the YAML grammar supports 255 levels of one column
+    bare: int = 1_000  # maximum bytes per bracket in languages with braces; code has about 20
+    columns: int = 240  # maximum indentation; the YAML grammar supports 255 levels of one column
 
 
 LIMITS = NestingLimits()

@@ -10,14 +10,14 @@ from typing import Final
 
 from assay.syntax.identifiers import STOP_WORDS, split
 
-#: Comment markers at the edges of lines, in every language here; Elixir's attributes too.
+#: Comment markers at the edges of lines in all supported languages, and Elixir's doc attributes.
 _EDGES: Final = re.compile(
     r"^[ \t]*(?:@(?:module|type)?doc\s+(?:~[sS])?(?:\"\"\"|'''|\")?|///?!?|/\*+!?|\*+/|\*|#+!?"
     r"|--+\[*(?:[ \t]*[|^])?|;+|%+|\{-\|?)[ \t]?"
     r"|(?:\*+/|-\}|\]\]|\"\"\"|''')[ \t]*$",
     re.MULTILINE,
 )
-#: The end of a first paragraph: a tag, a section of arguments, a list, an example, a rule.
+#: Lines that end the first paragraph: a tag, an arguments section, a list, an example, a horizontal rule.
 _SECTION: Final = re.compile(
     r"^\s*(?:[@\\]\w+|:\w+.*:|\.\. |>>>|```|~~~|[-*+•] |\d+[.)] |[=~^_*#-]{3,}|<pre|\|"
     r"|(?:Args?|Arguments|Parameters?|Params|Returns?|Raises|Throws|Examples?|Notes?|Usage|Since|See also|Options"
@@ -49,7 +49,7 @@ _PROSE: Final = re.compile(r"[^\W\d_]|[\s,.'’\"()/-]")
 #: `feat(parser)!: `, `net/http: `, and numbers of pull requests.
 _PREFIX: Final = re.compile(r"^(?:\[[^\]]*\]\s*|[\w./,*-]+(?:\([^()]*\))?!?:\s+)+")
 _NUMBER: Final = re.compile(r"\s*[(\[]?(?:(?:closes|fixes|refs?|gh)?[ -]?#\d+)(?:,\s*#\d+)*[)\]]?", re.IGNORECASE)
-#: Subjects that do not describe behavior.
+#: Commit subjects that do not describe behavior.
 _TRIVIAL: Final = re.compile(
     r"^(?:revert|reapply|merge|bump|release|prepare|update (?:depend|version|changelog|readme)|wip|initial|backport)\b"
     r"|^\W*v?\d+\.\d+|\b(?:typos?|changelog|readme|lint(?:er|ing)?|whitespace|copyright|licen[cs]e|reformat|gofmt"

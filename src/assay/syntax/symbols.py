@@ -21,7 +21,7 @@ SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
 
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # what can contain a definition
+_BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # nodes that can contain a definition
 _PARTS = frozenset({"constant", "property"})  # parts of a definition
 _TYPE_ALIAS: type[ast.AST] | None = getattr(ast, "TypeAlias", None)  # from Python 3.12
 

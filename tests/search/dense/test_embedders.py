@@ -98,7 +98,7 @@ def test_identity_follows_the_content_of_a_folder_and_not_its_name(tmp_path):
     ids=["few rows", "no table", "another name", "wrong mapping", "few weights"],
 )
 def test_model2vec_refuses_what_does_not_fit(tmp_path, tensors):
-    with pytest.raises(ConfigError, match="table"):
+    with pytest.raises(ConfigError, match="embedding"):
         make_embedder(f"model2vec:{write_model2vec(tmp_path, tensors)}")
 
 

@@ -43,7 +43,7 @@ NO_NUMBERS = ['["3", "1"]', "[3, null]", "[true]", "[[3]]", "[3, 1", "[" * 100_0
 
 @pytest.mark.parametrize("content", [*NO_ORDER, *NO_NUMBERS])
 def test_chat_takes_nothing_but_an_order(content):
-    with pytest.raises(EngineError, match="expected a JSON list of numbers"):
+    with pytest.raises(EngineError, match="expected a JSON list of passage numbers"):
         order_of(content)
 
 

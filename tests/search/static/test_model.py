@@ -55,7 +55,7 @@ def test_a_model_is_read_once_a_process(folder):
     ("change", "sentence"),
     [
         ({"meta": {"format": 99}}, "got 99"),
-        ({"said": None}, "lacks said"),
+        ({"said": None}, "lacks the arrays said"),
         ({"scale": np.ones(3, dtype=np.float32)}, "inconsistent"),
         ({"strength": np.ones(1, dtype=np.uint8)}, "inconsistent"),
     ],
