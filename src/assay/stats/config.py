@@ -23,7 +23,9 @@ class StatsConfig:
     p_value_clusters: int = 6  # the same bound for any kind of cluster
     equivalence_clusters: int = 20  # with fewer, the spread is too uncertain to claim equivalence
     exact_clusters: int = 16  # 2^16 sign patterns are as cheap as 10,000 draws, without Monte-Carlo error
-    rule_of_three: float = 3.0  # -ln(.05): nothing seen in G tries bounds its rate by 3/G (Hanley & Lippman-Hand 1983)
+    rule_of_three: float = (
+        3.0  # -ln(.05): an event never seen in G tries has a rate below 3/G (Hanley & Lippman-Hand 1983)
+    )
     # How many times larger the rare differences are than the frequent ones before a set counts as skewed: at 3 that is
     # 0 to 6 % of symmetric sets and 99 % of those with rare large losses (tests/stats/audit.py).
     skewed: float = 3.0
@@ -47,14 +49,14 @@ class StatsConfig:
     cells: int = (
         200_000  # rows × columns of one resampling block: temporaries of 1.6 MB stay in the cache, memory stays low
     )
-    small_set: int = 30  # a warning below this many queries
+    small_set: int = 30  # fewer queries give a warning
     # A cluster with more than this share of the queries dominates the mean; test and interval still hold their level
     # (docs/how-we-know/statistics.md).
     heaviest_cluster: float = 0.3
     assumed_sd: float = 0.3  # of paired differences without a pilot, as in the example of `assay plan`
-    assumed_icc: float = 0.1  # of queries of one repository without a pilot; likewise
-    # The same for the values of one engine, which differ more between repositories than the difference of two engines.
-    # It only counts near 0 and 1, where few repositories cannot show it.
+    assumed_icc: float = 0.1  # of paired differences without a pilot, as in the same example
+    # ICC of the values of one engine, which vary more between repositories than the differences of two engines; it
+    # matters only near 0 and 1, where few repositories cannot estimate it.
     assumed_icc_of_values: float = 0.2
 
 

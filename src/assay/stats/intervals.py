@@ -1,7 +1,7 @@
 """Intervals of a mean and of a paired difference.
 
 mean of a measure with a finite range    Wilson at the effective n, after rescaling the range to [0, 1]
-mean of a measure without one            cluster-t, clipped to the range
+mean of a measure with infinite range    cluster-t, clipped to the range
 paired difference                        cluster-t, clipped to the range of differences; bootstrap-t as cross-check
 by name, as published                    percentile and paired percentile bootstrap of queries
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from assay.types import FloatArray
 
 
-_STEPS = 60  # of a root search inside a bracket; it needs about six
-_PRECISION = 1e-8  # of a bound, as a share of the measure's range
-_NEAR_MEAN = 1e-4  # |r| below which the tail formula is 0/0 and its limit is taken
+_STEPS = 60  # maximum steps of a root search; about six are needed
+_PRECISION = 1e-8  # precision of a bound, as a share of the measure's range
+_NEAR_MEAN = 1e-4  # |r| below which the limit of the tail formula replaces 0/0
 
 
 def lower_bound(differences: FloatArray, weights: FloatArray, alpha: float, worst: float) -> float:
@@ -158,7 +158,7 @@ def _wilson(mean: FloatArray, n: FloatArray, q: float) -> tuple[FloatArray, Floa
     scale = 1.0 + q * q / n
     center = (mean + q * q / (2.0 * n)) / scale
     half = q / scale * np.sqrt(mean * (1.0 - mean) / n + (q / (2.0 * n)) ** 2)
-    # The ends enclose the mean in exact arithmetic; at 0 and 1 they are equal to it, and rounding must not cross it.
+    # In exact arithmetic the interval contains the mean, which is one of its ends at 0 and 1; rounding must keep that.
     return np.clip(np.minimum(center - half, mean), 0.0, 1.0), np.clip(np.maximum(center + half, mean), 0.0, 1.0)
 
 

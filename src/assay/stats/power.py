@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # At the largest tilt all but 1 in 10,000 queries of a set with 99 % ties differ; the steps give the MDE to 2 %.
 _LARGEST_TILT = 14.0
 _TILTS = 1_400
-#: Correlations inside clusters for which unequal sizes are evaluated; an estimate is no more precise.
+#: ICCs for which unequal cluster sizes are evaluated; finer steps would exceed the precision of an estimate.
 _CORRELATIONS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.6, 1.0)
 
 
@@ -49,7 +49,7 @@ def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Sett
 
 
 def mde_from_se(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
-    """Return the MDE: the smallest true difference that a set with this standard error detects with the power.
+    """Return the MDE: the smallest true difference that is detected with probability `power`.
 
     (t(1 − α/2) + t(power))·SE, the t form of the usual z sum (Bloom 1995); within 1 % of the noncentral t from five
     degrees of freedom up.
@@ -150,12 +150,12 @@ def _exact_multiplier(sizes: tuple[float, ...], icc: float, steps: int, power: f
     return float(np.quantile(np.concatenate(found), power)) / se
 
 
-# Exponents of the steepest tilt, and halvings of the interval that finds one: nine digits.
+# The largest exponent of a tilt, and the bisection steps that find a tilt to nine digits.
 _STEEPEST = 500.0
 _HALVINGS = 40
-#: Distinct differences that are simulated; more are rounded.
+#: Maximum number of distinct differences in a simulation; with more, they are rounded.
 _DISTINCT = 64
-#: Sign patterns that simulated tests draw, and clusters up to which they enumerate all of them.
+#: Sign patterns drawn by a simulated test, and the number of clusters up to which all patterns are enumerated.
 _FLIPS = 999
 _ENUMERATED = 12
 _MOST_ALIKE = 0.999

@@ -58,7 +58,7 @@ def compare_scores(
     units = tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs)
     old = replace(old, units=units)
     engines = [(engine, engine) for engine in a.engines if engine in b.engines]
-    if len(a.engines) == len(b.engines) == 1:  # whatever their names
+    if len(a.engines) == len(b.engines) == 1:  # compared even if their names differ
         engines = [(a.engines[0], b.engines[0])]
     if not engines:
         message = f"the two runs have no engine in common: {', '.join(a.engines)}; {', '.join(b.engines)}"

@@ -22,9 +22,9 @@ class Caps:
     doc: int = setting(6_000, "doc comment -> definition", least=1)  # the best kind: the widest cap
     # half of the study's number was no worse (notes/static-embeddings.md, A3)
     name: int = setting(3_000, "words of a name -> its body", least=1)
-    commit: int = setting(3_000, "commit subject -> changed code", least=1)  # the same reason
+    commit: int = setting(3_000, "commit subject -> changed code", least=1)  # half, as for names
     path: int = setting(1_500, "words of a path -> file", least=1)  # few projects have more files
-    heading: int = setting(700, "heading -> section", least=1)  # prose, and some projects are books
+    heading: int = setting(700, "heading -> section", least=1)  # prose; some projects are books
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class PairRules:
     lines: int = setting(120, "maximum lines read of a definition, section or change", least=1)
     # enough to tell what a file is about
     file_lines: int = setting(200, "lines of the file paired with its path", least=1)
-    # different terms; with fewer there is nothing to match
+    # with fewer distinct terms there is nothing to match
     code_terms: int = setting(8, "minimum distinct terms of the code", least=1)
     # as with `to string` or `get name`
     same: int = setting(4, "maximum pairs per repository with the same query", least=1)
@@ -82,7 +82,7 @@ class WindowRules:
 
     # fewer are idiom: closing brackets, imports
     lines: int = setting(4, "consecutive nonblank lines of a window", least=1)
-    # without blanks; 120 with them. Shorter windows are idiom again
+    # 120 with blanks; shorter windows are idiom
     characters: int = setting(100, "minimum characters of a window, without blanks", least=1)
     # the limit of the corpus reader: larger files are not searched
     bytes: int = setting(1_000_000, "maximum file size in excluded repositories, in bytes", least=1)
@@ -195,7 +195,7 @@ class TranslationConfig:
     query_pairs: int = setting(25, "minimum pairs of a query term", least=1)
     code_pairs: int = setting(40, "minimum pairs of a code term", least=1)
     repositories: int = setting(4, "minimum repositories of a term", least=1)
-    # fewer are a habit of a project
+    # with fewer, the pair is a habit of some projects
     support: int = setting(3, "minimum repositories in which two terms co-occur", least=1)
     # 2, 4 and 8 were within noise (notes/soft-matching.md)
     iterations: int = setting(4, "iterations of expectation maximization", least=1)
