@@ -121,13 +121,9 @@ class Resolution:
     notes: tuple[str, ...] = ()  # targets that were found at other lines than written, skipped targets
 
 
-class CorpusGuess:
-    """Thresholds above which missing paths suggest another corpus."""
-
-    share = 0.5  # of the paths; refactorings rarely move that many
-    least = 3  # one or two missing paths may be typos
-
-
+# Thresholds above which missing paths suggest another corpus.
+_MISSING_SHARE = 0.5  # of the paths; refactorings rarely move that many
+_LEAST_MISSING = 3  # one or two missing paths may be typos
 #: Number of problems listed after the first.
 _LISTED = 9
 _Checks = Mapping[Target, "Target | UnresolvedTarget"]
@@ -192,7 +188,7 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
     missing = [(target, found) for target, found in checks.items() if isinstance(found, UnresolvedTarget)]
     absent = {target.span.path for target, found in missing if found.code == "path"}
     paths = {target.span.path for target in checks}
-    if len(absent) >= CorpusGuess.least and len(absent) > CorpusGuess.share * len(paths):
+    if len(absent) >= _LEAST_MISSING and len(absent) > _MISSING_SHARE * len(paths):
         message = (
             f"{len(absent)} of the {len(paths)} paths of '{gold.name}' are not in the corpus; "
             "the gold set may be for another corpus"
@@ -212,9 +208,8 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
             if isinstance(found, UnresolvedTarget):
                 yield problem(found.code, target.anchor, found.message, found.hint)
         for target, other in _find_duplicates(query, checks):
-            message = (
-                f"query '{query.id}' has the same target twice: {other.anchor} and {target.anchor} are the same file"
-            )
+            same = f"{other.anchor} and {target.anchor} are the same file"
+            message = f"query '{query.id}' has the same target twice: {same}"
             yield problem("link", target.anchor, message, "remove one")
         if _resolve_query(query, checks) is None:
             message = f"query '{query.id}' has no primary target left"
@@ -227,10 +222,9 @@ def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
     message = first.message
     if others:
         listed = [f"  {problem.file}:{problem.line}: {problem.message}" for problem in others[:_LISTED]]
-        if len(others) > _LISTED:
-            listed.append(f"  … and {len(others) - _LISTED} more")
+        rest = [f"  … and {len(others) - _LISTED} more"] if len(others) > _LISTED else []
         count = f"(and {len(others)} more {'problem' if len(others) == 1 else 'problems'})"
-        message = "\n".join([f"{first.message} {count}", *listed])
+        message = "\n".join([f"{first.message} {count}", *listed, *rest])
     return GoldError(message, file=first.file, line=first.line, hint=first.hint)
 
 
@@ -246,10 +240,8 @@ class AnchorLines:
         if query.line is None:
             return None
         end = next((start - 1 for start in self._starts if start > query.line), len(self._lines))
-        for number in range(query.line, min(end, len(self._lines)) + 1):
-            if anchor in self._lines[number - 1]:
-                return number
-        return query.line
+        numbers = range(query.line, min(end, len(self._lines)) + 1)
+        return next((number for number in numbers if anchor in self._lines[number - 1]), query.line)
 
     @cached_property
     def _lines(self) -> list[str]:
@@ -370,9 +362,8 @@ class AnchorIndex:
             for known in sorted(known for known in self._paths if known.rpartition("/")[0] == folder):
                 stems.setdefault(PurePosixPath(known).stem, []).append(known)
             candidates = [file for stem in closest_match(wanted.stem, stems, _MOST_CANDIDATES) for file in stems[stem]]
-        return _did_you_mean(
-            candidates, "check the root and the revision of the corpus; paths are relative to the root"
-        )
+        otherwise = "check the root and the revision of the corpus; paths are relative to the root"
+        return _did_you_mean(candidates, otherwise)
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
     from assay.gold.yaml_nodes import YamlNode
 
-
 T = TypeVar("T")
 
 #: The directory of the review of a gold file, beside the file.
 REVIEW_SUFFIX = ".review"
-
 
 _LARGEST = 256_000_000  # bytes; about 250,000 proposals
 

@@ -180,19 +180,19 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     found = (Topic(one.verbatim("_id"), {"human": one.verbatim("text")}, one.place) for one in records)
     topics = _by_id(found, "query")
     paths = None if corpus else document_paths(_read_documents(folder))
+
+    def split(line: str) -> list[str]:
+        return next(csv.reader([line], delimiter="\t", strict=True), [])
+
     golds: list[GoldSet] = []
     for path, name in zip(files, _set_names(folder, files), strict=True):
-        judgments = _read_judgments(read_source(path), _split_tsv, len(_HEADER), (0, 1, 2), _TSV_HINT)
+        judgments = _read_judgments(read_source(path), split, len(_HEADER), (0, 1, 2), _TSV_HINT)
         queries, provenance = _judge(topics, judgments, paths)
         if not queries:
             raise source.at(1).error(f"no query has a relevant document in {path.name}", "check the ids in both files")
         ignored = unread(records, ("_id", "text"))
         golds.append(build_gold(name, corpus or DOCUMENTS, queries, source.at(), {**ignored, **provenance}))
     return golds
-
-
-def _split_tsv(line: str) -> list[str]:
-    return next(csv.reader([line], delimiter="\t", strict=True), [])
 
 
 def write_beir(suite: Suite) -> WriterOutput:

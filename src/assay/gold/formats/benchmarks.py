@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -24,7 +25,7 @@ from assay.gold.build import (
     safe_ids,
 )
 from assay.gold.formats.diffs import read_diff
-from assay.gold.formats.rows import CsvRow, Record, header, json_has, parse, read_entries, read_table, unread
+from assay.gold.formats.rows import CsvRow, Record, header, json_matcher, parse, read_entries, read_table, unread
 from assay.types import CorpusSpec, GoldSet, Query, Span, Target
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_.-]*[A-Za-z0-9_-]")
@@ -63,11 +64,8 @@ class _RepoSets:
     def build_from_github(self, corpus: CorpusSpec | None, provenance: Mapping[str, str]) -> list[GoldSet]:
         """Return one gold set per revision on GitHub; `corpus` replaces a single one."""
         if corpus is not None and len(self.queries) > 1:
-            count = len(self.queries)
-            raise self._source.at(1).error(
-                f"cannot use one corpus for {count} repositories or commits",
-                "remove --corpus: the file names its repositories",
-            )
+            message = f"cannot use one corpus for {len(self.queries)} repositories or commits"
+            raise self._source.at(1).error(message, "remove --corpus: the file names its repositories")
         return self.build(
             lambda code: corpus or CorpusSpec("git", f"https://github.com/{code.repository}", rev=code.commit),
             {**provenance, **describe_omissions(self.omitted)},
@@ -76,9 +74,8 @@ class _RepoSets:
     def build(self, spec: Callable[[RepoRevision], CorpusSpec], provenance: Mapping[str, str]) -> list[GoldSet]:
         """Return one gold set per revision; a single one keeps the name of the file."""
         if not self.queries:
-            reason = provenance.get("left out", "it is empty")
-            hint = "check that this is the right file"
-            raise self._source.at(1).error(f"no usable query in the file: {reason}", hint)
+            message = f"no usable query in the file: {provenance.get('left out', 'it is empty')}"
+            raise self._source.at(1).error(message, "check that this is the right file")
         labels = {code: f"{self._name}-{code.label}" for code in self.queries}
         names = safe_ids(labels.values())
         return [
@@ -96,10 +93,7 @@ class _RepoSets:
 # SWE-bench: an issue, and the patch that closed it. Targets are the lines that the patch changed, on its old side.
 # `test_patch` is not gold, since its tests do not exist at the base commit.
 _SWEBENCH_KEYS = ("instance_id", "repo", "base_commit", "problem_statement", "patch")
-
-
-def is_swebench(source: GoldSource) -> bool:
-    return json_has(source, "[{", *_SWEBENCH_KEYS)
+is_swebench = json_matcher("[{", *_SWEBENCH_KEYS)
 
 
 def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
@@ -142,10 +136,7 @@ _BLOCK = re.compile(
     r"^context(?P<number>[0-9]+)[:：]\nfile: (?P<file>.+)\nstart_line: (?P<start>.+)\nend_line: (?P<end>.+)$", re.M
 )
 _CONTEXT_HINT = 'write it as [{"file": "src/a.py", "start_line": 1, "end_line": 9, "content": "..."}]'
-
-
-def is_contextbench(source: GoldSource) -> bool:
-    return json_has(source, "[{", "instance_id", "base_commit", "gold_context", "problem_statement")
+is_contextbench = json_matcher("[{", "instance_id", "base_commit", "gold_context", "problem_statement")
 
 
 def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
@@ -154,8 +145,7 @@ def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) 
     ids = safe_ids(record.text("instance_id") for record in records)
     sets = _RepoSets(source, name)
     for record in records:
-        instance, repository = record.text("instance_id"), record.text("repo")
-        commit = record.text("base_commit")
+        instance, repository, commit = (record.text(key) for key in ("instance_id", "repo", "base_commit"))
         if "/" not in repository and "original_inst_id" in record.values:
             # some entries have the owner only in an id: owner__name-5973
             owner, _, rest = record.text("original_inst_id").partition("__")
@@ -238,8 +228,8 @@ def is_codesearchnet(source: GoldSource) -> bool:
 def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
     columns, rows = read_table(source)
     if set(columns) != set(_CODESEARCHNET_COLUMNS):
-        expected = ",".join(_CODESEARCHNET_COLUMNS)
-        raise source.at(1).error(f"unexpected header {','.join(columns)}", f"use {expected}")
+        hint = f"use {','.join(_CODESEARCHNET_COLUMNS)}"
+        raise source.at(1).error(f"unexpected header {','.join(columns)}", hint)
     judgments: defaultdict[_RepoQuery, defaultdict[Span, list[int]]] = defaultdict(lambda: defaultdict(list))
     places: dict[_RepoQuery, GoldLocation] = {}
     for row in rows:
@@ -261,8 +251,8 @@ def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None)
     notes = sum(bool(row.get("Notes")) for row in rows)
     provenance: dict[str, str] = {}
     if several:
-        judges = f"functions judged more than once: {len(several)}, graded by the mean; differing by 2 or 3: {apart}"
-        provenance["judges"] = judges
+        counts = f"{len(several)}, graded by the mean; differing by 2 or 3: {apart}"
+        provenance["judges"] = f"functions judged more than once: {counts}"
     if notes:
         provenance["not read"] = f"notes by judges ({notes})"
     return sets.build_from_github(corpus, provenance)
@@ -294,14 +284,8 @@ _REPOEVAL_LINE = ("line_no", "lineno")  # key in line and API tasks; in function
 _REPOEVAL_KEYS = ("prompt", "metadata", "task_id", "ground_truth", "fpath_tuple", *_REPOEVAL_LINE)
 _CROSSCODEEVAL_ENTRY = ("prompt", "groundtruth", "metadata")
 _CROSSCODEEVAL_KEYS = (*_CROSSCODEEVAL_ENTRY, "task_id", "repository", "file", "groundtruth_start_lineno")
-
-
-def is_repoeval(source: GoldSource) -> bool:
-    return json_has(source, "[{", "prompt", "metadata", "fpath_tuple", "ground_truth")
-
-
-def is_crosscodeeval(source: GoldSource) -> bool:
-    return json_has(source, "[{", *_CROSSCODEEVAL_ENTRY, "repository", "groundtruth_start_lineno")
+is_repoeval = json_matcher("[{", "prompt", "metadata", "fpath_tuple", "ground_truth")
+is_crosscodeeval = json_matcher("[{", *_CROSSCODEEVAL_ENTRY, "repository", "groundtruth_start_lineno")
 
 
 def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
@@ -345,13 +329,10 @@ def _read_completions(
         )
     records = read_entries(source)
     tasks = [record.mapping("metadata") for record in records]
-    times = Counter(task.text("task_id") for task in tasks)
-    seen = Counter[str]()
-    originals: list[str] = []
-    for task in tasks:
-        task_id = task.text("task_id")
-        seen[task_id] += 1
-        originals.append(f"{task_id}/{seen[task_id]}" if times[task_id] > 1 else task_id)
+    task_ids = [task.text("task_id") for task in tasks]
+    times = Counter(task_ids)
+    numbers = {task_id: count(1) for task_id in times}
+    originals = [f"{one}/{next(numbers[one])}" if times[one] > 1 else one for one in task_ids]
     ids = safe_ids(originals)
     sets = _RepoSets(source, name)
     for record, task, original in zip(records, tasks, originals, strict=True):

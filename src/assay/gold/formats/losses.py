@@ -219,8 +219,7 @@ def _unequal_keys(before: Mapping[str, str], after: Mapping[str, str]) -> list[s
     return sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
 
 
-@dataclass(frozen=True, slots=True)
-class LineAnchored:
+class LineAnchored(NamedTuple):
     """A gold set whose targets have lines, and the losses."""
 
     gold: GoldSet

@@ -29,7 +29,6 @@ from assay.types import (
 if TYPE_CHECKING:
     import yaml
 
-
 VERSION = "1"
 RELATIONSHIPS = ("interface", "parent", "child", "mock", "config", "sibling", "caller", "test", "namesake")
 STRENGTHS = ("strong", "medium", "weak")
@@ -39,7 +38,6 @@ GRADE = re.compile("0|[1-9][0-9]{0,8}")
 #: `name(params)@k`; scoring checks whether the measure exists.
 MEASURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\(.+\))?(@[1-9][0-9]*)?")
 
-
 DOCUMENT = MappingKeys(("assay", "name", "corpus", "queries"), ("provenance",))
 QUERY = MappingKeys(("id", "retrieval", "cognitive"), ("interference", "rationale", "evaluation", "tags", "labels"))
 RETRIEVAL = MappingKeys((), ("primary", "secondary", "grades"))
@@ -48,13 +46,8 @@ RATIONALE = MappingKeys((), ("owner", "reason", "boundary"))
 EVALUATION = MappingKeys(("measures",))
 LABEL = MappingKeys(("target",), ("by", "on", "commit", "shown_by"))
 _IN_CORPUS = ("root", "include", "exclude")
-CORPUS: dict[CorpusKind, MappingKeys] = {
-    "stdlib": MappingKeys(("stdlib",), _IN_CORPUS),
-    "path": MappingKeys(("path",), _IN_CORPUS),
-    "git": MappingKeys(("git",), ("rev", *_IN_CORPUS)),
-    "pypi": MappingKeys(("pypi",), _IN_CORPUS),
-    "npm": MappingKeys(("npm",), _IN_CORPUS),
-}
+_KINDS: tuple[CorpusKind, ...] = ("stdlib", "path", "git", "pypi", "npm")
+CORPUS = {kind: MappingKeys((kind,), ("rev", *_IN_CORPUS) if kind == "git" else _IN_CORPUS) for kind in _KINDS}
 
 
 def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet:

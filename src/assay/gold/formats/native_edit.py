@@ -18,7 +18,6 @@ from assay.types import GoldSet, Suite
 if TYPE_CHECKING:
     import yaml
 
-
 _Edit = tuple[int, int, str]  # start, end, replacement
 
 

@@ -21,16 +21,7 @@ from assay.gold.build import (
     suggest,
 )
 from assay.gold.formats.losses import WriterOutput, corpus_losses, file_name, read_back, verify_output
-from assay.gold.formats.rows import (
-    CsvRow,
-    Record,
-    header,
-    json_has,
-    opening,
-    read_entries,
-    read_table,
-    render_table,
-)
+from assay.gold.formats.rows import CsvRow, Record, header, json_has, opening, read_entries, read_table, render_table
 from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Suite, Target
 
 COLUMNS = ("query", "path", "id", "form", "grade", "cluster")

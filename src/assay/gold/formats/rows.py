@@ -6,7 +6,8 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,11 @@ def json_has(source: GoldSource, brackets: str, *keys: str) -> bool:
     Quotes are escaped inside JSON strings, so a query that mentions a key does not match.
     """
     return opening(source) in tuple(brackets) and all(_has_key(source, key) for key in keys)
+
+
+def json_matcher(brackets: str, *keys: str) -> Callable[[GoldSource], bool]:
+    """Return `json_has` for these brackets and keys."""
+    return lambda source: json_has(source, brackets, *keys)
 
 
 def yaml_has(source: GoldSource, *keys: str) -> bool:
@@ -258,16 +264,13 @@ def _json_error(error: Exception, place: GoldLocation, what: str = "", position:
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    values: dict[str, object] = {}
-    for key, value in pairs:
-        if key in values:
-            raise _DuplicateKeyError(key)
-        values[key] = value
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise _DuplicateKeyError(first_repeat(key for key, _ in pairs))
     return values
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique_keys)
-
 
 _HEAD = 65_536  # characters; lines of other formats can have megabytes
 
@@ -359,11 +362,9 @@ class ParquetLimits:
 
 def is_parquet(path: Path) -> bool:
     """Return whether a regular file starts as Parquet; pipes are not read, since they may block."""
-    try:
-        with path.open("rb") if path.is_file() else io.BytesIO() as stream:
-            return stream.read(4) == b"PAR1"
-    except OSError:
-        return False
+    with suppress(OSError), path.open("rb") if path.is_file() else io.BytesIO() as stream:
+        return stream.read(4) == b"PAR1"
+    return False
 
 
 def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:

@@ -14,7 +14,7 @@ from assay.corpus.spec import is_url, spec_text
 from assay.gold.anchors import check_path, ranged_span
 from assay.gold.build import GoldLocation, GoldSource, build_gold, build_query, read_source, row_id
 from assay.gold.formats.losses import FieldLoss, WriterOutput, file_name, verify_output
-from assay.gold.formats.rows import Record, json_has, read_records
+from assay.gold.formats.rows import Record, json_matcher, read_records
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Span, Suite, Target
 
 REPOS = "repos.json"
@@ -25,12 +25,8 @@ _REPO = ("name", "language", "url", "revision", "benchmark_root")
 _COMMAND = re.compile(r"\s*-|[^/]*::")  # an option of git, or a command that git would run
 _RANGE = ("path", "start_line", "end_line")
 
-
 _Repos = Mapping[str, tuple[CorpusSpec, str]]  # corpus and language by name
-
-
-def matches(source: GoldSource) -> bool:
-    return json_has(source, "[", "query", "relevant")
+matches = json_matcher("[", "query", "relevant")
 
 
 def is_semble_folder(folder: Path) -> bool:
@@ -76,8 +72,7 @@ def _repos(source: GoldSource) -> _Repos:
         if name in repos:
             raise record.place.error(f"duplicate repository '{name}'", "remove one")
         if _COMMAND.match(url):
-            hint = "use https://host/owner/name"
-            raise record.place.error(f"invalid repository URL '{url}'", hint)
+            raise record.place.error(f"invalid repository URL '{url}'", "use https://host/owner/name")
         # benchmark_root becomes an include rather than a root, so that paths stay as annotated
         root = record.text("benchmark_root") if "benchmark_root" in record.values else ""
         include = (f"{check_path(root, record.place)}/**",) if root else ()

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, safe_ids
-from assay.gold.formats.rows import Record, json_has, read_listing
+from assay.gold.formats.rows import Record, json_matcher, read_listing
 from assay.types import CorpusSpec, GoldSet, Target
 
 _DATASET = ("name", "corpus", "metadata")
 _UNREAD = ("corpus", "metadata")  # the code is read from the corpus
 _QUERY = ("id", "query_text", "relevant_docs", "metadata")
 _TAGS = ("category", "difficulty")
-
-
-def matches(source: GoldSource) -> bool:
-    return json_has(source, "{", "queries", "query_text", "relevant_docs")
+matches = json_matcher("{", "queries", "query_text", "relevant_docs")
 
 
 def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
