@@ -150,11 +150,8 @@ class ComparisonRow:
             return "not in the family"
         if self.identical:
             return SAME
-        margin = ", within the margin" if self.within_margin and self.verdict in _AGAINST_MARGIN else ""
-        return f"{self.verdict}{margin}"
-
-
-_AGAINST_MARGIN = (Verdict.BETTER, Verdict.WORSE)
+        small = self.within_margin and self.verdict in (Verdict.BETTER, Verdict.WORSE)
+        return f"{self.verdict}, within the margin" if small else self.verdict.value
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.scoring.grid import FloatArray
 from assay.stats.clustered import ClusteredEstimate, ClusterTable, cluster_table, estimate
 from assay.stats.config import DEFAULT, Settings
 from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, widen, widen_by_clusters
 from assay.stats.paired import Effects, effects, is_skewed, sign_flip, smallest_p
 from assay.stats.power import family_mde, unequal_factor
 from assay.stats.records import ComparisonRow, Interval, ValueRange
-from assay.stats.tables import Partition, group_codes, partition, same_queries
-
-if TYPE_CHECKING:
-    from assay.stats.tables import IntArray
-    from assay.types import FloatArray, Unit
+from assay.stats.tables import IntArray, Partition, group_codes, partition, same_queries
+from assay.types import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +50,12 @@ def comparison_rows(
         found = estimate(table)
         flips, draws = (np.random.default_rng([settings.seed, stream]) for stream in range(2))
         ranges = {pairs[i].bounds for i in members}
+        differing = np.count_nonzero(cluster_table(np.abs(stacked), parts).sums, axis=0).tolist()
         shared = _Shared(
             parts=parts,
             groups=group_codes(chosen, parts),
             kept=kept,
             left_out=len(units) - len(kept),
-            differences=stacked,
-            differing=np.count_nonzero(cluster_table(np.abs(stacked), parts).sums, axis=0),
             table=table,
             found=found,
             p=sign_flip(table, flips, resamples=settings.resamples),
@@ -68,7 +64,7 @@ def comparison_rows(
             equivalences={one: difference_interval(found, one, level=1 - 2 * alpha) for one in ranges},
         )
         for at, i in enumerate(members):
-            row = _Column(pairs[i], at, shared, settings).row()
+            row = _Column(pairs[i], at, shared, settings, stacked[:, at], differing[at], float(found.se[at])).row()
             rows[i] = replace(row, mde=family_mde(row, pairs[i].bounds, 1, settings))
     return tuple(rows[i] for i in sorted(rows))
 
@@ -81,8 +77,6 @@ class _Shared:
     groups: IntArray
     kept: IntArray
     left_out: int
-    differences: FloatArray  # (queries, pairs)
-    differing: IntArray  # clusters with any difference, by pair
     table: ClusterTable
     found: ClusteredEstimate
     p: FloatArray | None
@@ -99,6 +93,9 @@ class _Column:
     at: int
     shared: _Shared
     settings: Settings
+    differences: FloatArray  # by query
+    differing: int  # clusters with any difference
+    se: float
 
     def row(self) -> ComparisonRow:
         """Assemble the row, without its MDE and outside any family."""
@@ -156,18 +153,6 @@ class _Column:
         )
 
     @cached_property
-    def differences(self) -> FloatArray:
-        return self.shared.differences[:, self.at]
-
-    @cached_property
-    def differing(self) -> int:
-        return int(self.shared.differing[self.at])
-
-    @cached_property
-    def se(self) -> float:
-        return float(self.shared.found.se[self.at])
-
-    @cached_property
     def effect(self) -> Effects:
         higher_is_better = self.pair.bounds.higher_is_better
         effect = effects(self.differences, self.shared.groups, self.se, higher_is_better=higher_is_better)
@@ -183,9 +168,7 @@ class _Column:
     @cached_property
     def skewed(self) -> bool:
         bounds = self.pair.bounds
-        if self.sparse or not bounds.finite:
-            return False
-        return is_skewed(self.differences, bounds.width)
+        return not self.sparse and bounds.finite and is_skewed(self.differences, bounds.width)
 
     @cached_property
     def independent_n(self) -> float:

@@ -22,8 +22,7 @@ from assay.types import Scores, Unit
 
 if TYPE_CHECKING:
     from assay.scoring import Measure
-    from assay.stats.tables import BoolArray
-    from assay.types import FloatArray
+    from assay.scoring.grid import BoolArray, FloatArray
 
 _NAMES = RunNames()
 _LARGEST = 1e50  # larger values cannot be squared and summed

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from assay.scoring.grid import FloatArray
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.distributions import t_quantile
 from assay.stats.power import mde_from_se
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from assay.stats.tables import Partition
-    from assay.types import FloatArray
-
+from assay.stats.tables import Partition
 
 #: Random halves, each used both ways; the unbiased value then varies by less than .001 between seeds.
 _SPLITS = 200

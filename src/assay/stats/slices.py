@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assay.scoring import Measure
 from assay.stats.compare import adjust, benjamini_hochberg, compare_table
 from assay.stats.config import DEFAULT, Settings, check_tag
 from assay.stats.records import SliceRow
 from assay.stats.tables import check_engine, column, headline, part
-
-if TYPE_CHECKING:
-    from assay.scoring import Measure
-    from assay.types import Scores
-
+from assay.types import Scores
 
 EXPLORATORY = (
     "Slices are exploratory: p-values are adjusted over all slices by Benjamini–Hochberg, and there is no verdict."

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from assay.errors import ConfigError
 from assay.scoring import Measure, parse_measure
+from assay.scoring.grid import FloatArray
 from assay.stats.config import DEFAULT, TAG, check_cluster, check_tag
 from assay.stats.records import ValueRange
+from assay.types import Scores, Unit
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from assay.types import FloatArray, Scores, Unit
-
-    IntArray = NDArray[np.intp]
-    BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.intp]
 
 #: The cluster of queries without the tag, one per repository.
 NONE = "(none)"

@@ -55,7 +55,6 @@ from assay.training.translations import Translations
 from assay.training.vectors import EmbeddingTable, TrainProgress, limit_threads, train_vectors
 
 _VERDICTS: Final = {Verdict.BETTER: "better", Verdict.WORSE: "worse"}
-_INCONCLUSIVE: Final = "not shown to be better"
 _DEPTH: Final = 10  # of nDCG
 _DOC, _NAME = KINDS.index("doc"), KINDS.index("name")
 #: Fewest documented files: a test needs six, and at most half of the files are held out.
@@ -168,7 +167,7 @@ class Adapted:
 
     @property
     def verdict(self) -> str:
-        return _VERDICTS.get(self.row.verdict or Verdict.INCONCLUSIVE, _INCONCLUSIVE)
+        return _VERDICTS.get(self.row.verdict or Verdict.INCONCLUSIVE, "not shown to be better")
 
     def about(self) -> dict[str, Any]:
         """Return how it was made, and the result of the test."""

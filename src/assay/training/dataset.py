@@ -238,10 +238,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
 
     rows = {term: row for row, term in enumerate(vocabulary.terms)}
     seen: set[int] = set()
-    names: list[str] = []
-    parts: list[tuple[Bags, Bags, Bags]] = []
-    kinds: list[NDArray[np.uint8]] = []
-    files: list[NDArray[np.int32]] = []
+    parts: list[tuple[Any, ...]] = []
     for shard in sorted(shards, key=lambda shard: shard.repository):
         row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
         query, code, path = (renumber(bags, row) for bags in (shard.query, shard.code, shard.path))
@@ -257,19 +254,17 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
             path = keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))  # the path is the query
             weight = (code.count**TF_POWER).astype(np.float32)
             code = take_rows(Bags(code.offset, code.term, weight), kept)
-            names.append(shard.repository)
-            parts.append((take_rows(query, kept), code, path))
-            kinds.append(kind)
-            files.append(shard.file[kept])
+            parts.append((shard.repository, take_rows(query, kept), code, path, kind, shard.file[kept]))
     if not parts:
         raise InputError("nothing to train on", hint="pass a directory of repositories with documented code")
-    query, code, path = (join_bags(bags) for bags in zip(*parts, strict=True))
+    names, queries, codes, paths, kinds, files = zip(*parts, strict=True)
+    query, code, path = map(join_bags, (queries, codes, paths))
     repository = np.repeat(np.arange(len(parts), dtype=np.int32), [len(kind) for kind in kinds])
     file, terms = np.concatenate(files), len(vocabulary)
     return Pairs(
-        tuple(names), query, code, path,
-        np.concatenate([shared_entries(code, query, terms) for query, code, _ in parts]),
-        np.concatenate([shared_entries(path, query, terms) for query, _, path in parts]),
+        names, query, code, path,
+        np.concatenate([shared_entries(code, query, terms) for query, code in zip(queries, codes, strict=True)]),
+        np.concatenate([shared_entries(path, query, terms) for query, path in zip(queries, paths, strict=True)]),
         np.concatenate(kinds), repository, file,
         row_keys(query), row_keys(code), hold_out(names, repository, file, config),
     )  # fmt: skip
@@ -390,11 +385,3 @@ def _bm25_matrix(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  
     matrix.data = rarity[matrix.indices] * matrix.data / (matrix.data + _K1 * norm)
     matrix.eliminate_zeros()
     return matrix.T.tocsr().astype(np.float32)
-
-
-def write_hard(path: Path, hard: HardNegatives) -> None:
-    write_store(path, {}, {"rows": hard.rows, "wrong": hard.wrong})
-
-
-def read_hard(path: Path) -> HardNegatives:
-    return HardNegatives(**read_store(path).arrays)

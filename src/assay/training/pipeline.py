@@ -22,21 +22,20 @@ from assay.errors import ConfigError, InputError, SetupError
 from assay.files import remove_leftovers, sync_directory, write_atomic
 from assay.settings import leaves, nest, read_settings
 from assay.store import writer_lock
-from assay.store.array_file import JSON, write_store
+from assay.store.array_file import JSON, read_store, write_store
 from assay.toml import line_of, read_toml, write_key
 from assay.training.config import TrainConfig
 from assay.training.dataset import (
     TF_POWER,
+    HardNegatives,
     Pairs,
     Vocabulary,
     choose_vocabulary,
     count_kinds,
     encode,
     find_hard,
-    read_hard,
     read_pairs,
     read_vocabulary,
-    write_hard,
     write_pairs,
     write_vocabulary,
 )
@@ -54,7 +53,6 @@ WORK, MODEL_DIR = "work", "model"
 WEIGHTS, TERMS, MODEL, MANIFEST, LICENSE = (
     "weights.assay", "vocabulary.txt", "model.json", "manifest.json", "LICENCE.md",
 )  # fmt: skip
-_PACKAGES: Final = ("numpy", "scipy")
 _KEY_DIGITS: Final = 16  # 64 bits, for a directory with a few dozen files
 _SHOWN: Final = 3  # reasons or names listed in a message
 _LARGEST: Final = 127  # of an int8; -128 has no counterpart
@@ -163,7 +161,9 @@ def make_manifest(reports: Sequence[RepoReport], excluded: ExclusionIndex) -> di
 
 
 def _category(report: RepoReport) -> str:
-    return "on the exclusion list" if "exclusion list" in report.reason else report.left_out or "no pairs"
+    return (
+        "on the exclusion list" if "exclusion list" in report.reason else report.reason.partition(":")[0] or "no pairs"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +212,10 @@ def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -
     if own.hard.share:
         path = work / f"hard-{key_of(key, asdict(own.hard) | {'share': 0}, own.same_file, config.seed)}.assay"
         if not path.exists():
-            write_hard(path, find_hard(pairs, own.same_file, own.hard, config.seed))
-            tell(f"hard negatives: {len(read_hard(path).rows):,} queries")
-        hard = read_hard(path)
+            found = find_hard(pairs, own.same_file, own.hard, config.seed)
+            write_store(path, {}, {"rows": found.rows, "wrong": found.wrong})
+            tell(f"hard negatives: {len(found.rows):,} queries")
+        hard = HardNegatives(**read_store(path).arrays)
 
     def report(at: TrainProgress) -> None:
         score = at.grade
@@ -238,7 +239,7 @@ def code_digests() -> dict[str, str]:
     """Return the digest of the training code and the versions of the packages it computes with."""
     home = resources.files("assay").joinpath("training")
     modules = [f"training/{one.name}" for one in home.iterdir() if one.name.endswith(".py")]
-    return {"code": code_digest(*modules)} | {name: metadata.version(name) for name in _PACKAGES}
+    return {"code": code_digest(*modules)} | {name: metadata.version(name) for name in ("numpy", "scipy")}
 
 
 def key_of(*facts: object) -> str:
@@ -308,32 +309,26 @@ def write_model(
     license_text: str = _LICENSE_TEXT,
 ) -> None:
     """Write a model directory, replacing an existing one only when the new one is complete."""
-    made: Path | None = None
+    dimension, identity = int(packed.arrays["vector"].shape[1]), packed.identity
+    meta: dict[str, JSON] = {"format": FORMAT, "dimension": dimension, "tf": TF_POWER, "identity": identity}
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        made.chmod(0o755)
-        dimension, identity = int(packed.arrays["vector"].shape[1]), packed.identity
-        meta: dict[str, JSON] = {"format": FORMAT, "dimension": dimension, "tf": TF_POWER, "identity": identity}
-        write_store(made / WEIGHTS, meta, packed.arrays)
-        write_vocabulary(made / TERMS, vocabulary)
-        write_atomic(made / MODEL, _dump_json({"format": FORMAT, "identity": identity, **about}))
-        write_atomic(made / MANIFEST, _dump_json(manifest))
-        write_atomic(made / LICENSE, license_text)
-        if folder.exists():
-            old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-            folder.replace(old)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+            made = Path(temporary, "new")
+            made.mkdir()
+            made.chmod(0o755)
+            write_store(made / WEIGHTS, meta, packed.arrays)
+            write_vocabulary(made / TERMS, vocabulary)
+            write_atomic(made / MODEL, _dump_json({"format": FORMAT, "identity": identity, **about}))
+            write_atomic(made / MANIFEST, _dump_json(manifest))
+            write_atomic(made / LICENSE, license_text)
+            if folder.exists():
+                folder.replace(Path(temporary, "old"))
             made.replace(folder)
-            shutil.rmtree(old)
-        else:
-            made.replace(folder)
-        sync_directory(folder.parent)
+            sync_directory(folder.parent)
     except OSError as error:
         problem = f"cannot write the model: {error.strerror or error}"
         raise SetupError(problem, file=folder, hint="use another directory with --out") from error
-    finally:
-        if made is not None:
-            shutil.rmtree(made, ignore_errors=True)
 
 
 def _dump_json(value: Mapping[str, Any]) -> str:

@@ -241,11 +241,6 @@ class RepoReport:
     files: int = 0
     reason: str = ""  # `excluded: ...`, `licence: ...` or `failed: ...`
 
-    @property
-    def left_out(self) -> str:
-        """The first word of the reason."""
-        return self.reason.partition(":")[0]
-
 
 def write_report(path: Path, report: RepoReport, identity: str) -> None:
     """Write a report with the identity of its shard."""

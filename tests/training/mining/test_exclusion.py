@@ -256,7 +256,7 @@ def test_excluded_repositories_are_not_mined_and_their_old_shards_go(tmp_path):
         e.report.repository: e.report
         for e in prepare(tmp_path / "repos", MiningConfig(), out, Exclusions(("x/House",)), 1).mine()
     }
-    assert reports["toy/house"].left_out == "excluded"
+    assert reports["toy/house"].reason.startswith("excluded:")
     assert sum(reports["toy/farm"].pairs.values()) > 0
     assert sorted(path.name for path in (out / "shards").iterdir()) == ["toy+farm.assay", "toy+farm.json"]
 
@@ -268,6 +268,6 @@ def test_corpora_elsewhere_are_excluded_with_their_code(tmp_path):
     out, corpora = tmp_path / "out", tmp_path / "corpora"
     ready = prepare(tmp_path / "repos", MiningConfig(), out, Exclusions(()), 1, corpora=corpora)
     reports = {event.report.repository: event.report for event in ready.mine()}
-    assert reports["fork/secret"].left_out == "excluded"
+    assert reports["fork/secret"].reason.startswith("excluded:")
     assert sum(reports["toy/harbour"].pairs.values()) == 0
     assert reports["toy/harbour"].dropped["copied file"] == 1

@@ -114,7 +114,7 @@ def test_shallow_history_is_read_as_far_as_it_goes(tmp_path):
 def test_missing_licence_or_tree_leaves_the_repository_out(tmp_path):
     folder = history(tmp_path / "r")
     lose(folder, "HEAD:LICENSE")
-    assert mined(folder).report.left_out == "licence"
+    assert mined(folder).report.reason.startswith("licence:")
     lose(folder, "HEAD:pans")
     with pytest.raises(CorpusError, match="cannot list"):
         list_files(found(folder))
