@@ -44,7 +44,6 @@ class Endpoint:
             )
 
     def __repr__(self) -> str:
-        """Return a repr without the query of the URL, which may contain a token."""
         return f"{type(self).__name__}({self.name!r}, token_env={self.token_env!r})"
 
     @property
@@ -62,7 +61,6 @@ class Prompt:
 
 
 def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CHAT) -> str:
-    """Send a prompt and return the text of the completion."""
     payload = {
         "model": endpoint.model,
         "temperature": config.temperature,
@@ -91,7 +89,6 @@ def fence(*texts: str) -> str:
 
 
 def prompt_version(*prompts: str) -> str:
-    """Return a version that changes when the text of a prompt changes."""
     return fence(*prompts)
 
 

@@ -44,7 +44,6 @@ class Deadline:
         return Deadline(seconds)
 
     def extend(self, seconds: float) -> None:
-        """Postpone the deadline by this many seconds."""
         self.deadline = None if self.deadline is None else self.deadline + seconds
 
 

@@ -38,7 +38,6 @@ class AssayError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        """Return `file:line: message` and the hint on a second line."""
         where = self.file or ""
         if self.line is not None:
             where = f"{where}:{self.line}" if where else f"line {self.line}"

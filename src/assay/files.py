@@ -15,7 +15,6 @@ from assay.errors import InputError, SetupError
 
 
 def write_atomic(path: Path, data: str | bytes) -> None:
-    """Replace the content of a file atomically."""
     with atomic_stream(path) as stream:
         stream.write(data.encode("utf-8") if isinstance(data, str) else data)
 
@@ -62,7 +61,6 @@ def atomic_directory(directory: Path) -> Iterator[Path]:
 
 
 def cannot_write(path: Path, error: OSError) -> SetupError:
-    """Return the error for a failed write."""
     hint = "check the permissions of the directory and the free disk space"
     return SetupError(f"cannot write {path}: {error.strerror or error}", hint=hint)
 

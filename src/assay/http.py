@@ -35,8 +35,6 @@ from assay.redaction import Redactor
 
 @dataclass(frozen=True, slots=True)
 class HttpLimits:
-    """Limits on responses, and the waits between attempts."""
-
     body_bytes: int = 32_000_000  # 256 embeddings of 3,072 numbers, the largest useful response, are 17 MB; doubled
     secret_chars: int = 8  # shorter values in the query of a URL are API versions or flags, not secrets
     backoff_seconds: float = 0.5  # first wait, doubled each time; longer than a limit per second
@@ -137,7 +135,6 @@ class FailedAttempt:
         return wait if self.retry and wait <= limits.longest_wait else None
 
     def error(self, request: HttpRequest, failures: Sequence[str] = ()) -> AssayError:
-        """Return the error to raise, with the reasons of earlier attempts."""
         after = f" ({describe_attempts(failures)})" if failures else ""
         if set(failures) == {self.message}:
             after = f" ({len(failures) + 1} attempts)"
@@ -252,8 +249,6 @@ def _is_word(text: str) -> bool:
 
 
 class _Line:
-    """The connection of an attempt, with its socket once the request is sent."""
-
     connection: Any = None
     sock: Any = None
     reused = False
@@ -296,9 +291,9 @@ class HttpClient:
     ) -> HttpResponse:
         """Send a request and return the response; raise an AssayError if all attempts fail.
 
-        429 (or 403 for a rate limit), 5xx and broken connections are retried; other statuses and timeouts are not. No
-        wait exceeds `policy.whole`. `turn` waits for a rate limiter and returns the seconds waited, which do not count
-        towards the timeouts.
+        429 (or 403 for a rate limit), 5xx and broken connections are retried; other statuses and timeouts are not. A
+        wait that would exceed `policy.whole` raises the error instead. `turn` waits for a rate limiter and returns the
+        seconds waited, which do not count towards the timeouts.
         """
         clock, waited, failures = Deadline(policy.whole), 0.0, list[str]()
         while True:
@@ -314,7 +309,6 @@ class HttpClient:
             time.sleep(wait)
 
     def attempt(self, request: HttpRequest, clock: Deadline) -> HttpResponse | FailedAttempt:
-        """Send a request once and read the response."""
         address = urlsplit(request.url)
         # the environment is read each time, as by curl
         proxy = getproxies().get(address.scheme, "")

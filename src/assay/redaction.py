@@ -81,7 +81,6 @@ def declare(settings: object) -> None:
 
 
 def declare_values(values: Iterable[str]) -> None:
-    """Redact values in all later output."""
     _DECLARED.update(values)
 
 
@@ -102,7 +101,6 @@ def is_secret_name(name: str) -> bool:
 
 
 def is_place(value: str) -> bool:
-    """Return whether a value is a path rather than a possible secret."""
     return value.startswith(("/", "./", "../", "~"))
 
 
@@ -186,7 +184,6 @@ def secret_lines(text: str) -> Iterator[range]:
 
 
 def scrub(text: str) -> str:
-    """Replace each probable secret in a text by a placeholder."""
     spans = sorted((found.start(), found.end()) for found in _find_secrets(text))
     kept, end = list[str](), 0
     for start, stop in spans:

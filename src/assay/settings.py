@@ -32,7 +32,6 @@ def read_settings(record: type[T], values: Mapping[str, object], where: str) -> 
 
 
 def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str, separator: str) -> object:  # noqa: ANN401 - any settings record
-    """Build a settings record; settings missing in `values` are taken from `base`."""
     known: dict[str, Field[Any]] = {field.name: field for field in fields(kind)}
     hints = get_type_hints(kind)
     for key in values:
@@ -40,7 +39,7 @@ def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str,
             raise unknown_name(f"{where}: unknown setting", key, sorted(known), "settings")
     for name, field in known.items():
         if base is None and name not in values and is_required(field):
-            raise ConfigError(f"{where}: missing setting {name!r}", hint=f"set {name} to {type_text(hints[name])}")
+            raise ConfigError(f"{where}: missing setting {name!r}", hint=f"set `{name}` to {type_text(hints[name])}")
     read: dict[str, object] = {}
     for key, value in values.items():
         at = f"{where}{separator}{key}"
@@ -161,7 +160,7 @@ def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
         for names, leaf in leaves(value, split_key(key)):
             inside = [other for other in found if other[: len(names)] == names or names[: len(other)] == other]
             if inside:
-                raise ConfigError(f"{write_key(names)} is set twice", hint="remove one of the two")
+                raise ConfigError(f"{write_key(names)} is set twice", hint="remove one of the two settings")
             found[names] = leaf
     return {write_key(names): leaf for names, leaf in found.items()}
 

@@ -22,8 +22,6 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 @dataclass(frozen=True, slots=True)
 class TomlFile:
-    """A parsed TOML file and its text."""
-
     path: Path
     text: str = field(repr=False)
     data: dict[str, Any]

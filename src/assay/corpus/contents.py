@@ -171,7 +171,6 @@ class StatCache:
         return found
 
     def retain(self, reals: Collection[str]) -> None:
-        """Drop all files except these."""
         kept = {real: known for real, known in self._known.items() if real in reals}
         self.changed = self.changed or len(kept) < len(self._known)
         self._known = kept

@@ -163,7 +163,6 @@ _URL: Final = re.compile(r"(?:https?|ssh|git|file)://.|(?:[\w.-]+@)?[\w.-]+:(?![
 
 
 def locate_git(request: CorpusRequest) -> LocatedCorpus:
-    """Resolve the commit of a local or remote repository and unpack it into the cache."""
     spec, rev, limits = request.spec, request.spec.rev or "HEAD", request.limits
     if _BAD_REVISION.search(rev):
         raise CorpusError(f"{rev!r} is not a revision", hint="use a commit, tag or branch")
@@ -283,8 +282,8 @@ def _unpack(repository: Path, commit: str, work: Path, source: str, limits: Arch
         for mode, _, path in blobs:
             header = stream.readline().split()
             if len(header) != 3 or header[1] != b"blob":
-                hint = "the clone is partial or damaged: run `git fsck`, then fetch everything"
-                raise CorpusError(f"git has no content for {path}", hint=hint)
+                message = f"cannot read {path} of the commit: the clone is partial or damaged"
+                raise CorpusError(message, hint="run `git fsck`, then fetch all objects")
             content = _read_exactly(stream, int(header[2]))
             if mode == "120000":
                 writer.link(path, b"".join(content).decode("utf-8", "surrogateescape"))

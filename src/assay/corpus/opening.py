@@ -122,8 +122,6 @@ def _empty_error(spec: CorpusSpec, root: Path, walked: WalkResult) -> CorpusErro
 
 @dataclass(frozen=True, slots=True)
 class LocalCorpus:
-    """The directory of a corpus that was located without a walk."""
-
     root: str  # real
     revision: str | None
 

@@ -142,7 +142,7 @@ def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
     if link.algorithm is None:
         notes.append(f"not verified: the index has no hash for {link.filename}")
     elif (found := hash_of(archive, link.algorithm)) != link.expected.lower():
-        hint = "try again; if it fails again, report it to the index"
+        hint = "try again; if that fails, report the file to the index"
         raise CorpusError(f"expected {link.algorithm} {link.expected}, got {found}", file=link.filename, hint=hint)
     if link.yanked:
         notes.append(f"{link.filename} was yanked by its authors")
@@ -166,7 +166,7 @@ def _download_wheel(package: Package, pip: tuple[str, ...], into: Path, limits: 
     if "DO NOT MATCH THE HASHES" in done.err or re.search(r"Expected sha\d+", done.err):
         raise CorpusError(
             f"the hash of the wheel of {package} does not match its index",
-            hint="run `pip cache purge` and try again; if it fails again, report it to the index",
+            hint="run `pip cache purge` and try again; if that fails, report the file to the index",
         )
     return None if done.code else next(into.glob("*.whl"), None)
 
@@ -192,7 +192,6 @@ def parse_settings(text: str) -> PipSettings:
 
 
 def _find_sdist(package: Package, settings: PipSettings, limits: ArchiveLimits) -> PackageLink:
-    """Find the sdist of a version in the indexes and find-links locations."""
     pages = [f"{index.rstrip('/')}/{package.name}/" for index in settings.indexes]
     for place in settings.find_links:
         is_url = urlsplit(place).scheme in _SCHEMES
@@ -215,7 +214,7 @@ def _find_sdist(package: Package, settings: PipSettings, limits: ArchiveLimits) 
         raise SetupError(f"cannot fetch {package}: {reasons}", hint="check the network and `pip config list`")
     if not files:
         places = ", ".join(map(without_credentials, (*settings.indexes, *settings.find_links))) or "no index"
-        raise CorpusError(f"no package {package.name!r} at {places}", hint="check its name and `pip config list`")
+        raise CorpusError(f"no package {package.name!r} at {places}", hint="check the name and `pip config list`")
     available = sorted(link.filename for version, link in files if version == package.version)[:5]
     problem = f"{package} has no {'file this interpreter can use' if package.form == 'any' else package.form}"
     if not available:
@@ -267,7 +266,7 @@ def _make_link(
     address, fragment = urldefrag(url)
     scheme = urlsplit(address).scheme
     if scheme not in _SCHEMES or (scheme == "file" and urlsplit(page).scheme != "file"):
-        raise ValueError(f"it links to {without_credentials(address)}")
+        raise ValueError(f"the page links to {without_credentials(address)}")
     if not hashes:
         name, _, value = fragment.partition("&")[0].partition("=")
         hashes = {name: value}
@@ -352,7 +351,6 @@ def _hash(values: Iterable[str], files: Iterable[Path]) -> str:
 
 
 def locate_npm(request: CorpusRequest) -> LocatedCorpus:
-    """Fetch an npm package, or use the cached tree of an exact version."""
     name, version = parse_npm_package(request.spec.value)
     variables = sorted(item for item in os.environ.items() if _NPM_VARIABLE.fullmatch(item[0]))
     here = Path.cwd()
@@ -390,7 +388,7 @@ def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
         if re.search(r"\bEINTEGRITY\b", output):
             raise CorpusError(
                 f"the hash of the tarball of {what} does not match its registry",
-                hint="try again; if it fails again, report it to the registry",
+                hint="try again; if that fails, report the file to the registry",
             )
         if re.search(r"\b(E404|ETARGET|ENOVERSIONS)\b", output):
             raise CorpusError(f"npm has no {what}", hint=f"see `npm view {what.rpartition('@')[0]} versions`")

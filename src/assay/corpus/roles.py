@@ -59,5 +59,4 @@ def file_role(path: str, text: str = "", kind: Kind = "code", outline: Outline |
 
 
 def is_test_name(name: str) -> bool:
-    """Return whether a definition has the name of a test."""
     return bool(_TEST_NAME.match(name))

@@ -81,8 +81,6 @@ def kind_examples() -> str:
 
 @dataclass(frozen=True, slots=True)
 class CorpusRequest:
-    """A corpus to locate, with the cache and limits to use."""
-
     spec: CorpusSpec
     base: Path  # where relative paths start
     trees: TreeCache
@@ -116,7 +114,7 @@ def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
     if not (top / "os.py").is_file():
         raise SetupError(
             f"this interpreter has no standard library in source form at {top}",
-            hint="use an interpreter that has one: python.org, uv, pyenv or the distribution's",
+            hint="use Python from python.org, uv, pyenv or your distribution",
         )
     complete = sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS
     notes = () if complete else ("this interpreter has no test/ package, so targets in it cannot be resolved",)
@@ -173,8 +171,6 @@ def _find_root(spec: CorpusSpec, top: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class FetchedTree:
-    """A fetched tree and its origin."""
-
     tree: Path
     content: str  # the name of the tree: a hash with its kind, sha256-… or git-…
     revision: str
@@ -230,7 +226,7 @@ class TreeCache:
 
 _INSTALL: Final = {
     "git": "install git (https://git-scm.com/downloads), or use a directory as the corpus",
-    "npm": "install Node.js, which brings npm (https://nodejs.org), or use the directory of the unpacked package",
+    "npm": "install Node.js with npm (https://nodejs.org), or use the directory of the unpacked package",
     "pip": "run `python -m ensurepip`, or `uv pip install pip` in a uv environment",
 }
 #: The longest output lists the files of a commit: 350,000 members with paths of 500 bytes.
@@ -271,5 +267,4 @@ def run_tool(
 
 
 def missing_tool(tool: str) -> SetupError:
-    """Return the error for a missing tool, with installation instructions."""
     return SetupError(f"{tool} is not installed or not on PATH", hint=_INSTALL[tool])

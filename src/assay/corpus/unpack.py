@@ -44,7 +44,7 @@ def unpack(
     """Unpack an archive into a new directory and return the tree; on errors, unpack nothing."""
     size = archive.stat().st_size
     if size > limits.archive_bytes:
-        raise CorpusError(f"has {size:,} bytes, more than {limits.archive_bytes:,}", file=archive.name)
+        raise CorpusError(f"has {size:,} bytes, more than the limit of {limits.archive_bytes:,}", file=archive.name)
     with TreeWriter(into, source=archive.name, limits=limits, archive_bytes=size) as writer:
         try:
             if archive.name.endswith(ZIPS):
@@ -55,7 +55,7 @@ def unpack(
                 hint = "use .whl, .zip, .tar.gz or .tgz"
                 raise CorpusError("is not a supported archive", file=archive.name, hint=hint)
         except (*_DAMAGED, RuntimeError) as error:  # RuntimeError: an encrypted zip or an unsupported compression
-            hint = "fetch it again; it may be damaged"
+            hint = "download the archive again"
             raise CorpusError(f"cannot read the archive: {error}", file=archive.name, hint=hint) from error
         paths = writer.finish(outside_links=False)
     tops = {path.partition("/")[0] for path in paths}
@@ -220,7 +220,6 @@ class TreeWriter:
         return self.paths
 
     def refuse(self, member: str, why: str) -> NoReturn:
-        """Raise CorpusError because of a member."""
         shown = member.encode("unicode_escape", "backslashreplace").decode("ascii")
         raise CorpusError(
             f"member {shown!r} {why}; nothing was unpacked",
@@ -231,7 +230,7 @@ class TreeWriter:
     def _admit(self, name: str) -> list[str]:
         self._members += 1
         if self._members > self._limits.members:
-            self.refuse(name, f"is one too many: more than {self._limits.members:,} members")
+            self.refuse(name, f"exceeds the limit of {self._limits.members:,} members")
         return self._parts(name)
 
     def _parts(self, name: str) -> list[str]:
@@ -272,5 +271,4 @@ class TreeWriter:
 
 
 def is_inside(path: str, root: str) -> bool:
-    """Return whether a real path is `root` or below it."""
     return path == root or path.startswith(root.rstrip("/") + "/")

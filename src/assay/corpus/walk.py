@@ -45,8 +45,6 @@ class WalkResult:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A directory to visit, and the rules that apply in it."""
-
     path: str  # relative to the top
     real: str
     git: tuple[IgnoreFile, ...] = ()  # deepest first

@@ -58,12 +58,10 @@ class Child(ProcessGroup):
 
     @property
     def alive(self) -> bool:
-        """Whether the program is running."""
         return self.poll() is None
 
     @property
     def stderr(self) -> bytes:
-        """The last bytes of stderr."""
         self._read_stderr()  # the stderr thread may lag behind
         return self._stderr_tail
 
@@ -93,7 +91,7 @@ class Child(ProcessGroup):
                     except BlockingIOError:
                         continue
                     except OSError as error:
-                        raise ChildExited("it closed its input") from error
+                        raise ChildExited("the program closed its input") from error
 
     def read_line(self, deadline: float | None) -> bytes:
         """Return the next line of stdout without its newline; a last line without a newline is not returned."""
@@ -150,7 +148,7 @@ class Child(ProcessGroup):
                 self._check(deadline)
                 drained = self._exited is not None and time.monotonic() - self._exited > self._limits.drain
                 if self._stdout_closed or drained:
-                    raise ChildExited("its output is at the end")
+                    raise ChildExited("the program closed its output")
                 self._poll(deadline, writing=False)
             start, end = found.span()
             del found  # an open view prevents resizing the buffer
@@ -160,11 +158,11 @@ class Child(ProcessGroup):
 
     def _check(self, deadline: float | None) -> None:
         if self._ended:
-            raise ChildExited("it was ended")
+            raise ChildExited("the program was stopped")
         if len(self._buffer) > self._limits.stdout:
             raise OutputLimitExceeded(f"more than {self._limits.stdout:,} bytes")
         if deadline is not None and time.monotonic() >= deadline:
-            raise ChildTimeout("out of time")
+            raise ChildTimeout("the deadline has passed")
         if self._exited is None and not self.alive:
             self._exited = time.monotonic()
             self.signal(signal.SIGKILL)  # output of descendants is not waited for

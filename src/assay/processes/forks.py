@@ -58,20 +58,19 @@ class Fork(Generic[T]):
             os._exit(0)
 
     def result(self) -> T:
-        """Wait for the child and return its result; raise its exception, or ForkError if it died."""
+        """Wait for the child and return its result; raise the child's exception, or ForkError if there is no result."""
         with os.fdopen(os.dup(self.pipe), "rb") as stream:
             data = stream.read()
         self.end()
         try:
             value, error = pickle.loads(data)  # noqa: S301 (written by our own child)
         except (EOFError, pickle.UnpicklingError):
-            raise ForkError("the process ended without a result") from None
+            raise ForkError("the child process ended without a result") from None
         if error is not None:
             raise error
         return value  # type: ignore[no-any-return]
 
     def end(self) -> None:
-        """Kill the child if it still runs."""
         if self._open:
             self._open = False
             os.close(self.pipe)

@@ -221,7 +221,7 @@ class ProcessGroup:
                 os.killpg(self.pid, number)
 
     def terminate(self, grace: float) -> None:
-        """End the process group: SIGTERM, then SIGKILL."""
+        """End the process group: send SIGTERM, then SIGKILL after `grace` seconds."""
         if self.poll() is None:
             self.memory.sample(at_once=True)
             self.signal(signal.SIGTERM)
@@ -306,9 +306,9 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
             raise SetupError(message, hint="create the directory") from error
         hint = "shorten the arguments and remove NUL bytes and invalid characters"
         if isinstance(error, FileNotFoundError):
-            hint = "install it, or use its full path"
+            hint = "install the program or use its full path"
         elif isinstance(error, PermissionError):
-            hint = "make it executable: chmod +x"
+            hint = "make the file executable with `chmod +x`"
         raise SetupError(f"cannot start {task.argv[0]}: {error}", hint=hint) from error
 
 

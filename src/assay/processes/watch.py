@@ -93,8 +93,6 @@ SAMPLING = Sampling()
 
 
 class _Memory(NamedTuple):
-    """Memory of a process in kB."""
-
     parent: int
     virtual: int
     peak: int

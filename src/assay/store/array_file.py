@@ -93,20 +93,20 @@ def read_store(path: Path) -> Stored:
     if not _MAGIC.startswith(mapped[: len(_MAGIC)]):
         raise IndexFormatError("foreign", "not an Assay index", file=path)
     if len(mapped) < _PREFIX.size:
-        raise _damage(path, "it is truncated")
+        raise _damage(path, "truncated file")
     _, version, length, crc = _PREFIX.unpack_from(mapped)
     if version != VERSION:
         kind: Trouble = "old" if version < VERSION else "newer"
         raise IndexFormatError(kind, f"the index has format {version}, expected {VERSION}", file=path)
     begin = _PREFIX.size + length
     if begin > len(mapped):
-        raise _damage(path, "it is truncated")
+        raise _damage(path, "truncated file")
     text = mapped[_PREFIX.size : begin]
     if _checksum(mapped[: _PREFIX.size - 4], text) != crc:
         raise _damage(path, "wrong header checksum")
     header = json.loads(text)
     if len(mapped) != begin + header["size"]:
-        raise _damage(path, "it is truncated" if len(mapped) < begin + header["size"] else "it has trailing bytes")
+        raise _damage(path, "truncated file" if len(mapped) < begin + header["size"] else "trailing bytes")
     whole = memoryview(mapped)
     arrays: dict[str, Array] = {}
     for info in header["arrays"]:

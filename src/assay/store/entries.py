@@ -43,7 +43,6 @@ class EntryPath:
 
     @property
     def path(self) -> Path:
-        """The path of a stored value or directory."""
         return self.root / self.kind / self.name[:2] / self.name
 
     @property
@@ -61,7 +60,7 @@ class EntryPath:
 
 
 def name_of(kind: str, key: str) -> str:
-    """Return the file name of a key: the first 160 bits of its SHA-256."""
+    """Return the file name of an entry: 160 bits of the SHA-256 of kind and key."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
         raise ValueError(f"invalid kind {kind!r}")
     return hashlib.sha256(f"{kind}\0{key}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
@@ -113,7 +112,7 @@ def remove(root: Path, path: Path) -> None:
 
 @contextmanager
 def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]:
-    """Convert an OSError in a block into a SetupError with a hint; `only` restricts this to some errno values."""
+    """Raise SetupError for an OSError in a block; with `only`, just for these errno values."""
     try:
         yield
     except OSError as error:

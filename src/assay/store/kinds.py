@@ -27,8 +27,6 @@ def cache_dir() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKind:
-    """A kind of cached data."""
-
     name: str  # of its directory
     about: str
     anew: str  # the cost of rebuilding it

@@ -34,8 +34,6 @@ class DiskUsage:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """The outcome of `Store.prune`."""
-
     entries: int = 0
     bytes: int = 0
     held: int = 0  # not removed because they are in use

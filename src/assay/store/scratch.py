@@ -1,4 +1,4 @@
-"""Temporary directories in one private directory; leftovers of killed processes are removed by the next one.
+"""Temporary directories in one private directory; each process removes those of killed processes.
 
 TMP/assay-UID/NAME         the directory
 TMP/assay-UID/NAME.lock    locked while its process lives

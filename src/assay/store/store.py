@@ -140,7 +140,7 @@ class Store:
     def path(self, kind: str, key: str, label: str = "") -> Path:
         """Return the directory of a workspace, which may not exist yet.
 
-        With a `label`, the directory name is readable and ends in 80 bits of the hash.
+        With a `label`, the directory name consists of the label and 80 bits of the hash.
         """
         name = name_of(kind, key)
         return self.kind_dir(kind) / (f"{label}-{name[:20]}" if label else name)
@@ -248,7 +248,7 @@ class Store:
             whole = False
         if not whole:
             held.release()
-            self._note(place, "is damaged and is rebuilt")
+            self._note(place, "is damaged and will be rebuilt")
             return None
         if check:
             _verified.add(known)
