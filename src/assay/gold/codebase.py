@@ -31,8 +31,6 @@ _T = TypeVar("_T")
 
 @dataclass(frozen=True, slots=True)
 class SampleSize:
-    """The number of queries to draw, and the seed."""
-
     count: int = 40  # per kind; fewer than thirty are unreliable, and some are lost to duplicates
     max_per_file: int = 4  # otherwise one large file would dominate the set
     seed: int = 0
@@ -45,8 +43,6 @@ class SampleSize:
 
 
 class SentenceRules:
-    """Limits of sentences used as queries."""
-
     fewest: int = 4  # content words; fewer are a label, not a description
     most: int = 40  # words; more are a paragraph without a full stop
     keywords: int = 3  # words of a keyword query: what people type into a search box
@@ -85,8 +81,6 @@ class CommentSpan:
 
 @dataclass(frozen=True, slots=True)
 class ParsedSource:
-    """A source file with its definitions and comments."""
-
     path: str
     language: str
     text: str
@@ -251,7 +245,6 @@ class DefinitionRef:
         return self.path, self.position
 
     def is_inside(self, other: DefinitionRef) -> bool:
-        """Return whether the definition is part of another."""
         one, whole = self.definition, other.definition
         return self.key != other.key and self.path == other.path and whole.start <= one.start <= one.end <= whole.end
 

@@ -29,7 +29,6 @@ def split_of(query: Query) -> str | None:
 
 
 def sealed_queries(gold: GoldSet) -> tuple[Query, ...]:
-    """Return the sealed queries of a set."""
     return tuple(query for query in gold.queries if split_of(query) == SEALED)
 
 
@@ -78,14 +77,11 @@ UNITS: tuple[By, ...] = get_args(By)
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """The share of each split."""
-
     dev: float = 0.5  # for tuning
     test: float = 0.25
     sealed: float = 0.25
 
     def __post_init__(self) -> None:
-        """Raise unless the shares are positive or zero and sum to 1."""
         if min(self.values()) < 0 or abs(sum(self.values()) - 1) > 1e-6:
             message = f"shares must sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}"
             raise ConfigError(message, hint="use --dev .5 --test .25 --sealed .25")
@@ -105,8 +101,6 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class SplitOptions:
-    """Settings of a split."""
-
     by: By = "module"
     shares: Shares = Shares()
     seed: int = 0
@@ -242,7 +236,6 @@ _BY_HAND = "set the same `split` tag on both"
 
 
 def more_groups_hint(by: By) -> str:
-    """Return a hint on how to get enough groups."""
     finer = f"use --by {_FINER[by]} for more groups" if by in _FINER else "add queries"
     return f"{finer}, or fewer splits, such as --sealed 0"
 
@@ -308,7 +301,6 @@ class SplitMethod:
     depth: int | None = None
 
     def __str__(self) -> str:
-        """Return the provenance text."""
         folders = f" of {self.depth} {'folder' if self.depth == 1 else 'folders'}" if self.depth else ""
         return f"by {self.by}{folders}"
 

@@ -250,7 +250,6 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
 
 
 def describes_change(subject: str) -> bool:
-    """Return whether a commit subject describes the change."""
     plain = plain_subject(subject)
     prose = plain.isprintable() and is_prose(plain, SentenceRules.most) and not is_trivial(subject)
     return prose and len(content(plain)) >= SentenceRules.fewest

@@ -42,7 +42,6 @@ class RuleSelection:
                 raise ConfigError(f"no lint rule begins with '{code}'", hint=hint)
 
     def includes(self, code: str) -> bool:
-        """Return whether a rule is selected."""
         return code.startswith(self.select) and not (self.ignore and code.startswith(self.ignore))
 
 

@@ -20,8 +20,6 @@ from assay.types import Adversary, GoldSet, Hit, Query, Ranking, Run, Span, Targ
 
 
 class AdversaryRules:
-    """Limits of proposed adversaries."""
-
     each: int = 3  # per relationship and query; a set needs a few good ones, not a list
     total: int = 6  # per query
     alike: float = 0.6  # minimum share of common words in two similar names

@@ -38,8 +38,6 @@ from assay.types import Span, Target
 
 
 class DocRules:
-    """Limits of proposals from documents and comments."""
-
     named: int = 2  # definitions named by a sentence or heading; more is a list
     longest: int = 400  # lines of a target; documents often name a whole class
     largest: int = 2_000_000  # bytes of a document; more is data

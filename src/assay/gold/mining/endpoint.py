@@ -25,8 +25,6 @@ from assay.types import GoldSet, Query, Target
 
 
 class ProposalRules:
-    """Limits of queries from an endpoint."""
-
     chars: int = 9_000  # of a digest: about 2,500 tokens, within the reach of small models
     each: int = 4  # queries per directory
     doc: int = 160  # characters of a doc line

@@ -24,8 +24,6 @@ from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
 
 class CommitRules:
-    """Limits of proposals from commits."""
-
     files: int = 3  # changed, without tests and docs; a wider change has no particular location
     definitions: int = 4  # changed and still defined, for the same reason
     lost: float = 0.5  # maximum share of the changed definitions that no longer exist

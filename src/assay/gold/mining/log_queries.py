@@ -120,8 +120,6 @@ def questions(paragraph: str) -> Iterator[str]:
 
 
 class _Locator:
-    """Locator of the targets of questions in a corpus."""
-
     def __init__(self, code: CodeIndex) -> None:
         self.code = code
         self._by_base: dict[str, list[str]] = {}

@@ -20,8 +20,6 @@ from assay.syntax.identifiers import STOP_WORDS
 
 
 class LogRules:
-    """Limits of shell histories and transcripts."""
-
     bytes: int = 64_000_000  # of a file; a million commands are 50 MB, a long session with its results 30 MB
     line: int = 4_000_000  # bytes of a transcript line; the result of a tool is on one line
     command: int = 4_000  # characters; longer ones are pasted scripts
@@ -45,9 +43,7 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFile:
-    """An opened file: its path as written, and the line if given."""
-
-    path: str
+    path: str  # as written
     line: int | None = None
 
 

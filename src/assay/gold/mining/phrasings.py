@@ -22,8 +22,6 @@ from assay.types import GoldSet, Query
 
 
 class PhrasingRules:
-    """Limits of phrasings."""
-
     keywords: int = 4  # words of a keyword query: what people type into a search box
     described: int = 14  # words of an ai_optimized query, about as many as models write
     answer: int = 300  # characters of an endpoint's phrasing
@@ -54,11 +52,9 @@ _IGNORED: Final = word_set("self cls this args kwargs def async pub fn func func
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrasing, and notes for its reviewers."""
-
     form: str
     text: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # for reviewers
 
 
 def mine_phrasings(intake: Intake, gold: GoldSet) -> IntakeResult:

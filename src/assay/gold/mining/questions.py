@@ -10,8 +10,6 @@ from assay.syntax.prose import content
 
 
 class QueryTextRules:
-    """Limits of query texts."""
-
     fewest: int = 3  # content words; fewer are a label
     most: int = 30  # words; a longer text is a paragraph
     longest: int = 240  # characters; the limit of texts without blanks

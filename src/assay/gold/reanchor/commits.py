@@ -245,7 +245,6 @@ class CommitPair:
 
     @cached_property
     def by_words(self) -> WordIndex:
-        """Index of the words of the changed files' sections."""
         return WordIndex((self.after(path) for path in self.changed), self.config.indexed)
 
 

@@ -60,15 +60,12 @@ class ItemViewer:
         self._config = config or ViewConfig()
 
     def view(self, item: Item) -> ItemView:
-        places: list[tuple[str, Target]] = []
-        if item.kind == "adversary":
-            places.append(("adversary", item.adversary.target))
         primaries = item.query.primaries
-        for target in item.query.targets:
-            role = "primary" if target in primaries else "secondary"
-            places.append(("the place" if item.kind == "target" else role, target))
-        if item.kind == "query":
-            places += [("adversary", adversary.target) for adversary in item.query.adversaries]
+        targets = [("primary" if target in primaries else "secondary", target) for target in item.query.targets]
+        if item.kind == "target":
+            targets = [("the place", item.target)]
+        adversaries = [("adversary", adversary.target) for adversary in item.query.adversaries]
+        places = [*adversaries, *targets] if item.kind == "adversary" else [*targets, *adversaries]
         return ItemView(item, tuple(self._excerpt(role, target) for role, target in places))
 
     def _excerpt(self, role: str, target: Target) -> CodeExcerpt:

@@ -321,8 +321,6 @@ def _read_decision(row: YamlNode) -> Adjudication:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRules:
-    """Rules for settling an item."""
-
     least: int = 2  # agreeing reviewers; one alone is not agreement
 
     def __post_init__(self) -> None:
