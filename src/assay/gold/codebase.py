@@ -292,7 +292,6 @@ class CodeIndex:
 
     @cached_property
     def by_name(self) -> dict[str, tuple[DefinitionRef, ...]]:
-        """The definitions by `name_key`."""
         groups: dict[str, list[DefinitionRef]] = {}
         for ref in self.definitions:
             groups.setdefault(name_key(ref.name), []).append(ref)
@@ -319,7 +318,6 @@ class CodeIndex:
         return DefinitionRef(path, position, _qualified_name(definitions, position), definitions[position])
 
     def definition_at(self, path: str, line: int) -> DefinitionRef | None:
-        """Return the innermost definition around a line of a file."""
         position = _innermost_definition(self.files[path].definitions, line) if path in self.files else -1
         return self.definition(path, position) if position >= 0 else None
 

@@ -313,6 +313,5 @@ def read_split_method(suite: Suite) -> SplitMethod | None:
 
 
 def store_split_method(gold: GoldSet, options: SplitOptions) -> GoldSet:
-    """Return a set with its split method in the provenance."""
     method = SplitMethod(options.by, options.depth)
     return replace(gold, provenance={**gold.provenance, _PROVENANCE_KEY: f"{method}, seed {options.seed}"})

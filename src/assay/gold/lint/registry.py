@@ -83,11 +83,9 @@ def join(
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """A gold set after its repairs, the repaired findings, and the report on the remaining ones."""
-
     gold: GoldSet
     repaired: tuple[LintFinding, ...]
-    report: LintReport
+    report: LintReport  # on the remaining findings
 
 
 def fix_all(

@@ -38,8 +38,6 @@ _LEAST_SHARE: Final = {"strong": 0.2, "medium": 0.4, "weak": 0.6}
 
 @dataclass(frozen=True, slots=True)
 class SimilarCode:
-    """A definition that may be confused with a target."""
-
     ref: DefinitionRef
     relationship: str
     strength: str

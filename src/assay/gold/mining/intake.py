@@ -32,8 +32,6 @@ MAX_LEAKAGE: Final = 0.75  # share of a query's words in its target's path or na
 
 @dataclass(frozen=True, slots=True)
 class Intent:
-    """A mined query with its targets."""
-
     text: str
     targets: tuple[Target, ...]
     origin: Origin
@@ -71,11 +69,9 @@ Check = Callable[[Sequence[Query]], Iterable[LintFinding]]
 
 @dataclass(frozen=True, slots=True)
 class IntakeResult:
-    """New items, rejections, the number of known proposals, and notes for the user."""
-
     items: tuple[Item, ...] = ()
     refused: tuple[Rejection, ...] = ()
-    known: int = 0
+    known: int = 0  # proposals that are in the set or in its queue
     notes: tuple[str, ...] = ()
 
 

@@ -112,7 +112,6 @@ def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:
 
 
 def questions(paragraph: str) -> Iterator[str]:
-    """Yield the questions about code in a paragraph."""
     for sentence in _SENTENCE.findall(paragraph):
         plain = _POLITE.sub("", " ".join(sentence.split()))
         if _ASKING.search(plain) and is_query_length(plain):

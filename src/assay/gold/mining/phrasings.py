@@ -58,7 +58,6 @@ class Phrase:
 
 
 def mine_phrasings(intake: Intake, gold: GoldSet) -> IntakeResult:
-    """Propose the phrasings that queries lack."""
     made = [(query, phrase) for query in gold.queries for phrase in rule_phrases(intake.code, query)]
     return IntakeResult(tuple(phrasing_item(intake, query, phrase, Origin("rules")) for query, phrase in made))
 
@@ -184,8 +183,6 @@ def _replace_word(text: str, match: re.Match[str], wrong: str) -> str:
 
 
 class ConfusableTerm(NamedTuple):
-    """A term that a word is confused with, and the reason."""
-
     wrong: str
     kind: str  # noun, verb or word
     why: str

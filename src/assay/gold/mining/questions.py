@@ -84,8 +84,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def weight(text: str) -> int:
-    """Return the number of content words of a question."""
-    return len(set(content(text)) - ADDED)
+    return len(set(content(text)) - ADDED)  # content words
 
 
 def is_query_length(text: str) -> bool:

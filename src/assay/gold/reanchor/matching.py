@@ -20,7 +20,7 @@ Evidence = Literal["name", "new name", "lines", "scattered", "words", "around"]
 
 @dataclass(frozen=True, slots=True)
 class MoveCandidate:
-    """A possible new location of an old range."""
+    """A possible new location of an old range; lists of them are sorted, best first."""
 
     span: Span
     likeness: float
@@ -31,7 +31,6 @@ class MoveCandidate:
 
 
 def find_candidates(pair: CommitPair, old: LineRange) -> list[MoveCandidate]:
-    """Return the possible new locations of a range, best first."""
     before = pair.before(old.path)
     pieces = before.split(old, pair.config.slack)
     found = [one for other in pair.successors(old.path) for one in _find_in_successor(pair, old, pieces, other)]
@@ -212,8 +211,6 @@ def find_scattered(pair: CommitPair, old: LineRange, *, whole: bool) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class _Placement(LineRange):
-    """New lines of a part of a range."""
-
     by: Evidence
     reason: str
 
