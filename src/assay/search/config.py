@@ -324,8 +324,6 @@ def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A configured value and its source."""
-
     key: str
     value: object
     where: str = ""  # name of the environment variable or flag; empty for a file

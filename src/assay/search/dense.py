@@ -42,7 +42,7 @@ _BATCH: Final = 2_048
 
 @dataclass(frozen=True, slots=True)
 class DenseScores:
-    """Dense scorer: scores every chunk by its similarity to a query."""
+    """Scorer of all chunks by their similarity to a query."""
 
     settings: DenseSettings
     parts: tuple[DenseIndex, ...]
@@ -50,7 +50,6 @@ class DenseScores:
     memo: Memo | None = None  # shared by engines with different settings
 
     def weight(self, kind: QueryKind, per: Per) -> float:
-        """Return the weight of dense scores for this kind of query when ranking files or spans."""
         weight: float = getattr(self.settings, kind)
         return weight * self.settings.files if per == "file" else weight
 
@@ -272,7 +271,6 @@ class Fusion:
         return f"rrf(k={self.k})" if self.method == "rrf" else self.method
 
     def __call__(self, signals: Sequence[Values], weights: Sequence[float]) -> Values:
-        """Return the fused score of each candidate; each signal has one value per candidate."""
         total = np.zeros(len(signals[0]) if signals else 0)
         for signal, weight in zip(signals, weights, strict=True):
             if weight and len(signal):

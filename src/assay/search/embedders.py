@@ -180,11 +180,11 @@ class _OpenAI:
             if exact.ndim != 2 or not exact.shape[1] or len(entries) != len(texts):
                 raise ValueError(f"{exact.shape} for {len(texts)} texts")
         except (TypeError, KeyError, ValueError, AttributeError) as error:
-            raise self._error("the response lacks a vector for each text") from error
+            raise self._error("expected one vector per text in the response") from error
         with np.errstate(over="ignore"):  # values beyond float32 become infinite, which is an error below
             rows = exact.astype(np.float32)
         if not np.isfinite(rows).all():
-            raise self._error("the server returned vectors with NaN or infinity")
+            raise self._error("expected finite vectors in the response, got NaN or infinity")
         return rows
 
     def _error(self, message: str) -> EngineError:
@@ -432,7 +432,6 @@ def _token_limit(path: Path, name: str, config: EmbedderConfig) -> int:
 
 
 def _load_tokenizer(path: Path, extra: str, most: int) -> Any:  # noqa: ANN401 - the package has no stubs
-    """Read tokenizer.json, with truncation to `most` tokens and without padding."""
     tokenizers = _load_package("tokenizers", extra)
     try:
         tokenizer = tokenizers.Tokenizer.from_file(str(path))

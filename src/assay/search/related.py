@@ -28,8 +28,6 @@ _Ties = Mapping[int, Mapping[str, float]]  # chunk -> name or word -> strength
 
 @dataclass(frozen=True, slots=True)
 class RelatedConfig:
-    """Limits on the search for related chunks."""
-
     definers: int = 5  # a name that more chunks define is a common word
     words: int = 12  # words in the query for similar chunks: enough for one topic, too few for several
     users: int = 2_000  # maximum chunks that use a name; more frequent names are ignored
@@ -38,7 +36,7 @@ class RelatedConfig:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A related chunk, the names or words it has in common with the original chunk, and the names it defines."""
+    """A related chunk, the names or words that both chunks share, and the names that the related chunk defines."""
 
     hit: Hit
     shared: tuple[str, ...]

@@ -184,7 +184,6 @@ class Translator:
     model: StaticModel
 
     def __call__(self, term: str, kind: QueryKind) -> tuple[Translation, ...]:
-        """Return the translations of a query term, strongest first."""
         weight: float = getattr(self.settings, kind)
         model, wanted = self.model, np.uint64(term_hash(term))
         at = int(model.source.searchsorted(wanted))
@@ -259,7 +258,7 @@ def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVector
 
 @dataclass(frozen=True, slots=True)
 class PathWords:
-    """Scores of chunks as if the words of their path occurred in them `weight` more times.
+    """Correction of chunk scores, as if the words of a chunk's path occurred in it `weight` more times.
 
     The vector of such a chunk would be u + w p, where u is the sum of its terms and p that of its path. The vector is
     never computed: q · (u + w p) / |u + w p| follows from q · u, q · p, and lengths that do not depend on the query q.

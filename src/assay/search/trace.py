@@ -46,7 +46,6 @@ class Trace:
         return Waterfall(self.query.kind, tuple(self.query.terms), stages, self.candidates())
 
     def candidates(self) -> tuple[WaterfallRow, ...]:
-        """Return for each candidate its score and rank after every stage."""
         ranks = [stage.ranks() for stage in self.stages]
         rows = []
         for label, row in zip(self.labels, self.rows, strict=True):

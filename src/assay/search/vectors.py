@@ -94,7 +94,6 @@ class Vectors:
 
     @classmethod
     def from_columns(cls, columns: Columns, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
-        """Read vectors from stored arrays without copying."""
         codes = Codes.from_columns(columns) if "codes" in columns else None
         values = columns["float32"] if "float32" in columns else columns["int8"]
         return cls(VectorRows(values, columns.get("scale")), codes, config)
@@ -163,7 +162,6 @@ class VectorRows:
         return cls(np.clip(steps, -_LEVELS, _LEVELS).astype(np.int8), scale)
 
     def scores(self, query: Matrix, rows: slice | NDArray[np.int64]) -> Matrix:
-        """Return the inner products of the given rows with a float32 query."""
         products = np.vecdot(self.values[rows].astype(np.float32, copy=False), query)
         return np.asarray(products if self.scale is None else products * self.scale[rows], dtype=np.float32)
 

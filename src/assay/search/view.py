@@ -83,7 +83,6 @@ class CorpusView:
         self._graph = graph
 
     def cached(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return a cached value of the table, or compute it."""
         if key not in self._known:
             self._known[key] = make()
         return cast(T, self._known[key])
@@ -190,7 +189,7 @@ class CorpusView:
         return self.table.own.whole[order], order
 
     def definers(self, name: int, text: str = "") -> LongArray:
-        """Return the chunks that define a name, given by hash; if some spell it exactly like `text`, only those."""
+        """Return the chunks that define the name with this hash; if any spell it like `text`, only those chunks."""
         rows = self._named(name)
         as_written = [row for row in rows.tolist() if self.table.own.texts[row] == text]
         return np.unique(self.table.own.owner[as_written or rows]).astype(np.int64)
@@ -296,8 +295,6 @@ class Matches:
 
 
 class NameIndex:
-    """An index of names by their parts."""
-
     def __init__(self, names: NameTable) -> None:
         self._parts = names.parts
         self._owner = names.owner
@@ -373,7 +370,7 @@ class Graph:
     incoming: LongArray
 
     def votes(self, scores: Values, least: float) -> Values:
-        """Sum the scores of all files above `least` over the files they use, damped by popularity."""
+        """Return for each file the summed scores of the files above `least` that use it, damped by popularity."""
         voters = np.flatnonzero(scores > least)
         begin, end = self.begin[voters], self.begin[voters + 1]
         target = self.target[ranges(begin, end)]
@@ -382,7 +379,6 @@ class Graph:
 
 
 def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, config: GraphConfig) -> Graph:
-    """Build the graph of files from defined and used names."""
     names, name = np.unique(defined.name, return_inverse=True)
     definers = np.bincount(name, minlength=len(names))
     at = np.minimum(np.searchsorted(names, used.name), max(len(names) - 1, 0))

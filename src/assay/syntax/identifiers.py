@@ -128,7 +128,7 @@ def _snowball() -> Callable[[str], str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case word; words with other than ASCII letters are returned unchanged."""
+    """Return the stem of a lower-case word; words with characters other than ASCII letters are returned unchanged."""
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return word
     root = _snowball()(word)

@@ -43,8 +43,6 @@ _BLANK_BYTES = frozenset(b" \t\r\n\f")
 
 @dataclass(frozen=True, slots=True)
 class OutlineLimits:
-    """Limits on the texts and split points of an outline."""
-
     signature: int = 400  # characters; longer ones are generated
     doc: int = 2_000  # characters; a longer comment is a manual, and its body is indexed anyway
     long_lines: int = 40  # nodes longer than this get split points
@@ -77,8 +75,6 @@ class LineSpan:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """Definitions, comments, imports, references and split points of a file."""
-
     definitions: tuple[Definition, ...]  # by first line, enclosing definitions first
     comments: tuple[LineSpan, ...]
     imports: tuple[str, ...]
@@ -152,8 +148,6 @@ class _Header(NamedTuple):
 
 
 class _Match(NamedTuple):
-    """A definition as captured by the tree-sitter query."""
-
     pattern: int
     kind: str
     node: Node

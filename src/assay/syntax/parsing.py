@@ -70,7 +70,6 @@ def grammar_name(path: str, language: str | None, text: str) -> str | None:
 
 @cache
 def load_grammar(name: str) -> Grammar:
-    """Load a grammar and compile its query, once per process."""
     from tree_sitter import Language, Parser, Query
 
     module, function = _WHEELS.get(name, (f"tree_sitter_{name}", "language"))
@@ -89,8 +88,6 @@ def packages() -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ParsingLimits:
-    """Limits on parsing a source and querying its tree."""
-
     piece: int = 2_048  # bytes per read of the parser; the time limit is checked before each read
     text: int = 256  # bytes per read of a query predicate; names are shorter
     #: CPU seconds per file and per byte. Which files are parsed must not depend on the machine, so the limit is 20
@@ -154,8 +151,6 @@ def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NestingLimits:
-    """Limits on nesting, and on brackets that are unmatched or missing."""
-
     brackets: int = 1_000  # maximum depth; C# needs 2 s for 10,000 open `<`, and four times that for 20,000
     comments: int = 200  # maximum depth; Swift needs 20 s for 5,000
     hashes: int = 255  # maximum `#` in a row; Swift scans from each of them

@@ -312,7 +312,7 @@ def test_answers_that_are_wrong_are_told_and_not_kept(tmp_path, rule, waits):
 
 def test_vectors_of_no_length_are_refused_at_once():
     nothing = Reply({"data": [{"index": 0, "embedding": []}]})
-    with serving(lambda asked: nothing) as server, pytest.raises(EngineError, match="lacks a vector for each text"):
+    with serving(lambda asked: nothing) as server, pytest.raises(EngineError, match="one vector per text"):
         make_embedder(f"openai:{server.url}#tiny")
 
 
