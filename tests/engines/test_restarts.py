@@ -34,7 +34,7 @@ def test_restarts_are_bounded_in_a_row_and_an_answer_begins_a_new_row() -> None:
     restarts.losses += 1
     with pytest.raises(EngineError, match="the tool failed 2 times in a row and is not restarted") as caught:
         restarts.restart(lambda _: pytest.fail("started once too often"))
-    assert caught.value.hint == "fix it, or raise restarts"
+    assert caught.value.hint == "fix the program, or raise `restarts`"
 
 
 def test_seconds_of_a_restart_are_not_charged_when_it_or_the_answer_fails(naps: list[float]) -> None:

@@ -45,7 +45,7 @@ def _make_preset(name: str, changes: Mapping[str, object], context: EngineContex
 
     preset = load_preset(name, context.folder)
     if "kind" in changes:
-        raise ConfigError(f"preset {name!r} cannot be combined with kind", hint="remove kind or preset")
+        raise ConfigError(f"preset {name!r} cannot be combined with `kind`", hint="remove `kind` or `preset`")
     check_needs(preset, changes)
     try:
         made = _make_kind(preset.kind, preset_settings(preset, changes), replace(context, preset=preset.path.parent))

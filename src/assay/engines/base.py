@@ -29,7 +29,7 @@ class EngineReply:
     hits: tuple[Hit, ...]
     cost: Cost | None = None
     notes: tuple[str, ...] = ()
-    waited: float = 0.0  # seconds to subtract from the engine's time, such as a rate limit
+    waited: float = 0.0  # seconds to subtract from the query time, such as waits for a rate limit
 
 
 SearchReply = Sequence[Hit] | EngineReply
@@ -223,7 +223,7 @@ class Handle:
     added_notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.inner, TimedEngine):  # set on the instance, so that only such a handle is a TimedEngine
+        if isinstance(self.inner, TimedEngine):  # set on the instance, so that other handles are not a TimedEngine
             object.__setattr__(self, "open_within", self.inner.open_within)
 
     oversample = _declared("oversample", 1)
@@ -259,13 +259,13 @@ class Handle:
 class EngineContext:
     """Arguments of an engine factory besides the settings."""
 
-    suite: Suite | None = None  # the gold sets, for the oracle and to map run files
+    suite: Suite | None = None  # gold sets, needed by the oracle and run files
     seed: int = 0
-    folder: Path = Path()  # base of relative paths in its settings
-    preset: Path | None = None  # the directory of the preset that its settings come from
+    folder: Path = Path()  # base of relative paths in the settings
+    preset: Path | None = None  # directory of the preset with the settings
 
 
-#: Steps whose results are always cached, by artifact kind; other steps live as long as the process.
+#: Steps whose results are always stored, by artifact kind; results of other steps stay in memory.
 STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
 
 
@@ -274,7 +274,7 @@ class SharedStep:
     """Pipeline step; engines share its result if this step and all earlier steps are equal."""
 
     name: str
-    digest: str  # of the settings that determine its result
+    digest: str  # digest of the settings that determine the result
     about: str = ""  # short description for the report
 
 
@@ -296,7 +296,7 @@ class SharedCache:
         self.corpus = corpus
         self.artifacts = artifacts
         self.reuse_index = reuse_index
-        self.made: Counter[str] = Counter()  # steps that were computed here, not found
+        self.made: Counter[str] = Counter()  # steps that were computed, not found in the cache
         self.moved = False  # whether a file differs from the corpus
         self._values: dict[str, object] = {}
         self._lock = threading.RLock()

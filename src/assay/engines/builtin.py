@@ -28,7 +28,7 @@ from assay.types import Corpus, Hit, Waterfall
 class BuiltinSettings:
     """Settings of `kind = "builtin"`."""
 
-    per: Per = setting("file", "return files, or spans of lines")
+    per: Per = setting("file", "result type: files, or spans of lines")
     search: SearchConfig = field(default_factory=SearchConfig)
 
 
@@ -120,7 +120,7 @@ def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
     return {f"{TABLE}.{key}": value for key, value in from_environment(environ).items()}
 
 
-#: Settings that are not shown: URLs may contain secrets, and models have a separate step.
+#: Hidden settings: URLs may contain secrets, and models have a separate step.
 _HIDDEN = ("model", "url", "token_env")
 #: Signals that by design have no effect on files or spans.
 _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope"}), "span": frozenset({"references"})}

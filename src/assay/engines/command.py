@@ -59,7 +59,6 @@ from assay.types import Corpus
 
 WHERE = "engine command"
 Mode = Literal["once", "lines", "prompt"]
-#: Settings that are valid in some modes only.
 _MODES: Mapping[str, tuple[Mode, ...]] = {
     "ok_codes": ("once",),
     "path_filter": ("once", "lines"),
@@ -71,7 +70,7 @@ _MODES: Mapping[str, tuple[Mode, ...]] = {
     "restarts": ("lines", "prompt"),
     "startup_timeout": ("lines", "prompt"),
 }
-#: Recorded only if they are set.
+#: Settings that are recorded only if set.
 _OPTIONAL = ("mode", "request", "answer_id", "prompt", "ready", "git")
 _NO_MATCH = 1  # exit code of grep, rg and ag when they find nothing
 
@@ -121,7 +120,7 @@ class CommandSettings(OutputSettings):
     )
     language_filter: Argv | Mapping[str, object] = setting((), "like path_filter, for each language, with {language}")
     startup_timeout: float = setting(
-        STARTUP_SECONDS, "seconds until an interactive program is ready, including indexing at startup"
+        STARTUP_SECONDS, "maximum seconds until an interactive program is ready, including indexing at startup"
     )
     restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them")
     git: bool = setting(False, "make the copy of the corpus a Git repository")
@@ -145,7 +144,7 @@ class CommandTemplates:
 
     argv: tuple[str, ...]
     index: tuple[str, ...]
-    update: tuple[str, ...]  # with update = "index" the index command
+    update: tuple[str, ...]  # the index command if update = "index"
     version: tuple[str, ...]
     filters: Filters
     request: str | Mapping[str, object] = ""
@@ -184,9 +183,9 @@ def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> Command
     update = {"index": settings.index, "restart": ()}.get(cast(str, settings.update), settings.update)
     argv = parse_command(settings.argv, with_query if once else known, f"{WHERE}: argv")
     if not argv:
-        raise ConfigError(f"{WHERE}: argv is empty", hint='set argv = ["tool", "--", "{query}"]')
+        raise ConfigError(f"{WHERE}: `argv` is empty", hint='set argv = ["tool", "--", "{query}"]')
     if once and not has_placeholder(argv, "query"):
-        raise ConfigError(f"{WHERE}: argv has no {{query}}", hint="add {query} where the query belongs")
+        raise ConfigError(f"{WHERE}: `argv` has no {{query}}", hint="add {query} as an argument")
     commands = {"index": settings.index, "update": update, "version": settings.version}
     index, update, version = (parse_command(one, known, f"{WHERE}: {name}") for name, one in commands.items())
     by_path, by_language = (
@@ -213,8 +212,8 @@ def _check_modes(settings: CommandSettings) -> None:
     checks = [
         (
             mode not in modes and getattr(settings, name) != defaults[name],
-            f'{name} cannot be used with mode "{mode}"',
-            f"remove it, or use mode {' or '.join(modes)}",
+            f'`{name}` cannot be used with mode "{mode}"',
+            f"remove `{name}`, or set `mode` to {' or '.join(modes)}",
         )
         for name, modes in _MODES.items()
     ]
@@ -224,23 +223,27 @@ def _check_modes(settings: CommandSettings) -> None:
         found, expected = ("a table", "arguments") if is_table else ("arguments", "a table")
         checks += [
             (bool(template) and is_table != lines, f'{name}: expected {expected} with mode "{mode}", got {found}', ""),
-            (bool(template) and is_table and isinstance(request, str), f"{name} requires request to be a table", ""),
+            (bool(template) and is_table and isinstance(request, str), f"{name} requires a table as `request`", ""),
         ]
     has_query = has_placeholder(request, "query")
     has_break = isinstance(request, str) and len(request.splitlines()) > 1
     has_timeout = settings.startup_timeout != STARTUP_SECONDS
     checks += [
-        (update == "index" and not settings.index, 'update = "index" requires index', "set index, or remove update"),
-        (update == "restart" and mode == "once", 'update = "restart" cannot be used with mode "once"', "remove update"),
-        (mode == "prompt" and not settings.prompt, 'mode "prompt" requires prompt', 'set prompt = "^> "'),
-        (has_break, "request contains a line break", "use one line, or a table for JSON"),
-        ((lines or bool(request)) and not has_query, "request has no {query}", 'set request = { query = "{query}" }'),
-        (lines and settings.format in ("jsonl", "text"), 'mode "lines" requires format "json"', "remove format"),
-        (lines and has_timeout and not settings.ready, "startup_timeout requires ready", 'set ready = "^READY"'),
+        (update == "index" and not settings.index, 'update = "index" requires `index`', "set `index`"),
+        (
+            update == "restart" and mode == "once",
+            'update = "restart" cannot be used with mode "once"',
+            "remove `update`",
+        ),
+        (mode == "prompt" and not settings.prompt, 'mode "prompt" requires `prompt`', 'set prompt = "^> "'),
+        (has_break, "`request` contains a line break", "write `request` on one line, or as a table"),
+        ((lines or bool(request)) and not has_query, "`request` has no {query}", 'set request = { query = "{query}" }'),
+        (lines and settings.format in ("jsonl", "text"), 'mode "lines" requires format "json"', "remove `format`"),
+        (lines and has_timeout and not settings.ready, "`startup_timeout` requires `ready`", 'set ready = "^READY"'),
         (
             bool(settings.answer_id) and not has_placeholder(request, "id"),
-            "answer_id requires {id} in request",
-            'add id = "{id}" to request',
+            "`answer_id` requires {id} in `request`",
+            'add id = "{id}" to `request`',
         ),
     ]
     for is_wrong, message, hint in checks:
@@ -268,7 +271,7 @@ def _make_marker(text: str, name: str, after: bytes) -> OutputMarker:
     try:
         marker = re.compile(text.encode(), re.MULTILINE)
     except (re.error, ValueError) as error:
-        raise ConfigError(f"{WHERE}: {name}: {error}", hint="correct the regular expression") from error
+        raise ConfigError(f"{WHERE}: {name}: {error} in {text!r}", hint="correct the regular expression") from error
     if marker.search(b""):
         raise ConfigError(
             f"{WHERE}: {name}: {text!r} matches the empty string", hint='use a pattern of printed text, such as "^> "'
@@ -385,7 +388,7 @@ class CommandSession(ProgramSession):
         except EngineError as error:
             reply, problem = EngineReply(()), error
         if not reply.hits:
-            hint = f"if this means no results, add {finished.code} to ok_codes; {repro_command(program)}"
+            hint = f"if this means no results, add {finished.code} to `ok_codes`; {repro_command(program)}"
             raise EngineError(failure, hint=hint) from problem
         count = len(reply.hits)
         note = f"{failure} (after {count} {'result' if count == 1 else 'results'})"

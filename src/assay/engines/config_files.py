@@ -24,7 +24,7 @@ from assay.redaction import declare_values
 from assay.settings import setting, split_key
 from assay.toml import write_key, write_value
 
-Key = tuple[str, ...]  # names of tables, numbers of list items
+Key = tuple[str, ...]  # names of tables, indexes of list items
 Tree = dict[str, Any]
 
 _SUFFIXES = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".ini": "ini", ".cfg": "ini"}
@@ -38,14 +38,14 @@ class ConfigSettings:
 
     template: str = field(metadata={"about": "template file, relative to the directory of assay.toml"})
     format: Literal["auto", "toml", "json", "yaml", "ini", "text"] = setting(
-        "auto", "auto: by the file name extension, text if it is unknown"
+        "auto", "auto: by file name extension, text if unknown"
     )
     edits: Mapping[str, object] = setting(
         {},
         'new values by key, such as { "search.weight" = 0.7 }; other values are kept, comments are '
         "dropped; in text, the value of weight replaces @weight@ or @weight=0.5@, where 0.5 is the default",
     )
-    new_keys: bool = setting(False, "allow edits of keys that the template does not have")
+    new_keys: bool = setting(False, "allow edits to add keys that are not in the template")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ConfigTemplate:
 
     @property
     def tree(self) -> Tree:
-        with self._located_errors("fix the syntax, or set config.format"):
+        with self._located_errors("fix the syntax, or set `config.format`"):
             return _parse(self.text, self.format)
 
     @property
@@ -110,7 +110,7 @@ class ConfigTemplate:
             if same(_parse(rendered, self.format), apply_changes(tree, wanted)):
                 return rendered
         keys = ", ".join(map(write_key, wanted))
-        raise ConfigError(f"cannot set {keys}", file=self.file, hint="remove anchors from the template")
+        raise ConfigError(f"cannot set {keys} without other changes", file=self.file, hint="remove YAML anchors")
 
     def write(self, directory: Path, values: Mapping[str, str]) -> Path:
         """Write the file with mode 0600, because the text may contain secrets."""
@@ -146,7 +146,7 @@ class ConfigTemplate:
         raise ConfigError(
             f"unknown key {unknown!r}" + (f"; did you mean {close[0]!r}?" if close else ""),
             file=self.file,
-            hint=f"keys: {shown or 'none'}" + ("" if self.format == "text" else "; to add keys, set new_keys = true"),
+            hint=f"keys: {shown or 'none'}" + ("" if self.format == "text" else "; to add keys, set `new_keys = true`"),
         )
 
     @contextmanager
@@ -169,8 +169,8 @@ def load_config(settings: ConfigSettings | None, fixed: Mapping[str, str], where
     file = Path(fixed["here"], fill(settings.template, fixed))
     form = _SUFFIXES.get(file.suffix.lower(), "text") if settings.format == "auto" else settings.format
     if form == "text" and settings.new_keys:
-        raise ConfigError(f"{where}: new_keys cannot be used with format text", hint="remove new_keys")
-    text = read_utf8(file, ConfigError, hint="set template to a file, relative to the directory of assay.toml")
+        raise ConfigError(f'{where}: `new_keys` cannot be used with format "text"', hint="remove `new_keys`")
+    text = read_utf8(file, ConfigError, hint="set `template` to a file, relative to the directory of assay.toml")
     template = ConfigTemplate(file, form, text, edits, settings.new_keys)
     declare_values(named_secrets(template.texts))
     template.render({**fixed, "root": "/root", "store": "/store"})
@@ -181,7 +181,7 @@ def check_config_used(config: ConfigTemplate | None, templates: object, where: s
     """Raise ConfigError if a configuration file is rendered but no template contains {config}."""
     if config is not None and not has_placeholder(templates, "config"):
         raise ConfigError(
-            f"{where}: config is set, but {{config}} is not used",
+            f"{where}: `config` is set, but {{config}} is not used",
             hint="pass {config} to the tool, as in --config {config} or in env",
         )
 
@@ -262,7 +262,7 @@ def _parse(text: str, form: str) -> Tree:
     """Parse a configuration file; raise ValueError if the syntax is invalid."""
     try:
         tree = _PARSERS[form](text)
-    except Exception as error:  # each library has its own exceptions
+    except Exception as error:  # exceptions differ between libraries
         raise ValueError(" ".join(str(error).split())) from error
     if not isinstance(tree, dict):
         raise ValueError(f"expected a table at the top level, got {type(tree).__name__}")

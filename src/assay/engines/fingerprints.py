@@ -28,16 +28,16 @@ from assay.errors import AssayError
 class ReadLimits:
     """Maximum sizes of fingerprinted files and directories."""
 
-    read_bytes: int = 20_000_000  # of a file, read in 0.05 s; a larger one is identified by size and time
-    entries: int = 5_000  # of a directory; a larger one is a home directory or a disk, not the code of a program
+    read_bytes: int = 20_000_000  # bytes of a file, read in 0.05 s; larger files are identified by size and time
+    entries: int = 5_000  # entries of a directory; more suggest a home directory or a disk, not the code of a program
 
 
 READ_LIMITS = ReadLimits()
-_SEPARATORS = re.compile(r"[\s\"'=:;,|&<>()]+")  # around paths in an option or a shell command
-_NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # of a program on the PATH
+_SEPARATORS = re.compile(r"[\s\"'=:;,|&<>()]+")  # separators of paths in an option or a shell command
+_NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # name of a program on the PATH
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
-#: Code that every built-in engine reads its corpus with.
+#: Modules with which every built-in engine reads its corpus.
 _READING: Final = ("corpus", "syntax", "engines/output.py", "engines/text_output.py", "engines/json_output.py")
 
 

@@ -102,7 +102,7 @@ class ReadinessProbe(RequestTemplate):
     """Request to repeat until the index is ready."""
 
     path: str = field(metadata={"about": "selector of the state in the JSON response"})
-    value: object = setting(True, "the state when the index is ready")
+    value: object = setting(True, "state that means that the index is ready")
     # an index takes seconds to minutes; more requests would only load the server
     every: float = setting(0.5, "seconds between requests")
 
@@ -125,15 +125,15 @@ class HttpSettings(RequestTemplate, OutputSettings):
 
     where: ClassVar[str] = "engine http"
 
-    token_env: str | None = setting(None, "environment variable with the bearer token of every request")
+    token_env: str | None = setting(None, "environment variable with the bearer token for every request")
     index: RequestTemplate | None = setting(None, "request that builds the index: url, method, headers, body, form")
-    update: RequestTemplate | None = setting(None, "request that updates the index after files changed; default: index")
-    ready: ReadinessProbe | None = setting(None, "request repeated until path equals value: url, path, value, every")
-    path_filter: Mapping[str, object] = setting({}, "fields of the body, else of the URL, that select {path}, a glob")
-    language_filter: Mapping[str, object] = setting({}, "fields of the body, else of the URL, that select {language}")
+    update: RequestTemplate | None = setting(None, "request that updates the index after files change; default: index")
+    ready: ReadinessProbe | None = setting(None, "request to repeat until path equals value: url, path, value, every")
+    path_filter: Mapping[str, object] = setting({}, "fields to add to the body, else to the URL: {path} is a glob")
+    language_filter: Mapping[str, object] = setting({}, "fields to add to the body, else to the URL, with {language}")
     retries: int = setting(2, "retries per query, for example after a rate limit")
     rate: float | None = setting(None, "maximum requests per second; the wait is excluded from query times")
-    config: ConfigSettings | None = setting(None, "file for the server, {config}: template, format, edits, new_keys")
+    config: ConfigSettings | None = setting(None, "configuration file {config}: template, format, edits, new_keys")
     index_keys: tuple[str, ...] | None = setting(None, INDEX_KEYS_HELP)
     concurrency: int = setting(1, "maximum concurrent queries")
 
@@ -228,7 +228,7 @@ class HttpSession(ExternalSession):
         notes = tuple(map(self.redactor.text, (*reply.notes, *retries)))
         return EngineReply(reply.hits, reply.cost, notes, response.waited)
 
-    def _parse(self, response: HttpResponse) -> EngineReply:  # its own frame: no secret locals in tracebacks
+    def _parse(self, response: HttpResponse) -> EngineReply:  # a separate frame keeps secrets out of traceback locals
         try:
             text = response.body.decode("utf-8")
         except UnicodeDecodeError as problem:
@@ -265,7 +265,7 @@ class HttpSession(ExternalSession):
                 time.sleep(min(ready.every, clock.left() or ready.every))
         except TimeoutError:
             message = f"the index is not ready after {format_duration(clock.limit)}"
-            hint = "raise index_timeout, or correct path and value of ready"
+            hint = "raise `index_timeout`, or correct `ready.path` and `ready.value`"
             raise EngineTimeoutError(message, hint=hint) from None
 
     def _send(
@@ -351,7 +351,7 @@ class HttpEngine(SharedIndexEngine):
         return ""
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
-        return []  # nothing is known about a server
+        return []  # the server's state is unknown
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
@@ -398,7 +398,7 @@ def _check_request(request: RequestTemplate, places: Sequence[str], query: Seque
     check_literal_secrets(where, parts)
     if request.form and not isinstance(request.body, Mapping):
         raise ConfigError(
-            f"{where}: form = true requires a table as body", hint='set body, for example { q = "{query}" }'
+            f"{where}: `form = true` requires a table as `body`", hint='set `body`, for example { q = "{query}" }'
         )
     build_request(request, dict.fromkeys(names, "x"))
 
@@ -406,13 +406,13 @@ def _check_request(request: RequestTemplate, places: Sequence[str], query: Seque
 def _check_settings(settings: HttpSettings) -> None:
     where = HttpSettings.where
     if not has_placeholder([settings.url, settings.body or ""], "query"):
-        raise ConfigError(f"{where}: no {{query}} in url or body", hint="add {query} to url or body")
+        raise ConfigError(f"{where}: no {{query}} in `url` or `body`", hint="add {query} to `url` or `body`")
     filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
     check_literal_secrets(where, {**filters, "token_env": settings.token_env or ""})
     for name, table in filters.items():
         if table and isinstance(settings.body, str):
-            raise ConfigError(f"{where}: {name} requires a table as body, got a string", hint="write body as a table")
+            raise ConfigError(f"{where}: {name} requires a table as `body`, got a string", hint='use { q = "{query}" }')
     if settings.ready is not None:
         parse_selector(settings.ready.path, f"{where}: ready.path")
         if settings.index is None and settings.update is None:
-            raise ConfigError(f"{where}: ready requires index or update", hint="add [index], or remove ready")
+            raise ConfigError(f"{where}: `ready` requires `index` or `update`", hint="add [index], or remove `ready`")

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from assay.engines.command import CommandEngine
     from assay.engines.shared_index import IndexWorkspace
 
-#: Line breaks as `str.splitlines` defines them; a program may end a request at any of them.
+#: Line breaks of `str.splitlines`; a program may end a request at any of these characters.
 _LINE_BREAKS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
-_SHOWN = 60  # characters at the end of the output in a message
+_SHOWN = 60  # characters of output that a message quotes
 FLATTENED = "line breaks in the query were replaced by spaces"
 
 
@@ -111,7 +111,7 @@ def _find_answers(line: bytes) -> Documents | None:
         except ValueError:
             if text.startswith("{"):
                 raise EngineError(
-                    f"the answer is not JSON; it starts with {text[:60]!r}", hint="print each document on one line"
+                    f"the answer is not JSON; it starts with {text[:60]!r}", hint="print each JSON document on one line"
                 ) from None
             return None
     return found if found.values and isinstance(found.values[0], dict | list) else None
@@ -209,16 +209,16 @@ class InteractiveSession(ProgramSession):
             message = f"no answer after {format_duration(clock.limit)}"
             if isinstance(error, StartupTimeout):
                 message = f"{self._name} is not ready after {format_duration(clock.limit)}: {error}"
-                hint = f"correct {error.setting}, or {hint}"
+                hint = f"correct `{error.setting}`, or {hint}"
             raise EngineTimeoutError(f"{message}{self._fail()}", hint=hint) from error
         except OutputLimitExceeded as error:
             self._fail()
-            raise EngineError(f"{self._name} printed {error}", hint="limit its output, as with {k}") from error
+            raise EngineError(f"{self._name} printed {error}", hint="limit the output with {k}") from error
         except ChildExited as error:
             end, exited = child.describe_end(), not child.alive
             message = f"{self._name} {end}{self._fail()}"
             raise (EngineCrash if exited else EngineError)(message, hint=repro_command(self._program)) from error
-        except BaseException:  # such as KeyboardInterrupt during an answer
+        except BaseException:  # for example KeyboardInterrupt during an answer
             self._fail()
             raise
 

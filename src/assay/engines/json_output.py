@@ -19,8 +19,8 @@ _REST_OF_LINE = re.compile(r"[ \t]*$", re.MULTILINE)
 # The start of broken JSON; `[INFO]` and `[1/3]` are log output.
 _BROKEN = re.compile(r"\{|\[\s*(?:[{\[\"]|$)")
 _DECODER = json.JSONDecoder()
-_MAX_ATTEMPTS = 1_000  # failed starts of a document: each costs a parse of the rest
-_SHOWN = 60  # characters of other text in a message
+_MAX_ATTEMPTS = 1_000  # maximum failed starts of a document, because each parses the rest of the text
+_SHOWN = 60  # characters of non-JSON text that a message quotes
 _SHOWN_KEYS = 8
 
 
@@ -105,7 +105,7 @@ def _check(found: Documents) -> Documents:
 
 Steps = tuple[str, ...]
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
-_HINT = "set path, start, end and score to fields of the output"
+_HINT = "set `path`, `start`, `end` and `score` to fields of the output"
 #: Names of fields that may hold a path, besides the common ones.
 _RARE_PATH_NAMES = ("uri", "location", "loc", "source", "document", "name", "id")
 _FILE = re.compile(r"(?:file://)?\S*\w\.[A-Za-z]\w{0,7}(?::\d+.*)?|\S+/\S+")

@@ -28,10 +28,10 @@ from assay.types import Corpus, Hit, Role
 class CountingLimits:
     """Limits on memory, time and command lines; they do not affect counts."""
 
-    cached_bytes: int = 512_000_000  # file contents in memory; other files are read again for every word
-    argument_bytes: int = 200_000  # of paths in one command line: the smallest system limit in use is 256 KiB
-    seconds: float = 120.0  # for one run of a tool, also after its query was abandoned
-    # git lists every file it tracks, and a million paths of 100 bytes must fit
+    cached_bytes: int = 512_000_000  # bytes of file contents in memory; other files are read again for every word
+    argument_bytes: int = 200_000  # bytes of paths in one command line: the smallest common system limit is 256 KiB
+    seconds: float = 120.0  # seconds for one run of a tool, even after its query was abandoned
+    # bytes of output: git lists every tracked file, and a million paths of 100 bytes must fit
     process: ProcessLimits = field(default_factory=lambda: ProcessLimits(stdout=100_000_000))
 
 
@@ -49,7 +49,7 @@ class PythonCounter:
         self._paths = tuple(sorted(file.path for file in corpus.files))
         self._cache: dict[str, bytes] = {}
         self._free = LIMITS.cached_bytes
-        self.tracker = UsageTracker()  # resources of the programs that count
+        self.tracker = UsageTracker()  # resources of the counting programs
 
     def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
         """Return the occurrences of a lowercase word by path; files without the word are omitted."""
@@ -89,7 +89,7 @@ def _fold(data: bytes) -> str:
 class RipgrepCounter(PythonCounter):
     """Word counter that runs `rg --count-matches` on the files of the corpus."""
 
-    # Raw bytes (-a, no BOM detection), ASCII case only, no configuration or ignore files of the user.
+    # Raw bytes (-a, no BOM detection), ASCII case only, no user configuration or ignore files.
     FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
 
     def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
@@ -108,7 +108,7 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
     batch: list[str] = []
     free = LIMITS.argument_bytes
     for path in paths:
-        size = len(os.fsencode(path)) + 3  # "./" before, a NUL after
+        size = len(os.fsencode(path)) + 3  # "./" and a NUL
         if batch and size > free:
             yield batch
             batch, free = [], LIMITS.argument_bytes
@@ -148,7 +148,7 @@ class GitCounter(PythonCounter):
 
 def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
     """Return the first and last line of the best window: most distinct words, then occurrences, then earliest."""
-    found: list[tuple[int, int]] = []  # lines with the number of a word
+    found: list[tuple[int, int]] = []  # line and index of a word
     for number, word in enumerate(words):
         line, seen, at = 1, 0, text.find(word)
         while at >= 0:
@@ -177,10 +177,10 @@ class KeywordsSettings:
     """Settings of `kind = "keywords"`."""
 
     # Not part of the configuration, because the ranking is the same.
-    backend: Backend = setting("auto", "program that counts the words; the ranking is the same for all")
-    window: int = setting(40, "lines of a result: those with the most distinct words")  # as a chunk of builtin
-    shortest: int = setting(2, "minimum length of a word that is counted")  # single letters are in every file
-    cached_words: int = setting(4096, "words whose counts are cached")  # queries of a suite share most of their words
+    backend: Backend = setting("auto", "program that counts words; does not affect the ranking")
+    window: int = setting(40, "lines per result, those with the most distinct words")  # the chunk size of builtin
+    shortest: int = setting(2, "minimum length of counted words")  # single letters are in every file
+    cached_words: int = setting(4096, "maximum words with cached counts")  # queries in a suite share most words
 
     def __post_init__(self) -> None:
         check_counts("engine keywords", window=self.window, shortest=self.shortest, cached_words=self.cached_words)

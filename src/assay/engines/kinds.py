@@ -18,7 +18,7 @@ class EngineKind:
     """Engine kind; its module is imported on first use."""
 
     name: str
-    module: str  # below assay.engines
+    module: str  # relative to assay.engines
     settings: str  # name of the settings record in the module
     main: str | None  # the setting of `kind:value`; None if it takes none
     about: str
@@ -84,7 +84,7 @@ class Component:
 def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
     """Return the optional components of an engine, in pipeline order."""
     kind = find_kind(settings.get("kind"))
-    if kind is None or not kind.shipped:  # third-party code is not imported for this
+    if kind is None or not kind.shipped:  # do not import third-party code
         return ()
     ablations: Callable[[Mapping[str, object]], tuple[Component, ...]] | None = kind.load("ablations")
     return () if ablations is None else ablations({key: value for key, value in settings.items() if key != "kind"})

@@ -70,7 +70,7 @@ class Normalizer:
         if text in self._known:
             return text
         path = self._tidy(text)
-        listed = (paths.find(path) for paths in self._listed)  # it may be a symbolic link to a file of the corpus
+        listed = (paths.find(path) for paths in self._listed)  # the path may be a symbolic link to a file of the corpus
         return next((found for found in listed if found is not None), path)
 
     def _tidy(self, text: str) -> str:

@@ -40,7 +40,7 @@ from assay.settings import check_counts, setting
 from assay.types import TIME_LIMITS, Cost, Hit
 
 Format = Literal["auto", "json", "jsonl", "text"]
-MAX_HITS = 100_000  # per query; stops an endless generator
+MAX_HITS = 100_000  # per query; limits an endless generator
 _RESULT_FIELDS = ("path", "start", "end", "score", "snippet")
 _COST_FIELDS = ("tokens", "calls")
 
@@ -52,14 +52,14 @@ class OutputSettings:
     A subclass must call `OutputSettings.__post_init__` by name, because `super()` does not work with slots.
     """
 
-    where: ClassVar[str] = "engine"  # prefix of messages
+    where: ClassVar[str] = "engine"
 
     format: Format = setting("auto", "output format; text has one location per line")
     path: str = setting("", "JSON: selector of the path, such as results[].file_path")
     start: str = setting("", "JSON: selector of the first line")
     end: str = setting("", "JSON: selector of the last line")
     score: str = setting("", "JSON: selector of the score")
-    snippet: str = setting("", "JSON: selector of the code of the result")
+    snippet: str = setting("", "JSON: selector of the result's code")
     tokens: str = setting("", "JSON: selector of the billed tokens, such as usage.tokens")
     calls: str = setting("", "JSON: selector of the billed API calls")
     pattern: str = setting(
@@ -72,9 +72,9 @@ class OutputSettings:
         "", "regular expression that matches the output of a failure; applied to output without results"
     )
     oversample: int = setting(1, "multiple of k results to request, so that k distinct files remain")
-    timeout: float | None = setting(None, "seconds per query; the limit of the run applies too")
+    timeout: float | None = setting(None, "maximum seconds per query; the run's limit also applies")
     index_timeout: float = setting(
-        TIME_LIMITS.index, "seconds for indexing and startup; the limit of the run applies too"
+        TIME_LIMITS.index, "maximum seconds for indexing and startup; the run's limit also applies"
     )
 
     def __post_init__(self) -> None:
@@ -89,7 +89,7 @@ class OutputSettings:
         return {name: getattr(self, name) for name in names}
 
 
-#: Common field names; the first that is present is used when no selector is set.
+#: Common field names, used without selectors; the first that is present wins.
 FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "results": ("results", "hits", "matches", "items", "data", "chunks", "files", "result"),
     "path": ("path", "file_path", "filepath", "filePath", "file", "filename", "relative_path"),
@@ -114,17 +114,17 @@ def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
     selectors = {name: parse_selector(text, f"{where}: {name}") for name, text in texts.items() if text}
     path, names, form = selectors.get("path"), ", ".join(sorted(selectors)), settings.format
     checks = (
-        (path is None and not selectors.keys() <= set(_COST_FIELDS), f"{names} set without path", "set path as well"),
-        (selectors and form == "text", f"{names} cannot be used with format text", "use format json or jsonl"),
+        (path is None and not selectors.keys() <= set(_COST_FIELDS), f"{names} set without `path`", "set `path`"),
+        (selectors and form == "text", f"{names} cannot be used with format text", 'set format = "json" or "jsonl"'),
         (
             settings.pattern and form in ("json", "jsonl"),
-            f"pattern cannot be used with format {form}",
-            "use format text",
+            f"`pattern` cannot be used with format {form}",
+            'set format = "text"',
         ),
         (
             settings.pattern and selectors,
-            f"pattern cannot be combined with {names}",
-            "set pattern for text, or path and the other fields for JSON",
+            f"`pattern` cannot be combined with {names}",
+            "set `pattern` for text, or `path` and the other selectors for JSON",
         ),
     )
     for is_wrong, message, hint in checks:
@@ -186,9 +186,9 @@ def _parse(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineRepl
         is_text = text and not any(mark in text for mark in "{[")
         raise EngineError(
             f"the output is not {layout.format}: {error}; it starts with {text[:60]!r}",
-            hint=f"change format{suggest_setting(text, layout.text)}"
+            hint=f"change `format`{suggest_setting(text, layout.text)}"
             if is_text
-            else "change format, or print only JSON to stdout",
+            else "change `format`, or print only JSON to stdout",
         ) from error
 
 
@@ -301,7 +301,7 @@ def _first(item: Mapping[str, object], field: str) -> object:
     return next((item[name] for name in FIELD_NAMES[field] if item.get(name) is not None), None)
 
 
-def _path_hint(document: object, default: str | None = 'set path, such as path = "results[].file"') -> str | None:
+def _path_hint(document: object, default: str | None = 'set a selector, such as path = "results[].file"') -> str | None:
     proposed = propose_path(document, FIELD_NAMES["path"])
     return f"set {proposed}" if proposed else default
 

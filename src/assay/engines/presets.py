@@ -52,8 +52,8 @@ class Preset:
     name: str
     path: Path
     facts: ToolInfo
-    settings: Mapping[str, object]  # of [engine], including `kind`
-    text: str = field(repr=False)  # of the file, to copy and to find lines in
+    settings: Mapping[str, object]  # the table [engine], including `kind`
+    text: str = field(repr=False)  # the file's text, to copy and to find lines
 
     @property
     def kind(self) -> str:
@@ -89,7 +89,7 @@ def load_preset(name: str, folder: Path = Path()) -> Preset:
         raise _with_line(problem, file, _mentioned_key(problem, "preset", facts)) from problem
     kind = settings.get("kind")
     if not isinstance(kind, str):
-        missing = ConfigError("missing kind in [engine]", hint=f"kinds: {', '.join(sorted(KINDS))}")
+        missing = ConfigError("missing `kind` in [engine]", hint=f"kinds: {', '.join(sorted(KINDS))}")
         raise _with_line(missing, file, ("engine",))
     if kind not in KINDS:
         raise _with_line(unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds"), file, ("engine", "kind"))
@@ -136,8 +136,8 @@ def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> C
 class ProbeLimits:
     """Limits on the version command."""
 
-    seconds: float = 20.0  # a Python tool that imports a tensor library first takes ten
-    shown: int = 60  # characters of output without a version
+    seconds: float = 20.0  # seconds; a Python tool that imports a tensor library takes ten
+    shown: int = 60  # characters to show of output without a version
 
 
 PROBE_LIMITS = ProbeLimits()
@@ -147,8 +147,8 @@ PROBE_LIMITS = ProbeLimits()
 class InstalledTool:
     """State of a tool on this machine."""
 
-    missing: tuple[str, ...]  # programs that are not on the PATH
-    unset: tuple[str, ...]  # environment variables that are not set
+    missing: tuple[str, ...]
+    unset: tuple[str, ...]
     version: str = ""
 
     @property
@@ -190,7 +190,7 @@ def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
     if unset:
         raise EngineError(
             f"preset {preset.name}: the environment variable {unset[0]} is not set",
-            hint=f"run export {unset[0]}=...; `assay engines show {preset.name}` describes it",
+            hint=f"run `export {unset[0]}=...`; `assay engines show {preset.name}` describes the variable",
         )
 
 

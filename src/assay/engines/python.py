@@ -22,7 +22,6 @@ from assay.types import Corpus
 Search = Callable[..., object]
 #: How a search function is called: f(query, k), f(query, k=k) or f(query).
 CallStyle = Literal["positional", "keyword", "query"]
-#: Optional attributes of an engine.
 DECLARED = ("config", "oversample", "notes", "role", "private", "git", "parallel", "secrets", "identity", "fingerprint")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -35,8 +34,8 @@ class PythonSettings:
         metadata={"about": "module:callable: a search function (query, k) or (query), an engine, or a factory of one"}
     )
     folder: str = setting(".", "directory to import the module from, besides the Python path")
-    options: Mapping[str, object] = setting({}, "arguments of a class or factory; recorded, so no secrets")
-    oversample: int | None = setting(None, "request this many times k results, instead of what the engine declares")
+    options: Mapping[str, object] = setting({}, "arguments for a class or factory, without secrets; recorded")
+    oversample: int | None = setting(None, "multiple of k results to request; default: as declared by the engine")
 
     def __post_init__(self) -> None:
         check_counts("engine python", oversample=1 if self.oversample is None else self.oversample)
@@ -86,7 +85,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine
             raise
         except Exception as problem:
             raise EngineError(
-                f"{read.target}() failed: {type(problem).__name__}: {problem}", hint="check the callable and options"
+                f"{read.target}() failed: {type(problem).__name__}: {problem}", hint="check the callable and `options`"
             ) from problem
     return PythonEngine(as_engine(cast(Engine, found)), settings=read)
 

@@ -26,7 +26,7 @@ class RandomSettings:
     """Settings of `kind = "random"`."""
 
     seed: int = setting(0, "random seed; default: the seed of the run")
-    window: int = setting(40, "lines per result")  # the size of the reference engine's chunk
+    window: int = setting(40, "lines per result")  # the chunk size of builtin
 
     def __post_init__(self) -> None:
         check_counts("engine random", window=self.window)
@@ -103,8 +103,8 @@ class OracleEngine(EngineDefaults):
 
         def search(query: str, k: int) -> tuple[Hit, ...]:
             if query not in targets:
-                message = "the oracle has no such query on this corpus"
-                raise EngineError(message, hint="search only queries of the gold set")
+                message = f"unknown query {query!r:.80}"
+                raise EngineError(message, hint="search for queries in the gold set")
             existing = [target for target in targets[query] if target.span.path in languages]
             ranked = sorted(existing, key=lambda target: -target.grade)  # stable: gold order decides ties
             spans = dict.fromkeys(span for target in ranked for span in target_spans(target))
@@ -123,5 +123,5 @@ class OracleEngine(EngineDefaults):
 def make_oracle(settings: Mapping[str, object], context: EngineContext) -> OracleEngine:
     read_settings(OracleSettings, settings, "engine oracle")
     if context.suite is None:
-        raise ConfigError("engine oracle: no gold set", hint="set one with --gold")
+        raise ConfigError("engine oracle: no gold set", hint="pass a gold set with --gold")
     return OracleEngine(context.suite)

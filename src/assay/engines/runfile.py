@@ -34,7 +34,7 @@ from assay.types import Corpus, GoldSet, Hit, Query, Suite
 
 #: Prefix of the last column of a run that Assay wrote.
 TAG = "assay:"
-#: Characters to escape: they end a column or control a terminal, or start an escape.
+#: Characters to escape: column separators, terminal controls, and the escape character.
 _ESCAPED = re.compile("[\\s%\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _NAMING = "name queries gold/query/form, or pass --forms human if they are named gold/query or query"
 
@@ -144,7 +144,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
     """Parse the run file, so that errors are raised before any query runs."""
     read = read_settings(RunFileSettings, settings, "engine runfile")
     if context.suite is None:
-        raise ConfigError("engine runfile: no gold set", hint="set one with --gold")
+        raise ConfigError("engine runfile: no gold set", hint="pass a gold set with --gold")
     path = context.folder / read.path
     text = read_utf8(path, hint="check the path of the run file")
     is_json = read.format == "jsonl" or (read.format == "auto" and text.lstrip().startswith("{"))

@@ -51,8 +51,8 @@ ABANDONED = "a query was abandoned and may still be running: later times are not
 class CallLimits:
     """Limits that do not affect measurements."""
 
-    close: float = 5.0  # seconds an engine has to close before it is abandoned
-    message: int = 500  # characters of an error message in the records
+    close: float = 5.0  # seconds to close before the engine is abandoned
+    message: int = 500  # characters of a recorded error message
 
 
 CALL_LIMITS = CallLimits()
@@ -88,7 +88,7 @@ def open_session(
         opening = partial(shares.open_shared, corpus, cache, timeout)
     elif isinstance(engine, TimedEngine):
         opening = partial(engine.open_within, corpus, timeout)
-    if isinstance(engine, TimedEngine):  # in this thread, so that an interrupt reaches it
+    if isinstance(engine, TimedEngine):  # in this thread, so that an interrupt reaches the engine
         done = _run_here(opening)
         if done.value is None:
             raise _opening_error(done.problem) from done.problem
@@ -109,7 +109,7 @@ def _opening_error(problem: BaseException | None, *, abandoned: bool = False) ->
     if isinstance(problem, EngineTimeoutError):
         message = f"cannot be opened: {problem.message}{'; it may still be running' if abandoned else ''}"
         hint = None if abandoned else problem.hint
-        late = EngineTimeoutError(message, hint=hint or "raise index_timeout or choose a smaller corpus")
+        late = EngineTimeoutError(message, hint=hint or "raise `index_timeout` or choose a smaller corpus")
         late.stderr = problem.stderr
         return late
     if isinstance(problem, AssayError):
@@ -238,7 +238,7 @@ def _run(function: Callable[[], T]) -> _CallResult[T]:
 class _ThreadedSession:
     """Session whose calls run sequentially in one thread."""
 
-    inner: Session  # once it is open
+    inner: Session  # None until opened
 
     def __init__(self) -> None:
         self.abandoned = False  # whether a call was abandoned
@@ -316,7 +316,7 @@ def _memory(field: str) -> int | None:
     return int(match[1]) * 1024 if match else None
 
 
-#: Variables that set the number of threads of numeric libraries and tools.
+#: Variables that set the thread count of numeric libraries and tools.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -357,5 +357,5 @@ def _set_affinity(processors: Iterable[int]) -> None:
     if not processors or not tasks.is_dir():
         return
     for task in sorted(tasks.iterdir()):
-        with suppress(OSError):  # the thread ended meanwhile
+        with suppress(OSError):  # the thread has already ended
             os.sched_setaffinity(int(task.name), processors)

@@ -33,14 +33,14 @@ _INLINE: Final = re.compile(
 )
 _OPTION: Final = re.compile(r"--?(?P<name>[A-Za-z][\w.-]*)")
 _PASSWORD: Final = re.compile(r"://[^/\s:@{}]*:[^/\s@{}]+@")
-#: Dummy values of a secret that a tool requires.
+#: Dummy values for a required secret.
 _DUMMY: Final = frozenset(
     ("anonymous", "dummy", "empty", "false", "local", "n/a", "no", "none", "not-needed", "null", "off", "on",
      "placeholder", "required", "true", "unused", "yes")
 )  # fmt: skip
 #: Long values of letters and digits; words, versions and collection names are shorter.
 _KEY: Final = re.compile(r"(?=[^{}]*\d)(?=[^{}]*[A-Za-z])[\w.~+/=-]{16,}")
-_DIGEST: Final = 12  # hex digits of a digest: enough for the settings of one user
+_DIGEST: Final = 12  # hex digits of a digest, enough to distinguish one user's settings
 
 
 @dataclass(frozen=True, slots=True)

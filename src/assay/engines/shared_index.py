@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 # ---------------------------------------------------------------------------------------------- index settings
 
-#: What builds an index: nothing, a command, the program or server of the session, or a server that the user started.
+#: Builder of an index: none, a command, the program or server of the session, or a server that the user started.
 IndexBuilder = Literal["none", "command", "session", "server"]
 INDEX_KEYS_HELP = (
     "settings that the index depends on, such as argv, env.MODEL or config.embedding.model; variants that differ only "
@@ -58,11 +58,11 @@ class IndexSettings:
     """Digests of the settings that the index depends on, and of all settings."""
 
     builder: IndexBuilder
-    named: tuple[Key, ...] | None  # None: every setting belongs to the index
+    named: tuple[Key, ...] | None  # None: the index depends on every setting
     digest: str
-    whole: str  # of all settings
+    whole: str  # digest of all settings
     about: str = ""
-    address: str = ""  # of a server that may hold one index at a time
+    address: str = ""  # address of a server that may hold one index at a time
 
     @property
     def shared(self) -> bool:
@@ -78,7 +78,7 @@ class IndexSettings:
 def make_index_settings(
     where: str,
     settings: Any,  # noqa: ANN401 - the settings of an engine kind, a dataclass with `index_keys`
-    always: Sequence[str],  # settings that belong to every index of this kind
+    always: Sequence[str],  # settings that every index of this kind depends on
     builder: IndexBuilder,
     fixed: Mapping[str, str],
     config: ConfigTemplate | None = None,
@@ -95,7 +95,7 @@ def make_index_settings(
         return IndexSettings(builder, None, whole, whole, about, address)
     if builder == "none":
         raise ConfigError(
-            f"{where}: index_keys is set, but the engine builds no index", hint="remove index_keys, or set index"
+            f"{where}: `index_keys` is set, but the engine builds no index", hint="remove `index_keys`, or set `index`"
         )
     known = {key for key in nodes(table) if key[:2] != ("config", "edits")}
     for name in config.known if config else ():
@@ -148,7 +148,7 @@ BUSY = "the cached index is in use by another process; a new index was built"
 OUTSIDE = "the index is outside {root} and {store} and cannot be cached"
 WROTE = "wrote to its index during queries; the index is restored for the next variant"
 _CORPUS, _STORE = "corpus", f"{STORE}shared"
-#: Largest index directory of which a backup is made, in bytes: writing it takes 1-2 s, less than indexing as much. A
+#: Largest index directory to back up, in bytes: writing takes 1-2 s, less than indexing. A
 #: larger index is rebuilt when a variant has changed it.
 MAX_BACKUP_BYTES = 1_000_000_000
 
@@ -167,7 +167,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     settings: Any
     placeholders: Mapping[str, str]  # {here}, {preset} and {python}
-    template: ConfigTemplate | None  # of the file {config}
+    template: ConfigTemplate | None  # template of the file {config}
     indexing: IndexSettings
     layout: OutputLayout
 
@@ -300,8 +300,8 @@ class IndexDirectory:
     is_copy: bool = True  # False: the corpus itself, which the engine does not write to
     users: int = 0
     notes: tuple[str, ...] = ()
-    stderr: str = ""  # of indexing
-    added_bytes: int = 0  # that indexing left beside the code
+    stderr: str = ""  # stderr of indexing
+    added_bytes: int = 0  # size of the files that indexing added to the corpus copy
     close: Callable[[], None] = lambda: None
     _files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     _backup: Path | None = None
@@ -420,14 +420,14 @@ class SharedIndex:
         if indexing.builder == "session" and before == after:
             raise EngineError(
                 "indexing wrote nothing to {root} or {store}, so variants cannot share the index",
-                hint="configure the tool to write its index to {store}, or remove index_keys",
+                hint="configure the tool to write its index to {store}, or remove `index_keys`",
             )
         return before != after
 
     def _make_cached(self, engine: SharedIndexEngine, seconds: float | None, store: Store) -> IndexDirectory | None:
         """Return the cached index, or build and cache one; None while another process uses the cached index."""
         corpus = self._corpus
-        name = corpus.root.resolve().name or "corpus"  # copy_corpus keeps the name of the root
+        name = corpus.root.resolve().name or "corpus"  # copy_corpus preserves the name of the root
         facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
         key = digest_of([corpus.digest, name, *facts])
         directory: IndexDirectory | None = None

@@ -30,13 +30,13 @@ PATH_PLACEHOLDERS = ("here", "preset", "root", "store", "config")
 QUERY_PLACEHOLDERS = ("k", "query")
 INTERPRETER: Mapping[str, str] = {"python": sys.executable}
 _PREFIXES = ("env", "python")
-#: Placeholders of other tools that resemble ours.
+#: Placeholders of other tools that resemble those of Assay.
 _TOOL_NAMES = frozenset({"path", "reset", "score", "source", "stores"})
 _PLACEHOLDER = re.compile(r"\{(\w+(?::[^{}\s]*)?)\}")
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 #: Second line of a script whose interpreter path is too long for a `#!` line or contains a space.
 _EXEC_LINE = re.compile(r"'''exec' (?P<program>\"[^\"]+\"|\S+) ")
-_HEAD_BYTES = 4_096  # PATH_MAX on Linux: the first two lines fit
+_HEAD_BYTES = 4_096  # PATH_MAX on Linux, enough for the first two lines
 
 
 def fill(template: str, values: Mapping[str, object]) -> str:

@@ -28,9 +28,9 @@ _WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){0,3}(?=\s|[.,:;!]*(?:\s|$))")
 class TextLimits:
     """Limits for parsing text, in characters."""
 
-    line: int = 2_000  # of a line that is searched; bounds a pattern that backtracks
-    shown: int = 60  # of a line in a message
-    error: int = 300  # of a tool's error in a message
+    line: int = 2_000  # searched part of a line; limits patterns that backtrack
+    shown: int = 60  # quoted part of a line in a message
+    error: int = 300  # quoted part of a tool's error in a message
 
 
 TEXT_LIMITS = TextLimits()
@@ -57,10 +57,10 @@ def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRule
             raise ConfigError(message, hint="use the regular expression syntax of Python") from error
     groups = compiled["pattern"].groupindex.keys() if pattern else {"path"}
     if "path" not in groups:
-        raise ConfigError(f"{where}: pattern has no group named path", hint="add (?P<path>...)")
+        raise ConfigError(f"{where}: `pattern` has no group named path", hint="add (?P<path>...)")
     if unknown := groups - {"end", "path", "score", "start"}:
-        message = f"{where}: unknown named group {min(unknown)!r} in pattern"
-        raise ConfigError(message, hint="use path, start, end and score")
+        message = f"{where}: unknown named group {min(unknown)!r} in `pattern`"
+        raise ConfigError(message, hint="use the groups path, start, end and score")
     return TextRules(**compiled)
 
 
@@ -89,8 +89,8 @@ def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineRepl
         start = f"it starts with {filled[0][: TEXT_LIMITS.shown]!r}"
         advice = suggest_setting(filled[0][: TEXT_LIMITS.line], rules)
         if rules.pattern:
-            raise EngineError(f"pattern does not match the output; {start}", hint=f"correct pattern{advice}")
-        hint = f"print path, path:line or path:start-end on each line, or set pattern{advice}"
+            raise EngineError(f"`pattern` does not match the output; {start}", hint=f"correct pattern{advice}")
+        hint = f"print path, path:line or path:start-end on each line, or set `pattern`{advice}"
         raise EngineError(f"no location in the output; {start}", hint=hint)
     ignored = 0 if rules.pattern else len(filled) - len(found)
     notes = [f"{ignored} of {len(filled)} lines have no location and were ignored"] if ignored else []

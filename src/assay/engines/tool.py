@@ -40,12 +40,11 @@ if TYPE_CHECKING:
     from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 
 Argv = str | tuple[str, ...]
-#: Prefixes of temporary directories.
 STORE, CONFIG = "assay-store-", "assay-config-"
-RESTARTS = 5  # default; survives a temporary problem, but not a program that dies at every query
+RESTARTS = 5  # default; tolerates a temporary problem, but not a program that dies at every query
 STARTUP_SECONDS = 60.0  # default; a Python program that imports a neural library takes 10 s
-RESTART_FACTOR = 3.0  # times the first start: the machine may still be busy with the lost program
-RESTART_SECONDS = 60.0  # at least: the first start may have had a warm cache
+RESTART_FACTOR = 3.0  # multiple of the first start's time, because the lost program may still load the machine
+RESTART_SECONDS = 60.0  # minimum seconds, because the first start may have had a warm cache
 _SHELL = re.compile(r"\|\|?|&&?|;|<|\d?>>?(?:&\d|/dev/null)?|\$\(.*", re.DOTALL)
 _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # options of find that end with ;
 
@@ -218,7 +217,7 @@ def run_tool(
     if finished.end == "timeout":
         raise EngineTimeoutError(f"no answer after {format_duration(seconds)}{_stderr_suffix(finished)}", hint=hint)
     if finished.end == "flood":
-        raise EngineError(f"{name} printed more than {limits.stdout:,} bytes", hint="limit its output, as with {k}")
+        raise EngineError(f"{name} printed more than {limits.stdout:,} bytes", hint="limit the output with {k}")
     if finished.end == "signal":
         raise EngineCrash(
             f"{name} was killed by {finished.signal_name}{_stderr_suffix(finished)}", hint=repro_command(program)
@@ -230,7 +229,7 @@ def run_index_command(
     program: ProgramSpec, seconds: float | None, what: str, seen: Callable[[CompletedProgram], None]
 ) -> None:
     """Run a command that builds or updates an index; raise EngineError unless it exits with code 0."""
-    finished = run_tool(program, seconds, hint="raise index_timeout or choose a smaller corpus", seen=seen)
+    finished = run_tool(program, seconds, hint="raise `index_timeout` or choose a smaller corpus", seen=seen)
     if finished.code:
         raise EngineError(f"{what} failed: {describe_failure(program, finished)}", hint=repro_command(program))
 
@@ -297,7 +296,7 @@ class Restarts:
     def __init__(self, limit: int, name: str) -> None:
         self._limit = limit
         self._name = name
-        self.losses = 0  # since the last answer
+        self.losses = 0  # consecutive, since the last answer
         self.first_start: float | None = None  # seconds
 
     def restart(self, start: Callable[[float], None]) -> RestartCost:
@@ -305,7 +304,7 @@ class Restarts:
         if self.losses > self._limit:
             raise EngineError(
                 f"{self._name} failed {self.losses} times in a row and is not restarted",
-                hint="fix it, or raise restarts",
+                hint="fix the program, or raise `restarts`",
             )
         begin = time.monotonic()
         try:
@@ -321,7 +320,7 @@ class UsageTracker:
     """Peak memory and last stderr of a session's programs, and their leftover processes."""
 
     def __init__(self) -> None:
-        self.marker = new_marker()  # identifies the processes
+        self.marker = new_marker()  # environment marker that identifies the processes
         self._killed = 0
         self.peak_bytes: int | None = None
         self._index = self._failure = self._latest = ""

@@ -232,7 +232,7 @@ def test_filters_that_are_not_declared_are_not_had(program: Program, opened: Ope
         ({"path_filter": "--in"}, "path_filter has no {path}"),
         ({"language_filter": "--in={path}"}, "language_filter has no {language}"),
         ({"path_filter": "--in {path} | head"}, "shell operator"),
-        ({"update": "index"}, "requires index"),
+        ({"update": "index"}, "requires `index`"),
         ({"update": "tool {query}"}, "update: .*placeholder {query}"),
         ({"version": "tool {query}"}, "version: .*placeholder {query}"),
         ({"env": {"A": "{query}"}}, "env: .*placeholder {query}"),

@@ -415,30 +415,30 @@ for line in sys.stdin:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"mode": "lines"}, r"request has no \{query\}"),
-        ({"mode": "lines", "request": {"q": "x"}}, r"request has no \{query\}"),
-        ({"mode": "lines", "request": "{qurey}"}, r"request has no \{query\}"),
+        ({"mode": "lines"}, r"`request` has no \{query\}"),
+        ({"mode": "lines", "request": {"q": "x"}}, r"`request` has no \{query\}"),
+        ({"mode": "lines", "request": "{qurey}"}, r"`request` has no \{query\}"),
         ({"mode": "lines", "request": "a\n{query}"}, "line break"),
         ({**LINES, "format": "text"}, "format"),
         ({**LINES, "format": "jsonl"}, "format"),
         ({**LINES, "pattern": "(?P<path>x)"}, "pattern"),
-        ({**LINES, "prompt": "> "}, "prompt cannot be used with mode"),
-        ({**LINES, "ok_codes": [1]}, "ok_codes cannot be used with mode"),
+        ({**LINES, "prompt": "> "}, "`prompt` cannot be used with mode"),
+        ({**LINES, "ok_codes": [1]}, "`ok_codes` cannot be used with mode"),
         ({**LINES, "path_filter": "--in={path}"}, "path_filter: expected a table"),
         ({**LINES, "language_filter": "--in={language}"}, "language_filter: expected a table"),
         ({**LINES, "argv": ["x", "{query}"]}, "argv: .*placeholder {query}"),
-        ({**LINES, "answer_id": "id"}, "requires {id} in request"),
+        ({**LINES, "answer_id": "id"}, "requires {id} in `request`"),
         ({**LINES, "ready": "("}, "ready"),
-        ({**LINES, "update": "index"}, "requires index"),
-        ({"mode": "prompt"}, "requires prompt"),
+        ({**LINES, "update": "index"}, "requires `index`"),
+        ({"mode": "prompt"}, "requires `prompt`"),
         ({"mode": "prompt", "prompt": "x*"}, "matches the empty string"),
         ({"mode": "prompt", "prompt": "["}, "prompt"),
         ({**PROMPT, "request": "find"}, "no {query}"),
-        ({**PROMPT, "answer_id": "id"}, "answer_id cannot be used with mode"),
-        ({"argv": ["x", "{query}"], "prompt": "> "}, "prompt cannot be used with mode"),
-        ({"argv": ["x", "{query}"], "request": "{query}"}, "request cannot be used with mode"),
-        ({"argv": ["x", "{query}"], "ready": "x"}, "ready cannot be used with mode"),
-        ({"argv": ["x", "{query}"], "restarts": 1}, "restarts cannot be used with mode"),
+        ({**PROMPT, "answer_id": "id"}, "`answer_id` cannot be used with mode"),
+        ({"argv": ["x", "{query}"], "prompt": "> "}, "`prompt` cannot be used with mode"),
+        ({"argv": ["x", "{query}"], "request": "{query}"}, "`request` cannot be used with mode"),
+        ({"argv": ["x", "{query}"], "ready": "x"}, "`ready` cannot be used with mode"),
+        ({"argv": ["x", "{query}"], "restarts": 1}, "`restarts` cannot be used with mode"),
         ({**LINES, "restarts": -1}, "restarts: expected at least 0, got -1"),
         ({"argv": ["x", "{query}"], "update": "restart"}, "restart"),
         ({"argv": ["x", "{query}"], "mode": "twice"}, "mode"),
@@ -482,7 +482,7 @@ def test_marker_that_never_comes_is_told_with_what_was_printed(
 
     limit, problem = time_out(attempt, lambda outcome: "got 'Welcome" in outcome[1].message)
     assert f"is not ready after {limit:g} s: expected {awaited}, got 'Welcome\\nfind> '" in problem.message
-    assert problem.hint == f"correct {awaited.split()[0]}, or raise startup_timeout"
+    assert problem.hint == f"correct `{awaited.split()[0]}`, or raise startup_timeout"
 
 
 def test_marker_that_never_comes_within_the_time_of_the_run_names_that(server: Server, corpus: Corpus) -> None:
@@ -495,8 +495,8 @@ def test_marker_that_never_comes_within_the_time_of_the_run_names_that(server: S
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"argv": ["t", "{query}"], "startup_timeout": 5.0}, "startup_timeout cannot be used with mode"),
-        ({"argv": ["t"], **LINES, "startup_timeout": 5.0}, "startup_timeout requires ready"),
+        ({"argv": ["t", "{query}"], "startup_timeout": 5.0}, "`startup_timeout` cannot be used with mode"),
+        ({"argv": ["t"], **LINES, "startup_timeout": 5.0}, "`startup_timeout` requires `ready`"),
         ({"argv": ["t"], **PROMPT, "startup_timeout": 0.0}, "startup_timeout: expected more than 0 seconds, got 0"),
     ],
 )

@@ -73,7 +73,7 @@ def test_a_filter_with_room_for_one_value_fails_at_two(tmp_path: Path, corpus: C
         ({"path_filter": ["--in", "{path}"]}, "expected a table"),
         ({"path_filter": {"globs": ["{pth}"]}}, "{pth}"),
         ({"path_filter": {"globs": ["all"]}}, "has no {path}"),
-        ({"path_filter": {"in": "{path}"}, "request": "{id} {query}"}, "requires request to be a table"),
+        ({"path_filter": {"in": "{path}"}, "request": "{id} {query}"}, "requires a table as `request`"),
         (
             {"mode": "once", "argv": "x {query}", "request": "", "answer_id": "", "path_filter": {"in": "{path}"}},
             "table",

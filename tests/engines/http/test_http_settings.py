@@ -22,7 +22,7 @@ def another(monkeypatch):
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no url": ({}, "missing setting 'url'"),
     "unknown": ({"url": URL, "headerz": {}}, "headerz"),
-    "no query": ({"url": "http://h/"}, r"no \{query\} in url or body"),
+    "no query": ({"url": "http://h/"}, r"no \{query\} in `url` or `body`"),
     "no address": ({"url": "h/?q={query}"}, "not a web address"),
     "a file": ({"url": "file:///etc/passwd?q={query}"}, "not a web address"),
     "broken address": ({"url": "http://[::1/?q={query}"}, "not a web address"),
@@ -41,15 +41,18 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "retries": ({"url": URL, "retries": -1}, "retries: expected at least 0, got -1"),
     "timeout": ({"url": URL, "timeout": 0}, "timeout: expected more than 0 seconds, got 0"),
     "every": ({"url": URL, "ready": {"url": "http://h/", "path": "x", "every": 0}}, "every: expected more than 0"),
-    "ready for nothing": ({"url": URL, "ready": {"url": "http://h/", "path": "x"}}, "ready requires index or update"),
+    "ready for nothing": (
+        {"url": URL, "ready": {"url": "http://h/", "path": "x"}},
+        "`ready` requires `index` or `update`",
+    ),
     "ready nowhere": (
         {"url": URL, "index": {"url": "http://h/"}, "ready": {"url": "http://h/", "path": ".."}},
         "invalid selector",
     ),
-    "form of nothing": ({"url": URL, "form": True}, "requires a table as body"),
+    "form of nothing": ({"url": URL, "form": True}, "requires a table as `body`"),
     "form of tables": ({"url": URL, "form": True, "body": {"a": {"b": 1}}}, "a form cannot contain a table"),
     "filter": ({"url": URL, "path_filter": {"p": "x"}}, r"path_filter has no \{path\}"),
-    "filter of text": ({"url": URL, "body": "x", "path_filter": {"p": "{path}"}}, "requires a table as body"),
+    "filter of text": ({"url": URL, "body": "x", "path_filter": {"p": "{path}"}}, "requires a table as `body`"),
     "filter misspelt": ({"url": URL, "language_filter": {"p": "{langauge}"}}, "langauge"),
 }
 

@@ -16,9 +16,9 @@ URL = "http://host/mcp"
     ("settings", "message"),
     [
         ({"update": "again"}, "got 'again'"),
-        ({"update": "index"}, 'update = "index" requires index_command'),
-        ({"update": "restart", "url": URL}, 'update = "restart" cannot be combined with url'),
-        ({"index_command": "tool index", "url": URL}, "index_command cannot be combined with url"),
+        ({"update": "index"}, 'update = "index" requires `index_command`'),
+        ({"update": "restart", "url": URL}, 'update = "restart" cannot be combined with `url`'),
+        ({"index_command": "tool index", "url": URL}, "`index_command` cannot be combined with `url`"),
         ({"index_command": "tool index {query}"}, r"index_command: .*placeholder \{query\}"),
         ({"index_command": "tool index && tool check"}, "index_command: shell operator '&&' is not supported"),
         ({"command": "server 2> log"}, "command: shell operator '2>' is not supported"),

@@ -219,11 +219,11 @@ def test_answers_without_end_are_cut_and_told() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"start": "[].l"}, "start set without path"),
+        ({"start": "[].l"}, "start set without `path`"),
         ({"path": "[].f", "format": "text"}, "path cannot be used with format text"),
-        ({"pattern": "(?P<path>.+)", "format": "json"}, "pattern cannot be used with format json"),
-        ({"pattern": "(?P<path>.+)", "path": "[].f"}, "pattern cannot be combined with path"),
-        ({"pattern": "(.+)"}, "pattern has no group named path"),
+        ({"pattern": "(?P<path>.+)", "format": "json"}, "`pattern` cannot be used with format json"),
+        ({"pattern": "(?P<path>.+)", "path": "[].f"}, "`pattern` cannot be combined with path"),
+        ({"pattern": "(.+)"}, "`pattern` has no group named path"),
         ({"pattern": "(?P<path>.+)(?P<rank>.)"}, "unknown named group 'rank'"),
         ({"pattern": "(?P<path>.+"}, "pattern: missing"),
         ({"nothing": "["}, "nothing: unterminated"),
@@ -277,7 +277,7 @@ def test_json_with_nothing_declared_is_told_the_path_that_is_in_it() -> None:
     assert caught.value.hint == 'set path = "data.matches[].doc.uri"'
     with pytest.raises(EngineError) as caught:
         reply('{"answer": 42}')
-    assert caught.value.hint == 'set path, such as path = "results[].file"'
+    assert caught.value.hint == 'set a selector, such as path = "results[].file"'
 
 
 def test_answer_that_says_what_failed_is_an_error_with_its_words() -> None:

@@ -70,7 +70,7 @@ def test_lines_that_are_no_location_are_counted() -> None:
 
 
 def test_patterns_that_match_nothing_are_told() -> None:
-    with pytest.raises(EngineError, match="pattern does not match the output; it starts with 'a.py:3'") as caught:
+    with pytest.raises(EngineError, match="`pattern` does not match the output; it starts with 'a.py:3'") as caught:
         read("a.py:3", HEADER)
     assert "nothing = '…'" in str(caught.value.hint)
     assert read("", HEADER) == read("\n \n", HEADER) == EngineReply(())

@@ -61,7 +61,7 @@ def test_an_engine_is_made_from_a_file_relative_to_the_folder_and_tells_where_it
         ("about =", "abuot =", 3, "unknown setting 'abuot'"),
         ('docs = "version 1.0"', "docs = 1", 4, "docs: expected a string, got 1"),
         ('kind = "command"', 'kind = "comand"', 8, "unknown kind of engine 'comand'"),
-        ('kind = "command"\n', "", 7, "missing kind in [engine]"),
+        ('kind = "command"\n', "", 7, "missing `kind` in [engine]"),
         ("argv =", "argvv =", 9, "unknown setting 'argvv'"),
         ("{query}", "{qeury}", 9, "{qeury}"),
         ('env = { ONE = "1"', 'oversample = 0\nenv = { ONE = "1"', 10, "oversample: expected at least 1, got 0"),
@@ -105,7 +105,7 @@ def test_keys_override_those_of_a_preset_and_tables_are_changed_key_by_key(prese
 
 
 def test_the_kind_of_a_preset_cannot_be_changed(preset_file: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be combined with kind"):
+    with pytest.raises(ConfigError, match="cannot be combined with `kind`"):
         make_engine({"preset": str(preset_file), "kind": "random"})
 
 

@@ -79,25 +79,25 @@ class McpSettings(OutputSettings):
     where: ClassVar[str] = WHERE
 
     command: Argv = setting((), "server command; a string is split like a shell command")
-    index_command: Argv = setting((), "command that builds an index before the server starts; not part of startup")
+    index_command: Argv = setting((), "command that builds an index before startup, excluded from startup time")
     url: str = setting("", "URL of a server, for streamable HTTP")
     headers: Mapping[str, str] = setting(
-        {}, "headers for url; use {env:NAME} for secrets; values not recorded", repr=False
+        {}, "headers for url; use {env:NAME} for secrets; values are not recorded", repr=False
     )
-    token_env: str | None = setting(None, "environment variable with the bearer token of url")
-    env: Mapping[str, str] = setting({}, "variables of the commands, recorded without values", repr=False)
+    token_env: str | None = setting(None, "environment variable with the bearer token for url")
+    env: Mapping[str, str] = setting({}, "environment variables; only the names are recorded", repr=False)
     tool: str = field(metadata={"about": "name of the search tool"})
     arguments: Mapping[str, object] = setting({"query": "{query}"}, "arguments of the search tool")
     index: ToolCalls = setting((), "tool calls that build the index: tool and arguments, or a list of them")
-    update: str | ToolCalls = setting((), 'tool calls after files changed, "restart" or "index"; default: index')
+    update: str | ToolCalls = setting((), 'tool calls after files change, "restart" or "index"; default: index')
     path_filter: Mapping[str, object] = setting({}, "arguments that restrict a search to {path}, a glob")
     language_filter: Mapping[str, object] = setting({}, "arguments that restrict a search to {language}")
     content: Content = setting("auto", "part of the result to parse; auto: structured content if present, else text")
-    startup_timeout: float = setting(STARTUP_SECONDS, "seconds for the server to start and initialize")
+    startup_timeout: float = setting(STARTUP_SECONDS, "maximum seconds for the server to start and initialize")
     restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them")
     git: bool = setting(False, "make the copy of the corpus a Git repository")
-    config: ConfigSettings | None = setting(None, "file for the server, {config}: template, format, edits, new_keys")
-    index_keys: tuple[str, ...] | None = setting(None, f"{INDEX_KEYS_HELP}; another server makes the calls of index")
+    config: ConfigSettings | None = setting(None, "configuration file {config}: template, format, edits, new_keys")
+    index_keys: tuple[str, ...] | None = setting(None, f"{INDEX_KEYS_HELP}; a separate server makes the index calls")
 
     def __post_init__(self) -> None:
         OutputSettings.__post_init__(self)
@@ -114,7 +114,7 @@ class McpTemplates:
     search: ToolCall
     index: tuple[ToolCall, ...]
     update: tuple[ToolCall, ...]
-    named: Mapping[str, object]  # everything that may contain a placeholder, by setting
+    named: Mapping[str, object]  # templates that may contain a placeholder, by setting
 
     @property
     def commands(self) -> tuple[tuple[str, ...], ...]:
@@ -137,10 +137,11 @@ def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
         for call in calls[name]:
             check_template(call.arguments, names, f"{WHERE}: {name}")
     if not has_placeholder(settings.arguments, "query"):
-        raise ConfigError(f"{WHERE}: no {{query}} in arguments", hint='add an argument such as query = "{query}"')
+        raise ConfigError(f"{WHERE}: no {{query}} in `arguments`", hint='add an argument such as query = "{query}"')
     if settings.content == "structured" and (settings.pattern or settings.format in ("jsonl", "text")):
         raise ConfigError(
-            f'{WHERE}: content = "structured" is JSON and cannot be parsed as text', hint="remove format and pattern"
+            f'{WHERE}: content = "structured" is JSON and cannot be parsed as text',
+            hint="remove `format` and `pattern`",
         )
     named = {
         "command": command,
@@ -158,11 +159,12 @@ def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
 def _check_server(settings: McpSettings) -> None:
     """Raise ConfigError for incompatible server and update settings."""
     url, update = settings.url, settings.update
-    both = "both command and url are set" if url else "neither command nor url is set"
-    checks = [(bool(settings.command) == bool(url), both, 'set command = ["server"] or url = "http://host/mcp"')]
+    both = "both `command` and `url` are set" if url else "neither `command` nor `url` is set"
+    checks = [(bool(settings.command) == bool(url), both, 'set one: command = ["server"] or url = "http://host/mcp"')]
     server, unused = ("url", ("env", "index_command")) if url else ("command", ("headers", "token_env"))
     checks += [
-        (bool(getattr(settings, name)), f"{name} cannot be combined with {server}", f"remove {name}") for name in unused
+        (bool(getattr(settings, name)), f"`{name}` cannot be combined with `{server}`", f"remove `{name}`")
+        for name in unused
     ]
     if url and not url.startswith("{env:"):  # a variable is checked when it is filled in
         parts = urlsplit(url)
@@ -170,23 +172,23 @@ def _check_server(settings: McpSettings) -> None:
         has_user = bool(parts.username or parts.password)
         checks += [
             (not is_http, f"url: expected an HTTP URL such as http://127.0.0.1:8000/mcp, got {url!r}", ""),
-            (has_user, "url contains a user name or password", "use headers with {env:NAME}, or token_env"),
+            (has_user, "`url` contains a user name or password", "use `headers` with {env:NAME}, or `token_env`"),
         ]
     if isinstance(update, str):
         is_known = update in ("index", "restart")
         needs_index = update == "index" and not settings.index_command
-        combined = f'update = "{update}" cannot be combined with url'
+        combined = f'update = "{update}" cannot be combined with `url`'
         checks += [
             (not is_known, f'update: expected "restart", "index" or tool calls, got {update!r:.40}', ""),
-            (needs_index, 'update = "index" requires index_command', "add index_command"),
-            (bool(url), combined, "set update to tool calls, or remove it"),
+            (needs_index, 'update = "index" requires `index_command`', "add `index_command`"),
+            (bool(url), combined, "set `update` to tool calls, or remove `update`"),
         ]
     for is_wrong, message, hint in checks:
         if is_wrong:
             raise ConfigError(f"{WHERE}: {message}", hint=hint or None)
 
 
-# Limits of startup and indexing change no ranking.
+# Limits on startup and indexing do not affect rankings.
 _UNRECORDED = frozenset(
     {"startup_timeout", "restarts", "config", "index_keys", *(field.name for field in fields(OutputSettings))}
 )

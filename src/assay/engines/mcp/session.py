@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from assay.engines.mcp.engine import Content, McpEngine, ToolCall
 
-SHOWN_ERROR = 300  # characters of a server's error that a message shows
+SHOWN_ERROR = 300  # characters of a server error that a message quotes
 _CHECK_SERVER = "check that the server is running"
 
 
@@ -50,7 +50,7 @@ class McpSession(ToolSession["McpEngine"]):
         self._settings = settings = engine.settings
         self._templates = templates = engine.templates
         self._indexed = indexed  # whether the index exists
-        # with a shared index, the calls of `index` were made by another server
+        # with a shared index, another server made the `index` calls
         self._index = () if indexed and engine.indexing.builder != "command" else self._fill_calls(templates.index)
         tables = (settings.arguments, settings.path_filter, settings.language_filter)
         search = replace(templates.search, arguments={name: None for table in tables for name in table})
@@ -59,7 +59,7 @@ class McpSession(ToolSession["McpEngine"]):
         self._transport: StdioTransport | HttpTransport | None = None
         self._connection: McpConnection | None = None
         self._noted_junk = 0
-        self._startup_seconds: float | None = None  # of the first start
+        self._startup_seconds: float | None = None  # seconds of the first start
         self._version = ""
 
     def start(self, seconds: float | None, *, serve: bool = True) -> None:
@@ -118,7 +118,7 @@ class McpSession(ToolSession["McpEngine"]):
                 check_call(connection.tools, call.tool, call.arguments)
             self._call_indexing(self._index, clock.within(self._settings.index_timeout))
         except EngineError:
-            if self._connection is not None:  # it runs, but is useless without its index
+            if self._connection is not None:  # a running server is useless without its index
                 self._drop()
             raise
         if self._restarts.first_start is None:
@@ -233,7 +233,7 @@ class McpSession(ToolSession["McpEngine"]):
         code = self._transport.error_status if isinstance(self._transport, HttpTransport) else None
         status = f" (HTTP {code})" if code else ""
         if isinstance(problem, MCPError):
-            hint = "correct the tool and its arguments" if self._connection else "check that url is an MCP endpoint"
+            hint = "correct the tool and its arguments" if self._connection else "check that `url` is an MCP endpoint"
             return EngineError(f"the server returned an error: {text}{status}", hint=hint)
         return EngineError(f"{type(problem).__name__}: {text}{status}", hint=_CHECK_SERVER)
 
@@ -269,11 +269,11 @@ def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -
     if not isinstance(properties, Mapping):
         return
     given, required = set(arguments), set(schema.get("required") or ())
-    names = sorted(properties, key=lambda name: name not in required)  # the required ones first
+    names = sorted(properties, key=lambda name: name not in required)  # required arguments first
     hint = f"arguments: {', '.join(names) or 'none'}"
     hint += f"; required: {', '.join(name for name in names if name in required)}" if required else ""
     unknown = sorted(given - set(properties))
-    if unknown and not schema.get("additionalProperties"):  # most servers would silently ignore it
+    if unknown and not schema.get("additionalProperties"):  # most servers silently ignore unknown arguments
         raise EngineError(f"the tool {tool!r} has no argument {', '.join(unknown)}", hint=hint)
     missing = sorted(required - given)
     if missing:

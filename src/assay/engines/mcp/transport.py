@@ -39,21 +39,21 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Our errors replace the package's log messages; without a handler Python would print them to stderr.
+# Assay raises errors for the package's log messages; without a handler, Python would print them to stderr.
 for _name in ("mcp", "client"):
     logging.getLogger(_name).addHandler(logging.NullHandler())
 
 
 @dataclass(frozen=True, slots=True)
 class TransportLimits:
-    """Time limits and polling intervals in seconds; they do not affect measurements."""
+    """Limits and polling intervals (times in seconds) that do not affect measurements."""
 
-    pages: int = 100  # of the tool list
-    shutdown: float = 2.0  # for an orderly end, and again after a cancellation
-    awaiting: float = 0.02  # maximum delay of our reply to a request of the server
+    pages: int = 100  # maximum pages of the tool list
+    shutdown: float = 2.0  # for an orderly shutdown, and again after a cancellation
+    awaiting: float = 0.02  # maximum delay of a reply to a request from the server
     idle: float = 0.1  # between polls of a server without a pending request
-    poll: float = 0.001  # length of such a poll
-    shown: int = 60  # characters of junk that a note shows
+    poll: float = 0.001  # duration of one poll
+    shown: int = 60  # characters of a non-message line that a note quotes
 
 
 LIMITS = TransportLimits()
@@ -88,7 +88,7 @@ class McpConnection:
         """Call a tool; after any exception, including TimeoutError, the caller must close the connection."""
         if self._client is None or self._loop.is_closed():
             raise ConnectionError("the connection is closed")
-        # Not `Client.call_tool`: it also checks the answer against the schema, which would be timed.
+        # Not `Client.call_tool`, whose schema check of the answer would be timed.
         request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=dict(arguments)))
         result = self._client.session.send_request(request, types.CallToolResult)
         return _result(asyncio.run_coroutine_threadsafe(result, self._loop), deadline)
@@ -99,7 +99,7 @@ class McpConnection:
         self._transport.end()
         for stop in (self._stop.set, self._cancel) if politely else (self._cancel,):
             if self._thread.is_alive():
-                with suppress(RuntimeError):  # the loop has closed meanwhile
+                with suppress(RuntimeError):  # the loop is already closed
                     self._loop.call_soon_threadsafe(stop)
                 self._thread.join(LIMITS.shutdown)
 
