@@ -217,7 +217,10 @@ def means(
     alpha: float = DEFAULT.alpha,
     cluster: str = "auto",
 ) -> tuple[MeanRow, ...]:
-    """Return the mean of each engine on each measure over the headline units, ordered by measure."""
+    """Return the mean of each engine on each measure over the headline units, ordered by measure.
+
+    The tag of `cluster` is not checked, because a group of queries may have none with this tag.
+    """
     chosen = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
     return table_means(headline(scores), chosen, alpha, cluster)
 

@@ -113,6 +113,5 @@ def check_tag(cluster: str, tags: Iterable[str]) -> None:
     """Raise ConfigError for a tag that no query has; with a typo, each repository would become one cluster."""
     tag, known = cluster.removeprefix(TAG), sorted(set(tags))
     if cluster.startswith(TAG) and tag not in known:
-        choices = f"choose from: {', '.join(known)}" if known else f"use {', '.join(CLUSTERS)}"
-        hint = did_you_mean(tag, known) or choices
+        hint = did_you_mean(tag, known) or f"choose from: {', '.join(known or CLUSTERS)}"
         raise ConfigError(f"cluster {cluster!r}: no query has the tag {tag!r}", hint=hint)
