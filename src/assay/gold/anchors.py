@@ -69,9 +69,8 @@ def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
     if start < 1:
         raise place.error(f"line range '{path}:{start}-{end}' starts before line 1", "count lines from 1")
     if start > end:
-        raise place.error(
-            f"line range '{path}:{start}-{end}' ends before it starts", f"did you mean {path}:{end}-{start}?"
-        )
+        hint = f"did you mean {path}:{end}-{start}?"
+        raise place.error(f"line range '{path}:{start}-{end}' ends before it starts", hint)
     return Span(check_path(path, place), start, end)
 
 

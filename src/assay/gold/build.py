@@ -65,9 +65,8 @@ def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
     except OSError:
         size = 0  # reading it raises
     if size > most:
-        raise GoldError(
-            f"file too large: {size} bytes, at most {most} are read", file=path, hint="divide it into several gold sets"
-        )
+        hint = "divide it into several gold sets"
+        raise GoldError(f"file too large: {size} bytes, at most {most} are read", file=path, hint=hint)
     return GoldSource(path, read_utf8(path, GoldError))
 
 
@@ -101,17 +100,13 @@ def build_query(
     for wrong, target in ((adversary.target, target) for adversary in adversaries for target in relevant):
         whole = is_whole_file(wrong) or is_whole_file(target)
         if wrong.anchor == target.anchor or (whole and wrong.span.path == target.span.path):
-            raise place.error(
-                f"adversary {wrong.anchor} of query '{query_id}' overlaps its target {target.anchor}",
-                "use symbols or line ranges that do not overlap, or remove one",
-            )
+            message = f"adversary {wrong.anchor} of query '{query_id}' overlaps its target {target.anchor}"
+            raise place.error(message, "use symbols or line ranges that do not overlap, or remove one")
     anchors = {target.anchor for target in (*relevant, *(adversary.target for adversary in adversaries))}
     for label in labels:
         if label.target not in anchors:
-            raise place.error(
-                f"'labels' of query '{query_id}' names {label.target}, which is not a target or adversary",
-                "copy the target from 'retrieval' or 'interference', or remove the entry",
-            )
+            message = f"'labels' of query '{query_id}' names {label.target}, which is not a target or adversary"
+            raise place.error(message, "copy the target from 'retrieval' or 'interference', or remove the entry")
     if again := first_repeat(label.target for label in labels):
         raise place.error(f"duplicate entry for {again} in 'labels' of query '{query_id}'", "remove one")
     return Query(
@@ -151,9 +146,8 @@ def build_gold(
     first: dict[str, Query] = {}
     for query in queries:
         if query.id in first:
-            raise GoldLocation(place.file, query.line).error(
-                f"duplicate query id '{query.id}', first used in line {first[query.id].line}", "use a unique id"
-            )
+            message = f"duplicate query id '{query.id}', first used in line {first[query.id].line}"
+            raise GoldLocation(place.file, query.line).error(message, "use a unique id")
         first[query.id] = query
     return GoldSet(name, corpus, tuple(queries), dict(provenance or {}), place.file)
 

@@ -88,11 +88,8 @@ def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
         with path.open("ab", buffering=0) as file:
             yield Journal(path, file, keep=keep)
     except OSError as error:
-        raise SetupError(
-            f"cannot write the file: {error.strerror or error}",
-            file=path,
-            hint="check the directory permissions and the free disk space",
-        ) from error
+        hint = "check the directory permissions and the free disk space"
+        raise SetupError(f"cannot write the file: {error.strerror or error}", file=path, hint=hint) from error
     finally:
         lock.release()
 
@@ -131,11 +128,8 @@ def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
     except OSError as error:
         raise _unreadable(path, error) from error
     if len(raw) > most:
-        raise GoldError(
-            f"file too large: {len(raw)} bytes, at most {most} are read",
-            file=path,
-            hint="move the file to another directory",
-        )
+        hint = "move the file to another directory"
+        raise GoldError(f"file too large: {len(raw)} bytes, at most {most} are read", file=path, hint=hint)
     *lines, last = raw.split(b"\n")
     lines += [last] if last and not _torn_size(last) else []
     return [_row(path, number, line) for number, line in enumerate(lines, 1)]

@@ -47,13 +47,11 @@ def load_gold(
     elif path.exists():
         golds = _read_file(path, known, spec)
     else:
-        raise GoldError(
-            "no such file or directory", file=path, hint=f"check the path, or use one of {', '.join(SHIPPED)}"
-        )
+        hint = f"check the path, or use one of {', '.join(SHIPPED)}"
+        raise GoldError("no such file or directory", file=path, hint=hint)
     if not golds:
-        raise GoldError(
-            "no gold set in the directory", file=path, hint=f"use a file that ends in {', '.join(sorted(SUFFIXES))}"
-        )
+        hint = f"use a file that ends in {', '.join(sorted(SUFFIXES))}"
+        raise GoldError("no gold set in the directory", file=path, hint=hint)
     if spec is not None and spec is not corpus:
         golds = [
             replace(gold, corpus=relative_corpus(gold.corpus, gold.source))
@@ -71,10 +69,8 @@ def _corpus_spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
         return CorpusSpec("path", os.fspath(corpus))
     if isinstance(corpus, str):
         return parse_spec(corpus)
-    raise CorpusError(
-        f"expected a path or a CorpusSpec as corpus, got {corpus!r}",
-        hint='pass a directory, such as corpus="src", or an assay.CorpusSpec',
-    )
+    hint = 'pass a directory, such as corpus="src", or an assay.CorpusSpec'
+    raise CorpusError(f"expected a path or a CorpusSpec as corpus, got {corpus!r}", hint=hint)
 
 
 def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
@@ -120,11 +116,9 @@ def _suite(golds: Sequence[GoldSet]) -> Suite:
     first: dict[str, GoldSet] = {}
     for gold in golds:
         if gold.name in first:
-            raise GoldError(
-                f"duplicate gold set name '{gold.name}', also used by {first[gold.name].source}",
-                file=gold.source,
-                hint="use unique names; a set without a name is named after its file",
-            )
+            message = f"duplicate gold set name '{gold.name}', also used by {first[gold.name].source}"
+            hint = "use unique names; a set without a name is named after its file"
+            raise GoldError(message, file=gold.source, hint=hint)
         first[gold.name] = gold
     return Suite(tuple(golds))
 

@@ -112,9 +112,8 @@ def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> 
         message = " ".join(filter(None, (error.context, error.problem)))
         raise source.at(mark.line + 1 if mark else None).error(f"invalid YAML: {message}", _FIX) from error
     except yaml.reader.ReaderError as error:
-        raise source.at(line_at(source.text, error.position)).error(
-            f"invalid YAML: {error.reason}", "remove the character"
-        ) from error
+        hint = "remove the character"
+        raise source.at(line_at(source.text, error.position)).error(f"invalid YAML: {error.reason}", hint) from error
     if node is None:
         raise source.at(1).error("the gold set is empty", "start the file with 'assay: 1'")
     return YamlNode(node, what, str(source.path))

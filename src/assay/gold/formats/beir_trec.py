@@ -106,10 +106,8 @@ def _judge(
     for one in judgments:
         first = by_query.setdefault(one.query, {}).setdefault(one.document, one)
         if first is not one:
-            raise one.place.error(
-                f"duplicate judgment of '{one.document}' for '{one.query}', first in line {first.place.line}",
-                "remove one",
-            )
+            message = f"duplicate judgment of '{one.document}' for '{one.query}', first in line {first.place.line}"
+            raise one.place.error(message, "remove one")
     ids = safe_ids(topics)
     omitted: defaultdict[str, list[str]] = defaultdict(list)
     omitted["queries without a judgment"] = [name for name in topics if name not in by_query]
@@ -163,9 +161,8 @@ def is_beir_folder(folder: Path) -> bool:
 
 def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
     """Raise, since a BEIR set is a directory."""
-    raise source.at().error(
-        "a BEIR set is a directory", f"use the directory that contains {_QUERIES} and {_QRELS_FOLDER}/"
-    )
+    hint = f"use the directory that contains {_QUERIES} and {_QRELS_FOLDER}/"
+    raise source.at().error("a BEIR set is a directory", hint)
 
 
 def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
@@ -173,9 +170,8 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     source = open_source(folder / _QUERIES)
     files = sorted(path for path in (folder / _QRELS_FOLDER).glob("*.tsv") if not path.name.startswith("."))
     if not files:
-        raise source.at().error(
-            f"no judgments in {_QRELS_FOLDER}/ beside the queries", f"add them as {_QRELS_FOLDER}/{_SPLIT}"
-        )
+        hint = f"add them as {_QRELS_FOLDER}/{_SPLIT}"
+        raise source.at().error(f"no judgments in {_QRELS_FOLDER}/ beside the queries", hint)
     records = read_entries(source)
     found = (Topic(one.verbatim("_id"), {"human": one.verbatim("text")}, one.place) for one in records)
     topics = _by_id(found, "query")
@@ -344,9 +340,8 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     spec = require_corpus(source, corpus)
     path = _topics_file(source.path.parent, source.path.stem)
     if path is None:
-        raise source.at().error(
-            "no topics beside the judgments", f"add them as {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
-        )
+        hint = f"add them as {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
+        raise source.at().error("no topics beside the judgments", hint)
     judgments = _read_judgments(source, lambda line: _BLANKS.split(line.strip(" \t")), 4, (0, 2, 3), _QRELS_HINT)
     beside = read_source(path)
     classic = beside.text.lstrip().startswith("<top>")
@@ -414,9 +409,8 @@ def write_trec(suite: Suite) -> WriterOutput:
         for query in gold.queries:
             targets = [t for t in (*query.targets, *query.irrelevant) if not any(c.isspace() for c in t.anchor)]
             if not any(target in targets for target in query.primaries):
-                raise GoldLocation(gold.source or gold.name, query.line).error(
-                    f"TREC cannot hold whitespace in the targets of query '{query.id}'", "use BEIR or CSV"
-                )
+                message = f"TREC cannot hold whitespace in the targets of query '{query.id}'"
+                raise GoldLocation(gold.source or gold.name, query.line).error(message, "use BEIR or CSV")
             lines += [f"{query.id} 0 {target.anchor} {target.grade}\n" for target in targets]
         files[file_name(gold, QRELS)] = "".join(lines)
         topics = (f"{query.id}\t{' '.join(query.headline.split())}\n" for query in gold.queries)

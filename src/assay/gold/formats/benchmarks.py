@@ -261,10 +261,8 @@ def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None)
 def _parse_judgment(row: CsvRow) -> tuple[_RepoQuery, Span, int]:
     url = _URL.fullmatch(row.text("GitHubUrl"))
     if url is None:
-        raise row.place.error(
-            f"expected a GitHub link to lines at a commit, got '{row.get('GitHubUrl')}'",
-            "write it as https://github.com/owner/name/blob/COMMIT/path#L1-L9",
-        )
+        hint = "write it as https://github.com/owner/name/blob/COMMIT/path#L1-L9"
+        raise row.place.error(f"expected a GitHub link to lines at a commit, got '{row.get('GitHubUrl')}'", hint)
     if row.text("Relevance") not in _RELEVANCE:
         raise row.place.error(f"invalid relevance '{row.get('Relevance')}'", f"use one of {', '.join(_RELEVANCE)}")
     code = _on_github(url["repository"], url["commit"], row.place)
@@ -294,10 +292,8 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
     def parse_task(_record: Record, task: Record) -> tuple[str, str, int, str]:
         steps = task.entries("fpath_tuple")
         if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
-            raise task.place.error(
-                f"'fpath_tuple' of {task.what} does not hold a repository and a path",
-                'write it as ["repo", "dir", "file.py"]',
-            )
+            hint = 'write it as ["repo", "dir", "file.py"]'
+            raise task.place.error(f"'fpath_tuple' of {task.what} does not hold a repository and a path", hint)
         repository, *path = (str(step) for step in steps)
         key = next((key for key in _REPOEVAL_LINE if key in task.values), _REPOEVAL_LINE[0])
         return repository, "/".join(path), task.number(key), task.verbatim("ground_truth")
@@ -323,10 +319,8 @@ def _read_completions(
     parse_task: Callable[[Record, Record], tuple[str, str, int, str]],  # repository, path, lines before, completion
 ) -> list[GoldSet]:
     if corpus is None:
-        raise source.at(1).error(
-            "missing location of the repositories",
-            corpus_hint(source.path, several=True) + "; DIR contains one directory per repository",
-        )
+        hint = corpus_hint(source.path, several=True) + "; DIR contains one directory per repository"
+        raise source.at(1).error("missing location of the repositories", hint)
     records = read_entries(source)
     tasks = [record.mapping("metadata") for record in records]
     task_ids = [task.text("task_id") for task in tasks]

@@ -87,10 +87,8 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
         if "id" not in fields:
             raise document.place.error("missing id of the corpus", "use the corpus_id of the set")
         if fields["id"].text() != corpus_id.text():
-            raise fields["id"].place.error(
-                f"expected the corpus '{corpus_id.text()}' of the set beside it, got '{fields['id'].text()}'",
-                "use the corpus.yaml of the set, or remove it",
-            )
+            message = f"expected the corpus '{corpus_id.text()}' of the set beside it, got '{fields['id'].text()}'"
+            raise fields["id"].place.error(message, "use the corpus.yaml of the set, or remove it")
     base_path, tag = (fields[key].text() if key in fields else "" for key in ("base_path", "tag"))
     include, exclude = (tuple(e.text() for e in _entries(fields.get(key))) for key in ("include", "exclude"))
     if given is not None:

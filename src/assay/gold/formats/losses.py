@@ -88,9 +88,8 @@ def verify_output(
         except GoldError as error:
             stem = Path(error.file).stem if error.file else ""
             gold = next((gold for gold in suite.golds if gold.name == stem), suite.golds[0])
-            raise GoldError(
-                f"this format cannot hold the set '{gold.name}': {error.message}", file=gold.source, hint=error.hint
-            ) from error
+            message = f"this format cannot hold the set '{gold.name}': {error.message}"
+            raise GoldError(message, file=gold.source, hint=error.hint) from error
     return WriterOutput(files, describe_losses([*lost, *_suite_losses(suite, back)]))
 
 
@@ -143,11 +142,8 @@ def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
 def _suite_losses(suite: Suite, back: Sequence[GoldSet]) -> Iterator[FieldLoss]:
     by_name = {gold.name: gold for gold in back}
     if len(back) != len(suite.golds):
-        raise GoldError(
-            f"only {len(back)} of {len(suite.golds)} gold sets can be read back",
-            file=suite.golds[0].source,
-            hint="write the sets one by one, or use the native format",
-        )
+        message = f"only {len(back)} of {len(suite.golds)} gold sets can be read back"
+        raise GoldError(message, file=suite.golds[0].source, hint="write the sets one by one, or use the native format")
     names = [gold.name for gold in suite.golds]
     if sorted(by_name) == sorted(names) and list(by_name) != names:
         yield FieldLoss("order")
@@ -162,11 +158,8 @@ def _set_losses(gold: GoldSet, back: GoldSet) -> Iterator[FieldLoss]:
         yield FieldLoss("corpus", spec_text(gold.corpus))
     yield from (FieldLoss("provenance", key) for key in _unequal_keys(gold.provenance, back.provenance))
     if len(gold.queries) != len(back.queries):
-        raise GoldError(
-            f"only {len(back.queries)} of the {len(gold.queries)} queries of '{gold.name}' can be read back",
-            file=gold.source,
-            hint="use the native format, or make the text of each query unique",
-        )
+        message = f"only {len(back.queries)} of the {len(gold.queries)} queries of '{gold.name}' can be read back"
+        raise GoldError(message, file=gold.source, hint="use the native format, or make the text of each query unique")
     by_id = {query.id: query for query in back.queries}
     ids = [query.id for query in gold.queries]
     same = sorted(by_id) == sorted(ids)

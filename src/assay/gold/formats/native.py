@@ -57,9 +57,8 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
     if version is None:
         raise document.place.error("missing key 'assay' in the gold set", "start the file with 'assay: 1'")
     if version.text() != VERSION:
-        raise version.place.error(
-            f"unsupported version '{version.text()}' of the gold format", f"upgrade Assay, or use 'assay: {VERSION}'"
-        )
+        hint = f"upgrade Assay, or use 'assay: {VERSION}'"
+        raise version.place.error(f"unsupported version '{version.text()}' of the gold format", hint)
     fields = document.mapping(DOCUMENT)
     written = _corpus(fields["corpus"])
     queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
@@ -146,9 +145,8 @@ def _measures(field: YamlNode) -> tuple[str, ...]:
     entries = field.mapping(EVALUATION)["measures"]
     for entry in entries.sequence():
         if not MEASURE.fullmatch(entry.text()):
-            raise entry.place.error(
-                f"invalid measure '{entry.text()}'", "use a measure such as nDCG@10 or nDCG(level=lines)@10"
-            )
+            hint = "use a measure such as nDCG@10 or nDCG(level=lines)@10"
+            raise entry.place.error(f"invalid measure '{entry.text()}'", hint)
     return entries.texts()
 
 

@@ -56,15 +56,12 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
         write_atomic(path.resolve(), mark + text.encode("utf-8"))
         return SaveResult(path, whole=whole)
     if known.write is None:
-        raise source.at().error(
-            f"cannot write the format {known.name}", "convert the set to native with `assay gold convert`"
-        )
+        hint = "convert the set to native with `assay gold convert`"
+        raise source.at().error(f"cannot write the format {known.name}", hint)
     written = known.write(Suite((new,)))
     if len(written.files) != 1:
-        raise source.at().error(
-            f"cannot edit the format {known.name} in place: a set is several files",
-            "convert the set to native with `assay gold convert`",
-        )
+        hint = "convert the set to native with `assay gold convert`"
+        raise source.at().error(f"cannot edit the format {known.name} in place: a set is several files", hint)
     write_atomic(path.resolve(), next(iter(written.files.values())))
     return SaveResult(path, lost=written.lost)
 

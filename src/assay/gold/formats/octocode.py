@@ -65,10 +65,9 @@ def _render(gold: GoldSet) -> str:
     for query in gold.queries:
         for target in query.targets:
             if target.span.start is None:
-                raise GoldLocation(gold.source or gold.name, query.line).error(
-                    f"octocode holds line ranges only, got target {target.anchor} of query '{query.id}'",
-                    "resolve the lines with `assay gold convert --corpus PATH`",
-                )
+                message = f"octocode holds line ranges only, got target {target.anchor} of query '{query.id}'"
+                hint = "resolve the lines with `assay gold convert --corpus PATH`"
+                raise GoldLocation(gold.source or gold.name, query.line).error(message, hint)
         results = [f"{t.span}:{PRIMARY if t in query.primaries else SECONDARY}" for t in query.targets]
         rows[query.id] = [query.headline, *results, *[""] * (most - len(results))]
     return _render_like(source, columns, rows) if source else render_table(columns, rows.values())

@@ -69,10 +69,8 @@ def _read_literal(source: GoldSource) -> list[Record]:
     name, assignment, entries = _find_list(source, tree)
     line = min(_changes(tree, assignment), default=None)
     if line is not None:
-        raise source.at(line).error(
-            f"{name} of line {assignment.lineno} is, or may be, changed here",
-            "write one literal list, or save the list as JSON; the file is not executed",
-        )
+        hint = "write one literal list, or save the list as JSON; the file is not executed"
+        raise source.at(line).error(f"{name} of line {assignment.lineno} is, or may be, changed here", hint)
     return [_record(source, entry) for entry in entries]
 
 

@@ -308,9 +308,8 @@ def read_table(source: GoldSource) -> tuple[tuple[str, ...], list[CsvRow]]:
     rows: list[CsvRow] = []
     for line, cells in lines:
         if len(cells) > len(columns):
-            raise source.at(line).error(
-                f"expected at most {len(columns)} cells, got {len(cells)}", "quote cells that contain commas"
-            )
+            hint = "quote cells that contain commas"
+            raise source.at(line).error(f"expected at most {len(columns)} cells, got {len(cells)}", hint)
         rows.append(CsvRow(dict(zip(columns, cells, strict=False)), source.at(line)))
     if not rows:
         raise source.at(1).error("the gold set is empty", "add a row below the header")
@@ -381,20 +380,16 @@ def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
             size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
             if metadata.num_rows > limits.rows or size > limits.bytes:
                 most = f"at most {limits.rows} rows of {limits.bytes} bytes are read"
-                raise GoldError(
-                    f"file too large: {metadata.num_rows} rows of {size} bytes, {most}",
-                    file=path,
-                    hint="divide it into several gold sets",
-                )
+                message = f"file too large: {metadata.num_rows} rows of {size} bytes, {most}"
+                raise GoldError(message, file=path, hint="divide it into several gold sets")
             if (repeated := first_repeat(file.schema_arrow.names)) is not None:
                 raise GoldError(f"duplicate column '{repeated}'", file=path, hint="remove one")
             rows = (row for batch in file.iter_batches(limits.batch) for row in batch.to_pylist())
             return "".join(_json_line(row, path, number) for number, row in enumerate(rows, 1))
     except (pyarrow.ArrowException, OSError, OverflowError, ValueError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise GoldError(
-            f"cannot read the Parquet file: {reason}", file=path, hint="download or export it again"
-        ) from error
+        hint = "download or export it again"
+        raise GoldError(f"cannot read the Parquet file: {reason}", file=path, hint=hint) from error
 
 
 def _json_line(row: Mapping[str, object], path: Path, number: int) -> str:

@@ -144,10 +144,9 @@ def _annotation(query: Query, gold: GoldSet) -> dict[str, object]:
     for target in query.targets:
         span = target.span
         if target.symbol is not None and span.start is None:
-            raise GoldLocation(gold.source or gold.name, query.line).error(
-                f"semble holds files and line ranges only, got target {target.anchor} of query '{query.id}'",
-                "resolve the lines with `assay gold convert --corpus PATH`",
-            )
+            message = f"semble holds files and line ranges only, got target {target.anchor} of query '{query.id}'"
+            hint = "resolve the lines with `assay gold convert --corpus PATH`"
+            raise GoldLocation(gold.source or gold.name, query.line).error(message, hint)
         ranged = {"path": span.path, "start_line": span.start, "end_line": span.end}
         key = "relevant" if target in query.primaries else "secondary"
         entries[key].append(span.path if span.start is None else ranged)
