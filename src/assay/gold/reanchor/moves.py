@@ -33,8 +33,6 @@ CONFIDENCES: Final[Sequence[Confidence]] = ("unchanged", "exact", "sure", "low",
 
 @dataclass(frozen=True, slots=True)
 class MoveSuggestion:
-    """A possible new location of a target."""
-
     span: Span
     likeness: float
     reason: str
@@ -61,8 +59,6 @@ class LabelMove:
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """The moves of all targets of a gold set between two commits."""
-
     gold: GoldSet
     old: str  # commits
     new: str
@@ -266,10 +262,8 @@ def _move_file(pair: CommitPair, target: Target) -> Move:
 
 @dataclass(frozen=True, slots=True)
 class ReanchoredGold:
-    """A gold set at the new commit, with notes on dropped labels."""
-
     gold: GoldSet
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # on dropped labels and missing hashes
 
 
 def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> ReanchoredGold:

@@ -161,7 +161,6 @@ class ParsedFile:
         return frozenset(normalize_blanks(self.lines[number - 1]) for number in numbers)
 
     def enclosing(self, lines: LineRange, besides: Section | None = None) -> Section | None:
-        """Return the innermost section that encloses a range."""
         outer = [p for p in self.parts if p.start <= lines.start and lines.end <= p.end and p != besides]
         return min(outer, key=lambda part: (part.length, part), default=None)
 

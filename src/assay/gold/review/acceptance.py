@@ -38,8 +38,6 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """The result of applying the settled items."""
-
     gold: GoldSet | None  # the current set, if it exists
     taken: tuple[ItemStatus, ...] = ()
     refused: tuple[Refusal, ...] = ()
@@ -52,7 +50,6 @@ class Acceptance:
 
 
 def read_statuses(queue: Queue, rules: ReviewRules | None = None) -> tuple[ItemStatus, ...]:
-    """Return the status of each item of a queue, from its files."""
     return item_statuses(queue.items(), all_votes(queue), read_decisions(queue), read_written(queue), rules)
 
 

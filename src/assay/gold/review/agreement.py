@@ -189,8 +189,6 @@ class PairAgreement:
 
 @dataclass(frozen=True, slots=True)
 class KindAgreement:
-    """The agreement of all reviewers on items of one kind."""
-
     kind: ItemKind
     values: tuple[str, ...]
     reviewers: tuple[str, ...]

@@ -136,11 +136,9 @@ def _texts(fields: Mapping[str, YamlNode], key: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """The numbers of new and known proposals, and the bytes of a truncated line that were removed."""
-
     new: int
     known: int
-    cut: int = 0
+    cut: int = 0  # bytes of a truncated line that were removed
 
 
 class Queue:

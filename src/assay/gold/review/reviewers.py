@@ -40,8 +40,6 @@ _LONGEST_REASON: Final = 600  # characters of a model's reason: a sentence or tw
 
 @dataclass(frozen=True, slots=True)
 class VoteInput:
-    """A vote or decision as entered."""
-
     item: str
     value: str
     reason: str
@@ -99,15 +97,12 @@ def has_taken_part(queue: Queue, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ModelVote:
-    """A model's vote and reason, or the problem with its answer."""
-
     value: str = ""
     reason: str = ""
-    problem: str = ""
+    problem: str = ""  # with the answer
 
 
 def version() -> str:
-    """Return the version of the prompt, a hash of its text."""
     return prompt_version(load_prompt("review"))
 
 

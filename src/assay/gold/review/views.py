@@ -21,8 +21,6 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Target
 
 @dataclass(frozen=True, slots=True)
 class ViewConfig:
-    """The length of excerpts."""
-
     lines: int = 80  # a screen or two: the body of most functions, the beginning of a file
     columns: int = 240  # cuts minified lines
 
@@ -52,8 +50,6 @@ class ItemView:
 
 
 class ItemViewer:
-    """Renderer of items with the code of a corpus."""
-
     def __init__(self, corpus: Corpus, config: ViewConfig | None = None) -> None:
         self._corpus = corpus
         self._library = AnchorIndex(corpus)

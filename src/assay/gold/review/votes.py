@@ -27,12 +27,10 @@ STATES: tuple[State, ...] = get_args(State)
 
 @dataclass(frozen=True, slots=True)
 class VoteOption:
-    """A vote value: its key, its mark in lists, its word, and the outcome for an item that it settles."""
-
     key: str
-    mark: str
+    mark: str  # in lists
     word: str
-    outcome: str
+    outcome: str  # for an item that it settles
     tone: Literal["good", "accent", "bad", "warn"]
 
 
@@ -276,7 +274,6 @@ def adjudicates(queue: Queue, name: str) -> bool:
 
 
 def check_may_vote(queue: Queue, name: str) -> None:
-    """Raise if a person adjudicates and therefore may not vote."""
     if adjudicates(queue, name):
         hint = f"decide disputed items, or vote as another person (recorded in {queue.file('adjudicators', name)})"
         raise ConfigError(f"{name} adjudicates this set and cannot vote", hint=hint)
