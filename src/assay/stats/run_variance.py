@@ -64,9 +64,8 @@ class RunVariance:
         return self._bound(1 - alpha / 2) / math.sqrt(old) + self._bound(1 - alpha) / math.sqrt(new)
 
     def _bound(self, level: float) -> float:
-        return max(
-            t_quantile(level, self.df) * math.sqrt(self.of_run), normal_quantile(level) * math.sqrt(self.of_queries)
-        )
+        of_run = t_quantile(level, self.df) * math.sqrt(self.of_run)
+        return max(of_run, normal_quantile(level) * math.sqrt(self.of_queries))
 
 
 def estimate_run_variance(

@@ -219,7 +219,8 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
         row = compare_values(before, after, names=names, bounds=ValueRange(), seed=config.seed).rows[0]
         better = row.verdict is Verdict.BETTER
         folder, earlier = (out, None) if better else (None, out if out.exists() else None)
-        adapted = Adapted(repository, parent.identity, added, count_kinds(pairs), row, folder, earlier)
+        identity = parent.model.identity.rpartition(" ")[2]
+        adapted = Adapted(repository, identity, added, count_kinds(pairs), row, folder, earlier)
         if better:
             model = parent.model
             about = {"settings": asdict(config), "terms": len(start.vocabulary), **adapted.about()}
@@ -297,10 +298,6 @@ class BaseModel:
 
     model: StaticModel
     terms: tuple[str, ...]
-
-    @property
-    def identity(self) -> str:
-        return self.model.identity.rpartition(" ")[2]
 
 
 def load_base_model(folder: Path | None) -> BaseModel:

@@ -189,10 +189,8 @@ def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> 
         repositories[own] += count > 0
     terms = sorted(term for term, number in numbers.items() if repositories[number] >= config.repositories)
     if not terms:
-        raise InputError(
-            f"no term occurs in {config.repositories} repositories",
-            hint="train on more repositories, or set vocabulary.repositories = 1 in the recipe",
-        )
+        hint = "train on more repositories, or set vocabulary.repositories = 1 in the recipe"
+        raise InputError(f"no term occurs in {config.repositories} repositories", hint=hint)
     places = np.array([numbers[term] for term in terms])
     # uses count by their logarithm, so that no single project dominates
     score = repositories[places] * np.log1p(pairs[places])
@@ -290,10 +288,8 @@ def hold_out(
 
 
 def write_pairs(path: Path, pairs: Pairs) -> None:
-    arrays: dict[str, NDArray[Any]] = {}
-    for name in _BAGS:
-        bags: Bags = getattr(pairs, name)
-        arrays |= {f"{name}_{part.name}": getattr(bags, part.name) for part in fields(Bags)}
+    parts = [part.name for part in fields(Bags)]
+    arrays = {f"{name}_{part}": getattr(getattr(pairs, name), part) for name in _BAGS for part in parts}
     plain = [part.name for part in fields(Pairs) if part.name not in (*_BAGS, "repositories")]
     arrays |= {name: getattr(pairs, name) for name in plain}
     write_store(path, {"repositories": list(pairs.repositories)}, arrays)

@@ -70,7 +70,11 @@ class Collection:
 
     def offer(self, one: PairCandidate, taint: str | None) -> None:
         """Add a pair, unless it is tainted or has too few terms."""
-        query, code = parse_query(one.query).terms, {} if taint else _count_terms(one.code)
+        query = parse_query(one.query).terms
+        code: dict[str, int] = {}
+        for run, count in () if taint else one.code.items():
+            for term in _TERMS[run]:
+                code[term] = code.get(term, 0) + count
         if taint is not None or not query or len(code) < self._config.pairs.code_terms:
             self.dropped[taint or "little code"] += 1
             return
@@ -112,14 +116,6 @@ def path_terms(path: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(term for run in words for term in _TERMS[run]))
 
 
-def _count_terms(counted: Mapping[str, int]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for run, count in counted.items():
-        for term in _TERMS[run]:
-            found[term] = found.get(term, 0) + count
-    return found
-
-
 class _TermCache(dict[str, tuple[str, ...]]):
     """A bounded cache of the terms of runs."""
 
@@ -144,6 +140,7 @@ KINDS: Final = ("doc", "name", "commit", "path", "heading")
 #: Incremented when the meaning of a shard changes; shards of another format are mined again.
 FORMAT: Final = 1
 _BAGS: Final = ("query", "code", "path")
+_PARTS: Final = ("offset", "term", "count")
 _COLUMNS: Final = ("kind", "language", "key", "file")
 
 
@@ -209,9 +206,7 @@ def write_shard(path: Path, shard: PairShard) -> None:
     blob, offsets = pack_strings(shard.words)
     arrays: dict[str, Array] = {"words.blob": blob, "words.offset": offsets}
     arrays |= {name: getattr(shard, name) for name in _COLUMNS}
-    for name in _BAGS:
-        bags: Bags = getattr(shard, name)
-        arrays |= {f"{name}.offset": bags.offset, f"{name}.term": bags.term, f"{name}.count": bags.count}
+    arrays |= {f"{name}.{part}": getattr(getattr(shard, name), part) for name in _BAGS for part in _PARTS}
     write_store(path, {"shard": FORMAT, "repository": shard.repository}, arrays)
 
 
@@ -222,7 +217,7 @@ def read_shard(path: Path) -> PairShard:
         raise IndexFormatError("old", "not a shard of mined pairs, or of another version", file=path)
     arrays = stored.arrays
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
-    columns |= {name: Bags(*(arrays[f"{name}.{part}"] for part in ("offset", "term", "count"))) for name in _BAGS}
+    columns |= {name: Bags(*(arrays[f"{name}.{part}"] for part in _PARTS)) for name in _BAGS}
     words = tuple(Strings(arrays["words.blob"], arrays["words.offset"]).all())
     return PairShard(cast(str, stored.meta["repository"]), words, **columns)
 

@@ -62,13 +62,11 @@ class Exclusions:
     def find_reason(self, repository: GitRepo) -> str | None:
         """Return the reason if a repository is listed or has the name of a listed one (a fork, a mirror)."""
         own = {repository.name.casefold(), (repository_name(repository.url) or "").casefold()}
-        for name in self.names:
-            if name.casefold() in own:
-                return f"excluded: {name} is on the exclusion list"
         base = repository.name.rpartition("/")[2].casefold()
-        for name in self.names:
-            if name.rpartition("/")[2].casefold() == base:
-                return f"excluded: it has the name of {name}, which is on the exclusion list"
+        if name := next((one for one in self.names if one.casefold() in own), None):
+            return f"excluded: {name} is on the exclusion list"
+        if name := next((one for one in self.names if one.rpartition("/")[2].casefold() == base), None):
+            return f"excluded: it has the name of {name}, which is on the exclusion list"
         return None
 
 
