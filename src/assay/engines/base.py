@@ -142,24 +142,18 @@ class TimedSession(Session, Protocol):
 
 @runtime_checkable
 class MeasuredSession(Protocol):
-    """Session that measures its resources."""
-
     def usage(self) -> SessionUsage:
         """Return the resources used; called after the last query and before `close`."""
 
 
 @runtime_checkable
 class SessionWithNotes(Protocol):
-    """Session with notes for the report."""
-
     def remarks(self) -> tuple[str, ...]:
         """Return the notes; called after `close`."""
 
 
 @runtime_checkable
 class UpdatingSession(Protocol):
-    """Session that can update its index."""
-
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Update the index after files changed under the same root; raise EngineTimeoutError after a timeout."""
 

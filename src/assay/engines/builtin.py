@@ -26,8 +26,6 @@ from assay.types import Corpus, Hit, Waterfall
 
 @dataclass(frozen=True, slots=True)
 class BuiltinSettings:
-    """Settings of `kind = "builtin"`."""
-
     per: Per = setting("file", "result type: files, or spans of lines")
     search: SearchConfig = field(default_factory=SearchConfig)
 

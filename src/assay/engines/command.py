@@ -140,8 +140,6 @@ class CommandSettings(OutputSettings):
 
 @dataclass(frozen=True, slots=True)
 class CommandTemplates:
-    """Parsed and checked templates from the settings."""
-
     argv: tuple[str, ...]
     index: tuple[str, ...]
     update: tuple[str, ...]  # the index command if update = "index"
@@ -205,7 +203,6 @@ def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> Command
 
 
 def _check_modes(settings: CommandSettings) -> None:
-    """Raise ConfigError for incompatible settings."""
     mode, request, update = settings.mode, settings.request, settings.update
     lines = mode == "lines"
     defaults = {one.name: one.default for one in fields(CommandSettings)}
@@ -399,7 +396,7 @@ class UpdatableCommandSession(CommandSession):
     """Session of a tool that has an update command or no index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command, if set, within the shorter of `timeout` and the configured limit."""
+        """Run the update command, if set, within the shorter of `seconds` and the configured limit."""
         self.use_corpus(corpus)
         if self.engine.templates.update:
             limit = min_timeout(seconds, self.engine.settings.index_timeout)

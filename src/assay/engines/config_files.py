@@ -50,8 +50,6 @@ class ConfigSettings:
 
 @dataclass(frozen=True, slots=True)
 class ConfigTemplate:
-    """Configuration template with its edits."""
-
     file: Path
     format: str
     text: str = field(repr=False)
@@ -259,7 +257,6 @@ def _real_changes(tree: Tree, changes: Mapping[Key, object]) -> dict[Key, object
 
 
 def _parse(text: str, form: str) -> Tree:
-    """Parse a configuration file; raise ValueError if the syntax is invalid."""
     try:
         tree = _PARSERS[form](text)
     except Exception as error:  # exceptions differ between libraries

@@ -196,7 +196,6 @@ def _imports(path: str) -> frozenset[str]:
 
 @cache
 def _imported_names(path: str, _size: int, _time: int) -> frozenset[str]:
-    """Return the top-level names that a Python file imports."""
     text = Path(path).read_text("utf-8", "replace")
     named = [name for line in _IMPORT.findall(text) for name in line.split(",")]
     return frozenset(name.split()[0].partition(".")[0] for name in [*named, *_FROM.findall(text)] if name.split())

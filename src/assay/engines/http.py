@@ -88,8 +88,6 @@ Body = Mapping[str, object] | str
 
 @dataclass(frozen=True, kw_only=True)
 class RequestTemplate:
-    """Request template with placeholders."""
-
     url: str = field(metadata={"about": "URL, such as https://host/search?q={query}&limit={k}"})
     method: Method | None = setting(None, "HTTP method; default: POST with a body, else GET")
     headers: Mapping[str, str] = setting({}, "request headers; use {env:NAME} for secrets")
@@ -281,8 +279,6 @@ class HttpSession(ExternalSession):
 
 
 class UpdatableHttpSession(HttpSession):
-    """Session of an API that can update its index."""
-
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         self.use_corpus(corpus)
         request = self._settings.update or self._settings.index

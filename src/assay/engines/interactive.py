@@ -124,8 +124,6 @@ def _read_ids(document: object, selector: Selector) -> list[str]:
 
 
 class InteractiveSession(ProgramSession):
-    """Session of a running program."""
-
     def __init__(self, engine: CommandEngine, index: IndexWorkspace, protocol: WireProtocol) -> None:
         super().__init__(engine, index)
         self._program = self.fill(engine.templates.argv)
@@ -234,7 +232,7 @@ class UpdatableInteractiveSession(InteractiveSession):
     """Session of a program that is restarted after files change."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command and restart the program within the shorter of `timeout` and the configured limit."""
+        """Run the update command and restart the program within the shorter of `seconds` and the configured limit."""
         clock = Deadline(seconds, self.engine.settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():

@@ -174,8 +174,6 @@ def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class KeywordsSettings:
-    """Settings of `kind = "keywords"`."""
-
     # Not part of the configuration, because the ranking is the same.
     backend: Backend = setting("auto", "program that counts words; does not affect the ranking")
     window: int = setting(40, "lines per result, those with the most distinct words")  # the chunk size of builtin
@@ -223,7 +221,6 @@ class KeywordsSession:
         self._count = lru_cache(settings.cached_words)(counter.count)
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        """Rank the files that contain any word of the query."""
         words = query_keywords(query, self._settings.shortest)
         distinct: Counter[str] = Counter()
         total: Counter[str] = Counter()

@@ -144,7 +144,6 @@ def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str])
 
 
 def parse_document(document: object, layout: OutputLayout) -> EngineReply:
-    """Convert a parsed JSON document."""
     return _apply_rules(
         lambda: _read_all(Documents((document,)), layout),
         lambda: json.dumps(document, ensure_ascii=False),

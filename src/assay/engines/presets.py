@@ -25,8 +25,6 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*|\b\d+\b")
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Command that prints the version of a tool."""
-
     argv: tuple[str, ...]
 
 
@@ -134,8 +132,6 @@ def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> C
 
 @dataclass(frozen=True, slots=True)
 class ProbeLimits:
-    """Limits on the version command."""
-
     seconds: float = 20.0  # seconds; a Python tool that imports a tensor library takes ten
     shown: int = 60  # characters to show of output without a version
 

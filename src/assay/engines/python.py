@@ -28,8 +28,6 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 
 @dataclass(frozen=True, slots=True)
 class PythonSettings:
-    """Settings of `kind = "python"`."""
-
     target: str = field(
         metadata={"about": "module:callable: a search function (query, k) or (query), an engine, or a factory of one"}
     )
@@ -49,8 +47,6 @@ class PythonSettings:
 
 @dataclass(frozen=True)
 class PythonEngine(Handle):
-    """Engine imported from a module."""
-
     settings: PythonSettings = field(kw_only=True)
 
     @property

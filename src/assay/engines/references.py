@@ -23,8 +23,6 @@ from assay.types import Corpus, Hit, Role, Span, Suite, Target
 
 @dataclass(frozen=True, slots=True)
 class RandomSettings:
-    """Settings of `kind = "random"`."""
-
     seed: int = setting(0, "random seed; default: the seed of the run")
     window: int = setting(40, "lines per result")  # the chunk size of builtin
 
@@ -80,8 +78,6 @@ class OracleSettings:
 
 @dataclass(frozen=True, slots=True)
 class OracleEngine(EngineDefaults):
-    """Engine that returns the targets of the gold sets."""
-
     suite: Suite
     role: Role = "ceiling"
 

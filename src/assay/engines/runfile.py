@@ -62,8 +62,6 @@ def _unescape(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RunFileSettings:
-    """Settings of `kind = "runfile"`."""
-
     path: str = field(metadata={"about": "path of the run file, relative to the directory of assay.toml"})
     format: Literal["auto", "trec", "jsonl"] = setting("auto", "auto: JSON lines if the file begins with {, else TREC")
 

@@ -60,8 +60,6 @@ CALL_LIMITS = CallLimits()
 
 @dataclass(frozen=True, slots=True)
 class QueryOutcome:
-    """Outcome of one query."""
-
     status: Status
     hits: tuple[Hit, ...] = ()
     seconds: float = 0.0

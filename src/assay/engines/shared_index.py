@@ -210,7 +210,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> ExternalSession:
-        """Open a session within the shorter of `timeout` and the configured limit."""
+        """Open a session within the shorter of `seconds` and the configured limit."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def steps(self) -> tuple[SharedStep, ...]:

@@ -65,7 +65,7 @@ class ExternalSession(ABC):
 
     @abstractmethod
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Search the files that match the filter within the shorter of `timeout` and the configured limit."""
+        """Search the files that match the filter within the shorter of `seconds` and the configured limit."""
 
     def usage(self) -> SessionUsage:
         return SessionUsage(store_bytes=self.workspace.store_bytes())
@@ -291,8 +291,6 @@ class RestartCost:
 
 
 class Restarts:
-    """Restarts of one program on one corpus."""
-
     def __init__(self, limit: int, name: str) -> None:
         self._limit = limit
         self._name = name

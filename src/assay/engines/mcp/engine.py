@@ -106,8 +106,6 @@ class McpSettings(OutputSettings):
 
 @dataclass(frozen=True, slots=True)
 class McpTemplates:
-    """Parsed and checked templates from the settings."""
-
     command: tuple[str, ...]
     index_command: tuple[str, ...]
     filters: Filters
@@ -157,7 +155,6 @@ def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
 
 
 def _check_server(settings: McpSettings) -> None:
-    """Raise ConfigError for incompatible server and update settings."""
     url, update = settings.url, settings.update
     both = "both `command` and `url` are set" if url else "neither `command` nor `url` is set"
     checks = [(bool(settings.command) == bool(url), both, 'set one: command = ["server"] or url = "http://host/mcp"')]

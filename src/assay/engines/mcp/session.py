@@ -106,7 +106,7 @@ class McpSession(ToolSession["McpEngine"]):
             self.run_index_command(self._templates.index_command, limit, what)
 
     def _start_server(self, seconds: float | None) -> None:
-        """Start the server and make the `index` calls within the shortest configured time limit."""
+        """Start the server and make the `index` calls within the shorter of `seconds` and the configured limits."""
         begin, clock = time.monotonic(), Deadline(seconds)
         connection = self._connect(clock.within(self._settings.startup_timeout))
         self._connection, self._noted_junk = connection, 0
@@ -242,7 +242,7 @@ class UpdatableMcpSession(McpSession):
     """Session that handles changed files by tool calls or a restart."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Make the `update` calls or restart the server, within the shorter of `timeout` and the configured limit."""
+        """Make the `update` calls or restart the server, within the shorter of `seconds` and the configured limit."""
         clock = Deadline(seconds, self._settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():
