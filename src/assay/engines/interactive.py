@@ -64,7 +64,7 @@ class WireProtocol:
 
     @property
     def markers(self) -> tuple[OutputMarker, ...]:
-        """Marker at the end of the startup output."""
+        """Markers to wait for during startup, in order."""
         return tuple(marker for marker in (self.ready, self.prompt) if marker)
 
     def encode(self, values: Mapping[str, object], added: Mapping[str, object]) -> tuple[bytes, tuple[str, ...]]:

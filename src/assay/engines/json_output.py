@@ -69,7 +69,7 @@ def parse_json_lines(text: str) -> Documents:
 
 
 def find_documents(text: str, *, anywhere: bool) -> Documents:
-    """Find documents that start and end with a line (with `anywhere`, only end); raise ValueError for invalid JSON."""
+    """Find JSON documents on whole lines, or with `anywhere` also inside a line; raise ValueError for invalid JSON."""
     values, other, at = list[object](), list[str](), 0
     position = failures = 0
     opening = _OPENING if anywhere else _LINE_OPENING

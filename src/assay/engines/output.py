@@ -229,7 +229,7 @@ def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
 
 
 def _read_last(found: Documents, layout: OutputLayout) -> EngineReply:
-    """Return the last document with hits if other text surrounds the documents, because others may be log lines."""
+    """Return the hits of all documents, or of the last with hits if other text suggests that some are log lines."""
     if not found.other_lines:
         return _read_all(found, layout)
     replies, problem = list[EngineReply](), None
