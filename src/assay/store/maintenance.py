@@ -1,11 +1,11 @@
-"""List, verify and remove the entries of a store."""
+"""Maintenance of a store: disk usage, pruning, verification and leftovers of killed processes."""
 
 from __future__ import annotations
 
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,6 +48,52 @@ class StoreEntry:
     used: float
     place: EntryPath | None = None  # of a value or directory
     finished: bool = True  # an unfinished directory is a leftover, unless a process is building it
+
+
+def usage(roots: Mapping[str, Path]) -> tuple[DiskUsage, ...]:
+    """Return the disk usage of each kind in `roots` that has entries."""
+    by_kind = {kind: list(iter_entries({kind: path})) for kind, path in sorted(roots.items())}
+    return tuple(
+        DiskUsage(kind, len(of), sum(e.bytes for e in of), min(e.used for e in of), max(e.used for e in of))
+        for kind, of in by_kind.items()
+        if of
+    )
+
+
+def prune(
+    root: Path,
+    entries: Iterable[StoreEntry],
+    most_bytes: int | None,
+    older_than: float | None,
+    *,
+    above: int | None,
+    dry_run: bool,
+) -> PruneResult:
+    """Remove entries unused for `older_than` seconds, then the least recently used until `most_bytes` remain.
+
+    With `above`, a total size of at most `above` is not reduced. Entries in use are kept.
+    """
+    now, found = time.time(), list(entries)
+    left = sum(entry.bytes for entry in found)
+    most = left if most_bytes is None or left <= (most_bytes if above is None else above) else most_bytes
+    gone = size = held = 0
+    for entry in sorted(found, key=lambda entry: (entry.finished, entry.used, entry.kind, entry.path.name)):
+        old = older_than is not None and now - entry.used >= older_than
+        if entry.finished and not old and left <= most:
+            continue
+        if not dry_run and not remove_unused(root, entry):
+            held += entry.finished
+            continue
+        gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
+    return PruneResult(gone, size, held, left)
+
+
+def verify(root: Path, entries: Iterable[StoreEntry]) -> Iterator[str]:
+    """Verify entries byte by byte, remove damaged ones that are not in use, and yield the paths of all damaged ones."""
+    for entry in entries:
+        if entry.place is not None and entry.finished and not is_whole(entry.place):
+            remove_unused(root, entry)
+            yield entry.path.relative_to(root).as_posix()
 
 
 def sweep(root: Path, leftover: float) -> None:

@@ -29,7 +29,7 @@ from assay.store.entries import (
     writing,
 )
 from assay.store.kinds import INDEX, KINDS, LIMITED, StoreLimits, cache_dir
-from assay.store.maintenance import DiskUsage, PruneResult, is_whole, iter_entries, remove_unused, sweep
+from assay.store.maintenance import DiskUsage, PruneResult, iter_entries, prune, sweep, usage, verify
 
 #: Directories that this process has verified byte by byte, by path and manifest id.
 _verified: Final[set[tuple[str, str]]] = set()
@@ -171,12 +171,7 @@ class Store:
             yield path if ours else None
 
     def usage(self) -> tuple[DiskUsage, ...]:
-        by_kind = {kind: list(iter_entries({kind: path})) for kind, path in sorted(self._roots().items())}
-        return tuple(
-            DiskUsage(kind, len(of), sum(e.bytes for e in of), min(e.used for e in of), max(e.used for e in of))
-            for kind, of in by_kind.items()
-            if of
-        )
+        return usage(self._roots())
 
     def prune(
         self,
@@ -194,33 +189,17 @@ class Store:
         """
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
-        now = time.time()
-        found = list(iter_entries(self._roots(kinds or _LIMITED)))
-        left = sum(entry.bytes for entry in found)
-        most = left if most_bytes is None or left <= (most_bytes if above is None else above) else most_bytes
-        gone = size = held = 0
+        entries = iter_entries(self._roots(kinds or _LIMITED))
         with writing(self.root):
-            for entry in sorted(found, key=lambda entry: (entry.finished, entry.used, entry.kind, entry.path.name)):
-                old = older_than is not None and now - entry.used >= older_than
-                if entry.finished and not old and left <= most:
-                    continue
-                if not dry_run and not remove_unused(self.root, entry):
-                    held += entry.finished
-                    continue
-                gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
+            done = prune(self.root, entries, most_bytes, older_than, above=above, dry_run=dry_run)
             if not dry_run:
                 sweep(self.root, self.limits.leftover)
-        return PruneResult(gone, size, held, left)
+        return done
 
     def verify(self) -> tuple[str, ...]:
         """Verify all entries byte by byte, remove damaged ones that are not in use, and return all damaged paths."""
-        broken = []
         with writing(self.root):
-            for entry in iter_entries(self._roots()):
-                if entry.place is not None and entry.finished and not is_whole(entry.place):
-                    broken.append(entry.path.relative_to(self.root).as_posix())
-                    remove_unused(self.root, entry)
-        return tuple(broken)
+            return tuple(verify(self.root, iter_entries(self._roots())))
 
     def kind_dir(self, kind: str) -> Path:
         """Return the directory of a kind; indexes for `assay search` are in $ASSAY_INDEX_DIR if that is set."""
