@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from assay.engines.runner import THREAD_VARIABLES, available_threads, pinned
+from assay.engines.resources import THREAD_VARIABLES, available_threads, pinned
 
 
 def state():

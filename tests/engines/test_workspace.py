@@ -10,7 +10,7 @@ import pytest
 
 from assay.engines import make_engine
 from assay.engines.base import EngineContext
-from assay.engines.tool import EngineWorkspace, fixed_placeholders, placeholder_names
+from assay.engines.workspace import EngineWorkspace, fixed_placeholders, placeholder_names
 from assay.errors import ConfigError
 
 

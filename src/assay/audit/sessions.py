@@ -17,12 +17,11 @@ from assay.audit.records import AuditConfig, AuditFinding, AuditQuery, Proportio
 from assay.audit.subject import AuditTarget
 from assay.engines.base import SearchFilter, Session
 from assay.engines.normalize import Normalizer
+from assay.engines.resources import THREAD_VARIABLES, pinned
 from assay.engines.runner import (
-    THREAD_VARIABLES,
     QueryOutcome,
     close_session,
     open_session,
-    pinned,
     query_filtered,
     query_session,
     update_session,

@@ -360,7 +360,7 @@ def write_down(folder: Path, carried: CompletedRun) -> None:
 
 def show_plan(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Show what a run would do; no engine is asked, nothing is written."""
-    from assay.engines.runner import available_threads
+    from assay.engines.resources import available_threads
     from assay.experiment.running.matrix import dry_run
     from assay.report.dry_run import prospect_document, prospect_json
 

@@ -21,6 +21,7 @@ from assay.engines.interactive import (
 )
 from assay.engines.json_output import parse_selector
 from assay.engines.output import OutputSettings, make_layout, parse_output
+from assay.engines.restarts import RESTARTS, STARTUP_SECONDS, check_restart_settings
 from assay.engines.secrets import check_literal_secrets, recorded_table, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
@@ -38,19 +39,15 @@ from assay.engines.templates import (
     named_secrets,
 )
 from assay.engines.tool import (
-    RESTARTS,
-    STARTUP_SECONDS,
     Argv,
     ProgramSession,
-    check_restart_settings,
     describe_failure,
-    fixed_placeholders,
     parse_command,
-    placeholder_names,
     repro_command,
     run_tool,
     stat_files,
 )
+from assay.engines.workspace import fixed_placeholders, placeholder_names
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProgramSpec
 from assay.settings import read_settings, setting

@@ -46,7 +46,8 @@ from assay.engines.templates import (
     merge,
     named_secrets,
 )
-from assay.engines.tool import ExternalSession, fixed_placeholders, placeholder_names
+from assay.engines.tool import ExternalSession
+from assay.engines.workspace import fixed_placeholders, placeholder_names
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
     HttpClient,

@@ -30,7 +30,8 @@ from assay.engines.base import (
 from assay.engines.config_files import ConfigTemplate, Key, nodes
 from assay.engines.output import OutputLayout, read_reply
 from assay.engines.templates import has_placeholder
-from assay.engines.tool import STORE, EngineWorkspace, ExternalSession
+from assay.engines.tool import ExternalSession
+from assay.engines.workspace import STORE, EngineWorkspace
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
 from assay.redaction import Redactor
 from assay.settings import split_key

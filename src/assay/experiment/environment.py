@@ -7,7 +7,7 @@ import platform
 import sys
 from importlib import metadata
 
-from assay.engines.runner import THREAD_VARIABLES
+from assay.engines.resources import THREAD_VARIABLES
 
 _RECORDED = (*THREAD_VARIABLES, "TOKENIZERS_PARALLELISM", "PYTHONHASHSEED")
 PACKAGES = ("numpy", "pathspec", "PyYAML", "rich")

@@ -17,7 +17,8 @@ from assay.audit.sessions import (
     query_in_subprocess,
     score_gap,
 )
-from assay.engines.runner import available_threads, summarize
+from assay.engines.resources import available_threads
+from assay.engines.runner import summarize
 from assay.errors import AssayError
 
 

@@ -13,6 +13,7 @@ from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.output import OutputSettings, make_layout
+from assay.engines.restarts import RESTARTS, STARTUP_SECONDS, check_restart_settings
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (
     INDEX_KEYS_HELP,
@@ -30,16 +31,8 @@ from assay.engines.templates import (
     make_filters,
     named_secrets,
 )
-from assay.engines.tool import (
-    RESTARTS,
-    STARTUP_SECONDS,
-    Argv,
-    check_restart_settings,
-    fixed_placeholders,
-    parse_command,
-    placeholder_names,
-    stat_files,
-)
+from assay.engines.tool import Argv, parse_command, stat_files
+from assay.engines.workspace import fixed_placeholders, placeholder_names
 from assay.errors import ConfigError, SetupError, install_hint
 from assay.settings import read_settings, setting
 from assay.types import Corpus

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Generic, Protocol, TypeVar, cast
 
-from assay.engines.runner import available_threads
+from assay.engines.resources import available_threads
 from assay.errors import EngineError
 
 T = TypeVar("T")

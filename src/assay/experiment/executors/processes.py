@@ -18,7 +18,7 @@ from queue import SimpleQueue
 from threading import Lock
 from typing import Final, NoReturn, TypeVar, cast
 
-from assay.engines.runner import THREAD_VARIABLES, available_threads
+from assay.engines.resources import THREAD_VARIABLES, available_threads
 from assay.errors import AssayError, ConfigError
 from assay.experiment.executors.base import WorkerLost
 

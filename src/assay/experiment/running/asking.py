@@ -12,8 +12,8 @@ from typing import Literal
 from assay.corpus.copying import folder_bytes
 from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine
 from assay.engines.normalize import Normalizer
+from assay.engines.resources import AddedMemory
 from assay.engines.runner import (
-    AddedMemory,
     QueryOutcome,
     close_session,
     open_session,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from assay.clock import now, today
 from assay.engines import as_engine
 from assay.engines.base import Engine, FullEngine
-from assay.engines.runner import available_threads, pinned
+from assay.engines.resources import available_threads, pinned
 from assay.errors import EngineError, InputError
 from assay.experiment.cells.assembling import assemble, make_header
 from assay.experiment.cells.keys import turns_key
