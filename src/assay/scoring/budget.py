@@ -105,7 +105,7 @@ class HitCost:
         return approx4(sum(self.lengths[self._first - 1 : line]))
 
     def cut(self, tokens: int) -> Span | None:
-        """Return the whole lines that fit the tokens; None if the first does not."""
+        """Return the whole lines that fit into `tokens`; None if the first line does not fit."""
         if self.span is None:
             return None
         sums = list(accumulate(self.lengths[self._first - 1 : self.span.end]))

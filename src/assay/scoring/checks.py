@@ -132,7 +132,7 @@ def _collect_answers(run: Run, marked: Collection[int], base: Scores, measures: 
 def _draw_orders(
     tied: Sequence[_Answer], size: int, rng: np.random.Generator, shuffles: int
 ) -> tuple[list[list[IntArray]], list[list[int]]]:
-    """Return the distinct orders of each answer's hits, and the one that it has in each draw.
+    """Return the distinct orders of each ranking's hits, and the index of its order in each draw.
 
     A number is drawn for every hit, tied or not, so that one engine's orders do not depend on another's ties.
     """
@@ -157,7 +157,7 @@ def _draw_orders(
 
 
 def _reorder(run: Run, answers: Sequence[_Answer], orders: Sequence[Sequence[IntArray]]) -> Run:
-    """Return a run of one engine's tied answers with one engine per order."""
+    """Return a run of one engine's tied rankings, with one engine per order."""
     rankings: list[list[Ranking]] = [[] for _ in range(max(map(len, orders)))]
     for answer, known in zip(answers, orders, strict=True):
         for at, order in enumerate(known):

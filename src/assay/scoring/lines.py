@@ -105,7 +105,7 @@ def _merge(spans: Iterable[Span], lengths: Mapping[str, int]) -> list[Span]:
 
 
 def clip(span: Span, last: int) -> Span | None:
-    """Return the lines of a span up to the last one of its file; None without any."""
+    """Return a span without lines beyond the end of its file; None if no line is left."""
     whole = span.start is None or span.end is None
     start, end = (1, last) if whole else (max(1, span.start or 1), min(span.end or 0, last))
     return Span(span.path, start, end) if start <= end else None

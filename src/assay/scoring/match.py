@@ -80,7 +80,7 @@ def match(hits: Sequence[Hit], targets: Sequence[Target], level: Level) -> Match
 
 
 def overlap_of(hit: Span, target: Span) -> float:
-    """Return the number of common lines; two whole files overlap without limit."""
+    """Return the number of common lines; infinite for two whole files."""
     if hit.start is None and target.start is None and hit.path == target.path:
         return math.inf
     return hit.common_lines(target)
@@ -128,7 +128,7 @@ def touches(span: Span, projection: Projection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HitMark:
-    """The label of a hit; without target and adversary, it is unjudged or another hit claimed its target."""
+    """The label of a hit; a hit with neither target nor adversary is unjudged, or another hit claimed its target."""
 
     rank: int | None  # among distinct hits, from 1; None for a repetition
     target: int | None = None  # index into the query's targets

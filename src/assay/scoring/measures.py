@@ -160,13 +160,13 @@ class Measure:
 
     @property
     def everywhere(self) -> bool:
-        """Return whether it applies to every query; with a higher grade it needs targets of that grade."""
+        """Return whether the measure applies to every query; a measure with a higher `grade` needs targets of it."""
         selective = dict(self.settings).get("grade", SECONDARY) != SECONDARY
         return self.kind.everywhere and not selective and (self.of is None or self.of.everywhere)
 
     @property
     def depth(self) -> int:
-        """Number of results that it needs."""
+        """The number of results that the measure needs."""
         return self.k or (self.of.depth if self.of else 0)
 
     def complete(self) -> Measure:

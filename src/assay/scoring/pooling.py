@@ -27,7 +27,7 @@ _Key = tuple[str, str]  # gold name, query id
 
 @dataclass(frozen=True, slots=True)
 class PoolConfig:
-    """Limits of the search."""
+    """Limits on the search for label effects."""
 
     depth: int = 10  # ranks that a user reads; deeper results hardly change a measure
     grades: tuple[int, ...] = (PRIMARY, SECONDARY)

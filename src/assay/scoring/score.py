@@ -99,7 +99,7 @@ class EvaluationMean:
 
 
 def evaluation_measures(suite: Suite) -> tuple[Measure, ...]:
-    """Return the measures that evaluation layers name, in file order."""
+    """Return the measures named in evaluation layers, in file order."""
     named = [measure for gold in suite.golds for query in gold.queries for measure in _parse_named(gold.name, query)]
     return tuple(dict.fromkeys(named))
 

@@ -50,7 +50,7 @@ class Interval:
     method: str
 
     def inside(self, margin: float) -> bool:
-        """Return whether it is strictly inside ± margin."""
+        """Return whether the interval is strictly inside ± `margin`."""
         return -margin < self.low and self.high < margin
 
 
@@ -70,7 +70,7 @@ SAME = "changed no ranking"
 
 @dataclass(frozen=True, slots=True)
 class MeanRow:
-    """One engine on one measure: the mean over queries, its interval, and the mean over repositories."""
+    """The mean of one engine on one measure over queries, with its interval, and the mean over repositories."""
 
     engine: str
     measure: str
@@ -87,7 +87,7 @@ class MeanRow:
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """One engine against one baseline on one measure.
+    """The comparison of one engine with one baseline on one measure.
 
     `difference` is engine − baseline in units of the measure; `verdict`, `wins` and `harmed` respect the direction.
     """
@@ -165,7 +165,7 @@ class SliceRow:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Engines against a baseline: the rows on the primary measure, and those on secondary measures."""
+    """The comparison of engines with a baseline, with rows for the primary and the secondary measures."""
 
     baseline: str  # empty if there is no single one
     primary: str
@@ -184,7 +184,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class AllPairs(Comparison):
-    """Every engine against every other; `leaders` are the best engine and those not shown to be worse."""
+    """The comparison of all pairs of engines; `leaders` are the best engine and the engines not shown to be worse."""
 
     leader: str
     leaders: tuple[str, ...]
@@ -200,7 +200,7 @@ class RunNames:
 
 @dataclass(frozen=True, slots=True)
 class QueryValue:
-    """One line of a per-query table: query, value and, where known, its repository."""
+    """One line of a per-query table: a query, its value and, if known, its repository."""
 
     query: str
     value: float
@@ -218,7 +218,7 @@ class SizeRange:
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """The size of a set that finds a difference with the given power; None if no size is enough."""
+    """The size of a set that detects a difference with the given power; None if no size is enough."""
 
     delta: float
     alpha: float

@@ -34,7 +34,7 @@ class EnginePair:
 def comparison_rows(
     pairs: Sequence[EnginePair], units: Sequence[Unit], settings: Settings
 ) -> tuple[ComparisonRow, ...]:
-    """Compare each pair on the queries both have, in order; pairs without a common query are omitted.
+    """Compare the engines of each pair on their common queries; omit pairs without a common query.
 
     The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
     """
@@ -87,7 +87,7 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _Column:
-    """One pair among those over the same queries."""
+    """One of several pairs that are compared on the same queries."""
 
     pair: EnginePair
     at: int
@@ -98,7 +98,7 @@ class _Column:
     se: float
 
     def row(self) -> ComparisonRow:
-        """Assemble the row, without its MDE and outside any family."""
+        """Return the row of the pair, without MDE, adjusted p-value and verdict."""
         pair, at, shared, effect = self.pair, self.at, self.shared, self.effect
         differences, parts = self.differences, shared.parts
         bounds, level = pair.bounds, 1 - self.settings.alpha

@@ -35,7 +35,6 @@ class RunVariance:
 
     @property
     def variance(self) -> float:
-        """The variance of the difference between the two sides."""
         return self.of_run * self._factor
 
     @property

@@ -24,7 +24,7 @@ _SAME_MEAN = 12
 
 @dataclass(frozen=True, slots=True)
 class LeaderGaps:
-    """Differences of all engines to the leader, in the order of the values; the leader's own is 0."""
+    """Differences of all engines from the leader, in the order of the values; 0 for the leader."""
 
     leader: int
     lead: FloatArray  # leader − engine; positive: the leader is better
@@ -54,7 +54,7 @@ def near_leader(
 
 @dataclass(frozen=True, slots=True)
 class SelectionBias:
-    """The mean of the best engine, and the mean of that choice on queries that were not used for it."""
+    """The mean of the best engine on all queries, and the mean of the best engine of one half on the other half."""
 
     apparent: float
     honest: float
@@ -63,7 +63,7 @@ class SelectionBias:
 def selection_bias(
     values: FloatArray, parts: Partition, rng: np.random.Generator, *, higher_is_better: bool = True
 ) -> SelectionBias | None:
-    """Choose the best row on one half of the clusters and score it on the other, over many halves.
+    """Choose the best row on half of the clusters and score it on the other half; average over many random splits.
 
     The mean over both ways is unbiased for a choice by half of the queries. A choice by all of them can only be better,
     so it is conservative. None with too few clusters.

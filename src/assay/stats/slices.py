@@ -32,7 +32,7 @@ def compare_slices(
     B: int = DEFAULT.resamples,
     cluster: str = "auto",
 ) -> tuple[SliceRow, ...]:
-    """Compare every other engine with the baseline on each tag value and phrasing that is not the whole set."""
+    """Compare all other engines with the baseline on each tag value and phrasing, except if it covers all queries."""
     settings = Settings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
     check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
@@ -98,7 +98,6 @@ def by_repository(scores: Scores, engine: str, baseline: str, measure: Measure |
 
 
 def tally(changes: Sequence[RepositoryChange]) -> RepositoryTally:
-    """Count the repositories that gained and lost."""
     wins, losses = sum(c.gain > 0.0 for c in changes), sum(c.gain < 0.0 for c in changes)
     return RepositoryTally(wins, len(changes) - wins - losses, losses)
 

@@ -43,7 +43,6 @@ class ScoreTable:
     values: FloatArray  # (engines, measures, intents)
 
     def row(self, engine: str, measure: MeasureColumn) -> FloatArray:
-        """Return the values of one engine on one measure."""
         return np.asarray(self.values[self.engines.index(engine), measure.at])
 
 
@@ -94,7 +93,7 @@ def column(scores: Scores, measure: Measure | str) -> MeasureColumn:
 def columns(
     scores: Scores, primary: Measure | str, measures: Sequence[Measure | str] | None
 ) -> tuple[MeasureColumn, ...]:
-    """Return the columns of the primary measure and of the others [default: all that were scored]."""
+    """Return the column of the primary measure, then those of `measures` [default: all that were scored]."""
     first = column(scores, primary)
     others = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
     return (first, *(other for other in others if other.name != first.name))
@@ -132,7 +131,6 @@ class Partition:
 
     @property
     def nouns(self) -> str:
-        """The number of clusters with their noun."""
         noun = "cluster" if self.kind == "tag" else "unit" if self.shared else self.kind
         if self.count == 1:
             return f"1 {noun}"
@@ -204,11 +202,11 @@ def _collapse(strata: IntArray) -> IntArray:
 
 
 def group_codes(units: Sequence[Unit], parts: Partition) -> IntArray:
-    """Return a number for the group of correlated units: the value of a declared tag, else the repository."""
+    """Return the index of each unit's group of correlated units: the value of a declared tag, else the repository."""
     return parts.clusters if parts.kind == "tag" else repository_codes(units)
 
 
 def repository_codes(units: Sequence[Unit]) -> IntArray:
-    """Return the number of each unit's repository, from 0 without gaps."""
+    """Return the index of each unit's repository, from 0 without gaps."""
     _, codes = np.unique([unit.repository for unit in units], return_inverse=True)
     return codes.astype(np.intp)

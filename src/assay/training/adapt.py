@@ -91,8 +91,6 @@ class NewTerms:
 
 @dataclass(frozen=True, slots=True)
 class LearningConfig:
-    """Settings of learning."""
-
     # 25 gained less on seven of eight repositories, 100 as much in twice the time (+0.039 on average)
     steps: int = setting(50, "minimum number of training steps", least=1)
     # 12,000 pairs gained +0.064 in 4 passes, +0.098 in 12; 7,000 pairs +0.029 in 7, +0.053 in 22
@@ -114,7 +112,7 @@ class LearningConfig:
 
 @dataclass(frozen=True, slots=True)
 class AdaptConfig:
-    """All settings; with the model and the repository they determine every byte of the adapted model."""
+    """All settings; the model, the repository and these settings determine every byte of the adapted model."""
 
     mining: MiningConfig = field(default_factory=MiningConfig)
     kinds: KindWeights = field(default_factory=KindWeights)
@@ -155,8 +153,6 @@ class AdaptRequest:
 
 @dataclass(frozen=True, slots=True)
 class Adapted:
-    """The outcome of an adaptation."""
-
     repository: GitRepo
     parent: str
     terms: int  # new ones
@@ -170,7 +166,7 @@ class Adapted:
         return _VERDICTS.get(self.row.verdict or Verdict.INCONCLUSIVE, "not shown to be better")
 
     def about(self) -> dict[str, Any]:
-        """Return how it was made, and the result of the test."""
+        """Return the origin of the adapted model and the result of its test."""
         row = self.row
         return {
             "repository": {"name": self.repository.name, "url": self.repository.url, "commit": self.repository.commit},
@@ -185,7 +181,7 @@ class Adapted:
 
 
 def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
-    """Adapt a model to a repository, and write it if it is better there."""
+    """Adapt a model to a repository; write the adapted model if it is better on held-out files."""
     work, out = request.out / WORK, request.out / MODEL_DIR
     with lock_output(request.out):
         parent, repository = load_base_model(request.model), open_repository(request.repository)
@@ -233,7 +229,7 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
 
 
 def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: frozenset[str] = frozenset()) -> PairShard:
-    """Mine the user's repository without some files, reusing the result of an earlier run."""
+    """Mine the repository without the withheld files, or reuse the result of an earlier run."""
     digest = sha256("\n".join(sorted(withheld)).encode("utf-8", "surrogatepass")).hexdigest()
     key = shard_identity(repository, config, f"own {digest}")
     path = work / f"{'part' if withheld else 'whole'}-{key[:16]}.assay"
@@ -370,7 +366,7 @@ class Questions:
 
 
 def find_questions(pairs: Pairs, files: Collection[int], learned: Pairs) -> Questions:
-    """Use the comments of some files as queries, except those that were also learned from."""
+    """Use the comments of the held-out files as queries, except comments that also occur in training."""
     known = np.isin(pairs.query_key, learned.query_key) | np.isin(pairs.code_key, learned.code_key)
     asks = (pairs.kind == _DOC) & np.isin(pairs.file, sorted(files)) & ~known
     return Questions(pairs, np.flatnonzero(asks), np.flatnonzero(np.isin(pairs.kind, (_DOC, _NAME))))

@@ -26,14 +26,14 @@ def take_rows(bags: Bags, rows: NDArray[np.int64]) -> Bags:
 
 
 def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions of the entries of some rows."""
+    """Return the positions of the entries of `rows`."""
     sizes = offset[rows + 1] - offset[rows]
     ends = np.cumsum(sizes)
     return np.asarray(np.arange(int(sizes.sum())) + np.repeat(offset[rows] - ends + sizes, sizes))
 
 
 def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
-    """Return bags with only the marked entries; the number of rows stays."""
+    """Return bags with only the marked entries; rows may become empty."""
     return Bags(make_offsets(sums(keep, bags.offset)), bags.term[keep], bags.count[keep])
 
 
@@ -94,7 +94,7 @@ def make_offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """Sparse products, some rows in each thread; scipy releases the GIL."""
+    """Sparse matrix products in several threads, which is possible because scipy releases the GIL."""
 
     pool: ThreadPoolExecutor
     threads: int
@@ -117,7 +117,7 @@ Floats = NDArray[np.floating[Any]]
 
 
 class Pooled(NamedTuple):
-    """The unit vectors of bags, with what the gradient needs."""
+    """The unit vectors of bags, with intermediate values for the gradient."""
 
     weighted: Any  # the bags, each term times its weight
     unit: Floats
@@ -142,7 +142,7 @@ def pool(bags: Any, weight: Floats, vectors: Floats, products: Products) -> Pool
 
 
 def unpool(pooled: Pooled, slope: Floats, products: Products) -> Floats:
-    """Turn a gradient by unit vectors into a gradient by the vectors of terms."""
+    """Convert a gradient with respect to unit vectors into one with respect to term vectors."""
     along = np.einsum("id,id->i", slope, pooled.unit)[:, None]
     return products.rows(pooled.weighted.T.tocsr(), (slope - pooled.unit * along) / pooled.length)
 
@@ -175,7 +175,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> Vocabulary:
-    """Choose the terms that many pairs of many repositories use."""
+    """Choose the terms with the most pairs and repositories."""
     numbers: dict[str, int] = {}
     used: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for shard in shards:
@@ -271,7 +271,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
 def hold_out(
     names: Sequence[str], repository: NDArray[np.int32], file: NDArray[np.int32], config: HeldOutConfig
 ) -> NDArray[np.bool_]:
-    """Return which pairs are held out, chosen by names alone so that it is the same for every seed."""
+    """Return which pairs are held out, chosen by names only, so that the choice does not depend on the seed."""
 
     def draw(names: Sequence[str]) -> list[int]:
         ranks = [blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in names]
@@ -334,7 +334,7 @@ class HardNegatives:
 
 
 def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) -> HardNegatives:
-    """Rank each repository's codes for some of its queries, and keep the best that are wrong."""
+    """Rank each repository's codes for some of its queries, and return the best-ranked wrong codes."""
     draw = np.random.default_rng((seed, _STREAM))
     rows: list[NDArray[np.int64]] = []
     wrong: list[NDArray[np.int64]] = []

@@ -57,7 +57,7 @@ _LICENSE_BYTES: Final = 200_000  # a longer text lists the licenses of all depen
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Progress of mining: one finished repository."""
+    """Progress of mining after one more repository."""
 
     done: int
     total: int
@@ -167,7 +167,7 @@ class Mined(NamedTuple):
 def mine_repository(
     repository: GitRepo, config: MiningConfig, excluded: ExclusionIndex, scope: LearningScope = PUBLIC
 ) -> Mined:
-    """Mine one repository, if its license permits it."""
+    """Mine one repository if its license permits."""
     entries = list_files(repository)
     license_, folders = _read_licenses(repository, entries)
     if license_.permissive is None and not scope.own:

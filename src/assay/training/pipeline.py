@@ -168,8 +168,6 @@ def _category(report: RepoReport) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """The parts of a model."""
-
     vocabulary: Vocabulary
     pairs: Pairs
     trained: Trained
@@ -236,14 +234,14 @@ def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -
 
 
 def code_digests() -> dict[str, str]:
-    """Return the digest of the training code and the versions of the packages it computes with."""
+    """Return a digest of the training code and the versions of numerical packages."""
     home = resources.files("assay").joinpath("training")
     modules = [f"training/{one.name}" for one in home.iterdir() if one.name.endswith(".py")]
     return {"code": code_digest(*modules)} | {name: metadata.version(name) for name in ("numpy", "scipy")}
 
 
 def key_of(*facts: object) -> str:
-    """Return the key of a result, a digest of everything it depends on."""
+    """Return the cache key of a result: a digest of all its inputs."""
     return digest_of(facts)[:_KEY_DIGITS]
 
 

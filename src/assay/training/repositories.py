@@ -33,14 +33,12 @@ class GitRepo:
 
     @property
     def file_name(self) -> str:
-        """Base name of its output files: `owner+name`."""
+        """The base name of the repository's output files: `owner+name`."""
         return re.sub(r"[^\w.+-]", "_", self.name.replace("/", "+"))
 
 
 @dataclass(frozen=True, slots=True)
 class TreeEntry:
-    """A file of a commit."""
-
     path: str
     oid: str
     size: int
@@ -267,7 +265,7 @@ _NO_TEXT: Final = re.compile(r"\.(?:png|svg|jpe?g|gif|ico|pdf|json|ya?ml|toml|xm
 
 @dataclass(frozen=True, slots=True)
 class License:
-    """Licenses found in the license files of a repository, and the permissive one if there is one."""
+    """Licenses in the license files of a repository, and the permissive license if there is one."""
 
     found: tuple[str, ...]
     permissive: str | None
@@ -349,12 +347,12 @@ class LicensedFolders:
         return False
 
     def forbids_past(self, path: str, here: Container[str]) -> bool:
-        """Return the same for a path of the history; missing paths are judged by file name, since files move."""
+        """Return whether a license forbids a past path; missing paths are judged by file name, since files move."""
         return self.forbids(path) or (path not in here and _file_name(path) in self.forbidden)
 
 
 def find_folder_licenses(paths: Iterable[str]) -> list[str]:
-    """List the license files below the root that are about the directory they are in."""
+    """List the license files below the root that apply to their directory."""
     return [
         path
         for path in paths

@@ -62,7 +62,7 @@ class Collection:
         self.dropped: Counter[str] = Counter()
 
     def has_room_for(self, kind: str, rank: int) -> bool:
-        """Return whether a pair of this rank could be kept."""
+        """Return whether a pair of this rank is within the cap of its kind so far."""
         heap = self._heaps.get(kind, [])
         room = len(heap) < getattr(self._config.caps, kind) or rank < -heap[0][0]
         self.dropped["over the cap"] += not room
@@ -94,7 +94,7 @@ class Collection:
             self.dropped["over the cap"] += 1
 
     def pairs(self) -> list[TextCodePair]:
-        """Return the pairs by file and rank, at most a few with the same query."""
+        """Return the pairs by file and rank, limited per query."""
         seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
         kept = []
         for pair in sorted(self._pairs.values(), key=lambda pair: (pair.rank, pair.key)):
@@ -158,8 +158,6 @@ class Bags:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairShard:
-    """The pairs of one repository."""
-
     repository: str  # owner/name
     words: tuple[str, ...]  # the terms that occur, sorted; term numbers are indexes into it
     kind: NDArray[np.uint8]  # indexes into KINDS
@@ -224,7 +222,7 @@ def read_shard(path: Path) -> PairShard:
 
 @dataclass(frozen=True, slots=True)
 class RepoReport:
-    """Origin and number of a repository's pairs, and dropped candidates; a reason explains why there are no pairs."""
+    """Origin and count of a repository's pairs, and dropped candidates; `reason` explains why there are no pairs."""
 
     repository: str
     url: str
@@ -243,7 +241,7 @@ def write_report(path: Path, report: RepoReport, identity: str) -> None:
 
 
 def read_report(path: Path, identity: str | None = None) -> RepoReport | None:
-    """Return a report; None if it is missing, unreadable or of another identity."""
+    """Read a report; return None if it is missing, unreadable or belongs to another shard."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if identity is not None and data["identity"] != identity:

@@ -60,7 +60,7 @@ class Exclusions:
     names: tuple[str, ...]
 
     def find_reason(self, repository: GitRepo) -> str | None:
-        """Return the reason if a repository is listed or has the name of a listed one (a fork, a mirror)."""
+        """Return why a repository is excluded (listed, or a fork or mirror by name); None if it is not."""
         own = {repository.name.casefold(), (repository_name(repository.url) or "").casefold()}
         base = repository.name.rpartition("/")[2].casefold()
         if name := next((one for one in self.names if one.casefold() in own), None):
@@ -198,7 +198,7 @@ class WindowMatches:
 
 
 def compare(data: bytes, known: Windows, rules: WindowRules) -> WindowMatches:
-    """Look up the windows of a text among the known ones."""
+    """Find the windows of a text that are known."""
     if not len(known):
         return WindowMatches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
     hashes, first, last = cut_windows(data, rules)
@@ -336,7 +336,7 @@ def _draw(files: Sequence[SelectedFile], most: int, seed: int) -> list[SelectedF
 
 @dataclass(frozen=True, eq=False)
 class SourceFileText:
-    """The text of a file. Lines count from 0."""
+    """The text of a file; line numbers start at 0."""
 
     file: SelectedFile
     text: str
@@ -349,7 +349,7 @@ class SourceFileText:
 
     @cached_property
     def runs(self) -> list[list[str]]:
-        """The words of each line, unsplit."""
+        """The words of each line, before splitting into terms."""
         return [runs(line) for line in self.lines]
 
     @cached_property
@@ -392,7 +392,7 @@ class SourceFileText:
         return "secret" if self.secret[lines.start : lines.stop].any() else None
 
     def make_candidate(self, kind: str, rank: int, query: str, code: Counter[str]) -> PairCandidate:
-        """Pair a query with words of this file, and with its path unless the query was made from it."""
+        """Pair a query with words of this file, and with its path unless the query was made from the path."""
         path = () if kind == "path" else self.path
         return PairCandidate(kind, rank, query, code, path, self.file.language, self.file.number)
 
