@@ -21,7 +21,7 @@ _HASH_DIGITS = 16  # as in the metadata of a run
 
 @dataclass(frozen=True, slots=True)
 class SealedAccess:
-    """An access to results on sealed queries, or a new split of the set after one."""
+    """An entry of the access log: results on sealed queries were shown, or an accessed set was split again."""
 
     when: str
     who: str
@@ -29,11 +29,10 @@ class SealedAccess:
     gold: str  # hash of the set
     sealed: int  # number of sealed queries
     engines: tuple[str, ...] = ()
-    divided: str = ""  # what a new split changed; such a line is not an access
+    divided: str = ""  # changes by a new split; None for an access
 
 
 def access_log_path(gold_file: Path) -> Path:
-    """Return the path of the access log of a gold file."""
     return gold_file.with_name(gold_file.stem + SUFFIX)
 
 
@@ -55,7 +54,7 @@ def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
 
 
 def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Log an access to each set with sealed queries; return the logs.
+    """Log an access to each gold set with sealed queries; return the paths of the logs.
 
     Sets that were not read from a local file have no log.
     """
@@ -64,9 +63,9 @@ def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
-    """Log a new split of a set whose sealed queries were accessed; return what changed, empty if nothing did.
+    """Log a new split of a set whose sealed queries were accessed; return a summary of the changes, or an empty string.
 
-    Earlier accesses no longer describe the sealed queries, since accessed ones may be unsealed and others sealed.
+    Earlier accesses no longer describe the sealed queries, since the new split may unseal some and seal others.
     """
     if old.source is None or all(access.divided for access in read_access_log(Path(old.source))):
         return ""

@@ -29,7 +29,7 @@ def content_digest(lines: Sequence[str]) -> str:
 
 
 def find_digest(lines: Sequence[str], digest: str, length: int) -> Iterator[int]:
-    """Yield the first line, counted from 1, of each run of `length` lines that has the digest."""
+    """Yield the 1-based first line of each range of `length` lines whose hash is `digest`."""
     for start in range(1, len(lines) - length + 2):
         if content_digest(lines[start - 1 : start - 1 + length]) == digest:
             yield start
@@ -83,7 +83,6 @@ def check_path(path: str, place: GoldLocation) -> str:
 
 
 def path_problem(path: str) -> str | None:
-    """Return the problem of a path, if any."""
     checks = {
         "has no path": not path,
         "contains a backslash": "\\" in path,
@@ -100,7 +99,7 @@ def path_problem(path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AnchorProblem:
-    """An anchor that does not resolve; `code` is a category."""
+    """An anchor that does not resolve to code; `code` is the category of the problem."""
 
     code: str
     query: str
@@ -113,11 +112,11 @@ class AnchorProblem:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A gold set with resolved anchors, and the unresolved ones."""
+    """A gold set with resolved anchors, and the problems of anchors that do not resolve."""
 
     gold: GoldSet
     problems: tuple[AnchorProblem, ...] = ()
-    notes: tuple[str, ...] = ()  # targets that were found at other lines than written, skipped targets
+    notes: tuple[str, ...] = ()  # about targets found at other lines, and skipped targets
 
 
 # Thresholds above which missing paths suggest another corpus.
@@ -129,7 +128,7 @@ _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 
 
 def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
-    """Resolve targets and adversaries to lines and units; raise on missing ones, or report and omit them."""
+    """Resolve targets and adversaries to lines and units; raise if one is missing, or omit and report missing ones."""
     index = AnchorIndex(corpus)
     checks: _Checks = {target: index.look_up(target) for query in gold.queries for target in _all_targets(query)}
     problems = tuple(_problems(gold, checks))
@@ -154,7 +153,7 @@ def _all_targets(query: Query) -> Iterator[Target]:
 
 
 def _resolve_query(query: Query, checks: _Checks) -> Query | None:
-    """Return the query with its resolved, distinct targets; None without a primary one."""
+    """Return the query with its distinct resolved targets, or None if no primary target resolves."""
     if not any(isinstance(checks[target], Target) for target in query.primaries):
         return None
     again = {target for target, _ in _find_duplicates(query, checks)}
@@ -168,7 +167,7 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
 
 
 def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
-    """Yield pairs of targets that are the same through a symbolic link, the later one first."""
+    """Yield pairs of targets that are the same code through a symbolic link, the later target first."""
     found = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in found):
         return
@@ -228,7 +227,7 @@ def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
 
 
 class AnchorLines:
-    """Locator of anchors in the text of a gold file."""
+    """The line numbers of anchors in a gold file, for error messages."""
 
     def __init__(self, gold: GoldSet) -> None:
         self._source = gold.source
@@ -256,7 +255,7 @@ _MOST_CANDIDATES = 3
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedTarget:
-    """The reason that a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
+    """The reason why a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
 
     code: str
     message: str
@@ -274,7 +273,7 @@ class AnchorIndex:
         self._parsed: dict[str, tuple[tuple[str, ...], tuple[Symbol, ...], str | None]] = {}
 
     def look_up(self, target: Target) -> Target | UnresolvedTarget:
-        """Return the target with its lines and unit, or the reason that it does not resolve."""
+        """Return the target with its lines and unit, or the reason why the target does not resolve."""
         path = self._listed.find(target.span.path)
         if path is None:
             return self._no_path(target.span.path)
@@ -287,13 +286,13 @@ class AnchorIndex:
         return self._range(target, target.span.start, target.span.end)
 
     def find_irrelevant(self, query: Query) -> Iterator[Target]:
-        """Yield the irrelevant targets that resolve; computing hints for the others would be slow."""
+        """Yield the irrelevant targets that resolve, without computing slow hints for the rest."""
         for target in query.irrelevant:
             if self._listed.find(target.span.path) and isinstance(found := self.look_up(target), Target):
                 yield found
 
     def _parse(self, path: str) -> tuple[tuple[str, ...], tuple[Symbol, ...], str | None]:
-        """Return the lines and symbols of a file, and the parse error if there are none."""
+        """Return the lines and symbols of a file; if it does not parse, the parse error instead of symbols."""
         if path not in self._parsed:
             text, language = read_text(self._corpus, path), self._paths[path]
             found = symbols(path, text, language)
@@ -366,7 +365,7 @@ class AnchorIndex:
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
-    """Suggest a close name in the same scope, or the same name in another.
+    """Suggest a similar name in the same scope, or the same name in another scope.
 
     Qualified names are not compared as a whole, since methods of one class share a long prefix.
     """

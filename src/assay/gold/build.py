@@ -17,17 +17,16 @@ from assay.types import PRIMARY, Adversary, CorpusSpec, GoldSet, LabelProvenance
 
 @dataclass(frozen=True, slots=True)
 class GoldLocation:
-    """A line of a gold file, for errors."""
+    """The location of a line in a gold file, for error messages."""
 
     file: str
     line: int | None = None
 
     def error(self, message: str, hint: str | None = None) -> GoldError:
-        """Return an error at this line."""
         return GoldError(message, file=self.file, line=self.line, hint=hint)
 
     def text(self, value: str, what: str) -> str:
-        """Return the text; raise if it is blank or cannot be encoded."""
+        """Return `value`; raise if it is blank or cannot be encoded as UTF-8."""
         if not value.strip():
             raise self.error(f"{what} is empty", "add a value, or remove the key if it is optional")
         if any("\ud800" <= character <= "\udfff" for character in value):
@@ -35,7 +34,7 @@ class GoldLocation:
         return value
 
     def name(self, value: str, what: str) -> str:
-        """Return the text; raise unless it is valid in a key, a file name and a TREC line."""
+        """Return `value`; raise if it contains whitespace or a slash, which file names and TREC lines cannot hold."""
         self.text(value, what)
         if "/" in value or any(character.isspace() for character in value):
             raise self.error(f"{what} '{value}' contains whitespace or '/'", "use '-' instead")
@@ -54,7 +53,6 @@ class GoldSource:
     text: str
 
     def at(self, line: int | None = None) -> GoldLocation:
-        """Return the location of a line."""
         return GoldLocation(str(self.path), line)
 
 
@@ -65,7 +63,7 @@ def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
     except OSError:
         size = 0  # reading it raises
     if size > most:
-        hint = "divide it into several gold sets"
+        hint = "divide the file into several gold sets"
         raise GoldError(f"file too large: {size} bytes, at most {most} are read", file=path, hint=hint)
     return GoldSource(path, read_utf8(path, GoldError))
 
@@ -124,7 +122,6 @@ def build_query(
 
 
 def first_repeat(words: Iterable[str]) -> str | None:
-    """Return the first duplicate, if any."""
     seen: set[str] = set()
     for word in words:
         if word in seen:
@@ -140,7 +137,7 @@ def build_gold(
     place: GoldLocation,
     provenance: Mapping[str, str] | None = None,
 ) -> GoldSet:
-    """Return a gold set; raise if it is empty or has duplicate ids."""
+    """Return a gold set; raise if there are no queries or two have the same id."""
     if not queries:
         raise place.error("the gold set is empty", "add at least one query")
     first: dict[str, Query] = {}
@@ -153,7 +150,6 @@ def build_gold(
 
 
 def is_whole_file(target: Target) -> bool:
-    """Return whether a target is a whole file."""
     return target.symbol is None and target.span.start is None
 
 
@@ -186,7 +182,7 @@ def _digest(value: object) -> str:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the closest known word, or all of them."""
+    """Return a hint with the known word most similar to `word`, or with all known words."""
     words = list(known)
     similar = closest_match(word, words)
     return f"did you mean '{similar[0]}'?" if similar else f"use one of {', '.join(words)}"
@@ -197,7 +193,7 @@ _LISTED = 20  # renamed ids that are listed
 
 
 def safe_ids(originals: Iterable[str]) -> dict[str, str]:
-    """Map each id to a unique one without whitespace and slashes."""
+    """Map each id to a unique id without whitespace and slashes."""
     distinct = list(dict.fromkeys(originals))
     ids = {original: original for original in distinct if not _UNSAFE.search(original)}
     taken = set(ids)
@@ -227,14 +223,14 @@ _EXAMPLES = 5  # omitted items that are named
 
 
 def require_corpus(source: GoldSource, corpus: CorpusSpec | None) -> CorpusSpec:
-    """Return the corpus; raise if it is None."""
+    """Return the corpus; raise if neither the gold format nor the user names one."""
     if corpus is None:
         raise source.at(1).error(NO_CORPUS, corpus_hint(source.path))
     return corpus
 
 
 def corpus_hint(path: Path, *, several: bool = False) -> str:
-    """Return a hint on how to set the corpus; only some commands have --corpus."""
+    """Return a hint on how to set the corpus of gold files; only some commands have --corpus."""
     stem = path.parent / (path.stem or path.resolve().stem)
     where = "DIR" if several else "PATH"
     names = shlex.join([str(path), f"{stem}-native/" if several else f"{stem}.yaml"])
@@ -245,7 +241,7 @@ def corpus_hint(path: Path, *, several: bool = False) -> str:
 
 
 def describe_omissions(omitted: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return a provenance entry with the number and first names of omitted items by kind."""
+    """Return a provenance entry with the count and first names of omitted items, by kind."""
     counts = [
         f"{kind}: {len(names)} ({', '.join(names[:_EXAMPLES])}{', ...' if len(names) > _EXAMPLES else ''})"
         for kind, names in omitted.items()

@@ -36,7 +36,7 @@ class SampleSize:
     seed: int = 0
 
     def rng(self, stream: int) -> np.random.Generator:
-        """Return a random generator that is independent of those of other streams."""
+        """Return a random generator that is independent of the generators of other streams."""
         import numpy as np
 
         return np.random.default_rng([self.seed, stream])
@@ -68,7 +68,7 @@ _QUOTES: Final = re.compile(rb"""[rRbBuUfF]{0,2}(\"\"\"|'''|"|')""")
 
 @dataclass(frozen=True, slots=True)
 class CommentSpan:
-    """A comment or documentation string: its lines, and its bytes in the UTF-8 of the text."""
+    """A comment or documentation string: its line range, and its byte range in the UTF-8 text."""
 
     start: int
     end: int
@@ -102,7 +102,7 @@ def _qualified_name(definitions: Sequence[Definition], position: int) -> tuple[s
 
 
 def _innermost_definition(definitions: Sequence[Definition], line: int) -> int:
-    """Return the position of the innermost definition around a line, or -1."""
+    """Return the index of the innermost definition that contains a line, or -1."""
     around = (i for i, d in enumerate(definitions) if d.kind in TARGET_KINDS and d.start <= line <= d.end)
     return max(around, default=-1)
 
@@ -178,7 +178,7 @@ def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, langua
 def draw(
     candidates: Sequence[_T], key: Callable[[_T], tuple[object, ...]], wanted: SampleSize, rng: np.random.Generator
 ) -> tuple[_T, ...]:
-    """Draw candidates in rounds, one per file and round, until there are enough; return them sorted.
+    """Draw candidates in rounds, one per file and round, until there are `wanted.count`; return them in order.
 
     `key` is a total order that begins with the path.
     """
@@ -191,7 +191,7 @@ def draw(
 
 @dataclass(frozen=True, slots=True)
 class ChangedDefinition:
-    """A definition that a commit changed, and its position among the current definitions of the file."""
+    """A definition that a commit changed, and its index among the current definitions of the file."""
 
     path: str
     names: tuple[str, ...]  # its own name last
@@ -224,7 +224,7 @@ def changed_definitions(
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRef:
-    """A definition of the corpus, by its file and its position there."""
+    """A definition of the corpus, identified by its file and its index in the file."""
 
     path: str
     position: int
@@ -241,7 +241,6 @@ class DefinitionRef:
 
     @property
     def key(self) -> tuple[str, int]:
-        """The sort key in path order."""
         return self.path, self.position
 
     def is_inside(self, other: DefinitionRef) -> bool:
@@ -250,7 +249,7 @@ class DefinitionRef:
 
 
 def name_key(name: str) -> str:
-    """Return a key that fooBar, foo_bar and FooBar share."""
+    """Return a key that is equal for fooBar, foo_bar and FooBar."""
     return "".join(split(name)) or name.lower()
 
 
@@ -259,7 +258,7 @@ def stems(words: Iterable[str]) -> frozenset[str]:
 
 
 class CodeIndex:
-    """The parsed source files of a corpus, with cached look-ups."""
+    """The parsed source files of a corpus, with cached lookups."""
 
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
@@ -287,7 +286,7 @@ class CodeIndex:
 
     @cached_property
     def definitions(self) -> tuple[DefinitionRef, ...]:
-        """All definitions that can be targets by kind, including tests and examples, in path order."""
+        """All definitions whose kind can be a target, including tests and examples, in path order."""
         return tuple(ref for path in sorted(self.files) for ref in self.definitions_in(path))
 
     @cached_property
@@ -305,11 +304,11 @@ class CodeIndex:
 
     @cached_property
     def file_counts(self) -> Counter[str]:
-        """The number of files that contain each stem."""
+        """The count of files that contain each stem."""
         return Counter(word for file in self.files.values() for word in stems(parts(file.text)))
 
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
-        """Return the definitions of a file that can be targets by kind."""
+        """Return the definitions of a file whose kind can be a target."""
         definitions = self.files[path].definitions
         return (self.definition(path, at) for at, one in enumerate(definitions) if one.kind in TARGET_KINDS)
 
@@ -322,7 +321,7 @@ class CodeIndex:
         return self.definition(path, position) if position >= 0 else None
 
     def definitions_of(self, target: Target) -> tuple[DefinitionRef, ...]:
-        """Return the definition of a target; for a file its top-level ones, else the one around its first line."""
+        """Return the definition of a target, or the top-level definitions if the target is a whole file."""
         found = self.resolve(target)
         if found is None or found.span.path not in self.files:
             return ()
@@ -343,7 +342,7 @@ class CodeIndex:
         return path in self.files and not is_peripheral(path) and _NO_TARGET.search(path) is None
 
     def can_be_target(self, ref: DefinitionRef) -> bool:
-        """Return whether a definition is project code and not a test next to it."""
+        """Return whether a definition is project code, and not a test in the same file."""
         return self.is_own_code(ref.path) and not any(_TEST.match(name) for name in ref.names)
 
     def text(self, ref: DefinitionRef) -> str:
@@ -356,7 +355,7 @@ class CodeIndex:
         return found if isinstance(found, Target) else None
 
     def anchor(self, ref: DefinitionRef, grade: int = PRIMARY) -> Target | None:
-        """Return a target by symbol if that resolves, else by lines and content hash, else None."""
+        """Return a target anchored by symbol, or by lines and content hash if the symbol does not resolve, or None."""
         path, definition = ref.path, ref.definition
         here = [
             (symbol.end - symbol.start, symbol.start, symbol.name)

@@ -1,4 +1,4 @@
-"""The git history of a directory: commits, changed lines, old files; and the current user."""
+"""The git history of a directory (commits, changed lines, old files) and the current user."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Message(NamedTuple):
 
 
 class ChangedLines(NamedTuple):
-    """The lines of a file that a commit changed; for removed lines, the line before."""
+    """The lines of a file that a commit changed; removed lines count as the line before them."""
 
     commit: str
     path: str
@@ -80,7 +80,7 @@ def _split_commits(printed: str) -> list[str]:
 
 
 def list_changes(folder: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
-    """List the lines that commits changed, by file."""
+    """List the lines that each commit changed, by file."""
     if not ids:
         return ()
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
@@ -116,7 +116,7 @@ def read_messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
 
 
 def read_old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:
-    """Read changed files as of their commits."""
+    """Read the content of changed files at their commits."""
     texts = read_blobs((f"{one.commit}:./{one.path}" for one in wanted), cwd=folder)
     pairs = ((one, data) for one, data in zip(wanted, texts, strict=True) if data is not None)
     return {one: data.decode("utf-8", "replace").removeprefix("\ufeff") for one, data in pairs}

@@ -34,7 +34,7 @@ class JournalCache(Generic[T]):
         self._known: tuple[tuple[int, int, int], T] | None = None
 
     def __call__(self) -> T:
-        """Return the value, read again if the inode, size or time of the file changed."""
+        """Return the value; read the journal again if the inode, size or time of its file changed."""
         try:
             now = os.stat(self._path)
             key = (now.st_ino, now.st_size, now.st_mtime_ns)
@@ -61,7 +61,6 @@ class Journal:
             file.truncate(file.tell() - len(left))
 
     def rows(self) -> list[YamlNode]:
-        """Return the lines."""
         return read_rows(self.path)
 
     def append(self, values: Iterable[Mapping[str, object]]) -> None:
@@ -95,13 +94,13 @@ def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
 
 
 def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
-    """Append lines, keeping an incomplete last line, on which readers raise."""
+    """Append lines to a journal; keep an incomplete last line, so that readers raise an error."""
     with open_journal(path, keep=True) as journal:
         journal.append(values)
 
 
 def truncated_bytes(path: Path) -> int:
-    """Return the size of an incomplete last line, left by a kill or an interrupted copy."""
+    """Return the size in bytes of an incomplete last line, left by a kill or an interrupted copy."""
     try:
         return _torn_size(_last_line(path))
     except FileNotFoundError:
@@ -120,7 +119,7 @@ def read_whole(path: Path) -> list[YamlNode]:
 
 
 def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
-    """Read the complete lines of a journal; a missing file has none."""
+    """Read the complete lines of a journal; return an empty list if the file is missing."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -163,12 +162,12 @@ def _line(value: Mapping[str, object], path: Path) -> bytes:
 
 
 def read_row(value: Mapping[str, object], path: Path, number: int) -> YamlNode:
-    """Return a line as it will be read back, to validate it before writing."""
+    """Return a line as readers will parse it, to validate the line before writing."""
     return _row(path, number, _line(value, path))
 
 
 def _row(path: Path, number: int, line: bytes) -> YamlNode:
-    """Parse a line into a YAML node with a location, for the readers of gold sets."""
+    """Parse a journal line into a YAML node, which the readers of gold sets accept."""
     import yaml
 
     from assay.gold.yaml_nodes import YamlNode

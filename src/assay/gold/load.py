@@ -82,7 +82,7 @@ def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
 
 
 def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
-    """Read the gold sets below a directory in path order, without review queues, access logs and hidden files."""
+    """Read the gold sets below a directory in path order, skipping review queues, access logs and hidden files."""
     suffixes = known.suffixes if known else SUFFIXES
     for base, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX))
@@ -130,7 +130,7 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TagRule:
-    """A tag for some queries of a gold file."""
+    """A tag to set on the queries in given rows of a gold file."""
 
     key: str
     value: str
@@ -138,7 +138,7 @@ class TagRule:
 
     @classmethod
     def parse(cls, text: str) -> TagRule:
-        """Parse `key=value:101-127` or `key=value:3,7-9`."""
+        """Parse a tag rule such as `key=value:101-127` or `key=value:3,7-9`."""
         match = _RULE.fullmatch(text)
         if match is None:
             raise ConfigError(f"invalid tag rule '{text}'", hint="use KEY=VALUE:ROWS, such as difficulty=hard:101-127")
@@ -181,7 +181,7 @@ def reload_set(gold: GoldSet) -> GoldSet | None:
         return None
     try:
         golds = load_gold(gold.source, corpus=gold.corpus).golds
-    except AssayError:  # it may be in the middle of an edit
+    except AssayError:  # the user may be editing the file
         return None
     for now in golds:
         current = {query.id: query for query in now.queries}

@@ -19,7 +19,7 @@ DEV, TEST, SEALED = SPLITS = ("dev", "test", "sealed")
 
 
 def split_of(query: Query) -> str | None:
-    """Return the split of a query, if any; raise if it is misspelled, since that would unseal it."""
+    """Return the split of a query, if any; raise if it is unknown, since a typo would unseal the query."""
     split = query.tags.get(TAG)
     similar = closest_match(split, SPLITS) if split is not None and split not in SPLITS else ()
     if similar:
@@ -34,15 +34,15 @@ def sealed_queries(gold: GoldSet) -> tuple[Query, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SplitSelection:
-    """The queries of the selected splits, and the number of omitted ones."""
+    """The queries of the selected splits, and the count of omitted queries."""
 
     suite: Suite
     left_out: int = 0
-    sealed: int = 0  # number of sealed queries among them
+    sealed: int = 0  # sealed queries among the omitted ones
 
 
 def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
-    """Select the queries of some splits; by default, all but the sealed ones."""
+    """Select the queries of the given splits, or all queries that are not sealed."""
     known = sorted({split for gold in suite.golds for query in gold.queries if (split := split_of(query))})
     for split in splits:
         if split not in known:
@@ -88,14 +88,13 @@ class Shares:
 
     @classmethod
     def of(cls, **given: float | None) -> Shares:
-        """Return the given shares; the others share the rest in their default proportions."""
+        """Return shares; those not given divide the rest in their default proportions."""
         fixed = {name: share for name, share in given.items() if share is not None}
         others = {name: share for name, share in zip(SPLITS, cls().values(), strict=True) if name not in fixed}
         rest = max(0.0, 1 - sum(fixed.values()))
         return cls(**fixed, **{name: rest * share / sum(others.values()) for name, share in others.items()})
 
     def values(self) -> tuple[float, float, float]:
-        """Return the shares in the order of `SPLITS`."""
         return (self.dev, self.test, self.sealed)
 
 
@@ -241,7 +240,7 @@ def more_groups_hint(by: By) -> str:
 
 
 def _describe_tie(one: Query, other: Query, options: SplitOptions) -> str:
-    """Describe why two queries must be in the same split; empty if only other queries connect them."""
+    """Return why two queries must be in the same split; empty if only other queries connect them."""
     for target in one.targets:
         if any(target.span.path == rival.span.path and _overlap(target, rival) for rival in other.targets):
             return f"both have the target {target.anchor}"
@@ -295,7 +294,7 @@ _METHOD = re.compile(rf"by ({'|'.join(UNITS)})(?: of (\d+) folders?)?, seed (\d+
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
-    """The unit that a split preserved."""
+    """The unit, such as file or module, that a split did not divide."""
 
     by: By
     depth: int | None = None

@@ -38,7 +38,7 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
 
 
 class SynthRules:
-    """Limits of targets, and of commits used as queries."""
+    """Limits on targets, and on commits used as queries."""
 
     longest: int = 100  # lines; a longer target overlaps every second result
     shortest_documented: int = 3  # lines; a sentence on a one-line declaration mostly describes the group around it
@@ -171,7 +171,7 @@ def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
 def _draw_documented(
     code: CodeIndex, wanted: SampleSize
 ) -> tuple[tuple[_Candidate, ...], dict[str, tuple[CommentSpan, ...]]]:
-    """Draw sentences that document exactly one definition, and return their comments by path."""
+    """Draw sentences that each document one definition; return them, and their comments by path."""
     every: dict[_Candidate, tuple[CommentSpan, ...]] = {}
     for file in code.files.values():
         found = documentation(file.definitions, file.comments)
@@ -204,7 +204,7 @@ def strip_comments(text: str, spans: Sequence[CommentSpan]) -> str:
 
 
 def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> tuple[_Candidate, ...]:
-    """Reduce each sentence to its words found in the fewest files, in order, without words in no file."""
+    """Reduce each sentence to its rarest words by file count, in order, without words that no file contains."""
     wanted = frozenset(word for query in documented for word in content(query.text))
     texts = (data.decode("utf-8", "replace") for data in files.values())
     frequency = Counter(word for text in texts for word in wanted.intersection(words(text)))
@@ -273,7 +273,7 @@ def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wan
 
 
 def check_folder(folder: Path) -> Path:
-    """Check that a directory is new, empty or written by `write_sets`."""
+    """Raise unless a directory is new, empty or written by `write_sets`."""
     if folder.exists() and not folder.is_dir():
         raise InputError("expected a directory, got a file", file=folder, hint="set another path with --out")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / SYNTHETIC_MARK).is_file():

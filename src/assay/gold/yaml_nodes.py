@@ -27,7 +27,7 @@ class MappingKeys:
 
 @dataclass(frozen=True, slots=True)
 class NodeLimits:
-    """Limits of a document with expanded aliases."""
+    """Limits on a YAML document with expanded aliases."""
 
     nodes: int = 2_000_000  # 50,000 queries of about 40 nodes each
     depth: int = 16  # the format needs 5: values of an interference entry
@@ -35,7 +35,7 @@ class NodeLimits:
 
 @dataclass(frozen=True, slots=True)
 class YamlNode:
-    """A node, its name in messages, and its file."""
+    """A YAML node with its file, and its name for error messages."""
 
     node: yaml.Node
     what: str
@@ -133,7 +133,7 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
                 anchor, size = stack.pop()
             elif isinstance(event, yaml.AliasEvent):
                 if event.anchor not in sizes:
-                    raise place.error(f"undefined alias *{event.anchor}", "replace it with the value")
+                    raise place.error(f"undefined alias *{event.anchor}", "replace the alias with its value")
                 anchor, size = None, sizes[event.anchor]
             else:
                 anchor, size = event.anchor, 1

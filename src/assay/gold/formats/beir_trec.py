@@ -101,7 +101,7 @@ def _read_judgments(
 def _judge(
     topics: Mapping[str, Topic], judgments: Sequence[Judgment], paths: Mapping[str, str] | None = None
 ) -> tuple[list[Query], dict[str, str]]:
-    """Return the queries in topic order, and provenance notes; `paths` are the files of documents, if they are ids."""
+    """Return the queries in topic order, and provenance notes; `paths` maps document ids to files, if given."""
     by_query: dict[str, dict[str, Judgment]] = {}
     for one in judgments:
         first = by_query.setdefault(one.query, {}).setdefault(one.document, one)
@@ -141,7 +141,7 @@ def _judge(
 
 
 def _set_names(folder: Path, files: Sequence[Path]) -> list[str]:
-    """Return the name of the set of each file; a single set is named after the directory."""
+    """Return the set name for each file; a single set is named after its directory."""
     name = "-".join(folder.resolve().name.split())
     return [name] if len(files) == 1 else [f"{name}-{'-'.join(path.stem.split())}" for path in files]
 
@@ -215,7 +215,7 @@ def write_beir(suite: Suite) -> WriterOutput:
     return replace(written, lost=(*written.lost, _NO_TEXT.format(len(every))))
 
 
-#: The directory of the documents of a BEIR set, and the corpus of a set that names no other.
+#: The directory of the documents of a BEIR set, which is the default corpus of the set.
 FOLDER = "documents"
 DOCUMENTS = CorpusSpec("path", FOLDER)
 _IGNORE_FILE = ".assayignore"
@@ -380,7 +380,7 @@ def _classic_topics(source: GoldSource) -> Iterator[Topic]:
             if value.strip():
                 fields[key] = _LABEL.sub("", value.strip())
         if before.strip():
-            raise place.error("the topic starts with text outside of any field", "start it with <num>")
+            raise place.error("the topic starts with text outside of any field", "start the topic with <num>")
         title, description = _one_line(fields.get("title", ""), place), fields.get("desc")
         forms = {"human": _one_line(description, place), "keyword": title} if description else {"human": title}
         narrative = " ".join(fields.get("narr", "").split())

@@ -34,14 +34,13 @@ _SHORT = 12  # digits of a commit in the name of a set
 
 
 class RepoRevision(NamedTuple):
-    """A repository, and a commit where the file names one."""
+    """A repository, and its commit if the benchmark names one."""
 
     repository: str
     commit: str = ""
 
     @property
     def label(self) -> str:
-        """Return the suffix of the name of the gold set."""
         return f"{self.repository}-{self.commit[:_SHORT]}" if self.commit else self.repository
 
 
@@ -62,7 +61,7 @@ class _RepoSets:
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
 
     def build_from_github(self, corpus: CorpusSpec | None, provenance: Mapping[str, str]) -> list[GoldSet]:
-        """Return one gold set per revision on GitHub; `corpus` replaces a single one."""
+        """Return one gold set per GitHub revision; `corpus` replaces the revision if there is only one."""
         if corpus is not None and len(self.queries) > 1:
             message = f"cannot use one corpus for {len(self.queries)} repositories or commits"
             raise self._source.at(1).error(message, "remove --corpus: the file names its repositories")
@@ -72,7 +71,7 @@ class _RepoSets:
         )
 
     def build(self, spec: Callable[[RepoRevision], CorpusSpec], provenance: Mapping[str, str]) -> list[GoldSet]:
-        """Return one gold set per revision; a single one keeps the name of the file."""
+        """Return one gold set per revision; if there is only one, it is named after the file."""
         if not self.queries:
             message = f"no usable query in the file: {provenance.get('left out', 'it is empty')}"
             raise self._source.at(1).error(message, "check that this is the right file")
@@ -97,7 +96,6 @@ is_swebench = json_matcher("[{", *_SWEBENCH_KEYS)
 
 
 def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one issue per entry."""
     records = read_entries(source)
     ids = safe_ids(record.text("instance_id") for record in records)
     sets = _RepoSets(source, name)
@@ -140,7 +138,6 @@ is_contextbench = json_matcher("[{", "instance_id", "base_commit", "gold_context
 
 
 def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one issue per entry."""
     records = read_entries(source)
     ids = safe_ids(record.text("instance_id") for record in records)
     sets = _RepoSets(source, name)
@@ -287,7 +284,7 @@ is_crosscodeeval = json_matcher("[{", *_CROSSCODEEVAL_ENTRY, "repository", "grou
 
 
 def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one completion per entry; repositories are directories of the corpus."""
+    """Read one query per completion task; each repository is a directory of the corpus."""
 
     def parse_task(_record: Record, task: Record) -> tuple[str, str, int, str]:
         steps = task.entries("fpath_tuple")
@@ -302,7 +299,7 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
 
 
 def read_crosscodeeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one completion per entry; repositories are directories of the corpus."""
+    """Read one query per completion task; each repository is a directory of the corpus."""
 
     def parse_task(record: Record, task: Record) -> tuple[str, str, int, str]:
         before, text = task.number("groundtruth_start_lineno"), record.verbatim("groundtruth")

@@ -32,7 +32,7 @@ class OldLines(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """The old path, None for a new file, the new path, and the changed old lines."""
+    """A file of a diff: its old path (None for a new file), new path and changed old lines."""
 
     old: str | None
     new: str | None
@@ -58,8 +58,6 @@ def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
 
 
 class _Reader:
-    """A cursor over the lines of a diff."""
-
     def __init__(self, text: str, place: GoldLocation) -> None:
         self.lines = text.split("\n")
         self.place = place

@@ -29,12 +29,11 @@ def matches(source: GoldSource) -> bool:
 
 
 def is_corpus_file(source: GoldSource) -> bool:
-    """Return whether a file describes a corpus."""
     return source.path.name == _CORPUS_FILE and yaml_has(source, "id", "base_path")
 
 
 def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read a set; entries can be of either version."""
+    """Read a Karta gold set; each entry may use v0.1 or v2.1."""
     document = compose(source, "the gold set")
     fields = _present(document)
     for key in ("corpus_id", "queries"):

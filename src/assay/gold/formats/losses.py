@@ -22,7 +22,7 @@ _LONGEST_NAME = 200  # bytes; file systems allow 255, and temporary names are lo
 
 @dataclass(frozen=True, slots=True)
 class WriterOutput:
-    """Files by relative POSIX name, and the losses."""
+    """Written files by relative POSIX path, and the losses of the conversion."""
 
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
@@ -62,7 +62,6 @@ KINDS: Mapping[str, tuple[str, str, str]] = {
 
 
 def file_name(gold: GoldSet, suffix: str) -> str:
-    """Return the file name of a set."""
     name = gold.name + suffix
     hidden = name.startswith(".")  # includes `.` and `..`
     if hidden or "\0" in name or "\\" in name or len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
@@ -96,23 +95,23 @@ def verify_output(
 def read_back(
     suite: Suite, suffix: str, read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet]
 ) -> Callable[[Path], list[GoldSet]]:
-    """Return a function that reads the file of each set."""
+    """Return a function that reads the written file of each gold set in a directory."""
     return lambda folder: [
         read(read_source(folder / file_name(gold, suffix)), gold.name, gold.corpus) for gold in suite.golds
     ]
 
 
 def corpus_losses(suite: Suite, matches: Callable[[GoldSource], bool] | None = None) -> list[FieldLoss]:
-    """Return the losses of corpora, for a format that cannot represent them.
+    """Return one loss per gold set, for a format that cannot store the corpus.
 
-    Sets from a file that `matches` have none to lose, since their corpus was passed when reading.
+    Gold sets read from a file that `matches` accepts lose nothing, since the user passed their corpus.
     """
     golds = [gold for gold in suite.golds if matches is None or not comes_from(gold, matches)]
     return [FieldLoss("corpus", spec_text(gold.corpus)) for gold in golds]
 
 
 def comes_from(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSource | None:
-    """Return the source of a set if it exists and `matches`."""
+    """Return the source file of a gold set if it exists and `matches` accepts it."""
     path = Path(gold.source) if gold.source else None
     try:
         source = read_source(path) if path is not None and path.is_file() else None
@@ -122,7 +121,6 @@ def comes_from(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSour
 
 
 def unseals(sentence: str) -> bool:
-    """Return whether a loss unseals queries."""
     return any(words in sentence for words in KINDS["seal"][:2])
 
 
@@ -213,14 +211,14 @@ def _unequal_keys(before: Mapping[str, str], after: Mapping[str, str]) -> list[s
 
 
 class LineAnchored(NamedTuple):
-    """A gold set whose targets have lines, and the losses."""
+    """A gold set whose targets have lines, and the losses of resolving them."""
 
     gold: GoldSet
     lost: tuple[str, ...] = ()
 
 
 def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAnchored:
-    """Resolve symbols to lines, and whole files unless the format supports them."""
+    """Resolve symbols to lines, and also whole files unless the format supports whole files."""
     library = AnchorIndex(corpus)
     losses: list[FieldLoss] = []
     queries = []

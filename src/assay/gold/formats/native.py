@@ -196,14 +196,12 @@ def gold_mapping(gold: GoldSet) -> dict[str, object]:
 
 
 def to_yaml(value: object) -> str:
-    """Return the YAML of plain values."""
     import yaml
 
     return yaml.dump(value, Dumper=_dumper(), sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 
 def to_flow(value: object) -> str:
-    """Return the YAML of plain values on one line, in flow style."""
     import yaml
 
     text = yaml.dump(

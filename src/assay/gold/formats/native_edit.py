@@ -23,7 +23,7 @@ _Edit = tuple[int, int, str]  # start, end, replacement
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """A saved gold file; `whole` if it was rewritten completely."""
+    """A saved gold file; `whole` is true if the file was rewritten completely."""
 
     path: Path
     whole: bool = False
@@ -31,7 +31,6 @@ class SaveResult:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Return warnings for the user."""
         anew = f"{self.path} was rewritten completely; its comments are lost"
         return ((anew,) if self.whole else ()) + tuple(f"{self.path} lost: {lost}" for lost in self.lost)
 
@@ -41,7 +40,9 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     from assay.gold.formats.registry import detect
 
     if old.source is None:
-        raise GoldError(f"gold set '{old.name}' was not read from a file", hint="write it with `assay gold convert`")
+        raise GoldError(
+            f"gold set '{old.name}' was not read from a file", hint="write the gold set with `assay gold convert`"
+        )
     source = read_source(Path(old.source))
     known, path = detect(source), to or source.path
     if known.name == "native":
@@ -67,7 +68,7 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
 
 
 def rewrite(text: str, old: GoldSet, new: GoldSet) -> str | None:
-    """Return the native text of `old` edited to `new`; None if it must be rewritten."""
+    """Return the native text of `old` edited to `new`; None if the text must be rewritten completely."""
     source = GoldSource(Path(old.source or "gold.yaml"), text)
     document = compose(source, "the gold set").node
     edits = _Rewriter(text).document(document, old, new)
@@ -92,7 +93,7 @@ def _without_locations(gold: GoldSet) -> GoldSet:
 
 
 class _Rewriter:
-    """Computes the edits that turn one gold set into another."""
+    """The edits that turn the text of one gold set into another."""
 
     def __init__(self, text: str) -> None:
         self.text = text

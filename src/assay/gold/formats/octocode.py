@@ -25,7 +25,6 @@ def matches(source: GoldSource) -> bool:
 
 
 def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read one query per row."""
     spec = require_corpus(source, corpus)
     found, rows = read_table(source)
     expected = ["query", *(f"result{n}" for n in range(1, len(found)))]

@@ -110,7 +110,6 @@ def _query(query_id: str, rows: Sequence[CsvRow]) -> Query:
 
 
 def write_plain(suite: Suite) -> WriterOutput:
-    """Write one CSV per set."""
     files = {
         file_name(gold, ".csv"): render_table(_WRITTEN, [row for query in gold.queries for row in _rows(query)])
         for gold in suite.golds

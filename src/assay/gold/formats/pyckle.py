@@ -143,7 +143,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
-    """Yield the lines that change the list, or may change it.
+    """Yield the lines that change the list or may change it.
 
     No code may rebind the name or change the list through it. Below the list, code that runs on import may use the
     name only in assertions, expressions and parameter defaults that call nothing but readers, and in `__all__`. If
@@ -194,7 +194,7 @@ def _is_main(node: ast.AST) -> bool:
 
 
 def _mentions(node: ast.AST, names: Set[str]) -> bool:
-    """Return whether code contains one of the names, also as attribute or string, or reaches names by text."""
+    """Return whether code contains one of the names (also as attribute or string) or calls such as `eval`."""
     return any(
         getattr(part, "id", None) in names | _ANY_NAME
         or getattr(part, "attr", None) in names
@@ -217,7 +217,7 @@ def _only_reads(node: ast.AST, readers: Set[str]) -> bool:
 
 
 def _walk_unshadowed(node: ast.AST, names: Set[str]) -> Iterator[ast.AST]:
-    """Walk a tree without the bodies of functions that have a parameter of such a name."""
+    """Walk a tree, skipping the bodies of functions with a parameter named like one of `names`."""
     nodes = [node]
     while nodes:
         node = nodes.pop()

@@ -16,7 +16,7 @@ from assay.types import CorpusSpec, GoldSet, Suite
 
 _YAML = (".yaml", ".yml")
 _DATA_SETS = (".jsonl", ".parquet", ".json")
-#: Provenance keys for content that was not read as it is.
+#: Provenance keys for content that was omitted or changed when reading.
 _IGNORED = ("left out", "not read", "assumed")
 
 
@@ -172,7 +172,7 @@ SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffi
 
 
 def find_format(name: str, *, write: bool = False) -> Format:
-    """Return a format by name; if it is unknown, suggest readable formats, or writable ones."""
+    """Return a format by name; if unknown, raise with a hint that lists readable or writable formats."""
     for known in FORMATS:
         if known.name == name:
             return known
@@ -188,7 +188,6 @@ def _summarize(formats: Sequence[Format]) -> str:
 
 
 def detect(source: GoldSource) -> Format:
-    """Return the format of a file."""
     for known in FORMATS:
         if known.matches(source):
             return known
@@ -201,7 +200,7 @@ def detect(source: GoldSource) -> Format:
 
 
 def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
-    """Return one note per file and kind of content that was not read."""
+    """Return one note per gold file and kind of unread content."""
     notes: dict[str, None] = {}  # sets of one file share their notes
     for gold in golds:
         named_yaml = gold.source is not None and Path(gold.source).suffix in _YAML

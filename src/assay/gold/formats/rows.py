@@ -19,7 +19,7 @@ _LARGEST_DATA_SET = 256_000_000
 
 
 def open_source(path: Path) -> GoldSource:
-    """Read a gold file as text; row n of a Parquet file becomes line n."""
+    """Read a gold file as text; each row of a Parquet file becomes one line of JSON."""
     if is_parquet(path):
         return GoldSource(path, rows_as_lines(path))
     return read_source(path, _LARGEST_DATA_SET) if path.suffix in (".jsonl", ".parquet") else read_source(path)
@@ -40,7 +40,6 @@ def json_has(source: GoldSource, brackets: str, *keys: str) -> bool:
 
 
 def json_matcher(brackets: str, *keys: str) -> Callable[[GoldSource], bool]:
-    """Return `json_has` for these brackets and keys."""
     return lambda source: json_has(source, brackets, *keys)
 
 
@@ -79,7 +78,7 @@ class Record:
         return self.verbatim(key).strip()
 
     def verbatim(self, key: str) -> str:
-        """Return a string with its whitespace; raise if it is blank."""
+        """Return the string at `key` unstripped; raise if it is missing or blank."""
         value = self.values.get(key)
         if not isinstance(value, str):
             raise self.place.error(f"'{key}' of {self.what} is not a string", f'write "{key}": "..."')
@@ -92,7 +91,7 @@ class Record:
         return Record(value, self.place, f"'{key}' of {self.what}")
 
     def word(self, key: str) -> str:
-        """Return an id: a string, or an integer as text."""
+        """Return the id at `key`: a string, or an integer converted to text."""
         value = self.values.get(key)
         whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST_ID
         return str(value) if whole else self.text(key)
@@ -107,7 +106,7 @@ class Record:
         return value
 
     def entries(self, key: str) -> Sequence[object]:
-        """Return a list; empty if the key is missing."""
+        """Return the list at `key`, or an empty list if the key is missing."""
         value = self.values.get(key, [])
         if not isinstance(value, list):
             raise self.place.error(f"'{key}' of {self.what} is not a list", f'write "{key}": [...]')
@@ -143,7 +142,7 @@ def read_listing(source: GoldSource, key: str) -> tuple[Record, list[Record]]:
 
 
 def read_entries(source: GoldSource) -> list[Record]:
-    """Read the objects of JSON lines or of a JSON list, named by their number."""
+    """Read the objects of JSON lines or of a JSON list."""
     if opening(source) == "[":
         found: list[tuple[Mapping[str, object], GoldLocation]] = [(r.values, r.place) for r in read_records(source)]
     else:
@@ -170,11 +169,11 @@ _FIX = "check commas, quotes and brackets"
 
 
 class _DuplicateKeyError(ValueError):
-    """A duplicate key of an object, which the json module would accept."""
+    """A duplicate key in a JSON object, which the json module would accept."""
 
 
 class _Cursor:
-    """A cursor in a JSON text that knows its line, which the json module does not report."""
+    """A cursor in a JSON text that tracks line numbers, which the json module does not report."""
 
     def __init__(self, source: GoldSource) -> None:
         self._source = source
@@ -352,7 +351,7 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParquetLimits:
-    """Limits of unpacking, since a small Parquet file can contain any number of rows."""
+    """Limits on unpacking Parquet files, since a small file can contain very many rows."""
 
     rows: int = 1_000_000  # SWE-bench's training part, the largest known set, has 19,008
     bytes: int = 1_000_000_000  # of unpacked columns; all of SWE-bench is under 200 MB
@@ -360,7 +359,7 @@ class ParquetLimits:
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a regular file starts as Parquet; pipes are not read, since they may block."""
+    """Return whether a regular file starts with the Parquet signature; pipes are not read, since they may block."""
     with suppress(OSError), path.open("rb") if path.is_file() else io.BytesIO() as stream:
         return stream.read(4) == b"PAR1"
     return False
@@ -381,14 +380,14 @@ def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
             if metadata.num_rows > limits.rows or size > limits.bytes:
                 most = f"at most {limits.rows} rows of {limits.bytes} bytes are read"
                 message = f"file too large: {metadata.num_rows} rows of {size} bytes, {most}"
-                raise GoldError(message, file=path, hint="divide it into several gold sets")
+                raise GoldError(message, file=path, hint="divide the file into several gold sets")
             if (repeated := first_repeat(file.schema_arrow.names)) is not None:
                 raise GoldError(f"duplicate column '{repeated}'", file=path, hint="remove one")
             rows = (row for batch in file.iter_batches(limits.batch) for row in batch.to_pylist())
             return "".join(_json_line(row, path, number) for number, row in enumerate(rows, 1))
     except (pyarrow.ArrowException, OSError, OverflowError, ValueError) as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        hint = "download or export it again"
+        hint = "download or export the file again"
         raise GoldError(f"cannot read the Parquet file: {reason}", file=path, hint=hint) from error
 
 
@@ -397,4 +396,4 @@ def _json_line(row: Mapping[str, object], path: Path, number: int) -> str:
         return json.dumps(row, default=lambda v: v.decode("utf-8") if isinstance(v, bytes) else str(v)) + "\n"
     except (TypeError, ValueError, RecursionError) as error:
         message = f"cannot read row {number} as text: {error}"
-        raise GoldError(message, file=path, line=number, hint="export it again") from error
+        raise GoldError(message, file=path, line=number, hint="export the file again") from error

@@ -40,7 +40,7 @@ def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]
     below = folder / ANNOTATIONS if (folder / ANNOTATIONS).is_dir() else folder
     files = sorted(path for path in below.glob("*.json") if path.name != REPOS)
     if not files:
-        raise source.at().error("no annotation file beside it", "add annotations/<repo>.json")
+        raise source.at().error("no annotation file in the directory", "add annotations/<repo>.json")
     return [_read(read_source(path), repos, corpus) for path in files]
 
 
