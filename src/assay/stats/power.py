@@ -469,7 +469,7 @@ def plan(
     if not 0.0 < delta < math.inf:
         raise ConfigError(f"expected a difference above 0, got {delta}", hint="use --detect 0.02")
     if not 0.0 < alpha < 0.5 or not alpha < power < 1.0:
-        message = f"expected 0 < alpha < 0.5 and alpha < power < 1, got alpha={alpha}, power={power}"
+        message = f"cannot plan: expected 0 < alpha < 0.5 and alpha < power < 1, got alpha={alpha}, power={power}"
         raise ConfigError(message, hint="use --alpha 0.05 --power 0.8")
     design = _Design(components, alpha, power, cluster, pilot)
     count, size = components.repositories, components.queries
