@@ -27,9 +27,9 @@ class SealedAccess:
     who: str
     command: str
     gold: str  # hash of the set
-    sealed: int  # number of sealed queries
+    sealed: int  # count of sealed queries
     engines: tuple[str, ...] = ()
-    divided: str = ""  # changes by a new split; None for an access
+    divided: str = ""  # changes by a new split; empty for an access
 
 
 def access_log_path(gold_file: Path) -> Path:
@@ -37,7 +37,7 @@ def access_log_path(gold_file: Path) -> Path:
 
 
 def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
-    """Read all accesses in order; raise if the log is damaged."""
+    """Read the access log of a gold file in order; raise if the log is damaged."""
     accesses = []
     for row in read_whole(access_log_path(gold_file)):
         fields = row.mapping(_ACCESS)
@@ -56,7 +56,7 @@ def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
 def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
     """Log an access to each gold set with sealed queries; return the paths of the logs.
 
-    Sets that were not read from a local file have no log.
+    Gold sets that were not read from a local file have no log.
     """
     found = [(gold, Path(gold.source)) for gold in suite.golds if gold.source is not None and sealed_queries(gold)]
     return tuple(_append(file, gold, command, engines) for gold, file in found if file.is_file())

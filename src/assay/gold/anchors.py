@@ -42,7 +42,7 @@ _INVALID_REPEAT = re.compile(r"~(?:0[0-9]*|1)$")
 
 
 def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Target:
-    """Parse a target; symbols are not resolved to lines."""
+    """Parse the text of a target, without resolving its symbol to lines."""
     path, colons, symbol = text.partition("::")
     if colons:
         span = Span(check_path(path, place))
@@ -122,7 +122,7 @@ class Resolution:
 # Thresholds above which missing paths suggest another corpus.
 _MISSING_SHARE = 0.5  # of the paths; refactorings rarely move that many
 _LEAST_MISSING = 3  # one or two missing paths may be typos
-#: Number of problems listed after the first.
+#: How many problems are listed after the first.
 _LISTED = 9
 _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 

@@ -83,7 +83,7 @@ def build_query(
 ) -> Query:
     """Return a checked query with targets sorted by grade; targets of grade 0 are irrelevant.
 
-    At least one target needs the grade `least`, which is 1 in formats with arbitrary grades.
+    At least one target must have the grade `least` or higher; formats with arbitrary grades set 1.
     """
     every = sorted(targets, key=lambda target: -target.grade)
     relevant = tuple(target for target in every if target.grade > 0)
@@ -159,7 +159,7 @@ def row_id(number: int) -> str:
 
 
 def query_hash(query: Query, corpus: CorpusSpec) -> str:
-    """Hash the id, phrasings, labels as written and corpus, without lines, rationale, measures and tags."""
+    """Hash the id, phrasings, labels and corpus of a query, without lines, rationale, measures and tags."""
     return _digest(
         {
             "id": query.id,
@@ -173,7 +173,7 @@ def query_hash(query: Query, corpus: CorpusSpec) -> str:
 
 
 def gold_hash(gold: GoldSet) -> str:
-    """Hash the queries and the corpus, independently of order, name and source."""
+    """Hash the queries and the corpus of a gold set, independently of order, name and source."""
     return _digest(sorted(query_hash(query, gold.corpus) for query in gold.queries))
 
 
@@ -210,7 +210,6 @@ def safe_ids(originals: Iterable[str]) -> dict[str, str]:
 
 
 def describe_renames(ids: Mapping[str, str]) -> dict[str, str]:
-    """Return a provenance entry for the ids that `safe_ids` changed, if any."""
     changed = [f"'{old}' → {new}" for old, new in ids.items() if old != new]
     if not changed:
         return {}
@@ -223,7 +222,7 @@ _EXAMPLES = 5  # omitted items that are named
 
 
 def require_corpus(source: GoldSource, corpus: CorpusSpec | None) -> CorpusSpec:
-    """Return the corpus; raise if neither the gold format nor the user names one."""
+    """Return `corpus`; raise if it is None, since formats such as CSV do not name a corpus."""
     if corpus is None:
         raise source.at(1).error(NO_CORPUS, corpus_hint(source.path))
     return corpus

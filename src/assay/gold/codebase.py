@@ -89,7 +89,7 @@ class ParsedSource:
 
 
 def is_peripheral(path: str) -> bool:
-    """Return whether a path is a test, an example or vendored, or cannot be written in a gold file."""
+    """Return whether a path is a test, an example, vendored code, or not valid in a gold file."""
     return bool(_PERIPHERAL.search(path)) or path_problem(path) is not None
 
 
@@ -140,7 +140,7 @@ def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
 def documentation(
     definitions: Sequence[Definition], spans: Sequence[CommentSpan]
 ) -> tuple[tuple[CommentSpan, ...], ...]:
-    """Return the documentation of each definition: the string in its body, else the comments directly above."""
+    """Return the documentation of each definition: the string in its body, or the comments directly above."""
     starts = [definition.start for definition in definitions]
     strings: dict[int, CommentSpan] = {}
     for span in spans:
@@ -178,9 +178,9 @@ def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, langua
 def draw(
     candidates: Sequence[_T], key: Callable[[_T], tuple[object, ...]], wanted: SampleSize, rng: np.random.Generator
 ) -> tuple[_T, ...]:
-    """Draw candidates in rounds, one per file and round, until there are `wanted.count`; return them in order.
+    """Draw `wanted.count` candidates in rounds, one per file and round, and return them sorted by `key`.
 
-    `key` is a total order that begins with the path.
+    `key` must be a total order that begins with the path.
     """
     by_file = groupby(sorted(candidates, key=key), key=lambda one: key(one)[0])
     queues = [[own[i] for i in rng.permutation(len(own))] for own in (list(group) for _, group in by_file)]
@@ -194,9 +194,9 @@ class ChangedDefinition:
     """A definition that a commit changed, and its index among the current definitions of the file."""
 
     path: str
-    names: tuple[str, ...]  # its own name last
-    position: int | None  # None if it is gone, ambiguous or unknown
-    written: int = 0  # lines of it that the commit wrote
+    names: tuple[str, ...]  # qualified name, outermost scope first
+    position: int | None  # None if the definition is gone, ambiguous or unknown
+    written: int = 0  # lines of the definition that the commit wrote
 
 
 def changed_definitions(
@@ -228,7 +228,7 @@ class DefinitionRef:
 
     path: str
     position: int
-    names: tuple[str, ...]  # its own name last
+    names: tuple[str, ...]  # qualified name, outermost scope first
     definition: Definition
 
     @property
@@ -281,7 +281,7 @@ class CodeIndex:
 
     @cached_property
     def languages(self) -> dict[str, str | None]:
-        """The language of every file of the corpus, code or not."""
+        """The language of every file of the corpus, including files that are not code."""
         return {file.path: file.language for file in self.corpus.files}
 
     @cached_property
@@ -338,7 +338,7 @@ class CodeIndex:
         return (around,) if around else ()
 
     def is_own_code(self, path: str) -> bool:
-        """Return whether a path is project code: not a test, an example or vendored."""
+        """Return whether a path is project code, and not a test, an example or vendored code."""
         return path in self.files and not is_peripheral(path) and _NO_TARGET.search(path) is None
 
     def can_be_target(self, ref: DefinitionRef) -> bool:
@@ -346,11 +346,10 @@ class CodeIndex:
         return self.is_own_code(ref.path) and not any(_TEST.match(name) for name in ref.names)
 
     def text(self, ref: DefinitionRef) -> str:
-        """Return the source of a definition, including the comments above it."""
         return "\n".join(self._lines(ref.path)[ref.definition.start - 1 : ref.definition.end])
 
     def resolve(self, target: Target) -> Target | None:
-        """Return a target with its lines, or None if it does not resolve."""
+        """Return the target with its lines, or None if the target does not resolve."""
         found = self._anchors.look_up(target)
         return found if isinstance(found, Target) else None
 

@@ -25,7 +25,7 @@ _FIRST_PARENT: Final = ("-m", "--first-parent")
 
 
 class Commit(NamedTuple):
-    """The subject of a commit, and the files below the directory that it changed."""
+    """A commit with its subject, and the files that it changed below a directory."""
 
     id: str
     subject: str
@@ -33,7 +33,7 @@ class Commit(NamedTuple):
 
 
 class Message(NamedTuple):
-    """The author of a commit, and its message below the subject."""
+    """The author of a commit, and the body of its message without the subject."""
 
     author: str
     body: str
@@ -48,12 +48,12 @@ class ChangedLines(NamedTuple):
 
 
 def list_commits(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
-    """List the newest commits that changed something below a directory, without merges."""
+    """List the newest commits that changed a file below a directory, without merge commits."""
     return _list(folder, most, "--no-merges", revision)
 
 
 def list_merges(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
-    """List the newest merges into a revision with all files that they changed."""
+    """List the newest merge commits of a revision, with all files that each merge changed."""
     return _list(folder, most, "--merges", *_FIRST_PARENT, revision)
 
 
@@ -106,7 +106,6 @@ def _parse_changes(printed: str) -> Iterator[ChangedLines]:
 
 
 def read_messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
-    """Read the authors and messages of commits."""
     if not ids:
         return {}
     printed = _run(folder, "log", "--no-walk", "-z", "--format=%H%x00%an%x00%b", *ids)

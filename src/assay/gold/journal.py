@@ -75,7 +75,7 @@ class Journal:
 def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
     """Open and lock a journal, creating it if needed; an incomplete last line is removed unless `keep`.
 
-    A complete last line without a newline, as left by some editors, gets one.
+    A complete last line without a newline, as left by some editors, is completed with a newline.
     """
     lock = FileLock(path)
     try:

@@ -79,7 +79,7 @@ def replacements(human: str, wrong: str) -> int:
 
 
 def count_retained(human: str, wrong: str) -> tuple[int, int]:
-    """Return how many words of a phrasing another phrasing retains in order, and the count of all its words."""
+    """Return how many words of `human` the phrasing `wrong` retains in order, and how many `human` has."""
     left, right = _words(human), _words(wrong)
     blocks = difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks), len(left)

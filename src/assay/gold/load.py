@@ -155,7 +155,7 @@ class TagRule:
 
 
 def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
-    """Apply tag rules to a set; later rules override earlier ones and the file."""
+    """Apply tag rules to a gold set; later rules override earlier rules and tags in the file."""
     for rule in rules:
         last = max(last for _, last in rule.rows)
         if last > len(gold.queries):
@@ -176,7 +176,7 @@ SHARE = 0.5
 
 
 def reload_set(gold: GoldSet) -> GoldSet | None:
-    """Load the current version of a set of a run; None if its file is missing, invalid or contains another set."""
+    """Load the current version of a gold set; None if the file is missing, invalid or contains another set."""
     if gold.source is None or not Path(gold.source).exists():
         return None
     try:
@@ -197,6 +197,6 @@ def _is_same(now: Query, before: Query) -> bool:
 
 
 def log_reaccess(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Log an access to the sealed queries of an earlier run."""
+    """Log an access to results of an earlier run on sealed queries."""
     here = [gold for gold in suite.golds if sealed_queries(gold) and reload_set(gold) is not None]
     return log_access(Suite(tuple(here)), command, engines)

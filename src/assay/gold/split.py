@@ -64,7 +64,7 @@ def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
 
 
 def refuse_sealed(suite: Suite, what: str) -> None:
-    """Raise if a command that shows single queries would show sealed ones."""
+    """Raise if the suite has sealed queries, for a command that shows single queries."""
     sources = [gold.source for gold in suite.golds for _ in sealed_queries(gold)]
     if sources:
         message = f"{what} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}"
@@ -111,7 +111,7 @@ class SplitOptions:
 
 @dataclass(frozen=True, slots=True)
 class SplitSuite:
-    """A suite whose queries are tagged with their split, and its counts."""
+    """A suite whose queries are tagged with their split, and the counts of queries."""
 
     suite: Suite
     groups: int
@@ -253,9 +253,9 @@ def _describe_tie(one: Query, other: Query, options: SplitOptions) -> str:
 
 
 def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:
-    """Return the split of each group that minimizes the squared distance of strata to their shares.
+    """Return splits of the groups that minimize the squared distance of strata to their shares.
 
-    Each random order ends in a local optimum: groups are assigned one by one, then moved while that lowers the cost.
+    Each random order ends in a local optimum: groups are assigned one by one, then moved while a move lowers the cost.
     """
     import numpy as np
 

@@ -74,7 +74,7 @@ _KEEP: Final = f"# Include every file of this copy.\n!*\n/{_IGNORE_FILE}\n"
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """The gold sets of one repository, the files of the stripped copy, and notes on missing sets."""
+    """The gold sets of a repository, the files of its copy without comments, and notes on missing sets."""
 
     golds: tuple[GoldSet, ...]
     stripped: Mapping[str, bytes] = field(default_factory=dict)  # path -> content; empty when no set needs it
@@ -283,7 +283,7 @@ def check_folder(folder: Path) -> Path:
 
 
 def write_sets(sets: Sets, folder: Path) -> tuple[Path, ...]:
-    """Write gold sets and the stripped copy, replacing an earlier directory, and return the gold files."""
+    """Write gold sets and the copy without comments to a directory, replacing it; return the gold files."""
     check_folder(folder)
     names = {f"{gold.provenance['synthetic']}.yaml": gold for gold in sets.golds}
     with atomic_directory(folder) as work:

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MappingKeys:
-    """The required and optional keys of a mapping."""
-
     required: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
 
@@ -54,7 +52,7 @@ class YamlNode:
         return [YamlNode(node, f"entry {n} of {self.what}", self.file) for n, node in nodes]
 
     def texts(self) -> tuple[str, ...]:
-        """Return the strings of a list; raise if it is empty."""
+        """Return the strings of a list; raise if the list is empty."""
         entries = self.sequence()
         if not entries:
             raise self.place.error(f"{self.what} is an empty list", "add an entry or remove the key")
@@ -100,7 +98,6 @@ _FIX = "check indentation and quotes; quote text that contains ': ' or ' #'"
 
 
 def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> YamlNode:
-    """Parse a YAML document into nodes."""
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)

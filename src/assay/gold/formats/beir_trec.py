@@ -42,7 +42,7 @@ from assay.types import CorpusSpec, GoldSet, Query, Rationale, Span, Suite, Targ
 
 
 class Judgment(NamedTuple):
-    """The relevance of a document for a query, with its location."""
+    """The relevance of a document for a query, with the location of the judgment."""
 
     query: str
     document: str
@@ -51,7 +51,7 @@ class Judgment(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A query of a file of topics, with its location."""
+    """A query of a topics file, with its location."""
 
     id: str
     forms: Mapping[str, str]
@@ -160,7 +160,7 @@ def is_beir_folder(folder: Path) -> bool:
 
 
 def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
-    """Raise, since a BEIR set is a directory."""
+    """Raise an error, since a BEIR set is a directory and not a file."""
     hint = f"use the directory that contains {_QUERIES} and {_QRELS_FOLDER}/"
     raise source.at().error("a BEIR set is a directory", hint)
 
@@ -192,7 +192,7 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
 
 
 def write_beir(suite: Suite) -> WriterOutput:
-    """Write one directory per set; its documents are the targets, without text."""
+    """Write one BEIR directory per gold set, with targets as documents without text."""
     files: dict[str, str | bytes] = {}
     every: set[str] = set()
     for gold in suite.golds:
@@ -232,7 +232,7 @@ class Unpacked:
 
 
 def unpack(golds: Sequence[GoldSet]) -> Unpacked:
-    """Return the documents of the sets whose corpus is their BEIR directory."""
+    """Return the documents of the gold sets whose corpus is their BEIR directory."""
     folders = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == DOCUMENTS}
     found = {name: folder for name, folder in folders.items() if (folder / _CORPUS).is_file()}
     several = len(set(found.values())) > 1
@@ -283,13 +283,12 @@ def _read_documents(folder: Path) -> dict[str, Record]:
 
 
 def is_ours(folder: Path) -> bool:
-    """Return whether Assay wrote a directory of documents, so that it may be replaced."""
+    """Return whether Assay wrote a directory of documents, and may replace the directory."""
     mark = folder / _IGNORE_FILE
     return mark.is_file() and mark.read_bytes() == _IGNORE_NOTHING.encode("utf-8")
 
 
 def write_documents(folder: Path, files: Mapping[str, str]) -> None:
-    """Write a directory of documents atomically."""
     with atomic_directory(folder) as work:
         for path, text in files.items():
             (work / path).parent.mkdir(parents=True, exist_ok=True)
@@ -336,7 +335,7 @@ def _topics_file(folder: Path, stem: str) -> Path | None:
 
 
 def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read judgments and the topics beside them."""
+    """Read a TREC judgments file and the topics file beside it."""
     spec = require_corpus(source, corpus)
     path = _topics_file(source.path.parent, source.path.stem)
     if path is None:

@@ -206,8 +206,6 @@ _APART = 2  # judgments that differ by this much disagree on relevance
 
 
 class _RepoQuery(NamedTuple):
-    """A query about one repository and language."""
-
     code: RepoRevision
     language: str
     text: str

@@ -76,7 +76,7 @@ def verify_output(
     *,
     lost: Sequence[FieldLoss] = (),
 ) -> WriterOutput:
-    """Read written files back and list the losses; `lost` are losses that reading back cannot detect."""
+    """Read written files back and list the losses; `lost` adds losses that reading back cannot detect."""
     with tempfile.TemporaryDirectory() as folder:
         for name, data in files.items():
             path = Path(folder, name)
@@ -125,7 +125,7 @@ def unseals(sentence: str) -> bool:
 
 
 def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
-    """Return one line per kind of loss with count and names."""
+    """Return one line per kind of loss, with the count and the lost names."""
     sentences = []
     for kind, (one, many, instead) in KINDS.items():
         found = [loss.detail for loss in losses if loss.kind == kind]

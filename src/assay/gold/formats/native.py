@@ -177,13 +177,12 @@ _ONE_LINE = 1 << 30  # disables the folding of PyYAML
 
 
 def write_native(gold: GoldSet) -> str:
-    """Return the YAML of a gold set with unresolved anchors."""
+    """Return the native YAML of a gold set; anchors are written without resolved lines."""
     queries = [query_mapping(query) for query in gold.queries]
     return to_yaml({"assay": 1, **gold_mapping(gold), "queries": queries})
 
 
 def gold_mapping(gold: GoldSet) -> dict[str, object]:
-    """Return the top-level keys of a gold set without its queries."""
     spec = gold.corpus
     corpus = {
         spec.kind: True if spec.kind == "stdlib" else spec.value,
@@ -230,7 +229,6 @@ def _dumper() -> type[yaml.SafeDumper]:
 
 
 def query_mapping(query: Query) -> dict[str, object]:
-    """Return the layers of a query as plain values."""
     layers: dict[str, object] = {
         "retrieval": _retrieval(query),
         "cognitive": dict(query.forms),

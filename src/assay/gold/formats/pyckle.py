@@ -33,7 +33,7 @@ def matches(source: GoldSource) -> bool:
 
 
 def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read the pairs; queries without an id are numbered by row."""
+    """Read pairs of query and expected paths; queries without an id are numbered by row."""
     spec = require_corpus(source, corpus)
     if json_has(source, "{", _RESULTS):
         about, records = read_listing(source, _RESULTS)
@@ -173,7 +173,7 @@ def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
 
 
 def _parts_on_import(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield statements, and the decorators, bases and defaults of definitions; decorators as calls."""
+    """Yield the code that runs on import: statements, and decorators (as calls), bases and defaults."""
     for node in statements:
         if isinstance(node, _Function | ast.ClassDef):
             yield from (ast.Call(one, [], [], lineno=one.lineno) for one in node.decorator_list)

@@ -22,7 +22,7 @@ _IGNORED = ("left out", "not read", "assumed")
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A gold format; for formats of directories only, `matches` returns False and `read` raises."""
+    """A gold format; for formats that only read directories, `matches` returns False and `read` raises."""
 
     name: str
     summary: str  # one line for hints

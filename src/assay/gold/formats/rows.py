@@ -26,7 +26,7 @@ def open_source(path: Path) -> GoldSource:
 
 
 def opening(source: GoldSource) -> str:
-    """Return the first character that is not whitespace, without copying the text."""
+    """Return the first non-whitespace character of a source, without copying its text."""
     match = re.search(r"\S", source.text)
     return match[0] if match else ""
 
@@ -244,7 +244,7 @@ class _Cursor:
 
 
 def parse(text: str, place: GoldLocation, what: str = "") -> object:
-    """Parse a JSON value without duplicate keys."""
+    """Parse a JSON value; raise on duplicate keys."""
     try:
         value: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -282,7 +282,7 @@ class CsvRow:
     place: GoldLocation
 
     def get(self, column: str, default: str = "") -> str:
-        """Return a cell; the default if the column is missing or the cell is empty."""
+        """Return the cell of a column, or `default` if the column is missing or the cell is empty."""
         return self.cells.get(column) or default
 
     def text(self, column: str) -> str:
@@ -290,7 +290,7 @@ class CsvRow:
 
 
 def header(text: str) -> tuple[str, ...]:
-    """Return the column names of a CSV text; empty if it is not CSV."""
+    """Return the column names of a CSV text, or an empty tuple if the text is not CSV."""
     try:
         line = next(csv.reader(io.StringIO(text[:_HEAD], newline=""), strict=True), [])
     except csv.Error:
@@ -366,7 +366,6 @@ def is_parquet(path: Path) -> bool:
 
 
 def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
-    """Read a Parquet file as JSON lines."""
     limits = limits or ParquetLimits()
     try:
         import pyarrow

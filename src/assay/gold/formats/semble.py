@@ -45,7 +45,7 @@ def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]
 
 
 def read_semble(source: GoldSource, corpus: CorpusSpec | None) -> GoldSet:
-    """Read one annotation file, and its repository from `repos.json` beside or above it."""
+    """Read one annotation file, and its repository from `repos.json` in the same or the parent directory."""
     folder = source.path.parent
     lists = [path for path in (folder / REPOS, folder.parent / REPOS) if path.is_file()]
     return _read(source, _repos(read_source(lists[0])) if lists else {}, corpus)
