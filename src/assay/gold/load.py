@@ -33,11 +33,11 @@ def load_gold(
     corpus: str | Path | CorpusSpec | None = None,
     tags: Sequence[TagRule] = (),
 ) -> Suite:
-    """Load a file, every gold file below a directory, or a shipped set by name: `stdlib`, `stdlib-docs`.
+    """Load a gold file, every gold file below a directory, or a shipped set: `stdlib` or `stdlib-docs`.
 
-    `corpus` is where the code is, for formats that do not name it or instead of what a set names: a directory, or a
-    spec as `--corpus` takes it (`git:URL@REV`, `pypi:NAME==VERSION`). A directory is relative to the current one; that
-    of a `CorpusSpec` is relative to the gold file, as in the file itself.
+    `corpus` is the code to search, for formats that do not name a corpus or to replace the named one: a directory, or a
+    string for `--corpus` (`git:URL@REV`, `pypi:NAME==VERSION`). Directories are relative to the working directory, but
+    the directory of a `CorpusSpec` is relative to the gold file.
     """
     known = find_format(format) if format is not None else None
     path = _SHIPPED_FOLDER / f"{source}.yaml" if source in SHIPPED else Path(source)
