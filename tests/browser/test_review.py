@@ -246,7 +246,9 @@ def test_what_is_written_survives_a_reload_and_another_tab_is_not_overwritten(go
         browser.wait(lambda: browser.texts(".queue .sign")[0] == "!")
         browser.keys(ESCAPE, "k")
         browser.wait(lambda: shown(browser) == ids[0])
-        assert "you voted 0 on it elsewhere: in another tab" in browser.text(".form-box .warning")
+        assert "you already voted 0 on this item in another tab or terminal: in another tab" in browser.text(
+            ".form-box .warning"
+        )
         browser.find("#reason").send_keys(ENTER)
         browser.wait(lambda: browser.texts(".queue .sign")[0] == "1")
     history = [(line["value"], line["reason"]) for line in votes(gold_file, "ada")]

@@ -98,7 +98,7 @@ def test_two_tabs_of_one_reviewer_do_not_overwrite_each_other_unseen(client, gol
     _, first = client.post("vote", item=item, value="2", reason="in one tab", after=None)
     status, refusal = client.post("vote", item=item, value="0", reason="in another", after=None)
     assert status == 409
-    assert "you voted 2 on it elsewhere: in one tab" in refusal["error"]
+    assert "you already voted 2 on this item in another tab or terminal: in one tab" in refusal["error"]
     assert client.post("vote", item=item, value="0", reason="in another", after=first["mine"]["on"])[0] == 200
     assert [vote["value"] for vote in votes(gold_file, "ada")] == ["2", "0"]
 

@@ -54,7 +54,7 @@ def test_a_vote_that_is_sent_again_is_the_one_there_is_whatever_came_since(queue
     assert ballot.cast_once(second, first.on) == second
     assert ballot.cast_once(Vote(item.id, "ada", "2", "first", "2026-01-04"), None) == second
     assert ballot.cast_once(Vote(item.id, "ada", "0", "second", "2026-01-05"), first.on) == second
-    with pytest.raises(StaleVoteError, match="you voted 0 on it elsewhere: second"):
+    with pytest.raises(StaleVoteError, match="you already voted 0 on this item in another tab or terminal: second"):
         ballot.cast_once(Vote(item.id, "ada", "1", "third", "2026-01-06"), first.on)
     third = Vote(item.id, "ada", "2", "first", "2026-01-07")
     assert ballot.cast_once(third, second.on) == third, "to go back to what one said first is a vote of its own"

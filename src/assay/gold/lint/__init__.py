@@ -1,1 +1,1 @@
-"""Lint gold sets: rules with codes, each a verifiable fact about the set and its corpus."""
+"""Lint gold sets. Each rule has a code and reports facts that can be verified in the set and its corpus."""

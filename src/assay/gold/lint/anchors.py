@@ -23,12 +23,12 @@ _BY_PROBLEM = {
     "link": "link-twice",
 }
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-#: A release tag: it can be moved, but in practice is not.
+#: A release tag, which can be moved but in practice is not.
 _RELEASE = re.compile(r"(?:[\w.-]*[-_/])?v?\d+(?:\.\d+)+(?:[.-]?\w+)*", re.IGNORECASE)
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield anchors that cannot be resolved, then problems of the corpus revision."""
+    """Yield a finding for each anchor that cannot be resolved, then for a corpus without a fixed revision."""
     targets = {
         (query.id, target.anchor): target
         for query in view.gold.queries
@@ -62,7 +62,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _trim_range(view: LintContext, target: Target) -> Repair | None:
-    """Return the repair of a range that counts the empty line after the final newline."""
+    """Return a repair for a range that counts the empty line after the final newline of the file."""
     start, end, text = target.span.start, target.span.end, view.text(target.span.path)
     if start is None or end is None or target.digest is not None or not text.endswith("\n"):
         return None
@@ -73,7 +73,7 @@ def _trim_range(view: LintContext, target: Target) -> Repair | None:
 
 
 def _find_content(view: LintContext, target: Target) -> Repair | None:
-    """Return the repair of a moved file, if exactly one file of the same name has the hashed lines."""
+    """Return a repair for a moved file if exactly one file of the same name contains the hashed lines."""
     start, end, digest = target.span.start, target.span.end, target.digest
     if start is None or end is None or digest is None:
         return None

@@ -14,14 +14,14 @@ from assay.types import Suite
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The minimum detectable effect as a function of the sample, with its assumptions."""
+    """A function from sample size to minimum detectable effect, and its assumptions."""
 
     smallest: Callable[[int, int], float]  # queries, repositories -> minimum detectable effect
     assuming: str
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield one finding per kind of gap in the set's coverage."""
+    """Yield a finding for each kind of gap in the coverage of a gold set."""
     yield from _check_modules(view)
     counts = Counter(query.tags["category"] for query in view.gold.queries if "category" in query.tags)
     small = sorted(name for name, count in counts.items() if count < view.config.few_queries)
@@ -37,7 +37,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintFinding]:
-    """Yield a finding if all sets together cannot detect a difference as large as the margin."""
+    """Yield a finding if all sets together are too small to detect a difference as large as the margin."""
     queries = sum(len(gold.queries) for gold in suite.golds)
     repositories = len({gold.corpus.repository for gold in suite.golds})
     smallest = power.smallest(queries, repositories)

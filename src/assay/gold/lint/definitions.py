@@ -52,13 +52,13 @@ _BRANDS = frozenset(
 
 
 def is_symbol_query(query: Query) -> bool:
-    """Return whether a query searches for a name: it is tagged so, or is a single identifier."""
+    """Return whether a query is tagged as a search for a name or consists of a single identifier."""
     text = query.headline.strip()
     return query.tags.get("category") == "symbol" or bool(_TOKEN.fullmatch(text) and identifiers(text))
 
 
 def identifiers(text: str) -> tuple[str, ...]:
-    """Return the distinct words of a text that look like code: camelCase, snake_case, a capital inside a sentence."""
+    """Return the distinct words of a text that look like code: camelCase, snake_case, capitalized in a sentence."""
     found: dict[str, None] = {}
     for match in _TOKEN.finditer(text):
         before = text[: match.start()].rstrip()
@@ -83,8 +83,6 @@ _Sites = Mapping[str, Sequence[_Site]]
 
 
 class _NamedQuery(NamedTuple):
-    """A query for a name, and its labeled files."""
-
     query: Query
     name: str
     symbol: bool  # the query is nothing but the name
@@ -92,7 +90,7 @@ class _NamedQuery(NamedTuple):
 
 
 def check_definitions(view: LintContext) -> Iterator[LintFinding]:
-    """Yield queries that name something whose definition is not labeled."""
+    """Yield a finding for each query that names a definition which none of its targets covers."""
     prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
     counts = Counter(name for text in prose for name in identifiers(text))
     directories = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
@@ -134,9 +132,9 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
-    """Return the name that a symbol query consists of, or the subject of `how does Name do it`.
+    """Return the name that a symbol query consists of, or the subject of a question such as `how does Name do it`.
 
-    A name elsewhere in a sentence is incidental: the target may rightly be code that makes, wraps or checks it.
+    A name elsewhere in a sentence is incidental: the target may be code that creates, wraps or checks it.
     """
     text = query.headline.strip()
     symbol = is_symbol_query(query) and _TOKEN.fullmatch(text) is not None
@@ -190,7 +188,7 @@ def _is_definition(one: Definition, outline: Outline, language: str | None) -> b
 
 
 def _is_defined(view: LintContext, one: _NamedQuery) -> bool:
-    """Return whether a labeled file may define or, for a question, extend the name; if in doubt, it does.
+    """Return whether a labeled file may define the name or, for a question, extend it; True if in doubt.
 
     In a question, `$Name` and `_name` count as `Name` and `name`.
     """
@@ -261,7 +259,7 @@ _ABOUT_EXPORTS = ("export", "import", "public", "entry", "api", "module", "packa
 
 
 def check_shims(view: LintContext) -> Iterator[LintFinding]:
-    """Yield targets that are shims, except for queries about exports."""
+    """Yield a finding for each target that only re-exports code, except for queries about exports."""
     known: dict[str, bool] = {}
     for query in view.resolved():
         if any(word.startswith(_ABOUT_EXPORTS) for word in parts(query.headline)):
@@ -297,7 +295,7 @@ _ACCESSOR = re.compile(r"@[\w.]+\.(?:setter|deleter|getter)\b")
 
 
 def check_repeats(view: LintContext) -> Iterator[LintFinding]:
-    """Yield symbol anchors whose name the file defines several times."""
+    """Yield a finding for each symbol anchor whose name is defined more than once in the file."""
     for query in view.resolved():
         names = {(target.span.path, target.symbol) for target in query.targets}
         for target in query.targets:

@@ -16,7 +16,7 @@ from assay.types import Query, Span, Target
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield labels of one query that share lines."""
+    """Yield a finding for each pair of labels of one query that share lines."""
     sources = {query.id: query for query in view.gold.queries}
     for query in view.resolved():
         source = sources[query.id]
@@ -64,7 +64,10 @@ _Code = tuple[Query, Target, list[str]]  # the code lines of a target
 
 
 def check_copies(view: LintContext) -> Iterator[LintFinding]:
-    """Yield unlabeled copies of primary targets: of whole files by name or content, of ranges by their lines."""
+    """Yield a finding for each unlabeled copy of a primary target.
+
+    Whole files are compared by name and content, ranges by their lines.
+    """
     lines = _CodeLines(view)
     ranges: list[_Code] = []
     for query in view.resolved():

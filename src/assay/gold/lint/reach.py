@@ -18,7 +18,7 @@ _CHUNK_HINT = 'write {"path": "src/a.py", "start": 1, "end": 20}, one per line'
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield ranges without code, then targets that kinds of engines cannot return."""
+    """Yield a finding for each range without code, then for each target that a kind of engine cannot return."""
     for query in view.resolved():
         for target in query.targets:
             path, start = target.span.path, target.span.start
@@ -56,9 +56,9 @@ def _is_comment(start: int, lines: Sequence[str], outline: Outline) -> bool:
 
 
 def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False) -> Iterator[LintFinding]:
-    """Yield the targets that an engine cannot return, then the resulting ceiling on the set's scores.
+    """Yield a finding for each target that an engine cannot return, then one for the best possible scores on the set.
 
-    With `symbols`, targets with symbol anchors are reachable, so their files are not parsed.
+    With `symbols`, targets with symbol anchors count as reachable and their files are not parsed.
     """
 
     def is_reachable(target: Target) -> bool:
@@ -92,14 +92,14 @@ def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The best possible scores over the targets that can be returned."""
+    """The best possible scores of an engine that returns only the reachable targets."""
 
     recall: float
     ndcg: float
 
 
 def ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: int) -> Ceiling:
-    """Return the recall and nDCG of the reachable targets in their best order; gain is the grade."""
+    """Return recall and nDCG for the reachable targets in the best order; the gain of a target is its grade."""
 
     def gain(some: Sequence[Target]) -> float:
         grades = sorted((target.grade for target in some), reverse=True)[:k]
@@ -109,7 +109,6 @@ def ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: int) -> C
 
 
 def read_chunks(path: Path) -> EngineReach:
-    """Read a JSON Lines file of an engine's chunks."""
     source = read_source(path)
     found: dict[str, list[Span]] = {}
     for number, line in enumerate(source.text.split("\n"), 1):

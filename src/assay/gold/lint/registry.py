@@ -29,7 +29,7 @@ _ROUNDS = 10  # a path, then its range, then a duplicate that both had hidden; n
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """The rules whose code begins with a selected prefix and with no ignored one."""
+    """The rules whose code begins with a selected prefix and with no ignored prefix."""
 
     select: tuple[str, ...] = ("G",)
     ignore: tuple[str, ...] = ()
@@ -56,7 +56,6 @@ def lint(
     selection: RuleSelection = EVERY_RULE,
     config: LintConfig = DEFAULT,
 ) -> LintReport:
-    """Lint one gold set on its corpus."""
     view = LintContext(gold, corpus, tools or LintDependencies(), config)
     codes = [rule.code for rule in RULES if selection.includes(rule.code)]
     checks = [check for prefixes, check in CHECKS if any(code.startswith(prefixes) for code in codes)]
@@ -74,7 +73,7 @@ def join(
     *,
     config: LintConfig = DEFAULT,
 ) -> LintReport:
-    """Combine the reports of gold sets and check their total size."""
+    """Merge the reports of gold sets, and check whether all sets together have enough queries."""
     findings = [finding for report in reports for finding in report.findings]
     if power is not None and selection.includes("G604"):
         findings += coverage.check_size(suite, power, config)
@@ -96,7 +95,7 @@ def fix_all(
     selection: RuleSelection = EVERY_RULE,
     config: LintConfig = DEFAULT,
 ) -> FixResult:
-    """Repair and lint until nothing changes; discard a round of repairs that adds errors."""
+    """Repair and lint gold sets until nothing changes; discard a round of repairs that adds errors."""
     result = FixResult(gold, (), lint(gold, corpus, tools=tools, selection=selection, config=config))
     for _ in range(_ROUNDS):
         fixed, repaired = fix(result.gold, result.report.findings)
@@ -110,7 +109,7 @@ def fix_all(
 
 
 def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> tuple[GoldSet, tuple[LintFinding, ...]]:
-    """Apply the repairs of findings that leave their query valid; return the set and the repaired findings."""
+    """Apply each repair that leaves its query valid; return the new set and the repaired findings."""
     repaired: list[LintFinding] = []
     queries: list[Query] = []
     for query in gold.queries:
@@ -124,7 +123,7 @@ def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> tuple[GoldSet, tuple[
 
 
 def _repair(query: Query, finding: LintFinding) -> Query | None:
-    """Return a query with one anchor replaced or dropped; None if nothing changes or the result is invalid."""
+    """Return a query with one anchor replaced or removed; None if nothing changes or the result is invalid."""
     place, repair = GoldLocation("--fix"), finding.repair
     if repair is None:
         return None

@@ -47,7 +47,7 @@ class Repair:
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """One defect: its location, a verifiable message, and the next step."""
+    """A defect in a gold set: its location, a message and a hint."""
 
     code: str
     severity: Severity
@@ -67,7 +67,7 @@ class LintFinding:
 
 @dataclass(frozen=True, slots=True)
 class Leaks:
-    """Leakage: queries by the share of their words found in their targets' paths and symbols."""
+    """Counts of queries by the share of their words found in the paths and symbols of their targets."""
 
     gold: str
     none: int  # no word in common
@@ -88,7 +88,7 @@ class LintReport:
 
 @dataclass(frozen=True, slots=True)
 class EngineReach:
-    """The chunks that an engine can return for a file; None when unknown."""
+    """An engine or kind of engine, and the chunks of each file that it can return; None if unknown."""
 
     name: str  # in messages, such as "engines that index definitions only"
     chunks: Callable[[str], Iterable[Span] | None]
@@ -96,7 +96,7 @@ class EngineReach:
 
 @dataclass(frozen=True, slots=True)
 class LintDependencies:
-    """Functions from packages that gold may not import; a missing one disables its rules."""
+    """Functions from packages that `gold` may not import; a rule whose function is missing is disabled."""
 
     whole: Callable[[], Corpus | None] | None = None  # the same checkout without include and exclude globs
     aside: Callable[[str], bool] | None = None  # whether a path holds tests, examples or vendored copies
@@ -141,15 +141,12 @@ class SourceCache:
         return path in self.files and self.files[path].kind == "code"
 
     def _outline(self, path: str) -> Outline | None:
-        """Return the outline of a file, or None without a grammar or when parsing failed."""
         grammar = grammar_name(path, self.files[path].language, self.text(path))
         found = outline(self.text(path), grammar) if grammar else None
         return None if found and found.problem else found
 
 
 class LintContext(SourceCache):
-    """A gold set resolved on its corpus, with the settings of the rules."""
-
     def __init__(self, gold: GoldSet, corpus: Corpus, tools: LintDependencies, config: LintConfig) -> None:
         super().__init__(corpus)
         self.gold, self.tools, self.config = gold, tools, config
@@ -165,7 +162,7 @@ class LintContext(SourceCache):
     def finding(
         self, rule: str, query: Query | None, anchor: str, message: str, hint: str = "", repair: Repair | None = None
     ) -> LintFinding:
-        """Return a finding of a rule, given by name, with its line in the gold file."""
+        """Return a finding for the rule with this name, with the line in the gold file."""
         line = None if query is None else self._lines.find(query, anchor)
         name = "" if query is None else query.id
         code, severity = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity
@@ -173,7 +170,6 @@ class LintContext(SourceCache):
 
 
 def written_anchor(query: Query, target: Target) -> str:
-    """Return the anchor of a resolved target as written in the gold file."""
     if not target.symbol and target.span.start is not None:
         same = [t.anchor for t in query.targets if t.digest is not None and t.digest == target.digest]
         if len(same) == 1:

@@ -22,7 +22,7 @@ _PLAIN = frozenset({"index", "main", "mod", "lib", "init", "utils", "util", "typ
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield duplicate queries, bad wrong-term phrasings and queries that quote their target's name."""
+    """Yield a finding for each duplicate query, faulty wrong-term phrasing and query that quotes its target's name."""
     for earlier, query in duplicates(view.gold.queries):
         rule = "query-twice" if same_answers(earlier, query) else "queries-alike"
         which = "the same primary targets" if rule == "query-twice" else "other primary targets"
@@ -59,7 +59,7 @@ def leaks(view: LintContext) -> Leaks:
 
 
 def duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
-    """Yield each query that repeats the words of an earlier one, preceded by the first with these words."""
+    """Yield pairs of queries with the same words: the first query with these words, and a later one."""
     first: dict[tuple[str, ...], Query] = {}
     for query in queries:
         text, names = query.headline, set(identifiers(query.headline))
@@ -72,12 +72,11 @@ def duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
 
 
 def same_answers(one: Query, other: Query) -> bool:
-    """Return whether two queries have the same primary targets."""
     return {target.anchor for target in one.primaries} == {target.anchor for target in other.primaries}
 
 
 def _find_name(text: str, target: Target) -> str:
-    """Return the name of the target's symbol or file as a query quotes it, else an empty string."""
+    """Return the name of the target's symbol or file if the query quotes it, else an empty string."""
     symbol = [target.symbol.partition("~")[0].rpartition(".")[2]] if target.symbol else []
     file = PurePosixPath(target.span.path)
     stem = [] if file.stem.lower().strip("_") in _PLAIN else [file.stem]

@@ -1,1 +1,1 @@
-"""Proposals for a gold set, mined from a repository and from logs; reviewers decide on each."""
+"""Mine proposals for a gold set from a repository and from logs; reviewers decide on each proposal."""

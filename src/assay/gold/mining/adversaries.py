@@ -1,4 +1,4 @@
-"""Adversaries: definitions related to a target, and those that engines rank above it."""
+"""Propose adversaries: definitions related to a target, and definitions that engines rank above a target."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class SimilarCode:
 
 
 def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
-    """Propose a few adversaries of each relationship for every query of a set, none that overlaps a label."""
+    """Propose a few adversaries of each relationship for every query of a set; none overlaps a label."""
     code, items = intake.code, list[Item]()
     relations = CodeRelations(code)
     for query in gold.queries:
@@ -71,7 +71,7 @@ def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> I
 def _candidates(
     relations: CodeRelations, gold: GoldSet, query: Query, run: Run | None
 ) -> Iterator[tuple[SimilarCode, Origin, tuple[str, ...]]]:
-    """Yield definitions that engines of a run rank too high, then those related to a target, with notes."""
+    """Yield definitions that engines of a run rank too high, then definitions related to a target, with notes."""
     code = relations.code
     for similar, engines in confusions(code, run, gold.name, query) if run else ():
         yield similar, Origin("confusion", "run results", engines), (_JUDGE,)
@@ -124,7 +124,7 @@ class CodeRelations:
             yield SimilarCode(ref, "mock" if _is_stand_in(ref) else "namesake", strength, where)
 
     def _relatives(self, target: DefinitionRef) -> Iterator[SimilarCode]:
-        """Yield the relatives of a class, or the same method of the relatives of its class."""
+        """Yield the relatives of a class; for a method, the same method in the relatives of its class."""
         if target.name in _CONSTRUCTORS:
             return
         if target.definition.kind in _CLASSES:
@@ -233,7 +233,7 @@ def base_names(signature: str) -> list[str]:
 
 
 def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[tuple[SimilarCode, tuple[str, ...]]]:
-    """Yield definitions that engines rank above the targets, with the engines, by their number and the best rank."""
+    """Yield the definitions that engines rank above the targets, sorted by the count of engines and the best rank."""
     # By results, so that identical ones count once.
     engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}
     for engine in run.engines:
@@ -261,7 +261,6 @@ def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[t
 
 
 def _definition_of(code: CodeIndex, hit: Hit) -> DefinitionRef | None:
-    """Return the definition with the most lines in a hit."""
     if hit.path not in code.files or hit.start is None or hit.end is None:
         return None
     start, end = hit.start, hit.end

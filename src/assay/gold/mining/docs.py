@@ -1,4 +1,4 @@
-"""Queries from documents, comments and names of definitions."""
+"""Mine queries from documents, comments and names of definitions."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ _CAN: Final = re.compile(
 
 
 def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose sentences and headings of documents that name a definition."""
+    """Propose queries from sentences and headings of documents that name a definition."""
     found: dict[str, Intent] = {}
     for file in code.corpus.files:
         document = file.language in ("markdown", "rst") and file.size <= DocRules.largest
@@ -110,7 +110,7 @@ def _draw(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str
 
 
 def _section_questions(code: CodeIndex, title: str, found: Sequence[str]) -> list[tuple[str, tuple[Target, ...]]]:
-    """Return questions from the sentences of a section, else from its heading, with their targets."""
+    """Return questions made from the sentences of a section, else from its heading, with their targets."""
     made: list[tuple[str, tuple[Target, ...]]] = []
     for sentence in found:
         spans = [match[2] for match in _SPAN.finditer(sentence)]
@@ -135,7 +135,7 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
         if line.strip() and not _NO_PROSE.match(line):
             paragraph.append(line.strip())
         elif paragraph:
-            # `sentences` removes code quotes, so they are replaced by an unused character meanwhile.
+            # `sentences` removes code quotes, so an unused character replaces them first.
             quoted = " ".join(paragraph).replace("``", "`").replace("`", "\x01")
             yield from (sentence.replace("\x01", "`") for sentence in sentences(quoted))
             paragraph = []
@@ -184,7 +184,7 @@ _ABSTRACT: Final = re.compile(r"@(?:abc\.)?abstract|\babstract\b|raise NotImplem
 
 
 def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose sentences that document exactly one definition."""
+    """Propose queries from comment sentences that document exactly one definition."""
     found: list[tuple[DefinitionRef, str, int]] = []  # with the sentence and its line
     words: list[frozenset[str]] = []  # stems of each sentence
     by_stem: dict[str, list[int]] = defaultdict(list)
@@ -230,7 +230,7 @@ _BY_NAME: Final = "a look-up by name: it tests whether an engine finds names, no
 
 
 def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose the words of names that are unique in the corpus."""
+    """Propose queries from the words of names that are unique in the corpus."""
     fitting: list[Intent] = []
     for ref in code.definitions:
         if (

@@ -1,4 +1,4 @@
-"""Queries and phrasings from an endpoint; every target is resolved before it is proposed."""
+"""Mine queries and phrasings with a model endpoint; each target is resolved before it is proposed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Module:
 
 
 def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[IntakeResult]:
-    """Request queries directory by directory, in random order, until there are enough; yield each result."""
+    """Request queries for one directory at a time, in random order, until there are enough; yield each result."""
     import numpy as np
 
     known = modules(intake.code)
@@ -113,7 +113,7 @@ def _origin(endpoint: Endpoint, prompt: str) -> Origin:
 
 
 def read_queries(answer: str) -> list[Mapping[str, object]] | str:
-    """Return the list of queries in an answer, or an error message."""
+    """Return the list of queries in a model's answer, or an error message."""
     try:
         value = parse_json(answer, prose=True)
     except ValueError:
@@ -153,7 +153,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
 
 
 def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
-    """Request the phrasings that queries lack; yield each at once, so that a failure loses none."""
+    """Request the missing phrasings of queries; yield each one as it arrives, so that a failure loses none."""
     for query in gold.queries:
         refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
         texts = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]
@@ -172,7 +172,7 @@ def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator
 
 
 def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] = frozenset()) -> str | None:
-    """Return the problem of an answer as a phrasing, or None; `known` are names that are not private."""
+    """Return why a model's answer is not a valid phrasing, or None; `known` are names that are not private."""
     if not answer:
         return "the answer is empty"
     if "\n" in answer or not answer.isprintable():

@@ -1,4 +1,4 @@
-"""Queries from Git history: subjects of commits and pull requests, with the definitions they changed."""
+"""Mine queries from Git history: subjects of commits and pull requests, with the definitions they changed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class _Subject:
 
 
 def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose the subjects of commits and pull requests whose changed definitions still exist."""
+    """Propose queries from the subjects of commits and pull requests whose changed definitions still exist."""
     try:
         folder, revision = _work_tree(code.corpus)
         subjects = _read_subjects(code, folder, revision)
@@ -91,7 +91,6 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
 
 
 def _work_tree(corpus: Corpus) -> tuple[Path, str]:
-    """Return the directory to run git in, and the newest revision to read."""
     spec = corpus.spec
     if spec.kind != "git":
         root = corpus.root.resolve()

@@ -1,4 +1,4 @@
-"""Mined queries, and their conversion to review items without private, unresolvable and duplicate ones."""
+"""Convert mined queries to review items; skip private, unresolvable and duplicate queries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
 
 #: Sources within a repository; the user names shell histories and transcripts file by file.
 SOURCES: Final = ("history", "docs", "comments", "names")
-#: The default leaves out names, which leak their target.
+#: The default excludes names, which leak their target.
 DEFAULT_SOURCES: Final = ("history", "docs", "comments")
 MAX_TARGET_LINES: Final = 120  # a longer target overlaps every second result
 MAX_LEAKAGE: Final = 0.75  # share of a query's words in its target's path or name from which it only names the target
@@ -48,7 +48,7 @@ class UnlocatedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A query that was not queued, and why; the text of a private one is left out."""
+    """A mined query that was not queued, and the reason; the text of a private query is omitted."""
 
     source: str
     reason: str
@@ -76,7 +76,7 @@ class IntakeResult:
 
 
 class Intake:
-    """Converter of mined queries to items of a date and commit; skips those in the set, in its queue or converted."""
+    """A converter of mined queries to items that skips queries in the set, in its queue or already converted."""
 
     def __init__(
         self,
@@ -147,12 +147,12 @@ class Intake:
 
 
 def normalize(text: str) -> str:
-    """Return a key shared by texts that differ only in case, blanks or the final punctuation."""
+    """Return a key shared by texts that differ only in case, whitespace or final punctuation."""
     return " ".join(text.casefold().split()).rstrip("?.! ")
 
 
 def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | None = None) -> Check:
-    """Return a check that lints proposals together with the set, which also finds duplicates across both."""
+    """Return a function that lints proposals together with the set, which also finds duplicates across both."""
 
     def check(queries: Sequence[Query]) -> Iterable[LintFinding]:
         together = gold or GoldSet("proposals", corpus.spec, ())
@@ -185,7 +185,7 @@ def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:
 
 
 def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str) -> tuple[Intent, ...]:
-    """Draw intents in rounds, one per file and round; return them in path order."""
+    """Draw intents in rounds, at most one per file in each round; return them in path order."""
 
     def key(intent: Intent) -> tuple[str, ...]:
         first = intent.targets[0]

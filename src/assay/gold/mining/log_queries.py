@@ -1,4 +1,4 @@
-"""Queries from shell histories and agent transcripts, with the files that were opened next."""
+"""Mine queries from shell histories and agent transcripts, with the files that were opened next."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _LoggedQuery:
 
 
 def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
-    """Propose the searches of a shell history, located by the file opened next or by the name itself."""
+    """Propose queries from searches in a shell history; the target is the file opened next or the name itself."""
     commands, too_long = read_shell(path)
     names = private_names("\n".join(text for _, text in commands))
     steps = [(line, parse_command(text)) for line, text in commands]
@@ -59,7 +59,7 @@ def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
 
 
 def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
-    """Propose the questions and searches of a transcript, located by the files opened next."""
+    """Propose queries from questions and searches in a transcript; the targets are in the files opened next."""
     steps, malformed, too_long = read_transcript(path)
     names = private_names("\n".join(step.path for _, step in steps if isinstance(step, OpenedFile)))
     skipped = {"too long": too_long, "not JSON": malformed}
@@ -126,7 +126,7 @@ class _Locator:
             self._by_base.setdefault(PurePosixPath(path).name, []).append(path)
 
     def locate(self, text: str, files: Sequence[OpenedFile]) -> tuple[Target, ...]:
-        """Return the targets of a question in the files opened next, else the definitions that it names."""
+        """Return the targets of a question in the files opened next, else the definitions that the question names."""
         if stems(parts(text)).isdisjoint(self.code.file_counts):
             return ()  # without a word of the code, the files opened next are unrelated
         opened: tuple[Target, ...] = ()
@@ -145,7 +145,7 @@ class _Locator:
         return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
 
     def _path(self, written: str) -> str | None:
-        """Return the corpus file for a path that begins at the root, above it or below it."""
+        """Return the corpus file for a path relative to the corpus root or to a directory above or below it."""
         plain = written.replace("\\", "/").strip("'\"").removeprefix("./")
         if plain in self.code.languages:
             return plain
@@ -181,7 +181,7 @@ class _Locator:
 
 
 def _by_partial_name(text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
-    """Return the definition with the fewest other words in its name; unlike a caller, its body may lack them."""
+    """Return the definition whose name contains the words of the text and the fewest others."""
     wanted = split(text.replace(" ", "_"))
 
     def matches(name: str) -> bool:

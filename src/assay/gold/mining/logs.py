@@ -38,7 +38,7 @@ class LogRules:
 class Search:
     text: str
     form: str  # keyword, or human for a question
-    raw: str = field(default="", compare=False)  # as typed, checked for private parts
+    raw: str = field(default="", compare=False)  # as typed, checked for private data
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ _STAMP: Final = re.compile(rb"^#\d{9,}\s*$")
 
 
 def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
-    """Read a history of bash, zsh or fish; return its commands with their lines, and the number that is too long."""
+    """Read a history of bash, zsh or fish; return its commands with line numbers, and the count of overlong ones."""
     lines = _read_text(path, "a shell history").split(b"\n")
     first = next((line for line in lines if line.strip() and not _STAMP.match(line)), b"")
     fish, zsh = _FISH.match(first), any(_ZSH.match(line) for line in lines[: LogRules.first_lines])
@@ -117,7 +117,7 @@ _SHELLS: Final = frozenset({"bash", "sh", "zsh", "fish"})
 def read_transcript(path: Path) -> tuple[list[TranscriptStep], int, int]:
     """Read a transcript: a JSON document, or JSON lines of any shape.
 
-    Return its steps, the number of lines that are not JSON, and the number of those that are too long.
+    Return its steps, the count of lines that are not JSON, and the count of lines that are too long.
     """
     raw = _read_text(path, "a transcript")
     whole = _parse_json(raw) if len(raw) <= LogRules.line else None
@@ -149,7 +149,6 @@ def _parse_json(raw: bytes) -> object:
 
 
 def _walk(value: object, depth: int) -> Iterator[str | Search | OpenedFile]:
-    """Yield the user messages and tool calls of a value of any shape."""
     if depth > LogRules.depth:
         return
     if isinstance(value, dict):

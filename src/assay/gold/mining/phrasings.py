@@ -1,4 +1,4 @@
-"""Further phrasings of a query, made by rules."""
+"""Make further phrasings of a query by rules."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: Origin) 
 
 
 def rule_phrases(code: CodeIndex, query: Query) -> Iterator[Phrase]:
-    """Yield the phrasings that rules make of a query, without duplicates."""
+    """Yield the phrasings that rules derive from a query, without duplicates."""
     known = {normalize(text) for text in query.forms.values()}
     makers = {"human": _human, "keyword": _keyword, "ai_optimized": _describe_target, "wrong_terminology": wrong_term}
     for form in MADE:
@@ -78,7 +78,6 @@ def rule_phrases(code: CodeIndex, query: Query) -> Iterator[Phrase]:
 
 
 def _human(_code: CodeIndex, query: Query) -> Phrase | None:
-    """Turn a keyword query or an imperative into a question."""
     text = query.forms.get("keyword") or query.forms.get("ai_optimized")
     if not text:
         return None
@@ -88,7 +87,7 @@ def _human(_code: CodeIndex, query: Query) -> Phrase | None:
 
 
 def _keyword(code: CodeIndex, query: Query) -> Phrase | None:
-    """Choose the words found in the fewest files, the rarest first; words in no file come last."""
+    """Return the words found in the fewest files, rarest first, followed by words found in no file."""
     text = query.forms.get("human") or query.forms.get("ai_optimized")
     candidates = _distinctive_words(text) if text else []
     if len(candidates) < 2:
@@ -112,9 +111,9 @@ def _content(text: str) -> tuple[str, ...]:
 
 
 def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
-    """Describe the target as a model would, by its class, file, parameters and comment.
+    """Describe the target as a model would: by its class, file, parameters and comment.
 
-    Its name is left out: with it the phrasing would only measure the look-up of names.
+    The target's name is omitted: a phrasing that contains the name would only measure search by name.
     """
     refs = [ref for target in query.targets[:1] for ref in code.definitions_of(target)[:1]]
     text = query.forms.get("human") or query.forms.get("keyword")
@@ -141,10 +140,10 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
 
 
 def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
-    """Replace one word of the question with a term it is confused with; the word occurs once and is not a name.
+    """Replace one word of the question with a term that it is often confused with.
 
-    Neither word may be part of the target's path or name: two things would change at once, and a lower score could
-    also come from the failed look-up of a name.
+    The word occurs once and is not a name. Neither the word nor the term may be part of the target's path or name:
+    otherwise a lower score could also come from a failed search by name.
     """
     text = query.forms.get("human")
     if not text:
@@ -190,7 +189,7 @@ class ConfusableTerm(NamedTuple):
 
 @cache
 def confusable_terms() -> Mapping[str, ConfusableTerm]:
-    """Load the confusable terms: every inflection, with the first term it is confused with."""
+    """Load the confusable terms: each inflected form, and the first term that it is confused with."""
     text = resources.files("assay.data").joinpath("mining", "confusable.toml").read_text(encoding="utf-8")
     found: dict[str, ConfusableTerm] = {}
     for pair in tomllib.loads(text)["pair"]:

@@ -1,7 +1,7 @@
-"""Detection of private parts in texts from a user's files: secrets, addresses, home directories, names.
+"""Detection of private data in text from a user's files: secrets, addresses, home directories, names.
 
-A query with a private part is dropped, not redacted, since the missing part may be the subject of the query.
-False positives only cost a proposal; names of the code itself are allowed.
+A query that contains private data is dropped, not redacted, since the removed text may be the subject of the query.
+A false positive only costs a proposal. Names from the code itself are not private.
 """
 
 from __future__ import annotations
@@ -69,15 +69,15 @@ _SHORTEST_NAME: Final = 3
 
 
 def private_names(text: str) -> frozenset[str]:
-    """Return the user names in the home directories of a text."""
+    """Return the user names in the home directory paths of a text."""
     found = {name.lower() for name in _HOME.findall(text)}
     return frozenset(name for name in found - _NO_PERSON if len(name) >= _SHORTEST_NAME)
 
 
 def private_part(text: str, names: frozenset[str] = frozenset(), known: Container[str] = frozenset()) -> str | None:
-    """Return the kind of private part in a text, without quoting it, or None.
+    """Return the kind of private data in a text, without quoting it, or None.
 
-    `names` are user names; `known` are names of the code, which are not secrets even if they look random.
+    `names` are user names; `known` are names from the code, which are not secrets even if they look random.
     """
     secret = scrub(text) != text or _NAMED_SECRET.search(text) or _has_secret_value(text, known)
     checks = {
@@ -128,10 +128,10 @@ def _is_number(found: re.Match[str]) -> bool:
     return signed is not None or sum(map(str.isdigit, found[0])) >= _FEWEST_DIGITS
 
 
-#: A long run without a blank; names of code are long too, but consist of words.
+#: A long string without spaces; names in code are long too, but consist of words.
 _RUN: Final = re.compile(r"[A-Za-z0-9+/_=~-]{16,}")
 _WORDS: Final = re.compile(r"[A-Z]?[a-z]{2,}|[A-Z]{2,}(?![a-z])")
-_WORD_SHARE: Final = 0.75  # least share of letters in words of a long name; about 0.4 in random base64
+_WORD_SHARE: Final = 0.75  # minimum share of letters in words of a long name; about 0.4 in random base64
 #: Letters that often follow each letter in the names and comments of Python's library: 220 pairs, 90% of all.
 _FOLLOWING: Final = (
     "a:bcdgiklmnprstuvy b:aeilorsu c:acehiklortu d:adeilorsu e:acdefglmnprstvwx f:aefilortu g:aehirs h:aeio"
@@ -139,12 +139,12 @@ _FOLLOWING: Final = (
     " r:acdegilmnorstuy s:acehilopstuy t:acehilorstuy u:abceilmnprst v:aei w:aei x:pt y:p z:e"
 )
 _PAIRS: Final = frozenset(f"{row[0]}{second}" for row in _FOLLOWING.split() for second in row[2:])
-_ENGLISH: Final = 0.65  # least share of such pairs in a name: English has 0.9, random letters 0.33
+_ENGLISH: Final = 0.65  # minimum share of such pairs in a name: English has 0.9, random letters 0.33
 _FEWEST: Final = 10  # pairs; with fewer the share is unreliable
 
 
 def _is_key(run: str, known: Container[str]) -> bool:
-    """Return whether a long run looks random: letters with digits, few words, or rare pairs of letters."""
+    """Return whether a long string looks random: letters mixed with digits, few words, or rare pairs of letters."""
     rest = "".join(part for part in re.findall(r"\w+", run) if part not in known)
     if any(map(str.isdigit, rest)) and any(map(str.isalpha, rest)):
         return True

@@ -1,4 +1,4 @@
-"""Questions from commit subjects, comment sentences and headings."""
+"""Turn commit subjects, comment sentences and headings into questions."""
 
 from __future__ import annotations
 
@@ -88,14 +88,13 @@ def weight(text: str) -> int:
 
 
 def is_query_length(text: str) -> bool:
-    """Return whether a text has enough words for a query, and not too many."""
     if not text.isprintable() or len(text) > QueryTextRules.longest or len(text.split()) > QueryTextRules.most:
         return False
     return weight(text) >= QueryTextRules.fewest
 
 
 def stands_alone(text: str) -> bool:
-    """Return whether a text refers to nothing outside itself."""
+    """Return whether a text can be understood without its context."""
     return _POINTS.search(text) is None
 
 
@@ -167,7 +166,7 @@ def third_person(verb: str) -> str:
 
 
 def base_form(word: str) -> str:
-    """Return the verb whose third person a word may be (parses, matches, applies), else the word."""
+    """Return the base form of a verb in the third person (parses, matches, applies), else the word itself."""
     if _THIRD.match(word) is None:
         return word
     candidates = (word[:-1], word[:-2], f"{word[:-3]}y" if word.endswith("ies") else "")

@@ -23,7 +23,7 @@ _PLAIN: Final = ("--no-ext-diff", "--no-textconv", "--ignore-submodules")
 
 @dataclass(frozen=True, slots=True)
 class Reanchoring:
-    """Thresholds of evidence. Likeness is `Fingerprint.similarity`, from 0 to 1."""
+    """Thresholds for matching old and new code. Likeness is `Fingerprint.similarity`, from 0 to 1."""
 
     #: Percent of a file that is left in a renamed or copied one. git's default of 50 misses files that were split;
     #: a low value is harmless, since the lines are compared afterwards.
@@ -99,13 +99,13 @@ class GitRepository:
         return result.out
 
     def inside(self, path: str) -> str | None:
-        """Return a path relative to the root; None when it is outside."""
+        """Return a path relative to the root, or None if the path is outside the root."""
         prefix = f"{self.root}/" if self.root else ""
         return path.removeprefix(prefix) if path.startswith(prefix) else None
 
 
 class Tree:
-    """The regular files of a commit below the root that have at most `most_bytes`, read on demand."""
+    """The regular files of a commit below the root, each of at most `most_bytes`, read on demand."""
 
     def __init__(self, repository: GitRepository, commit: str, most_bytes: int) -> None:
         self.repository, self.commit = repository, commit
@@ -127,7 +127,6 @@ class Tree:
         return self._lines[path]
 
     def read(self, paths: Iterable[str]) -> None:
-        """Read several files in one git process."""
         wanted = [path for path in paths if path not in self._lines]
         contents = read_blobs((self.blobs[path] for path in wanted), cwd=self.repository.folder)
         for path, data in zip(wanted, contents, strict=True):
@@ -192,12 +191,11 @@ class CommitPair:
         return self.before(old.path).fingerprint(old).similarity(self.after(new.path).fingerprint(new))
 
     def contained(self, old: LineRange, new: LineRange) -> float:
-        """Return the share of old lines' text that new lines contain."""
         return self.before(old.path).fingerprint(old).share_in(self.after(new.path).fingerprint(new))
 
     @cached_property
     def _changes(self) -> tuple[dict[str, tuple[str, ...]], tuple[str, ...]]:
-        """New paths of each renamed or copied file, most similar first; and all new or changed paths."""
+        """The new paths of each renamed or copied file, most similar first, and all new or changed paths."""
         config, repository = self.config, self.old.repository
         similar = (f"-M{config.rename_percent}%", f"-C{config.rename_percent}%", f"-l{config.rename_limit}")
         below = ("--", f":(top,literal){repository.root}") if repository.root else ()
@@ -220,13 +218,12 @@ class CommitPair:
 
     @cached_property
     def changed(self) -> tuple[str, ...]:
-        """New or changed files, where code may have moved to."""
         self.new.read(self._changes[1])
         return self._changes[1]
 
     @cached_property
     def by_name(self) -> dict[str, list[Section]]:
-        """Sections of the changed files by their names without scopes."""
+        """The sections of changed files, by name without scopes."""
         found: dict[str, list[Section]] = defaultdict(list)
         for path in self.changed:
             for part in self.after(path).parts:
@@ -235,7 +232,7 @@ class CommitPair:
 
     @cached_property
     def by_line(self) -> dict[str, list[tuple[str, int]]]:
-        """Places of each line in the changed files, without lines that occur too often to be evidence."""
+        """The places of each line in the changed files, except for lines too frequent to be evidence."""
         found: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for path in self.changed:
             for number, line in enumerate(self.after(path).lines, 1):

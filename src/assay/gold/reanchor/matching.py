@@ -110,7 +110,7 @@ def _candidate(pair: CommitPair, old: LineRange, new: LineRange, by: Evidence, r
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """A definition or section of the new commit that may be one of the old commit."""
+    """A definition or section of the new commit that may correspond to one of the old commit."""
 
     part: Section
     likeness: float
@@ -119,12 +119,12 @@ class Counterpart:
 
     @property
     def order(self) -> tuple[float, bool, str, int]:
-        """The sort key; the best is the largest."""
+        """The sort key; the best match has the largest."""
         return (self.likeness, self.named, self.part.path, -self.part.start)
 
 
 def find_in_file(pair: CommitPair, part: Section, other: str) -> Counterpart | None:
-    """Find a section in a successor of its file: same scopes and name, same name, else a renamed one."""
+    """Find a section in a successor of its file: by scopes and name, by name alone, else as a renamed section."""
     sections = pair.after(other).parts
     full = [new for new in sections if new.plain == part.plain]
     named = full or [new for new in sections if new.last == part.last and new.family == part.family]
@@ -179,7 +179,7 @@ def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
 
 
 def find_scattered(pair: CommitPair, old: LineRange, *, whole: bool) -> Iterator[LineRange]:
-    """Yield the range of each changed file with most of the old lines; a whole section where the old range was one."""
+    """Yield the range of each changed file with most of the old lines, or a whole section if the old range was one."""
     before = pair.before(old.path)
     lines = {normalize_blanks(line) for line in before.text(old)}
     distinct = before.distinct(old)
@@ -216,7 +216,7 @@ class _Placement(LineRange):
 
 
 def _place(pair: CommitPair, piece: RangePart, other: str) -> _Placement | None:
-    """Return the lines of a part's counterpart, or the unchanged lines in that of its enclosing section."""
+    """Return the lines of a part's counterpart, or the unchanged lines in the counterpart of its enclosing section."""
     whole, holder = piece.whole, piece.holder
     mate = find_in_file(pair, whole, other) if whole is not None else None
     if whole is None or mate is None:
@@ -240,7 +240,7 @@ def _place(pair: CommitPair, piece: RangePart, other: str) -> _Placement | None:
 
 
 def _place_on(pair: CommitPair, piece: RangePart, whole: Section, mate: Counterpart) -> _Placement:
-    """Place a whole section on its counterpart, without the leading comments that the old range left out."""
+    """Place a whole section on its counterpart, without leading comments that the old range excluded."""
     new = mate.part
     start = new.start
     if piece.start > whole.start:
@@ -251,7 +251,7 @@ def _place_on(pair: CommitPair, piece: RangePart, whole: Section, mate: Counterp
 
 
 def _extend_split(pair: CommitPair, piece: RangePart, placed: _Placement) -> _Placement:
-    """Extend a definition by adjacent new definitions that hold text of the old one."""
+    """Extend a definition by adjacent new definitions that contain text of the old definition."""
     after = pair.after(placed.path)
     unknown = _unknown_sections(pair.before(piece.path), after)
     while True:
@@ -271,7 +271,7 @@ def _extend_split(pair: CommitPair, piece: RangePart, placed: _Placement) -> _Pl
 
 
 def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[int, int]) -> _Placement | None:
-    """Return the new lines of a range; None without an unchanged line that is unique in the old file."""
+    """Return the new lines of a range; None if no unchanged line of the range is unique in the old file."""
     before, after = pair.before(piece.path), pair.after(other)
     inside = [line for line in range(piece.start, piece.end + 1) if line in stayed]
     if not any(before.is_distinct(line) for line in inside):
@@ -286,7 +286,7 @@ def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[i
             densest = inside[at : to + 1]
 
     def fit_edge(edge: int, line: int, step: int) -> int:
-        """Return the new line of the first (step -1) or last (step 1) line, from the outermost unchanged line."""
+        """Return the new first (step -1) or last (step 1) line of a range, based on its outermost unchanged line."""
         bound = max if step < 0 else min
         image, gone, last = stayed[line], abs(edge - line), 1 if step < 0 else len(after.lines)
         if not gone:

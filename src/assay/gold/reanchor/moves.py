@@ -40,7 +40,7 @@ class MoveSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The move of a target; a lost one has no new target, but candidates if there are any, best first."""
+    """The move of a target. A lost target has no new location, only candidates, best first."""
 
     old: Target
     new: Target | None
@@ -102,7 +102,7 @@ def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCo
 
 
 def labeled_revision(gold: GoldSet) -> str:
-    """Return the revision that a set was labeled at: that of its corpus, else the only commit of its labels."""
+    """Return the revision at which a set was labeled: that of its corpus, else the only commit in its labels."""
     if gold.corpus.rev is not None:
         return gold.corpus.rev
     commits = Counter(label.commit for query in gold.queries for label in query.labels)
@@ -116,7 +116,7 @@ def labeled_revision(gold: GoldSet) -> str:
 
 
 def count_unlabeled(gold: GoldSet) -> int:
-    """Count the anchors without a label, whose commit is therefore unknown."""
+    """Count the anchors that have no label and therefore no known commit."""
     return sum(
         len({target.anchor for _, target in _targets(query)} - {label.target for label in query.labels})
         for query in gold.queries
@@ -267,7 +267,7 @@ class ReanchoredGold:
 
 
 def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> ReanchoredGold:
-    """Return the gold set at the new commit; refuse, drop or keep lost targets."""
+    """Return the gold set at the new commit; raise for lost targets, or drop or keep them."""
     gone = sum(row.move.confidence == "lost" for row in moves.rows)
     if gone and lost == "refuse":
         what = "anchor" if gone == 1 else "anchors"
@@ -329,7 +329,7 @@ def _is_conflict(wrong: Target, right: Target) -> bool:
 
 
 def add_digests(gold: GoldSet, lines: Lines) -> ReanchoredGold:
-    """Return a set whose line anchors have content hashes, with notes on anchors outside the corpus."""
+    """Return the set with content hashes on its line anchors, and notes on anchors outside the corpus."""
     notes: list[str] = []
 
     def add_digest(target: Target, query: Query) -> Target:

@@ -59,12 +59,11 @@ class Section(LineRange):
 
     @property
     def plain(self) -> str:
-        """The name without the number of a repeated one, which depends on the ones above."""
+        """The name without a suffix such as `~2`, which depends on the sections above."""
         return _REPEAT.sub("", self.name)
 
     @property
     def last(self) -> str:
-        """The name without scopes."""
         return self.plain.rpartition("\n" if self.kind == "section" else ".")[2]
 
     @property
@@ -78,15 +77,13 @@ class Section(LineRange):
 
 @dataclass(frozen=True, slots=True)
 class RangePart(LineRange):
-    """Lines of a range: a whole section, lines inside the section `holder`, or lines outside any."""
+    """Lines of a range: a whole section, lines inside the section `holder`, or lines outside any section."""
 
     whole: Section | None
     holder: Section | None
 
 
 class ParsedFile:
-    """The lines of a file and its definitions or sections."""
-
     def __init__(self, path: str, lines: Sequence[str]) -> None:
         self.path = path
         self.lines = tuple(lines)
@@ -151,12 +148,12 @@ class ParsedFile:
         return Counter(normalize_blanks(line) for line in self.lines)
 
     def is_distinct(self, line: int) -> bool:
-        """Return whether a line has a word and occurs in the file only once."""
+        """Return whether a line contains a word and occurs only once in the file."""
         text = normalize_blanks(self.lines[line - 1])
         return has_word(text) and self._counts[text] == 1
 
     def distinct(self, lines: LineRange) -> frozenset[str]:
-        """Return the lines of a range that occur in the file only once; repeated lines identify nothing."""
+        """Return the lines of a range that occur only once in the file; repeated lines identify nothing."""
         numbers = filter(self.is_distinct, range(lines.start, lines.end + 1))
         return frozenset(normalize_blanks(self.lines[number - 1]) for number in numbers)
 
@@ -165,7 +162,7 @@ class ParsedFile:
         return min(outer, key=lambda part: (part.length, part), default=None)
 
     def split(self, lines: LineRange, slack: int) -> tuple[RangePart, ...]:
-        """Split a range into the sections in it and the rest; one part if it is a section or contains none."""
+        """Split a range into its sections and the remaining lines; one part if it is a section or contains none."""
         path, start, end = lines.path, lines.start, lines.end
         whole = [part for part in self.parts if self._is_section(part, start, end, slack)]
         if whole:
@@ -195,7 +192,7 @@ class ParsedFile:
         return tuple(pieces)
 
     def _is_section(self, part: Section, start: int, end: int, slack: int) -> bool:
-        """Return whether a range is a section but for filler: any before its first line, a few lines elsewhere."""
+        """Return whether a range equals a section except for filler: any before the first line, a few elsewhere."""
         if start > part.end or end < part.start or max(part.start - start, abs(part.end - end)) > slack:
             return False
         begins = self.is_filler(min(start, part.start), max(start, part.start) - 1)
@@ -203,7 +200,7 @@ class ParsedFile:
 
 
 class Fingerprint:
-    """The counted lines and words that a text is compared by."""
+    """Counts of the lines and words by which texts are compared."""
 
     __slots__ = ("lines", "words")
 
@@ -212,12 +209,12 @@ class Fingerprint:
         self.words = _count_words(lines)
 
     def similarity(self, other: Fingerprint) -> float:
-        """Average the Dice coefficients of lines and of words: lines distinguish copies, words are robust to edits."""
+        """Return the mean Dice coefficient of lines and words: lines distinguish copies, words are robust to edits."""
         words = _dice(self.words, other.words)
         return (_dice(self.lines, other.lines) + words) / 2 if self.lines or other.lines else words
 
     def share_in(self, new: Fingerprint) -> float:
-        """Average the shares of the lines and of the words that a new text contains."""
+        """Return the mean of the shares of the lines and of the words that a new text contains."""
         words = _share(self.words, new.words)
         return (_share(self.lines, new.lines) + words) / 2 if self.lines else words
 
@@ -228,7 +225,6 @@ def normalize_blanks(line: str) -> str:
 
 
 def has_word(line: str) -> bool:
-    """Return whether a line has three letters or digits; a lone bracket has none."""
     return re.search(r"(?:[^\W_][\W_]*){3}", line) is not None
 
 
@@ -258,7 +254,7 @@ class WordIndex:
     """An inverted index of tf-idf vectors of sections, normalized to length 1."""
 
     def __init__(self, files: Iterable[ParsedFile], most: int) -> None:
-        """Index the sections of files, stopping after the file that reaches `most`."""
+        """Index the sections of files, stopping after the file with which the index reaches `most` sections."""
         found: list[tuple[Section, Counter[str]]] = []
         for file in files:
             found += [(part, _count_words(file.text(part))) for part in file.parts]
@@ -273,7 +269,7 @@ class WordIndex:
                 self._postings[word].append((place, weight))
 
     def nearest(self, lines: Sequence[str], most: int) -> list[Section]:
-        """Return the sections most similar to a text by cosine, best first."""
+        """Return the sections most similar to a text by cosine similarity, best first."""
         scores: dict[int, float] = defaultdict(float)
         for word, weight in self._vector(_count_words(lines)).items():
             for place, other in self._postings.get(word, ()):

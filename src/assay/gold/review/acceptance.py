@@ -1,4 +1,4 @@
-"""Acceptance of settled items into the gold set, recorded so that each is applied once."""
+"""Acceptance of settled items into the gold set; each item is recorded, so that it is applied only once."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def read_written(queue: Queue) -> dict[str, str]:
 
 
 def read_acceptance_times(queue: Queue) -> dict[str, str]:
-    """Return the time when each item was first applied and the set began to show its result."""
+    """Return the time when each item was first applied to the set."""
     return {fields["item"].text(): fields["on"].text() for fields in reversed(_read_accepted(queue))}
 
 
 def read_closed(queue: Queue) -> frozenset[str]:
-    """Return the items that need no more votes, decided or applied, without reading votes."""
+    """Return the items that need no more votes because they were decided or applied, without reading votes."""
     return frozenset(read_written(queue)) | {decision.item for decision in read_decisions(queue)}
 
 
@@ -82,7 +82,7 @@ def accept(
     rules: ReviewRules | None = None,
     on: str,
 ) -> Acceptance:
-    """Write the settled items into the set and record them; after a kill in between, the next call completes it."""
+    """Write the settled items into the set and record them; the next call completes an interrupted one."""
     queue.prepare()
     with open_journal(queue.folder / _FILE) as journal:  # one writer of the set at a time
         old = load()
@@ -109,7 +109,7 @@ def preview(
     corpus: CorpusSpec | None = None,
     rules: ReviewRules | None = None,
 ) -> Acceptance:
-    """Apply the settled items of a queue without writing, leaving out each that causes an error."""
+    """Apply the settled items of a queue without writing, except for items that cause an error."""
     settled = [status for status in read_statuses(queue, rules) if status.settled]
     if not settled:
         return Acceptance(old)
@@ -158,7 +158,7 @@ def preview(
 
 
 def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
-    """Return the set with a query, unless it has the query or reviewers rejected it, and the id of the query."""
+    """Add a query unless the set has it or reviewers rejected it; return the set and the id of the query."""
     item = status.item
     known = next((query for query in gold.queries if make_item("query", query, item.origin).id == item.id), None)
     if status.value in AGAINST or known is not None:
@@ -171,7 +171,7 @@ def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
 
 
 def _apply_part(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
-    """Return the set with a target, adversary or phrasing added to its query or removed, and the id of the query."""
+    """Add a target, adversary or phrasing to its query, or remove it; return the set and the id of the query."""
     item, against = status.item, status.value in AGAINST
     before = next((query for query in gold.queries if query.id == item.query.id), None)
     if before is None:
@@ -223,9 +223,9 @@ def _anchors(query: Query) -> list[str]:
 
 
 def _update_labels(query: Query, status: ItemStatus, anchor: str) -> tuple[LabelProvenance, ...]:
-    """Return the labels of a query with that of one anchor updated, or removed if its item was rejected.
+    """Return the labels of a query with the label of one anchor updated, or removed if its item was rejected.
 
-    A target that was in the set before an engine returned it was not added because of that, so `shown_by` stays.
+    A target that was in the set before an engine returned it was not added because of the engine, so `shown_by` stays.
     """
     if status.value in AGAINST:
         return tuple(label for label in query.labels if label.target != anchor)

@@ -27,7 +27,7 @@ Weights = Literal["none", "linear", "quadratic"]
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Distinct vote patterns and their counts; patterns are few and items many."""
+    """Distinct vote patterns and the count of items with each; there are few patterns and many items."""
 
     patterns: tuple[Votes, ...]
     counts: tuple[int, ...]
@@ -40,21 +40,20 @@ class Ratings:
 
     @property
     def items(self) -> int:
-        """The number of items with at least two votes."""
         return sum(self.counts)
 
     def __iter__(self) -> Iterator[tuple[Votes, int]]:
         return iter(zip(self.patterns, self.counts, strict=True))
 
     def resample(self, rng: np.random.Generator) -> Ratings:
-        """Draw as many items with replacement."""
+        """Return a bootstrap sample: the same count of items, drawn with replacement."""
         counts = rng.multinomial(self.items, [count / self.items for count in self.counts])
         return Ratings(self.patterns, tuple(counts.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """Bootstrap over items for the interval of a coefficient."""
+    """Settings of the bootstrap over items that gives the interval of a coefficient."""
 
     draws: int = 2000  # each end of a 95% interval then rests on 50 draws
     level: float = 0.95
@@ -63,7 +62,7 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """Agreement beyond chance; the value is None if all votes are equal, which chance explains as well."""
+    """A coefficient of agreement beyond chance; the value is None if all votes are equal, where it is undefined."""
 
     value: float | None
     items: int
@@ -72,7 +71,7 @@ class Coefficient:
 
 
 def percent_agreement(ratings: Ratings) -> float | None:
-    """Return the share of equal pairs of votes on one item, or None without a pair."""
+    """Return the share of pairs of votes on the same item that are equal, or None if there is no pair."""
     pairs = same = 0
     for votes, times in ratings:
         pairs += times * len(votes) * (len(votes) - 1)
@@ -125,7 +124,7 @@ def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric =
 
 
 def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) -> list[list[float]]:
-    """Return δ² of every two values; the ordinal one counts the votes between them."""
+    """Return δ² for every pair of values; the ordinal metric counts the votes between the two values."""
     places = range(len(values))
     if metric == "nominal":
         return [[float(a != b) for b in places] for a in places]
@@ -146,7 +145,7 @@ def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) 
 def with_interval(
     statistic: Callable[[Ratings], float | None], ratings: Ratings, resampling: Resampling | None = None
 ) -> Coefficient:
-    """Return a coefficient with its percentile bootstrap interval over items; undefined draws are left out."""
+    """Return a coefficient with its percentile bootstrap interval over items; ignore draws where it is undefined."""
     import numpy as np
 
     config = resampling or Resampling()
@@ -208,7 +207,7 @@ def agreement(
     resampling: Resampling | None = None,
     taken: Mapping[str, str] | None = None,
 ) -> tuple[KindAgreement, ...]:
-    """Return the agreement for each kind; `taken` is when the set accepted or rejected an item.
+    """Return the agreement for each kind of item; `taken` has the times when the set accepted or rejected items.
 
     Only blinded votes count: none after a decision or after the set shows the result, and none of a reviewer who had
     seen other votes on the item.

@@ -1,4 +1,4 @@
-"""Review items, each a proposed query or one target, adversary or phrasing of a query, and their queue."""
+"""Review items and their queue; an item is a proposed query, or one target, adversary or phrasing of a query."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Item:
 
     @property
     def anchor(self) -> str:
-        """The first location to show, or an empty string."""
+        """The first location to show, or an empty string if there is none."""
         targets = [self.adversary.target] if self.kind == "adversary" else self.query.targets
         return targets[0].anchor if targets else ""
 
@@ -75,7 +75,7 @@ class Item:
 def make_item(
     kind: ItemKind, query: Query, origin: Origin, *, on: str = "", commit: str = "", notes: Sequence[str] = ()
 ) -> Item:
-    """Make an item; its id is a hash of the proposal, independent of its origin."""
+    """Make an item whose id is a hash of the proposal, independent of its origin."""
     bare = replace(query, line=None, labels=())
     if kind == "target":
         bare = replace(bare, targets=tuple(replace(t, grade=PRIMARY) for t in bare.targets), adversaries=())
@@ -109,7 +109,7 @@ def item_mapping(item: Item) -> dict[str, object]:
 
 
 def read_item(row: YamlNode, number: int) -> Item:
-    """Parse a line of the queue; an id that does not match its content is an error."""
+    """Parse a line of the queue; raise if its id does not match its content."""
     fields = row.mapping(_ITEM)
     kind = cast(ItemKind, fields["kind"].one_of(KINDS))
     query = read_query(fields["query"], number)
@@ -161,7 +161,7 @@ class Queue:
         return tuple(found.values())
 
     def add(self, items: Iterable[Item]) -> Added:
-        """Append new proposals; concurrent processes add each once."""
+        """Append new proposals; concurrent processes add each proposal only once."""
         self.prepare()
         with open_journal(self.path) as journal:
             rows, given = journal.rows(), list(items)
@@ -177,7 +177,7 @@ class Queue:
         return Added(len(new), len(given) - len(new), journal.cut)
 
     def prepare(self) -> None:
-        """Make the review directory, ignored by corpora and merged by union in Git."""
+        """Create the review directory, which corpora ignore and whose files Git merges by union."""
         if not self.gold_file.exists() and self.gold_file.suffix not in (".yaml", ".yml"):
             hint = "use a name that ends in .yaml"
             raise GoldError("the set does not exist, and a new set must be native YAML", file=self.gold_file, hint=hint)

@@ -55,7 +55,7 @@ def open_items(workspace: ReviewWorkspace, log: VoteLog) -> list[Item]:
 def make_vote(
     workspace: ReviewWorkspace, reviewer: str, item: Item, given: VoteInput, *, engines: bool = False, prompt: str = ""
 ) -> Vote:
-    """Check and return a vote; `engines` means that the reviewer saw which engines returned the location."""
+    """Validate and return a vote; `engines` is whether the reviewer saw which engines returned the location."""
     check_may_vote(workspace.queue, reviewer)
     check_vote(item, given.value, given.reason)
     return Vote(
@@ -74,7 +74,7 @@ def make_vote(
 def make_decision(
     workspace: ReviewWorkspace, reviewer: str, given: VoteInput, found: Sequence[ItemStatus]
 ) -> Adjudication:
-    """Check and return a decision on a disputed item by a person who did not vote on it."""
+    """Validate and return a decision on a disputed item by a person who did not vote on the item."""
     item = find_item([status.item for status in found], given.item)
     if given.value == UNSURE:
         raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="use another value, or leave the item undecided")
@@ -90,7 +90,7 @@ def make_decision(
 
 
 def has_taken_part(queue: Queue, name: str) -> bool:
-    """Return whether a person voted, decided or adjudicates, ignoring case."""
+    """Return whether a person voted or decided on an item or adjudicates, ignoring the case of the name."""
     names = {*reviewers(queue), *(decision.by for decision in read_decisions(queue))}
     return name.casefold() in {one.casefold() for one in names} or adjudicates(queue, name)
 
@@ -114,7 +114,6 @@ def ask_model(endpoint: Endpoint, view: ItemView) -> ModelVote:
 
 
 def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
-    """Parse a JSON object with a vote and a reason; anything else is a problem."""
     try:
         answer = parse_json(text)
     except ValueError:
@@ -129,7 +128,7 @@ def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
 
 
 def propose_location(workspace: ReviewWorkspace, item: Item, anchor: str) -> Item:
-    """Propose another location for the query of an item; the proposer is not recorded, since that would be a vote."""
+    """Propose another location for the query of an item; do not record the proposer, to keep votes blind."""
     target = parse_target(anchor, GoldLocation("the place"))
     found = AnchorIndex(workspace.corpus).look_up(target)
     if isinstance(found, UnresolvedTarget):
@@ -140,7 +139,7 @@ def propose_location(workspace: ReviewWorkspace, item: Item, anchor: str) -> Ite
 
 
 def label_items(gold: GoldSet, *, on: str = "", commit: str = "") -> Iterator[Item]:
-    """Yield an item for each target of a set, without its grade, which reviewers are not shown."""
+    """Yield an item for each target of a set, without the grade, which reviewers must not see."""
     for query in gold.queries:
         for target in query.targets:
             yield _target_item(query, target, Origin("set", gold.name), on=on, commit=commit)
@@ -168,7 +167,7 @@ class ReviewProgress:
 
 
 def count_progress(found: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgress:
-    """Count items by state; `closed` are those that need no more votes."""
+    """Count items by state; `closed` are the items that need no more votes."""
     states = Counter(status.state for status in found)
     kinds = sorted({status.item.kind for status in found})
     by_kind = {kind: Counter(s.state for s in found if s.item.kind == kind) for kind in kinds}

@@ -27,7 +27,7 @@ class ViewConfig:
 
 @dataclass(frozen=True, slots=True)
 class CodeExcerpt:
-    """The code of one location from line `start` on, or why it does not resolve."""
+    """The code of a location from line `start` on, or the reason why the location cannot be resolved."""
 
     role: str  # the place | primary | secondary | adversary
     anchor: str
@@ -39,7 +39,6 @@ class CodeExcerpt:
 
     @property
     def end(self) -> int:
-        """The last line of the location, shown or not."""
         return self.start + len(self.lines) + self.more - 1
 
 
@@ -106,13 +105,14 @@ def describe(view: ItemView, *, engines: bool = False) -> Iterator[str]:
 def shows_origin(item: Item) -> bool:
     """Return whether a voter sees the origin of an item.
 
-    Marking a location is a vote for it, so locations from engines, the set and reviewers look alike.
+    Showing that a reviewer proposed a location would reveal a vote, so the origins of locations from engines, the set
+    and reviewers are all hidden.
     """
     return item.origin.how not in ("pool", "set", "reviewer")
 
 
 def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
-    """Return a view as JSON data; `engines` adds the engines that returned it."""
+    """Return a view as JSON data; `engines` adds the engines that returned the location."""
     item = view.item
     shown = shows_origin(item)
     origin: dict[str, object] = {"how": item.origin.how if shown else "", "source": item.origin.source if shown else ""}
@@ -145,7 +145,6 @@ class ReviewWorkspace:
         return Queue(self.path)
 
     def load(self) -> GoldSet | None:
-        """Load the set, or return None if it does not exist yet."""
         if not self.path.exists():
             return None
         named = self.path.suffix in (".yaml", ".yml")  # a native set names its corpus
@@ -157,7 +156,6 @@ class ReviewWorkspace:
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The corpus that the set or --corpus names."""
         gold = self.load()
         spec = gold.corpus if gold else self.given
         if spec is None:
@@ -173,7 +171,6 @@ class ReviewWorkspace:
         return commit_of(self.corpus)
 
     def items(self) -> tuple[Item, ...]:
-        """Return the proposals; an empty queue is an error."""
         items = self.queue.items()
         if not items:
             hint = "fill it with `assay gold mine`, `assay gold pool --queue` or --queue-labels"
@@ -181,7 +178,7 @@ class ReviewWorkspace:
         return items
 
     def truncated_files(self, reviewer: str | None = None) -> Iterator[tuple[Path, int]]:
-        """Yield journals with a truncated last line and its bytes; given a reviewer, without the files of others."""
+        """Yield each journal with a truncated last line and its size in bytes; given a reviewer, skip the others."""
         for path in sorted(self.queue.folder.rglob("*.jsonl")):
             mine = reviewer is None or path.parent == self.queue.folder or path.stem == reviewer
             if mine and (left := truncated_bytes(path)):

@@ -72,12 +72,12 @@ class Vote:
     after: str = ""  # LOOK if the reviewer had seen other votes on the item
 
     def same(self, other: Vote) -> bool:
-        """Return whether two votes on an item are equal but for their times."""
+        """Return whether two votes on an item are equal except for their times."""
         return (self.value, self.reason, self.shown) == (other.value, other.reason, other.shown)
 
 
 class StaleVoteError(ConfigError):
-    """A vote would replace one that its reviewer has not seen, from another tab or terminal."""
+    """An attempt to replace a vote from another tab or terminal that the reviewer has not seen."""
 
 
 def values_for(kind: ItemKind) -> tuple[str, ...]:
@@ -85,14 +85,14 @@ def values_for(kind: ItemKind) -> tuple[str, ...]:
 
 
 def question_for(kind: ItemKind) -> str:
-    """Return the question about a kind of item in one line, with its values."""
+    """Return the question about a kind of item and the possible votes, in one line."""
     words = {value: MEANINGS[value].word for value in values_for(kind)}
     options = [value if value == word else f"{value} = {word}" for value, word in words.items()]
     return f"{QUESTIONS[kind]} {', '.join(options)}"
 
 
 def check_name(reviewer: str) -> str:
-    """Return a reviewer's name if it can be part of a file name, else raise."""
+    """Return the reviewer's name; raise if it cannot be part of a file name."""
     if not _NAME.fullmatch(reviewer):
         hint = "use letters, digits and . _ @ + - (at most 64), beginning with a letter or digit"
         raise ConfigError(f"invalid reviewer name '{reviewer}'", hint=hint)
@@ -100,7 +100,7 @@ def check_name(reviewer: str) -> str:
 
 
 def check_vote(item: Item, value: str, reason: str) -> None:
-    """Raise for a value that this kind of item does not take, and for a missing reason."""
+    """Raise if the value is invalid for this kind of item or the reason is missing."""
     known = values_for(item.kind)
     if value not in known:
         raise ConfigError(f"invalid vote '{value}' on the {item.kind} {item.id}", hint=f"use one of {', '.join(known)}")
@@ -109,7 +109,7 @@ def check_vote(item: Item, value: str, reason: str) -> None:
 
 
 def find_item(items: Sequence[Item], given: str) -> Item:
-    """Return the item with an id or a unique prefix of one."""
+    """Return the item with this id, or with this prefix of an id if only one matches."""
     found = [item for item in items if item.id.startswith(given)] if given else []
     if len(found) != 1:
         what = "no item of the queue begins" if not found else f"{len(found)} items of the queue begin"
@@ -118,8 +118,6 @@ def find_item(items: Sequence[Item], given: str) -> Item:
 
 
 class VoteLog:
-    """The votes of one reviewer."""
-
     def __init__(self, queue: Queue, reviewer: str) -> None:
         self.reviewer = check_name(reviewer)
         self.queue = queue
@@ -127,7 +125,6 @@ class VoteLog:
         self.history = JournalCache(self.path, self._read)  # all votes, in order
 
     def votes(self) -> dict[str, Vote]:
-        """Return the reviewer's last vote on each item."""
         return {vote.item: vote for vote in self.history()}
 
     def _read(self) -> tuple[Vote, ...]:
@@ -135,14 +132,12 @@ class VoteLog:
         return tuple(sorted(dict.fromkeys(votes), key=lambda vote: vote.on))
 
     def cast(self, votes: Sequence[Vote]) -> None:
-        """Append votes and sync them to disk."""
         self._append(votes, lambda: votes)
 
     def cast_once(self, vote: Vote, seen: str | None) -> Vote:
-        """Cast a vote unless it was sent before, and return the recorded one.
+        """Record a vote unless it was recorded before; return the recorded vote.
 
-        `seen` is the time of the last vote on the item that the reviewer knew; raise StaleVoteError if there is a
-        later one.
+        `seen` is the time of the last vote on the item that the reviewer knows; raise StaleVoteError for a later one.
         """
 
         def choose() -> tuple[Vote, ...]:
@@ -152,7 +147,8 @@ class VoteLog:
             if past and (sent or past[-1].same(vote)):
                 return ()
             if past and seen != past[-1].on:
-                message = f"you voted {past[-1].value} on it elsewhere: {past[-1].reason[:200]}"
+                value, reason = past[-1].value, past[-1].reason[:200]
+                message = f"you already voted {value} on this item in another tab or terminal: {reason}"
                 raise StaleVoteError(message, hint="save again to replace that vote")
             return (vote,)
 
@@ -160,7 +156,7 @@ class VoteLog:
         return cast[0] if cast else self.votes()[vote.item]
 
     def _append(self, candidates: Sequence[Vote], choose: Callable[[], Sequence[Vote]]) -> tuple[Vote, ...]:
-        """Append the candidates that are chosen under the lock; all must be readable."""
+        """Append the votes that `choose` returns under the lock; first check that all candidates can be read back."""
         self.prepare()
         for number, vote in enumerate(candidates, 1):
             _read_vote(read_row(vote_mapping(vote), self.path, number), self.reviewer)
@@ -173,24 +169,22 @@ class VoteLog:
         return cast
 
     def prepare(self) -> None:
-        """Make the review directory and check the reviewer's name."""
         self.queue.prepare()
         self.check_namesake()
 
     def check_namesake(self) -> None:
-        """Raise for a name that differs from another only by case, which some file systems do not distinguish."""
+        """Raise if a name differs from an existing name only by case, which some file systems ignore."""
         for other in reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
                 raise ConfigError(f"reviewer '{other}' already exists", hint=f"vote as {other}, or use another name")
 
 
 def reviewers(queue: Queue) -> tuple[str, ...]:
-    """Return the names of reviewers with votes, without reading the votes."""
     return tuple(sorted(path.stem for path in (queue.folder / "votes").glob("*.jsonl")))
 
 
 def all_votes(queue: Queue) -> tuple[Vote, ...]:
-    """Return all votes of all reviewers, by reviewer: for status, adjudication and agreement, never for voting."""
+    """Return the votes of all reviewers by name: for status, adjudication and agreement, never for voting."""
     found = [mark_unblinded(VoteLog(queue, name).history(), read_unblindings(queue, name)) for name in reviewers(queue)]
     return tuple(vote for votes in found for vote in votes)
 
@@ -220,7 +214,7 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
 
 
 class UnblindedView(NamedTuple):
-    """An access to other votes: on all items that the reviewer had voted on by then, and on `items`."""
+    """An access to the votes of others: on all items that the reviewer had voted on by then, and on `items`."""
 
     on: str  # ISO time, UTC
     items: tuple[str, ...] = ()
@@ -232,7 +226,7 @@ def read_unblindings(queue: Queue, name: str) -> tuple[UnblindedView, ...]:
 
 
 def log_unblinding(log: VoteLog, items: Iterable[str] = ()) -> None:
-    """Log, before they are shown, that a reviewer sees other votes; a repeated access is logged once."""
+    """Log that a reviewer is about to see other votes; a repeated access is logged once."""
     views = read_unblindings(log.queue, log.reviewer)
     new = sorted(set(items) - {item for view in views for item in view.items} - set(log.votes()))
     voted = max((vote.on for vote in log.history()), default="")
@@ -244,7 +238,7 @@ def log_unblinding(log: VoteLog, items: Iterable[str] = ()) -> None:
 
 
 def mark_unblinded(votes: Sequence[Vote], views: Sequence[UnblindedView]) -> tuple[Vote, ...]:
-    """Mark the votes, given in order, that came after their reviewer had seen other votes on the item."""
+    """Mark the votes, given in order, that were cast after the reviewer had seen other votes on the item."""
     first: dict[str, str] = {}
     marked: list[Vote] = []
     for vote in votes:
@@ -259,7 +253,6 @@ def mark_unblinded(votes: Sequence[Vote], views: Sequence[UnblindedView]) -> tup
 
 
 def become_adjudicator(log: VoteLog) -> None:
-    """Record on disk that a reviewer adjudicates and no longer votes."""
     log.prepare()
     if not adjudicates(log.queue, log.reviewer):
         with open_journal(log.queue.file("adjudicators", log.reviewer)) as journal:
@@ -267,7 +260,7 @@ def become_adjudicator(log: VoteLog) -> None:
 
 
 def adjudicates(queue: Queue, name: str) -> bool:
-    """Return whether a person adjudicates, ignoring case; a truncated line does not count."""
+    """Return whether a person adjudicates, ignoring the case of the name; a truncated line does not count."""
     files = (queue.folder / "adjudicators").glob("*.jsonl")
     same = [path for path in files if path.stem.casefold() == name.casefold()]
     return any(row.mapping(_ADJUDICATOR) for path in same for row in read_rows(path))
@@ -298,7 +291,6 @@ def read_decisions(queue: Queue) -> tuple[Adjudication, ...]:
 
 
 def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
-    """Append decisions and sync them to disk."""
     queue.prepare()
     path = queue.folder / "decisions.jsonl"
     for number, decision in enumerate(decisions, 1):
@@ -327,7 +319,7 @@ class ReviewRules:
 
 @dataclass(frozen=True, slots=True)
 class ItemStatus:
-    """An item with the current votes by reviewer name."""
+    """An item and its current votes by reviewer name."""
 
     item: Item
     state: State
@@ -353,7 +345,6 @@ class ItemStatus:
         return max(found, key=lambda one: (one.on, one.value), default=None)
 
     def has_vote_of(self, reviewer: str) -> bool:
-        """Return whether a person voted on the item, ignoring case."""
         return any(vote.reviewer.casefold() == reviewer.casefold() for vote in self.votes)
 
 
@@ -364,7 +355,7 @@ def item_statuses(
     written: Mapping[str, str] | None = None,
     rules: ReviewRules | None = None,
 ) -> tuple[ItemStatus, ...]:
-    """Return the status of each item; `written` maps items to the values that the set has."""
+    """Return the status of each item; `written` maps items to the values that were applied to the set."""
     current: dict[str, dict[str, Vote]] = {}
     for vote in votes:
         current.setdefault(vote.item, {})[vote.reviewer] = vote
