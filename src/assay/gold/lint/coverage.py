@@ -56,9 +56,9 @@ def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintF
 
 
 def _check_modules(view: LintContext) -> Iterator[LintFinding]:
-    """Yield the directories below the common one that hold no target.
+    """Yield a finding for the directories of the corpus that contain no target.
 
-    Only files of the kinds that have targets count. A file next to a directory of its name (Ruby, Rust, Elixir)
+    Only files of the kinds that have targets count. A file next to a directory of the same name (Ruby, Rust, Elixir)
     counts as part of that directory.
     """
     covered = [t.span.path for query in view.resolved() for t in query.targets]

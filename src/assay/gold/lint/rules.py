@@ -114,7 +114,7 @@ class LintConfig:
     copied_length: float = 0.8  # shorter over longer, in lines; a cheap check before the comparison
     shim_lines: int = 400  # of a file; longer ones are never shims and are not parsed
     owners: int = 3  # files that define a name; with more it is a common word
-    topic_queries: int = 3  # an identifier in as many queries names the program, not one definition
+    topic_queries: int = 3  # queries; an identifier in this many of them names the program, not one definition
     few_queries: int = 5  # of a category; below, its mean is noise
     leak_half: float = 0.5  # share of words from which a query counts as naming its target
     module_files: int = 3  # code files; smaller directories need no query

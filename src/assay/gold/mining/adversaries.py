@@ -25,7 +25,7 @@ class AdversaryRules:
     alike: float = 0.6  # minimum share of common words in two similar names
     siblings: int = 6  # subclasses of a base; one with more is a mixin, which does not relate them
     rank: int = 5  # that the best ranking of a confusion must reach
-    engines: int = 2  # minimum number that ranks a confusion above the target, if the run has as many
+    engines: int = 2  # minimum count of engines that rank a confusion above the target, if the run has enough
     strong: int = 3  # engines from which a confusion is strong
     callers: int = 8  # of a target; a name with more is used everywhere
     longest: int = 150  # lines; a longer definition matches almost any query
@@ -71,7 +71,6 @@ def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> I
 def _candidates(
     relations: CodeRelations, gold: GoldSet, query: Query, run: Run | None
 ) -> Iterator[tuple[SimilarCode, Origin, tuple[str, ...]]]:
-    """Yield definitions that engines of a run rank too high, then definitions related to a target, with notes."""
     code = relations.code
     for similar, engines in confusions(code, run, gold.name, query) if run else ():
         yield similar, Origin("confusion", "run results", engines), (_JUDGE,)

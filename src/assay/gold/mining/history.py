@@ -28,7 +28,7 @@ class CommitRules:
     definitions: int = 4  # changed and still defined, for the same reason
     lost: float = 0.5  # maximum share of the changed definitions that no longer exist
     newest: int = 3_000  # commits; older code has mostly moved
-    merges: int = 1_000  # newest ones; each covers several commits
+    merges: int = 1_000  # newest merge commits; each covers several commits
     tried: int = 10  # commits per wanted query; most changed code that no longer exists
     main_share: float = 0.34  # of the highest weight (lines written × words shared), from which a target is primary
     shared: int = 2  # minimum stems of the text in the definitions; with fewer it is about other code ...

@@ -26,7 +26,7 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
 SOURCES: Final = ("history", "docs", "comments", "names")
 #: The default excludes names, which leak their target.
 DEFAULT_SOURCES: Final = ("history", "docs", "comments")
-MAX_TARGET_LINES: Final = 120  # a longer target overlaps every second result
+MAX_TARGET_LINES: Final = 120  # a longer target overlaps too many results
 MAX_LEAKAGE: Final = 0.75  # share of a query's words in its target's path or name from which it only names the target
 
 

@@ -40,8 +40,6 @@ _Step = tuple[int, Iterable[str | Search | OpenedFile]]
 
 @dataclass(slots=True)
 class _LoggedQuery:
-    """A question or search, and the files opened in the steps after it."""
-
     text: str
     form: str
     line: int

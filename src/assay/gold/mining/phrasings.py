@@ -23,7 +23,7 @@ from assay.types import GoldSet, Query
 
 class PhrasingRules:
     keywords: int = 4  # words of a keyword query: what people type into a search box
-    described: int = 14  # words of an ai_optimized query, about as many as models write
+    described: int = 14  # words of an ai_optimized query; models write about this many
     answer: int = 300  # characters of an endpoint's phrasing
     shown: int = 3_000  # characters of the query and its target in the prompt
 
@@ -31,7 +31,7 @@ class PhrasingRules:
 #: Phrasings in the order in which rules make them: a later one is made from an earlier one.
 MADE: Final = ("human", "keyword", "ai_optimized", "wrong_terminology")
 _TOKEN: Final = re.compile(r"[A-Za-z]+")
-#: A word that is no part of a name, path or quote.
+#: A word that is not part of a name, path or quote.
 _FREE: Final = re.compile(r"""(?<![-_./:`"'#@\\\d])[A-Za-z]++(?![-_/:(`\\\d])""")
 _UNDERSCORED: Final = re.compile(r"(?<!\w)_+[^\W_]\w*")
 #: Words that fit any code.

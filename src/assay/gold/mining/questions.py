@@ -12,7 +12,7 @@ from assay.syntax.prose import content
 class QueryTextRules:
     fewest: int = 3  # content words; fewer are a label
     most: int = 30  # words; a longer text is a paragraph
-    longest: int = 240  # characters; the limit of texts without blanks
+    longest: int = 240  # characters; the limit on texts without spaces
     shortest_word: int = 3  # letters of a one-word keyword query
     slug: int = 5  # words of an id: enough to recognize a query
     digits: int = 6  # hash digits appended to an id that is taken: 16 million texts for the same five words

@@ -169,11 +169,11 @@ class CommitPair:
         return found
 
     def successors(self, path: str) -> tuple[str, ...]:
-        """Return the new files that may continue an old one.
+        """Return the new files that may correspond to an old file.
 
         The same path comes first, then git's renames and copies, else the one new file of the same name nearest to
-        the old path, or of the same stem in its directory: git sees no rename if a tree moved below `src/` and was
-        rewritten, or a document changed its markup.
+        the old path, or of the same stem in its directory. Git detects no rename if a tree moved below `src/` and was
+        rewritten, or if the markup of a document changed.
         """
         renamed, changed = self._changes
         same = (path,) if path in self.new else ()

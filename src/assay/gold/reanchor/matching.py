@@ -216,7 +216,6 @@ class _Placement(LineRange):
 
 
 def _place(pair: CommitPair, piece: RangePart, other: str) -> _Placement | None:
-    """Return the lines of a part's counterpart, or the unchanged lines in the counterpart of its enclosing section."""
     whole, holder = piece.whole, piece.holder
     mate = find_in_file(pair, whole, other) if whole is not None else None
     if whole is None or mate is None:
@@ -322,7 +321,7 @@ def _align_sections(pair: CommitPair, part: Section, mate: Section) -> dict[int,
 
 
 def align(old: Sequence[str], new: Sequence[str], compared: int) -> list[tuple[int, int]]:
-    """Return positions (from 0) of unchanged lines, in order (patience diff).
+    """Return the positions (from 0) of unchanged lines, in order, found by a patience diff.
 
     Blocks without a unique line are compared line by line, unless that takes more than `compared` pairs.
     """

@@ -209,8 +209,8 @@ def agreement(
 ) -> tuple[KindAgreement, ...]:
     """Return the agreement for each kind of item; `taken` has the times when the set accepted or rejected items.
 
-    Only blinded votes count: none after a decision or after the set shows the result, and none of a reviewer who had
-    seen other votes on the item.
+    Only blinded votes count: no votes cast after a decision or after the set shows the result, and no votes of a
+    reviewer who had seen other votes on the item.
     """
     first = dict(taken or {})
     for decision in decisions:

@@ -138,7 +138,7 @@ def _texts(fields: Mapping[str, YamlNode], key: str) -> tuple[str, ...]:
 class Added:
     new: int
     known: int
-    cut: int = 0  # bytes of a truncated line that were removed
+    cut: int = 0  # bytes removed with a truncated line
 
 
 class Queue:

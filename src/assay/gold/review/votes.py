@@ -156,7 +156,6 @@ class VoteLog:
         return cast[0] if cast else self.votes()[vote.item]
 
     def _append(self, candidates: Sequence[Vote], choose: Callable[[], Sequence[Vote]]) -> tuple[Vote, ...]:
-        """Append the votes that `choose` returns under the lock; first check that all candidates can be read back."""
         self.prepare()
         for number, vote in enumerate(candidates, 1):
             _read_vote(read_row(vote_mapping(vote), self.path, number), self.reviewer)
