@@ -150,7 +150,7 @@ class TagRule:
             ranges.append((int(first), int(last or first)))
             if not 1 <= ranges[-1][0] <= ranges[-1][1]:
                 hint = "count rows from 1 and write the smaller number first"
-                raise ConfigError(f"tag rule '{text}' has the empty row range {part}", hint=hint)
+                raise ConfigError(f"invalid row range {part} in tag rule '{text}'", hint=hint)
         return cls(match["key"], match["value"], tuple(ranges))
 
 

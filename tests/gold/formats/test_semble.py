@@ -74,7 +74,7 @@ SEMBLE_BAD = {
     "half a pair": ('[{"query": "\\ud800", "relevant": ["x"]}]', 1, "surrogate"),
     "no relevant": ('[{"query": "a", "relevant": []}]', 1, "no primary"),
     "relevant a text": ('[{"query": "a", "relevant": "x"}]', 1, "not a list"),
-    "relevant a number": ('[{"query": "a", "relevant": [1]}]', 1, "neither"),
+    "relevant a number": ('[{"query": "a", "relevant": [1]}]', 1, "expected a path or an object"),
     "range not a number": (
         '[{"query": "a", "relevant": [{"path": "x", "start_line": "1", "end_line": 2}]}]',
         1,

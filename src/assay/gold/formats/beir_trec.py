@@ -170,7 +170,7 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     source = open_source(folder / _QUERIES)
     files = sorted(path for path in (folder / _QRELS_FOLDER).glob("*.tsv") if not path.name.startswith("."))
     if not files:
-        hint = f"add them as {_QRELS_FOLDER}/{_SPLIT}"
+        hint = f"add the judgments as {_QRELS_FOLDER}/{_SPLIT}"
         raise source.at().error(f"no judgments in {_QRELS_FOLDER}/ beside the queries", hint)
     records = read_entries(source)
     found = (Topic(one.verbatim("_id"), {"human": one.verbatim("text")}, one.place) for one in records)
@@ -339,7 +339,7 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     spec = require_corpus(source, corpus)
     path = _topics_file(source.path.parent, source.path.stem)
     if path is None:
-        hint = f"add them as {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
+        hint = f"add the topics as {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
         raise source.at().error("no topics beside the judgments", hint)
     judgments = _read_judgments(source, lambda line: _BLANKS.split(line.strip(" \t")), 4, (0, 2, 3), _QRELS_HINT)
     beside = read_source(path)

@@ -74,7 +74,9 @@ class _RepoSets:
         """Return one gold set per revision; if there is only one, it is named after the file."""
         if not self.queries:
             message = f"no usable query in the file: {provenance.get('left out', 'it is empty')}"
-            raise self._source.at(1).error(message, "check that this is the right file")
+            raise self._source.at(1).error(
+                message, "use a file with at least one query whose target is in the repository"
+            )
         labels = {code: f"{self._name}-{code.label}" for code in self.queries}
         names = safe_ids(labels.values())
         return [

@@ -203,7 +203,7 @@ class _Cursor:
             place = self.place
             value = self.value()
             if not isinstance(value, dict):
-                raise place.error("an entry of the list is not an object", "write it as {...}")
+                raise place.error("an entry of the list is not an object", "write the entry as {...}")
             yield Record(value, place)
 
     def members(self) -> Iterator[str]:

@@ -95,7 +95,7 @@ def _span(entry: object, record: Record, key: str) -> Span:
     if isinstance(entry, str):
         return Span(check_path(entry, record.place))
     if not isinstance(entry, Mapping):
-        raise record.place.error(f"an entry of '{key}' is neither a path nor a mapping", "write the path as a string")
+        raise record.place.error(f"expected a path or an object as entry of '{key}'", "write the path as a string")
     ranged = Record(entry, record.place, f"an entry of '{key}'")
     ranged.check_keys(_RANGE, required=_RANGE)
     return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.place)
