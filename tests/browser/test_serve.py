@@ -125,7 +125,7 @@ def test_asking_again_moves_ranks_and_says_why(runs_page, server):
     open_run(runs_page, NEWEST)
     open_query(runs_page, "fines")
     runs_page.click(".setting-picker summary")
-    runs_page.fill("#rerun-search", "docs kept documentation files")
+    runs_page.fill("#rerun-search", "docs factor documentation files")
     runs_page.click(".setting-button")
     runs_page.fill("[data-setting='search.noise.files.docs']", "0")
     runs_page.click(".rerun .primary")
@@ -147,7 +147,7 @@ def test_what_the_engine_does_not_take_is_told_in_its_words(runs_page):
     runs_page.click(".setting-button")
     runs_page.fill("[data-setting='search.noise.files.docs']", "30")
     runs_page.click(".rerun .primary")
-    assert "noise.files.docs must be a number from 0 to 1" in runs_page.text(".rerun-result [role=alert]")
+    assert "noise.files.docs: expected a number from 0 to 1" in runs_page.text(".rerun-result [role=alert]")
 
 
 def test_settings_stay_from_query_to_query_and_words_are_free(runs_page, server):

@@ -362,7 +362,7 @@ def test_served_query_is_asked_again_with_other_settings(browser: Tab, server: S
     browser.click(".source-file .whole-file")
     browser.wait(lambda: len(browser.all(".whole-file")) == unread - 1, "the whole file was not shown")
     browser.click(".setting-picker summary")
-    browser.fill("#rerun-search", "docs kept documentation files")
+    browser.fill("#rerun-search", "docs factor documentation files")
     browser.click(".setting-button")
     browser.fill("[data-setting='search.noise.files.docs']", "0")
     browser.click(".rerun .primary")
@@ -372,7 +372,7 @@ def test_served_query_is_asked_again_with_other_settings(browser: Tab, server: S
     assert "nDCG@10" in browser.text(".rerun-summary")
     browser.fill("[data-setting='search.noise.files.docs']", "30")
     browser.click(".rerun .primary")
-    assert "noise.files.docs must be a number from 0 to 1" in browser.text(".rerun-result [role=alert]")
+    assert "noise.files.docs: expected a number from 0 to 1" in browser.text(".rerun-result [role=alert]")
 
 
 # --- gold review ----------------------------------------------------------------------------------------------------
