@@ -92,7 +92,7 @@ EXCEPTIONS = {"engines/builtin.py": {"search"}}
 GOLD_FORBIDDEN = {
     "formats": {"lint", "mining", "review", "reanchor", "synth"},
     "anchors": {"lint", "mining", "review", "reanchor", "synth", "split"},
-    "codebase": {"lint", "mining", "review", "reanchor", "synth"},
+    "code_index": {"lint", "mining", "review", "reanchor", "synth"},
     "lint": {"mining", "review"},
     "review": {"lint", "mining", "synth"},
     "synth": {"mining", "review"},

@@ -20,7 +20,7 @@ from typing import Final
 
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import AssayError
-from assay.gold.codebase import SampleSize
+from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize, write_sets
 from benchmarks.pages import Section, Unavailable, table
 

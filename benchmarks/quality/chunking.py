@@ -20,7 +20,7 @@ import numpy as np
 from assay.corpus import open_corpus
 from assay.experiment.running.turns import run
 from assay.gold import load_gold
-from assay.gold.codebase import SampleSize
+from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize, write_sets
 from assay.scoring import score
 from assay.search.config import STAGES

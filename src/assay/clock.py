@@ -68,6 +68,11 @@ def today() -> str:
     return now().date().isoformat()
 
 
+def timestamp() -> str:
+    """Return the real UTC time with milliseconds, since a reviewer may vote twice within a second."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
 def call_within(seconds: float | None, function: Callable[[], T], *, name: str = "assay-call") -> T:
     """Call a function in a daemon thread; after a timeout raise TimeoutError and abandon the thread."""
     done: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.leaks import replacements
+from assay.gold.query_properties import replacements
 
 HUMAN = "how does the server answer when a server is asked for 7bit, quoted-printable and base64?"
 

@@ -24,7 +24,7 @@ def gold_questions(queries: Sequence[Query], count: int, seed: int) -> tuple[Aud
 
 def code_questions(corpus: Corpus, count: int, seed: int) -> tuple[AuditQuery, ...]:
     """Draw names and documentation sentences of a corpus in turn; words of file names where there is nothing else."""
-    from assay.gold.codebase import SampleSize
+    from assay.gold.code_index import SampleSize
     from assay.gold.synth import synthesize
 
     wanted = SampleSize(count=count, seed=seed)

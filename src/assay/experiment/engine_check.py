@@ -11,7 +11,7 @@ from assay.engines.base import FullEngine
 from assay.errors import CorpusError
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.turns import run
-from assay.gold.codebase import SampleSize
+from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize
 from assay.syntax.identifiers import split
 from assay.types import TIME_LIMITS, Corpus, EngineRun, GoldSet, Hit, Query, Ranking, Resources, Span, Status, Target

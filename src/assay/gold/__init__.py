@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from assay.gold.anchors import AnchorProblem, Resolution, resolve
     from assay.gold.build import gold_hash, query_hash
     from assay.gold.formats.native import write_native
-    from assay.gold.leaks import leakage, overlaps
     from assay.gold.load import TagRule, join, load_gold
+    from assay.gold.query_properties import leakage, overlaps
 
 #: Modules of the public names, imported on first use: a report needs no gold formats.
 _MODULES = {
     "anchors": ("AnchorProblem", "Resolution", "resolve"),
     "build": ("gold_hash", "query_hash"),
     "formats.native": ("write_native",),
-    "leaks": ("leakage", "overlaps"),
+    "query_properties": ("leakage", "overlaps"),
     "load": ("TagRule", "join", "load_gold"),
 }
 

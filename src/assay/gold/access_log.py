@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from assay.clock import timestamp
 from assay.gold.build import gold_hash
-from assay.gold.history import now, user_name
+from assay.gold.git_history import user_name
 from assay.gold.journal import append, read_whole
 from assay.gold.split import sealed_queries
 from assay.gold.yaml_nodes import MappingKeys
@@ -79,6 +80,6 @@ def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
 
 def _append(gold_file: Path, gold: GoldSet, command: str, engines: Sequence[str] = (), divided: str = "") -> Path:
     path, user, digest = access_log_path(gold_file), user_name(gold_file.parent), gold_hash(gold)[:_HASH_DIGITS]
-    access = SealedAccess(now(), user, command, digest, len(sealed_queries(gold)), tuple(engines), divided)
+    access = SealedAccess(timestamp(), user, command, digest, len(sealed_queries(gold)), tuple(engines), divided)
     append(path, [{key: value for key, value in asdict(access).items() if value or key in _ACCESS.required}])
     return path

@@ -16,7 +16,7 @@ from assay.corpus.sources import find_top
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import atomic_directory
 from assay.gold.build import suggest
-from assay.gold.codebase import (
+from assay.gold.code_index import (
     TARGET_KINDS,
     CodeIndex,
     CommentSpan,
@@ -29,7 +29,7 @@ from assay.gold.codebase import (
     is_peripheral,
 )
 from assay.gold.formats.native import write_native
-from assay.gold.history import list_commits
+from assay.gold.git_history import list_commits
 from assay.gold.load import SYNTHETIC_MARK
 from assay.syntax.identifiers import words
 from assay.syntax.outline import Definition

@@ -214,7 +214,7 @@ def _warnings(
 
 
 def _torn(case: ScoredRun) -> Iterator[str]:
-    from assay.gold.lint.wording import duplicates, same_answers
+    from assay.gold.lint.queries import duplicates, same_answers
 
     pairs = [pair for gold in case.run.suite.golds for pair in duplicates(gold.queries) if not same_answers(*pair)]
     if not pairs:

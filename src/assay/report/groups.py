@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from assay.gold import overlaps
-from assay.gold.leaks import language_of
+from assay.gold.query_properties import language_of
 from assay.report.render.text import SHOWN, clip, repository_names
 from assay.report.results import AdversaryStats, Breakdown, GroupMean, LayerMean, LowScore, Phrasing, Ranks
 from assay.report.scored_run import ScoredRun, failed_engines, forms_of, level_of, pick, rank_measure

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from assay.gold.history import now
+from assay.clock import timestamp
 from assay.gold.journal import JournalCache, open_journal, read_rows
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.store import Store
@@ -189,4 +189,4 @@ def _seating(rows: Iterable[YamlNode]) -> ReviewerState:
 
 
 def _line(what: str, browser: str, name: str) -> dict[str, object]:
-    return {"what": what, "browser": browser, "name": name, "on": now()}
+    return {"what": what, "browser": browser, "name": name, "on": timestamp()}

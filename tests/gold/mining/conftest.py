@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.gold.codebase import CodeIndex
+from assay.gold.code_index import CodeIndex
 from assay.gold.mining.intake import Intake
 from assay.types import CorpusSpec
 

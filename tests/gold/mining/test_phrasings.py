@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from assay.chat import Endpoint
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation, build_query
-from assay.gold.codebase import CodeIndex
-from assay.gold.leaks import replacements
+from assay.gold.code_index import CodeIndex
 from assay.gold.lint.registry import RuleSelection, lint
 from assay.gold.mining.endpoint import answer_problem, ask_phrasings
 from assay.gold.mining.phrasings import confusable_terms, mine_phrasings, rule_phrases, wrong_term
+from assay.gold.query_properties import replacements
 from assay.types import Corpus, CorpusSpec, GoldSet
 from tests.serving import Reply, in_turn, serving
 

@@ -8,7 +8,7 @@ from assay.chat import Endpoint
 from assay.errors import AssayError
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
-from assay.gold.codebase import SampleSize
+from assay.gold.code_index import SampleSize
 from assay.gold.lint.rules import LintFinding
 from assay.gold.mining.endpoint import ProposalRules, modules, propose, read_queries
 from assay.gold.mining.intake import Intake, Intent

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.gold.codebase import SampleSize
+from assay.gold.code_index import SampleSize
 from assay.gold.mining.docs import mine_comments, mine_docs, mine_names, sentence_question
 from assay.gold.mining.history import mine_history
 from assay.gold.mining.intake import DEFAULT_SOURCES, SOURCES

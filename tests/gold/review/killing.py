@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from assay.clock import timestamp
 from assay.gold import load_gold
-from assay.gold.history import now
 from assay.gold.review.acceptance import accept
 from assay.gold.review.items import Origin, Queue, make_item
 from assay.gold.review.votes import Vote, VoteLog
@@ -25,9 +25,9 @@ def main(path: Path, first: int) -> None:
         queue.add([item])
         print("item", item.id, flush=True)  # noqa: T201
         for name in ("ada", "bob"):
-            VoteLog(queue, name).cast([Vote(item.id, name, "accept", "why", now())])
+            VoteLog(queue, name).cast([Vote(item.id, name, "accept", "why", timestamp())])
             print("vote", item.id, name, flush=True)  # noqa: T201
-        accept(queue, lambda: load_gold(path).golds[0], lambda gold: (), on=now())
+        accept(queue, lambda: load_gold(path).golds[0], lambda gold: (), on=timestamp())
         print("gold", query.id, flush=True)  # noqa: T201
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.codebase import documentation, list_comments
+from assay.gold.code_index import documentation, list_comments
 from assay.gold.synth import strip_comments
 from assay.syntax.outline import outline
 from tests.gold.synth.conftest import POOL, RETRY, VIEW

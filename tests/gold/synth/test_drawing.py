@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.codebase import SampleSize, draw
+from assay.gold.code_index import SampleSize, draw
 
 candidates = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(1, 30)),

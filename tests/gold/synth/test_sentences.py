@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.gold.codebase import first_sentence
+from assay.gold.code_index import first_sentence
 from assay.syntax.prose import content, names_it, without_leading_name
 
 

@@ -5,7 +5,7 @@ import pytest
 from assay.corpus import open_corpus, read_text
 from assay.errors import ConfigError
 from assay.gold import load_gold, resolve
-from assay.gold.codebase import SampleSize
+from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize, write_sets
 from assay.scoring import score
 from assay.stats.tables import partition

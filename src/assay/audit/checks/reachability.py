@@ -9,7 +9,7 @@ from assay.audit.checks.base import AuditCheck
 from assay.audit.records import AuditFinding, Severity, share_of
 from assay.audit.sessions import AuditSessions
 from assay.corpus import read_text
-from assay.gold.lint.reach import Ceiling, ceiling
+from assay.gold.lint.reachability import Ceiling, ceiling
 from assay.types import Query, Span, Target
 
 _LAW = "targets"

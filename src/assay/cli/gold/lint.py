@@ -91,7 +91,7 @@ def lint_command(args: argparse.Namespace) -> int:
 
 
 def _handle(args: argparse.Namespace) -> int:
-    from assay.gold.lint.reach import read_chunks
+    from assay.gold.lint.reachability import read_chunks
     from assay.gold.lint.registry import join
     from assay.gold.lint.rules import LintConfig
 

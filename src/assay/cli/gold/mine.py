@@ -11,7 +11,7 @@ from assay.cli.output import emit, info
 from assay.errors import AssayError, ConfigError, GoldError, closest_match
 
 if TYPE_CHECKING:
-    from assay.gold.codebase import CodeIndex, SampleSize
+    from assay.gold.code_index import CodeIndex, SampleSize
     from assay.gold.mining.intake import Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
     from assay.gold.review.items import Item, Queue
     from assay.report.render.document import Document
@@ -82,7 +82,7 @@ def mine_command(args: argparse.Namespace) -> int:
     nothing but the words of a query is kept, and what looks like a secret or a private path is left out. Look through
     the proposals of a shell history before you share them.
     """
-    from assay.gold.codebase import SampleSize
+    from assay.gold.code_index import SampleSize
     from assay.gold.mining.intake import DEFAULT_SOURCES
 
     _check(args)
@@ -183,8 +183,8 @@ def _work(
     from assay.cli.gold.lint import lint_dependencies
     from assay.clock import today
     from assay.corpus import open_corpus
-    from assay.gold.codebase import CodeIndex
-    from assay.gold.history import commit_of
+    from assay.gold.code_index import CodeIndex
+    from assay.gold.git_history import commit_of
     from assay.gold.mining.intake import Intake, check_same_corpus, lint_check
     from assay.gold.review.items import Queue
 

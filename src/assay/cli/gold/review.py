@@ -251,7 +251,7 @@ def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
 
 def accept_settled(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Write what is settled into the set, and say what that came to."""
-    from assay.gold.history import now
+    from assay.clock import timestamp
     from assay.gold.review.acceptance import accept
 
     desk.items()
@@ -261,7 +261,7 @@ def accept_settled(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
         lambda gold: set_problems(desk, gold),
         corpus=desk.given,
         rules=rules_of(args),
-        on=now(),
+        on=timestamp(),
     )
     _tell_accepted(args, desk, made)
     return 0

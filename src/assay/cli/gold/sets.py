@@ -201,7 +201,7 @@ def synth_command(args: argparse.Namespace) -> int:
     Synthetic sets tell engines apart; they do not replace questions that people ask. They are marked in every report.
     """
     from assay.corpus import open_corpus, parse_spec
-    from assay.gold.codebase import SampleSize
+    from assay.gold.code_index import SampleSize
     from assay.gold.synth import KINDS, check_folder, synthesize, write_sets
 
     folder = check_folder(Path(args.out))

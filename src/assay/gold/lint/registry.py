@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from assay.errors import ConfigError, GoldError, closest_match
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation, build_query
-from assay.gold.lint import anchors, coverage, definitions, overlaps, reach, wording
+from assay.gold.lint import anchors, coverage, definitions, labels, queries, reachability
 from assay.gold.lint.rules import DEFAULT, RULES, LintConfig, LintContext, LintDependencies, LintFinding, LintReport
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Suite, Target
 
@@ -18,10 +18,10 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[[LintContext], Iterator[LintFindin
     (("G201", "G202", "G204"), definitions.check_definitions),
     (("G203",), definitions.check_shims),
     (("G205",), definitions.check_repeats),
-    (("G30",), overlaps.check),
-    (("G31",), overlaps.check_copies),
-    (("G4",), wording.check),
-    (("G5",), reach.check),
+    (("G30",), labels.check),
+    (("G31",), labels.check_copies),
+    (("G4",), queries.check),
+    (("G5",), reachability.check),
     (("G6",), coverage.check),
 )
 _ROUNDS = 10  # a path, then its range, then a duplicate that both had hidden; no repair undoes another
@@ -62,7 +62,7 @@ def lint(
     found = dict.fromkeys(finding for check in checks for finding in check(view) if selection.includes(finding.code))
     place = {query.id: number for number, query in enumerate(gold.queries, 1)}
     findings = sorted(found, key=lambda one: (place.get(one.query, 0), one.code, one.anchor, one.message))
-    return LintReport(tuple(findings), (wording.leaks(view),))
+    return LintReport(tuple(findings), (queries.leaks(view),))
 
 
 def join(
@@ -111,15 +111,15 @@ def fix_all(
 def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> tuple[GoldSet, tuple[LintFinding, ...]]:
     """Apply each repair that leaves its query valid; return the new set and the repaired findings."""
     repaired: list[LintFinding] = []
-    queries: list[Query] = []
+    fixed: list[Query] = []
     for query in gold.queries:
         for finding in findings:
             own = finding.gold == gold.name and finding.query == query.id
             if own and (changed := _repair(query, finding)) is not None:
                 repaired.append(finding)
                 query = changed  # noqa: PLW2901
-        queries.append(query)
-    return replace(gold, queries=tuple(queries)), tuple(repaired)
+        fixed.append(query)
+    return replace(gold, queries=tuple(fixed)), tuple(repaired)
 
 
 def _repair(query: Query, finding: LintFinding) -> Query | None:
@@ -139,11 +139,11 @@ def _repair(query: Query, finding: LintFinding) -> Query | None:
     adversaries = tuple(replace(one, target=target) for one in query.adversaries for target in repaired([one.target]))
     if (targets, adversaries) == (query.targets, query.adversaries):
         return None
-    anchors = {target.anchor for target in targets}
+    remaining = {target.anchor for target in targets}
     labels = tuple(
         label if label.target != repair.anchor else replace(label, target=repair.instead or "")
         for label in query.labels
-        if label.target != repair.anchor or repair.instead in anchors
+        if label.target != repair.anchor or repair.instead in remaining
     )
     least = min(PRIMARY, *(target.grade for target in query.primaries))
     try:

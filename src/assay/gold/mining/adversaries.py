@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.gold.codebase import CodeIndex, DefinitionRef, is_peripheral, name_key, stems
+from assay.gold.code_index import CodeIndex, DefinitionRef, is_peripheral, name_key, stems
 from assay.gold.formats.native import STRENGTHS
 from assay.gold.mining.intake import Intake, IntakeResult
 from assay.gold.mining.questions import ADDED, word_set

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from typing import Final
 
 from assay.corpus import read_text
-from assay.gold.codebase import (
+from assay.gold.code_index import (
     TARGET_KINDS,
     CodeIndex,
     DefinitionRef,
@@ -19,7 +19,6 @@ from assay.gold.codebase import (
     name_key,
     stems,
 )
-from assay.gold.leaks import leakage
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import (
     VERBS,
@@ -31,6 +30,7 @@ from assay.gold.mining.questions import (
     stands_alone,
     topic_question,
 )
+from assay.gold.query_properties import leakage
 from assay.gold.review.items import Origin
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, headings, is_idle, is_prose, names_it, sentences, unfenced, without_markup

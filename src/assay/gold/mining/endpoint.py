@@ -12,12 +12,12 @@ from assay.chat import Endpoint, Prompt, complete, load_prompt, parse_json, prom
 from assay.errors import GoldError
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
-from assay.gold.codebase import CodeIndex, DefinitionRef, SampleSize
-from assay.gold.leaks import replacements
+from assay.gold.code_index import CodeIndex, DefinitionRef, SampleSize
 from assay.gold.mining.intake import Intake, IntakeResult, Intent, Rejection, normalize
 from assay.gold.mining.phrasings import MADE, Phrase, PhrasingRules, phrasing_item
 from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import QueryTextRules, is_query_length
+from assay.gold.query_properties import replacements
 from assay.gold.review.items import Origin
 from assay.redaction import scrub
 from assay.syntax.prose import sentences

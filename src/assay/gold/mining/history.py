@@ -12,11 +12,11 @@ from typing import Final
 from assay.corpus.sources import find_top
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
-from assay.gold.codebase import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stems
-from assay.gold.history import Commit, Message, list_commits, list_merges, read_messages
-from assay.gold.leaks import leakage
+from assay.gold.code_index import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stems
+from assay.gold.git_history import Commit, Message, list_commits, list_merges, read_messages
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, SOURCES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
+from assay.gold.query_properties import leakage
 from assay.gold.review.items import Origin
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, is_prose, is_trivial, names_it, plain_subject, sentences

@@ -11,12 +11,12 @@ from typing import Final
 from assay.corpus.spec import spec_text, without_credentials
 from assay.errors import GoldError
 from assay.gold.build import GoldLocation, build_query
-from assay.gold.codebase import CodeIndex, SampleSize, draw
-from assay.gold.leaks import leakage
+from assay.gold.code_index import CodeIndex, SampleSize, draw
 from assay.gold.lint.registry import lint
 from assay.gold.lint.rules import LintDependencies, LintFinding
 from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import ADDED, QueryTextRules
+from assay.gold.query_properties import leakage
 from assay.gold.review.items import Item, ItemKind, Origin, make_item
 from assay.syntax.identifiers import split
 from assay.syntax.prose import content

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay.gold.codebase import CodeIndex, DefinitionRef, name_key, stems
+from assay.gold.code_index import CodeIndex, DefinitionRef, name_key, stems
 from assay.gold.mining.intake import MAX_TARGET_LINES, Intent, MinedItems, Rejection, UnlocatedQuery, normalize
 from assay.gold.mining.logs import LogRules, OpenedFile, Search, parse_command, read_shell, read_transcript
 from assay.gold.mining.privacy import private_names, private_part

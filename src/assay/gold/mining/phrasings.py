@@ -11,10 +11,10 @@ from importlib import resources
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
-from assay.gold.codebase import CodeIndex, name_key
-from assay.gold.leaks import replacements
+from assay.gold.code_index import CodeIndex, name_key
 from assay.gold.mining.intake import Intake, IntakeResult, normalize
 from assay.gold.mining.questions import ADDED, base_form, question, third_person, word_set
+from assay.gold.query_properties import replacements
 from assay.gold.review.items import Item, Origin
 from assay.syntax.identifiers import parts, split, stem, words
 from assay.syntax.prose import content, sentences

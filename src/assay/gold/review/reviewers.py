@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from assay.chat import Endpoint, Prompt, complete, load_prompt, parse_json, prompt_version, quote
-from assay.clock import today
+from assay.clock import timestamp, today
 from assay.errors import ConfigError, GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget, parse_target
 from assay.gold.build import GoldLocation
-from assay.gold.history import now
 from assay.gold.review.acceptance import read_closed
 from assay.gold.review.items import Item, ItemKind, Origin, Queue, make_item
 from assay.gold.review.views import ItemView, ReviewWorkspace, describe
@@ -63,7 +62,7 @@ def make_vote(
         reviewer=reviewer,
         value=given.value,
         reason=given.reason,
-        on=now(),
+        on=timestamp(),
         reader="model" if prompt else "human",
         prompt=prompt,
         commit=workspace.commit,
@@ -86,7 +85,7 @@ def make_decision(
     if status.state != "disputed" and status.decision is None:
         hint = f"vote on it: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
         raise ConfigError(f"{item.id} is {status.state}, not disputed", hint=hint)
-    return Adjudication(item.id, reviewer, given.value, given.reason, now(), workspace.commit)
+    return Adjudication(item.id, reviewer, given.value, given.reason, timestamp(), workspace.commit)
 
 
 def has_taken_part(queue: Queue, name: str) -> bool:

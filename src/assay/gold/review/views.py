@@ -11,7 +11,7 @@ from assay.corpus import open_corpus, read_text
 from assay.errors import GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget
 from assay.gold.formats.native import query_mapping
-from assay.gold.history import commit_of
+from assay.gold.git_history import commit_of
 from assay.gold.journal import truncated_bytes
 from assay.gold.load import load_gold
 from assay.gold.review.items import Item, Queue

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, cast, get_args
 
+from assay.clock import timestamp
 from assay.errors import ConfigError, GoldError
-from assay.gold.history import now
 from assay.gold.journal import JournalCache, open_journal, read_row, read_rows
 from assay.gold.review.items import Item, ItemKind, Queue
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
@@ -233,7 +233,7 @@ def log_unblinding(log: VoteLog, items: Iterable[str] = ()) -> None:
         return
     log.prepare()
     with open_journal(log.queue.file("looks", log.reviewer)) as journal:
-        journal.append([{"by": log.reviewer, "on": now(), **({"items": new} if new else {})}])
+        journal.append([{"by": log.reviewer, "on": timestamp(), **({"items": new} if new else {})}])
 
 
 def mark_unblinded(votes: Sequence[Vote], views: Sequence[UnblindedView]) -> tuple[Vote, ...]:
@@ -255,7 +255,7 @@ def become_adjudicator(log: VoteLog) -> None:
     log.prepare()
     if not adjudicates(log.queue, log.reviewer):
         with open_journal(log.queue.file("adjudicators", log.reviewer)) as journal:
-            journal.append([{"by": log.reviewer, "on": now()}])
+            journal.append([{"by": log.reviewer, "on": timestamp()}])
 
 
 def adjudicates(queue: Queue, name: str) -> bool:

@@ -1,7 +1,7 @@
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.lint.reach import ceiling, read_chunks
+from assay.gold.lint.reachability import ceiling, read_chunks
 from assay.gold.lint.rules import EngineReach, LintDependencies
 from assay.scoring import score
 from assay.types import EngineRun, GoldSet, Hit, Ranking, Run, Span, Suite, Target

@@ -5,7 +5,6 @@ from __future__ import annotations
 import getpass
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -119,11 +118,6 @@ def read_old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[Chan
     texts = read_blobs((f"{one.commit}:./{one.path}" for one in wanted), cwd=folder)
     pairs = ((one, data) for one, data in zip(wanted, texts, strict=True) if data is not None)
     return {one: data.decode("utf-8", "replace").removeprefix("\ufeff") for one, data in pairs}
-
-
-def now() -> str:
-    """Return the UTC time with milliseconds, since a reviewer may vote twice within a second."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def commit_of(corpus: Corpus) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from assay.corpus import read_text
 from assay.gold.anchors import AnchorIndex, content_digest, path_problem
-from assay.gold.history import list_changes, read_old_texts
+from assay.gold.git_history import list_changes, read_old_texts
 from assay.syntax.identifiers import parts, split, stem
 from assay.syntax.outline import Definition, outline
 from assay.syntax.parsing import grammar_name, load_grammar

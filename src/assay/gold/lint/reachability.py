@@ -1,4 +1,4 @@
-"""G5: targets that an engine can never return, or that hold no code."""
+"""G5: targets that an engine cannot return, or that contain no code."""
 
 from __future__ import annotations
 

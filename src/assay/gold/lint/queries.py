@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from assay.gold.leaks import ARTICLES, WORD, count_retained, leakage, replacements
 from assay.gold.lint.definitions import identifiers, is_symbol_query
 from assay.gold.lint.rules import Leaks, LintContext, LintFinding
+from assay.gold.query_properties import ARTICLES, WORD, count_retained, leakage, replacements
 from assay.syntax.identifiers import split
 from assay.types import Query, Target
 
