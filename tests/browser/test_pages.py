@@ -119,7 +119,7 @@ def test_every_class_of_the_list_of_runs_has_a_style() -> None:
     named = {
         name
         for path in (SOURCE / "runs").glob("*.js")
-        for names in re.findall(r'class: "([\w -]+)"', path.read_text("utf-8"))
-        for name in names.split()
+        for names in re.findall(r'\bh\("\w+((?:\.[\w-]+)+)"', path.read_text("utf-8"))
+        for name in names.split(".")[1:]
     }
     assert sorted(name for name in named if not re.search(rf"\.{name}(?![\w-])", styles)) == []

@@ -14,11 +14,7 @@ async function copyText(text, what = "Copied") {
 
 /** Make a button that copies what `make` gives when it is pressed. */
 export function copyButton(make, label = "Copy as Markdown") {
-  return h(
-    "button",
-    { type: "button", class: "quiet-button copy", onclick: () => copyText(make(), "Copied as Markdown") },
-    label,
-  );
+  return h("button.quiet-button.copy", { onclick: () => copyText(make(), "Copied as Markdown") }, label);
 }
 
 /** Write rows of texts as a Markdown table; `aligns` has "right" for columns of numbers. */
@@ -62,14 +58,8 @@ export function announce(text) {
 function showForCopying(text) {
   const area = h("textarea", { rows: 16, cols: 80, readonly: true, "aria-label": "Text to copy" });
   area.value = text;
-  const done = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-  const dialog = h(
-    "dialog",
-    { class: "dialog", "aria-label": "Copy by hand" },
-    h("p", null, "Copy this text:"),
-    area,
-    done,
-  );
+  const done = h("button", { onclick: () => dialog.close() }, "Close");
+  const dialog = h("dialog.dialog", { "aria-label": "Copy by hand" }, h("p", "Copy this text:"), area, done);
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();

@@ -1,58 +1,65 @@
-// Elements by name, properties and children. Text is always text: nothing here parses markup.
+// Elements created from names, properties and children. Text stays text: nothing here parses markup.
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
-// Controls but tab and newline, and what turns the direction of writing: names that others chose steer no screen.
-const UNFIT = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800-\udfff]/;
-const UNFIT_EACH = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|\p{Surrogate}/gu;
+// Control characters except tab and newline, bidirectional overrides and lone surrogates: names and file contents come
+// from others and must not change how the page reads.
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ud800-\udfff]/;
+const UNSAFE_EACH = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]|\p{Surrogate}/gu;
 
 /**
- * Make an HTML element: `h("a", {class: "link", href: "#/"}, "Report")`.
+ * Create an HTML element: `h("a.link", { href: "#/" }, "Report")`.
  *
- * A property that is a function named `on…` listens, `style` and `dataset` are objects, `true` is an attribute without
- * a value; null, undefined and false are left out, of properties and of children. Arrays of children are flattened.
+ * Classes follow the tag name; properties may be left out. A function named `on…` is a listener, `style` and `dataset`
+ * are objects, `true` is an attribute without a value, `class` adds to the classes. Null, undefined and false are
+ * skipped among properties and children; arrays of children are flattened. A button submits nothing unless told to.
  */
-export function h(tag, props = null, ...children) {
-  return filled(document.createElement(tag), props, children);
+export function h(selector, ...rest) {
+  const [tag, ...classes] = selector.split(".");
+  return build(document.createElement(tag), tag === "button" ? { type: "button" } : {}, classes, rest);
 }
 
-/** Make an SVG element, as `h` does HTML. */
-export function svg(tag, props = null, ...children) {
-  return filled(document.createElementNS(SVG_NAMESPACE, tag), props, children);
+/** Create an SVG element, as `h` creates HTML. */
+export function svg(selector, ...rest) {
+  const [tag, ...classes] = selector.split(".");
+  return build(document.createElementNS(SVG_NAMESPACE, tag), {}, classes, rest);
 }
 
-/** Make one entry of a list to choose from; its value is the name itself, only what is shown of it is tamed. */
-export function option(value, text, chosen = false) {
-  const element = h("option", { selected: chosen }, text);
+/** Create an entry of a <select>; its value is the exact name, only the label replaces unsafe characters. */
+export function option(value, text, selected = false) {
+  const element = h("option", { selected }, text);
   element.value = value;
   return element;
 }
 
-/** Put children in the place of those that an element has. */
+/** Replace the children of an element. */
 export function fill(element, ...children) {
   element.replaceChildren();
   appendAll(element, children);
   return element;
 }
 
-/** Show what has no shape, or would steer the screen, as `�`. */
+/** Replace characters that are invisible or reorder text with `�`. */
 export function tame(text) {
-  return UNFIT.test(text) ? text.replace(/\r\n?/g, "\n").replace(UNFIT_EACH, "\ufffd") : text;
+  return UNSAFE.test(text) ? text.replace(/\r\n?/g, "\n").replace(UNSAFE_EACH, "\ufffd") : text;
 }
 
-/** Set a sentence: what stands in single backticks is code. */
+/** Render a sentence: text in single backticks is code. */
 export function prose(text) {
   const parts = String(text).split(/(?<!`)`([^`\s](?:[^`\n]*[^`\s])?)`(?!`)/);
-  return parts.map((part, place) => (place % 2 ? h("code", null, part) : part));
+  return parts.map((part, index) => (index % 2 ? h("code", part) : part));
 }
 
-/** Give an element its properties and children. */
-function filled(element, props, children) {
-  for (const [name, value] of Object.entries(props ?? {})) setProperty(element, name, value);
-  appendAll(element, children);
+function build(element, defaults, classes, rest) {
+  const [first] = rest;
+  const hasProps = first !== null && typeof first === "object" && !Array.isArray(first) && !(first instanceof Node);
+  const props = { ...defaults, ...(hasProps ? first : null) };
+  for (const [name, value] of Object.entries(props)) if (name !== "class") setProperty(element, name, value);
+  const className = [...classes, props.class].filter(Boolean).join(" ");
+  if (className) element.setAttribute("class", tame(className));
+  appendAll(element, hasProps ? rest.slice(1) : rest);
   return element;
 }
 
-/** Set one property of an element. */
 function setProperty(element, name, value) {
   if (value === null || value === undefined || value === false) return;
   if (typeof value === "function") element.addEventListener(name.replace(/^on/, ""), value);
@@ -60,7 +67,6 @@ function setProperty(element, name, value) {
   else element.setAttribute(name, value === true ? "" : tame(String(value)));
 }
 
-/** Append children, however deep they are nested. */
 function appendAll(element, children) {
   for (const child of children) {
     if (Array.isArray(child)) appendAll(element, child);

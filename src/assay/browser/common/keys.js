@@ -26,15 +26,13 @@ export function setViewKeys(keys) {
 
 /** Show which keys there are. */
 function showKeyHelp() {
-  const close = h("button", { type: "button", onclick: () => dialog.close() }, "Close");
-  const dialog = h(
-    "dialog",
-    { class: "dialog", "aria-labelledby": "key-help" },
+  const close = h("button", { onclick: () => dialog.close() }, "Close");
+  const dialog = h("dialog.dialog", { "aria-labelledby": "key-help" }, [
     h("h2", { id: "key-help" }, "Keys"),
     keyList(),
     keySwitch(),
     close,
-  );
+  ]);
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
@@ -43,17 +41,7 @@ function showKeyHelp() {
 
 /** Make the button that shows the keys. */
 export function keyHelpButton() {
-  return h(
-    "button",
-    {
-      type: "button",
-      class: "quiet-button key-help",
-      "aria-label": "Show the keys",
-      title: "Keys",
-      onclick: showKeyHelp,
-    },
-    "?",
-  );
+  return h("button.quiet-button.key-help", { "aria-label": "Show the keys", title: "Keys", onclick: showKeyHelp }, "?");
 }
 
 /** List the keys that hold now. */
@@ -61,17 +49,11 @@ function keyList() {
   const rows = [...viewKeys, ...pageKeys].map((one) => [
     h(
       "dt",
-      null,
-      one.keys.map((key, place) => [place ? " or " : null, h("kbd", null, key)]),
+      one.keys.map((key, place) => [place ? " or " : null, h("kbd", key)]),
     ),
-    h("dd", null, one.label),
+    h("dd", one.label),
   ]);
-  return fill(
-    h("dl", { class: "key-list" }),
-    rows,
-    h("dt", null, h("kbd", null, "Tab")),
-    h("dd", null, "Go to the next link, button or table"),
-  );
+  return fill(h("dl.key-list"), rows, h("dt", h("kbd", "Tab")), h("dd", "Go to the next link, button or table"));
 }
 
 /** Let short cuts be turned off. */
@@ -83,7 +65,7 @@ function keySwitch() {
       keysAreOn = box.checked;
     },
   });
-  return h("p", null, h("label", null, box, " Single keys are short cuts"));
+  return h("p", h("label", box, " Single keys are short cuts"));
 }
 
 /** Tell whether somebody is typing a text or choosing from a list. */

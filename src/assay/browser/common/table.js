@@ -50,17 +50,15 @@ function tableParts(options) {
   const grid = { options, sort: null, rows: [], drawn: 0, body: h("tbody") };
   const headers = options.columns.map((column) => headerCell(column, () => pressHeader(grid, column)));
   const all = () => drawRows(grid, grid.rows.length);
-  grid.head = h("tr", null, headers);
-  grid.showAll = h("button", { type: "button", class: "quiet-button", onclick: all });
-  grid.more = h("div", { class: "table-more" }, grid.showAll);
+  grid.head = h("tr", headers);
+  grid.showAll = h("button.quiet-button", { onclick: all });
+  grid.more = h("div.table-more", grid.showAll);
   const copy = copyButton(() => tableMarkdown(options, grid.rows));
-  grid.box = h(
-    "div",
-    { class: "table-box" },
-    h("div", { class: "table-tools" }, options.tools ?? null, copy),
-    scrollBox(h("table", { "aria-label": options.caption }, h("thead", null, grid.head), grid.body), options.caption),
+  grid.box = h("div.table-box", [
+    h("div.table-tools", options.tools ?? null, copy),
+    scrollBox(h("table", { "aria-label": options.caption }, h("thead", grid.head), grid.body), options.caption),
     grid.more,
-  );
+  ]);
   return grid;
 }
 
@@ -92,7 +90,7 @@ function drawRows(grid, upTo) {
 
 /** Let a table that is too wide be scrolled, by keyboard as well; one that fits is no stop for the Tab key. */
 function scrollBox(grid, caption) {
-  const box = h("div", { class: "table-scroll" }, grid);
+  const box = h("div.table-scroll", grid);
   new ResizeObserver(() => {
     const wide = box.scrollWidth > box.clientWidth;
     const given = { tabindex: "0", role: "group", "aria-label": caption };
@@ -156,12 +154,7 @@ function headerCell(column, press) {
   const shown = column.label ?? column.title;
   const label = column.fixed
     ? shown
-    : h(
-        "button",
-        { type: "button", class: "sort", title: column.tip, onclick: press },
-        shown,
-        h("span", { class: "arrow", "aria-hidden": "true" }),
-      );
+    : h("button.sort", { title: column.tip, onclick: press }, shown, h("span.arrow", { "aria-hidden": "true" }));
   return h("th", { scope: "col", class: columnClass(column), title: column.fixed ? column.tip : null }, label);
 }
 
@@ -180,26 +173,18 @@ function markSorted(head, columns, sort) {
 
 /** Draw one row. */
 function bodyRow(options, row) {
-  return h(
-    "tr",
-    options.rowProps?.(row) ?? null,
+  return h("tr", options.rowProps?.(row) ?? null, [
     options.columns.map((column) =>
-      h(
-        column.head ? "th" : "td",
-        { class: columnClass(column), scope: column.head ? "row" : null },
+      h(column.head ? "th" : "td", { class: columnClass(column), scope: column.head ? "row" : null }, [
         column.cell ? column.cell(row) : cellText(column, row),
-      ),
+      ]),
     ),
-  );
+  ]);
 }
 
 /** Say that there are no rows. */
 function emptyRow(options) {
-  return h(
-    "tr",
-    null,
-    h("td", { class: "empty", colspan: options.columns.length }, options.empty ?? "Nothing to show."),
-  );
+  return h("tr", h("td.empty", { colspan: options.columns.length }, options.empty ?? "Nothing to show."));
 }
 
 /** Give a cell as words. */

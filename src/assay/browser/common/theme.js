@@ -25,9 +25,7 @@ export function nextTheme() {
 
 /** Make the button that takes the next theme; `changed` is told after it. */
 export function themeSwitch(changed = () => {}) {
-  const button = h("button", {
-    type: "button",
-    class: "quiet-button theme-switch",
+  const button = h("button.quiet-button.theme-switch", {
     onclick: () => {
       nextTheme();
       changed();

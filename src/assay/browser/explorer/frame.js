@@ -9,12 +9,12 @@ import { queriesHref, reportHref } from "./links.js";
 /** Build the frame into the page: {main, setSections(), mark()}; `again` is told when a link to here is used. */
 export function buildFrame(data, changedTheme, again) {
   const main = h("main", { id: "content", tabindex: "-1" });
-  const sections = h("ul", { class: "side-sections" });
+  const sections = h("ul.side-sections");
   const side = sideViews(data, sections);
   const menu = menuButton(side);
   const announcer = h("div", { id: "announcer", role: "status", "aria-live": "polite" });
   const bar = topBar(data, main, menu, changedTheme);
-  fill(document.getElementById("app"), bar, h("div", { class: "layout" }, side, main), announcer);
+  fill(document.getElementById("app"), bar, h("div.layout", side, main), announcer);
   side.addEventListener("click", (event) => {
     const link = event.target.closest("a");
     if (link) closeMenu(side, menu);
@@ -29,56 +29,43 @@ export function buildFrame(data, changedTheme, again) {
 
 /** List the views; the sections of the report stand below it. */
 function sideViews(data, sections) {
-  const many = h("span", { class: "count" }, grouped(data.queries.length));
-  return h(
-    "nav",
-    { class: "side", id: "side", "aria-label": "Views" },
-    h(
-      "ul",
-      null,
-      data.live ? h("li", null, h("a", { class: "home", href: data.live.home }, "← All runs")) : null,
-      h("li", null, h("a", { href: reportHref(), dataset: { view: "report" } }, "Report"), sections),
-      h("li", null, h("a", { href: queriesHref(), dataset: { view: "queries" } }, "Queries ", many)),
-    ),
-  );
+  const many = h("span.count", grouped(data.queries.length));
+  return h("nav.side", { id: "side", "aria-label": "Views" }, [
+    h("ul", [
+      data.live ? h("li", h("a.home", { href: data.live.home }, "← All runs")) : null,
+      h("li", h("a", { href: reportHref(), dataset: { view: "report" } }, "Report"), sections),
+      h("li", h("a", { href: queriesHref(), dataset: { view: "queries" } }, "Queries ", many)),
+    ]),
+  ]);
 }
 
 /** Link to a section of the report. */
 function sectionLink({ id, title }) {
-  return h("li", null, h("a", { href: reportHref(id), dataset: { section: id } }, title));
+  return h("li", h("a", { href: reportHref(id), dataset: { section: id } }, title));
 }
 
 /** Make the bar on top. */
 function topBar(data, main, menu, changedTheme) {
-  return h(
-    "header",
-    { class: "topbar" },
-    h("button", { type: "button", class: "skip", onclick: () => main.focus() }, "Skip to the content"),
+  return h("header.topbar", [
+    h("button.skip", { onclick: () => main.focus() }, "Skip to the content"),
     menu,
     brand(data),
-    h("span", { class: "spacer" }),
+    h("span.spacer"),
     themeSwitch(changedTheme),
     keyHelpButton(),
-  );
+  ]);
 }
 
 /** Name the product and what was measured. */
 function brand(data) {
-  return h(
-    "a",
-    { class: "brand", href: "#/" },
-    h("strong", null, "Assay"),
-    h("span", { class: "suite" }, data.results.suite),
-  );
+  return h("a.brand", { href: "#/" }, h("strong", "Assay"), h("span.suite", data.results.suite));
 }
 
 /** Make the button that opens the navigation where it does not fit beside the view. */
 function menuButton(side) {
   const button = h(
-    "button",
+    "button.quiet-button.menu",
     {
-      type: "button",
-      class: "quiet-button menu",
       "aria-expanded": "false",
       "aria-controls": "side",
       onclick: () => {
@@ -87,7 +74,7 @@ function menuButton(side) {
         if (open) side.querySelector("a").focus();
       },
     },
-    "☰ Menu",
+    ["☰ Menu"],
   );
   side.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;

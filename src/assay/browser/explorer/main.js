@@ -131,16 +131,14 @@ function showNothing(page) {
   page.frame.mark("");
   fill(
     page.frame.main,
-    h("h1", null, "Not here"),
-    h("p", null, "This address names no view or query of this run."),
-    h(
-      "p",
-      null,
+    h("h1", "Not here"),
+    h("p", "This address names no view or query of this run."),
+    h("p", [
       h("a", { href: reportHref() }, "Go to the report"),
       " or ",
       h("a", { href: queriesHref() }, "the list of queries"),
       ".",
-    ),
+    ]),
   );
 }
 

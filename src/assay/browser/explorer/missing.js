@@ -11,12 +11,12 @@ const HOW_TO_GET = {
 
 /** Say that a block is not in the page, as the run says it; where the run names no command, with ours. */
 export function missingBlock(data, name, lead = "") {
-  if (data.live && name === "traces") return h("p", { class: "note" }, askingAgain(data.live));
+  if (data.live && name === "traces") return h("p.note", askingAgain(data.live));
   const said = data.summary.left_out.filter((one) => one.block === name).map((one) => one.text);
   const known = data.live || said.some((text) => text.includes(COMMAND));
   const words = [lead, ...said, known ? "" : HOW_TO_GET[name]].filter(Boolean).join(" ");
   const where = words.includes(`${COMMAND}FOLDER`) ? " FOLDER is that of the run." : "";
-  return h("p", { class: "note" }, prose(words + where));
+  return h("p.note", prose(words + where));
 }
 
 /** Say where a server shows what an engine did. */

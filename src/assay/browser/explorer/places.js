@@ -7,5 +7,5 @@ import { placeText } from "../common/format.js";
 export function placeNodes(place) {
   const lines = placeText(place).slice(place.path.length);
   const parts = place.path.split(/(?<=\/)/).map((part, at) => [at ? h("wbr") : null, part]);
-  return [parts, lines ? h("span", { class: "place-lines" }, lines) : null];
+  return [parts, lines ? h("span.place-lines", lines) : null];
 }

@@ -26,18 +26,14 @@ export function adjudicationView(session, main, [id]) {
 
 /** Put one disputed item on the desk. */
 function disputeDesk(session, main, answer, chosen) {
-  const list = h(
-    "section",
-    { class: "queue-box", "aria-label": "Disputed" },
-    h("div", { class: "queue-head" }, h("h2", null, "Disputed"), h("span", { class: "note" }, thirdNote(answer))),
-    h(
-      "ol",
-      { class: "queue" },
+  const list = h("section.queue-box", { "aria-label": "Disputed" }, [
+    h("div.queue-head", h("h2", "Disputed"), h("span.note", thirdNote(answer))),
+    h("ol.queue", [
       answer.items.map((one, place) =>
-        h("li", null, disputeLink(session, one, one === chosen, answer.items[place - 1]?.headline === one.headline)),
+        h("li", disputeLink(session, one, one === chosen, answer.items[place - 1]?.headline === one.headline)),
       ),
-    ),
-  );
+    ]),
+  ]);
   const at = answer.items.indexOf(chosen);
   const turnTo = (place) => answer.items[place] && goTo(routeHref(["adjudicate", answer.items[place].item]));
   const place = workplace(session, {
@@ -102,38 +98,32 @@ function decisionForm(session, item, chosen) {
 
 /** Show what everybody said. */
 function voteTable(votes, meanings) {
-  return h(
-    "table",
-    { class: "votes", "aria-label": "Votes" },
-    h(
-      "tbody",
-      null,
+  return h("table.votes", { "aria-label": "Votes" }, [
+    h("tbody", [
       votes.map((vote) =>
-        h(
-          "tr",
-          null,
+        h("tr", [
           h("th", { scope: "row" }, vote.reviewer, vote.reader === "model" ? " (model)" : null),
-          h("td", null, h("span", { class: "badge accent" }, meanings[vote.value].word)),
-          h("td", null, vote.reason),
-        ),
+          h("td", h("span.badge.accent", meanings[vote.value].word)),
+          h("td", vote.reason),
+        ]),
       ),
-    ),
-  );
+    ]),
+  ]);
 }
 
 /** Say what the server would not take. */
 function refusedNote(session, item) {
   const refusal = session.refusals.get(item.item);
   return refusal
-    ? h("p", { class: "warning", role: "alert" }, h("strong", null, "Not saved: "), refusal.message, ". ", refusal.hint)
+    ? h("p.warning", { role: "alert" }, h("strong", "Not saved: "), refusal.message, ". ", refusal.hint)
     : null;
 }
 
 /** Say that there is nothing to decide, or not for this person. */
 function nothingDisputed(answer) {
   return [
-    h("h1", null, "Nothing to decide"),
-    h("p", null, answer.third ? thirdNote(answer) : "No two reviewers disagree on an item, as far as they have voted."),
+    h("h1", "Nothing to decide"),
+    h("p", answer.third ? thirdNote(answer) : "No two reviewers disagree on an item, as far as they have voted."),
   ];
 }
 

@@ -10,15 +10,13 @@ export function agreementView(session, main) {
   return behindCurtain(session, main, "agreement", (page, answer) =>
     fill(
       page,
-      h("h1", null, "Agreement"),
-      h(
-        "p",
-        { class: "soft" },
+      h("h1", "Agreement"),
+      h("p.soft", [
         "Votes that say unsure count as missing. Only votes from before an item was settled are taken, and from " +
           "before their reviewer saw what others said: after that nobody is blind. " +
           "Intervals: 95 %, bootstrap over items.",
-      ),
-      answer.kinds.length ? answer.kinds.map(kindSection) : h("p", null, "Nobody has voted yet."),
+      ]),
+      answer.kinds.length ? answer.kinds.map(kindSection) : h("p", "Nobody has voted yet."),
     ),
   );
 }
@@ -29,16 +27,12 @@ function kindSection(kind) {
     ? ` ${counted(kind.changed, "vote")} cast anew after a look at those of others: the ones from before are taken.`
     : "";
   const share = kind.percent === null ? "" : ` ${percent(kind.percent)} of the pairs of votes agree.`;
-  return h(
-    "section",
-    { class: "report-section" },
-    h("h2", null, `Items of kind ${kind.kind}`),
-    h(
-      "p",
-      null,
+  return h("section.report-section", [
+    h("h2", `Items of kind ${kind.kind}`),
+    h("p", [
       `${counted(kind.items, "item")} with two votes or more, ${counted(kind.votes, "vote")}, ` +
         `${kind.unsure} unsure.${share}${anew}`,
-    ),
+    ]),
     table({
       caption: `Agreement on ${kind.kind}`,
       columns: COEFFICIENT_COLUMNS,
@@ -46,11 +40,10 @@ function kindSection(kind) {
       empty: "Two reviewers must have voted on the same items.",
     }),
     h(
-      "div",
-      { class: "columns" },
+      "div.columns",
       kind.pairs.map((pair) => confusionTable(kind, pair)),
     ),
-  );
+  ]);
 }
 
 const COEFFICIENT_COLUMNS = [
@@ -89,34 +82,22 @@ function coefficientRows(kind) {
 
 /** Show what two reviewers said of the same items. */
 function confusionTable(kind, pair) {
-  return h(
-    "div",
-    { class: "card" },
-    h(
-      "table",
-      { class: "confusion", "aria-label": `What ${pair.first} and ${pair.second} said` },
-      h(
-        "thead",
-        null,
-        h(
-          "tr",
-          null,
+  return h("div.card", [
+    h("table.confusion", { "aria-label": `What ${pair.first} and ${pair.second} said` }, [
+      h("thead", [
+        h("tr", [
           h("th", { scope: "col" }, `${pair.first} ↓ ${pair.second} →`),
-          kind.values.map((value) => h("th", { scope: "col", class: "right" }, value)),
-        ),
-      ),
-      h(
-        "tbody",
-        null,
+          kind.values.map((value) => h("th.right", { scope: "col" }, value)),
+        ]),
+      ]),
+      h("tbody", [
         pair.table.map((row, from) =>
-          h(
-            "tr",
-            null,
+          h("tr", [
             h("th", { scope: "row" }, kind.values[from]),
             row.map((count, to) => h("td", { class: `right${from === to ? " same" : ""}` }, String(count))),
-          ),
+          ]),
         ),
-      ),
-    ),
-  );
+      ]),
+    ]),
+  ]);
 }

@@ -10,27 +10,23 @@ import { fill, h } from "../common/dom.js";
  */
 export function ballotForm({ title, values, meanings, draft, button, changed, save }) {
   const form = { values, meanings, changed, save, value: draft?.value ?? null };
-  form.said = h("p", { class: "bad note", role: "alert", hidden: true });
+  form.said = h("p.bad.note", { role: "alert", hidden: true });
   form.buttons = values.map((value) => valueButton(value, meanings[value], () => chooseValue(form, value)));
   form.reason = reasonField(form, draft?.reason ?? "");
   const submit = (event) => {
     event.preventDefault();
     submitBallot(form);
   };
-  form.element = h(
-    "form",
-    { class: "ballot", "aria-label": title, onsubmit: submit },
-    h("div", { class: "values", role: "group", "aria-label": "Your answer" }, form.buttons),
-    h("label", { for: "reason", class: "visually-hidden" }, "Reason"),
+  form.element = h("form.ballot", { "aria-label": title, onsubmit: submit }, [
+    h("div.values", { role: "group", "aria-label": "Your answer" }, form.buttons),
+    h("label.visually-hidden", { for: "reason" }, "Reason"),
     form.reason,
-    h(
-      "div",
-      { class: "row" },
-      h("button", { type: "submit", class: "primary" }, button, " ", h("kbd", null, "Enter")),
-      h("span", { class: "note", id: "reason-help" }, "Shift+Enter: new line, Esc: leave"),
-    ),
+    h("div.row", [
+      h("button.primary", { type: "submit" }, button, " ", h("kbd", "Enter")),
+      h("span.note", { id: "reason-help" }, "Shift+Enter: new line, Esc: leave"),
+    ]),
     form.said,
-  );
+  ]);
   pressChosen(form);
   return { element: form.element, choose: (value) => chooseValue(form, value), values, meanings };
 }
@@ -88,13 +84,11 @@ function missingIn({ value, values, meanings }, reason) {
 
 /** Make the button of one value. */
 function valueButton(value, { key, word }, choose) {
-  return h(
-    "button",
-    { type: "button", class: `value value-${value}`, "aria-pressed": "false", dataset: { value }, onclick: choose },
-    h("kbd", null, key),
+  return h("button", { class: `value value-${value}`, "aria-pressed": "false", dataset: { value }, onclick: choose }, [
+    h("kbd", key),
     " ",
     word,
-  );
+  ]);
 }
 
 /** List the keys that choose values in a form. */

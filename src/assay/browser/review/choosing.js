@@ -6,17 +6,15 @@ import { fill, h } from "../common/dom.js";
 export function openChooser({ title, find, choose }) {
   const props = { type: "search", placeholder: "A part of the name", spellcheck: "false", autocomplete: "off" };
   const field = h("input", { ...props, "aria-label": title });
-  const list = h("ul", { class: "choices" });
-  const rest = h("p", { class: "note", role: "status" });
-  const dialog = h(
-    "dialog",
-    { class: "dialog chooser", "aria-label": title },
-    h("h2", null, title),
+  const list = h("ul.choices");
+  const rest = h("p.note", { role: "status" });
+  const dialog = h("dialog.dialog.chooser", { "aria-label": title }, [
+    h("h2", title),
     field,
     list,
     rest,
-    h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
-  );
+    h("button", { onclick: () => dialog.close() }, "Cancel"),
+  ]);
   const take = (value) => {
     dialog.close();
     choose(value);
@@ -35,19 +33,14 @@ async function listFitting(chooser) {
   const turn = (chooser.turn += 1);
   const { rows, more } = await chooser.find(chooser.field.value).catch((error) => ({ rows: [], more: error.message }));
   if (turn !== chooser.turn) return;
-  const items = rows.map((row) => h("li", null, choiceButton(row, chooser.take)));
+  const items = rows.map((row) => h("li", choiceButton(row, chooser.take)));
   fill(chooser.list, items);
   fill(chooser.rest, more);
 }
 
 /** Make the button of one of them. */
 function choiceButton({ label, note, value }, take) {
-  return h(
-    "button",
-    { type: "button", class: "choice", onclick: () => take(value) },
-    h("span", { class: "mono" }, label),
-    note ? h("span", { class: "note" }, note) : null,
-  );
+  return h("button.choice", { onclick: () => take(value) }, h("span.mono", label), note ? h("span.note", note) : null);
 }
 
 /** Go up and down with arrows, take the first with Enter. */

@@ -27,7 +27,7 @@ export function layOutBlocks(file, answer) {
   file.total = answer.total;
   const count = Math.ceil(answer.total / BLOCK);
   const blocks = Array.from({ length: count }, (_, place) => emptyBlock(file.total, place));
-  fill(file.code, count ? blocks : h("p", { class: "note" }, "The file is empty."));
+  fill(file.code, count ? blocks : h("p.note", "The file is empty."));
   for (const block of blocks) file.watch.observe(block);
   fillBlock(file, blocks[(answer.start - 1) / BLOCK], answer);
 }
@@ -35,8 +35,7 @@ export function layOutBlocks(file, answer) {
 /** Make a block that holds the place of its lines. */
 function emptyBlock(total, place) {
   const lines = Math.min(BLOCK, total - place * BLOCK);
-  return h("div", {
-    class: "block",
+  return h("div.block", {
     dataset: { start: String(place * BLOCK + 1) },
     style: { minHeight: `${lines * LINE_HEIGHT}px` },
   });
@@ -66,12 +65,10 @@ function fillBlock(file, block, answer) {
 /** Draw one line in colour. */
 function drawLine(file, number, row) {
   const runs = row.map(([colour, text]) => (colour ? h("span", { class: `c-${file.colours[colour]}` }, text) : text));
-  const line = h(
-    "div",
-    { class: `line ${markClass(file.marks, number)}`, dataset: { line: String(number) } },
-    h("span", { class: "number", title: "Click to pick the line, Shift-click to pick up to it" }, String(number)),
-    h("span", { class: "text" }, runs.length ? runs : " "),
-  );
+  const line = h("div", { class: `line ${markClass(file.marks, number)}`, dataset: { line: String(number) } }, [
+    h("span.number", { title: "Click to pick the line, Shift-click to pick up to it" }, String(number)),
+    h("span.text", runs.length ? runs : " "),
+  ]);
   file.rows.set(number, line);
   line.classList.toggle("picked", isPicked(file, number));
   return line;

@@ -8,7 +8,7 @@ import { isOpen, refreshQueue } from "./session.js";
 
 /** Ask for what is behind the curtain and draw it; while one still votes, say so instead. Gives what ends it. */
 export function behindCurtain(session, main, what, draw) {
-  const page = h("div", { class: "page" });
+  const page = h("div.page");
   let wanted = true;
   fill(main, page);
 
@@ -16,7 +16,7 @@ export function behindCurtain(session, main, what, draw) {
   async function load(isLast = false) {
     const left = session.adjudicates ? 0 : session.items.filter((one) => isOpen(session, one)).length;
     if (left) return fill(page, curtainNote(session, left, giveUp));
-    fill(page, h("p", { class: "note" }, "Loading…"));
+    fill(page, h("p.note", "Loading…"));
     try {
       const answer = await askPatiently(
         what,
@@ -53,24 +53,18 @@ export function behindCurtain(session, main, what, draw) {
 
 /** Say why nothing is shown, and what would lift the curtain. */
 function curtainNote(session, open, giveUp) {
-  return h(
-    "div",
-    { class: "card curtain" },
-    h("h1", null, "Locked while you vote"),
-    h(
-      "p",
-      null,
+  return h("div.card.curtain", [
+    h("h1", "Locked while you vote"),
+    h("p", [
       `${counted(open, "item")} ${open === 1 ? "is" : "are"} open for you. ` +
         "This shows what others said, and a vote counts because it is blind: " +
         "look here when you have given the last one.",
-    ),
-    h("p", null, "If you are here to adjudicate, you may look now. Then you decide what is disputed, and do not vote."),
-    h("button", { type: "button", onclick: giveUp }, "I adjudicate, and do not vote"),
-    h(
-      "p",
-      { class: "note" },
+    ]),
+    h("p", "If you are here to adjudicate, you may look now. Then you decide what is disputed, and do not vote."),
+    h("button", { onclick: giveUp }, "I adjudicate, and do not vote"),
+    h("p.note", [
       "Who runs the study, and neither votes nor adjudicates, counts on the terminal: ",
-      h("code", null, `assay gold review ${session.about.set} --status`),
-    ),
-  );
+      h("code", `assay gold review ${session.about.set} --status`),
+    ]),
+  ]);
 }

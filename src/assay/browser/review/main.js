@@ -61,8 +61,5 @@ async function leave(about) {
 }
 
 startReview().catch((error) =>
-  fill(
-    document.getElementById("app"),
-    h("main", null, h("h1", null, "Something is wrong with this page"), h("p", null, String(error))),
-  ),
+  fill(document.getElementById("app"), h("main", h("h1", "Something is wrong with this page"), h("p", String(error)))),
 );

@@ -5,7 +5,7 @@ import { placeText } from "../common/format.js";
 
 /** Make a strip below the code: {element, offer(anchor), focus()}; `propose({anchor, value, reason})` hears of it. */
 export function proposalStrip(about, propose, cancel) {
-  const strip = h("section", { class: "proposal", "aria-label": "Propose another place", hidden: true });
+  const strip = h("section.proposal", { "aria-label": "Propose another place", hidden: true });
   const offer = (anchor) => {
     strip.hidden = !anchor;
     fill(strip, anchor ? proposalForm(anchor, about, propose, cancel) : null);
@@ -21,33 +21,26 @@ function proposalForm(anchor, about, propose, cancel) {
     event.preventDefault();
     if (reason.value.trim()) propose({ anchor, value: kind.value(), reason: reason.value.trim() });
   };
-  return h(
-    "form",
-    { onsubmit: submit },
-    h("span", null, "Propose ", h("strong", { class: "mono" }, anchor), " as"),
+  return h("form", { onsubmit: submit }, [
+    h("span", "Propose ", h("strong.mono", anchor), " as"),
     kind.element,
-    h("label", { for: "proposal-reason", class: "visually-hidden" }, "Why"),
+    h("label.visually-hidden", { for: "proposal-reason" }, "Why"),
     reason,
-    h("button", { type: "submit", class: "primary" }, "Propose"),
-    h("button", { type: "button", class: "quiet-button", onclick: cancel }, "Cancel"),
-  );
+    h("button.primary", { type: "submit" }, "Propose"),
+    h("button.quiet-button", { onclick: cancel }, "Cancel"),
+  ]);
 }
 
 /** Let one choose what the place is: {element, value()}. */
 function proposalKind({ proposed, values }) {
   let [value] = proposed;
-  const buttons = proposed.map((one) =>
-    h("button", { type: "button", onclick: () => press(one) }, values[one].word),
-  );
+  const buttons = proposed.map((one) => h("button", { onclick: () => press(one) }, values[one].word));
   const press = (chosen) => {
     value = chosen;
     buttons.forEach((button, place) => button.setAttribute("aria-pressed", String(proposed[place] === value)));
   };
   press(value);
-  return {
-    element: h("span", { class: "row", role: "group", "aria-label": "What it is" }, buttons),
-    value: () => value,
-  };
+  return { element: h("span.row", { role: "group", "aria-label": "What it is" }, buttons), value: () => value };
 }
 
 /** Write lines as an anchor: a single one is a range too. */

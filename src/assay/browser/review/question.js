@@ -7,55 +7,42 @@ const ROLE_WORDS = { "the place": "proposed", primary: "answer", secondary: "hel
 /** Show an item without its votes below the question that a vote answers; `actions` has show(place), reveal(). */
 export function questionCard(item, question, actions) {
   const [[, headline], ...others] = item.query.forms;
-  return h(
-    "section",
-    { class: "question", "aria-label": "The query" },
-    h("p", { class: "kicker" }, question, " · ", h("span", { class: "mono" }, item.query.id)),
+  return h("section.question", { "aria-label": "The query" }, [
+    h("p.kicker", question, " · ", h("span.mono", item.query.id)),
     h("h1", { id: "headline" }, headline),
     others.length
       ? h(
-          "dl",
-          { class: "forms" },
-          others.map(([form, text]) => [h("dt", null, form.replaceAll("_", " ")), h("dd", null, text)]),
+          "dl.forms",
+          others.map(([form, text]) => [h("dt", form.replaceAll("_", " ")), h("dd", text)]),
         )
       : null,
     item.adversary ? adversaryNote(item.adversary) : null,
     item.query.rationale ? rationaleNote(item.query.rationale) : null,
-    item.notes.map((note) => h("p", { class: "warning note" }, note)),
+    item.notes.map((note) => h("p.warning.note", note)),
     placeList(item.places, actions),
     originNote(item, actions),
-  );
+  ]);
 }
 
 /** List the places; each shows its code. */
 function placeList(places, actions) {
-  return h(
-    "ul",
-    { class: "places" },
+  return h("ul.places", [
     places.map((place) =>
-      h(
-        "li",
-        null,
-        h("button", { type: "button", class: "place-link mono", onclick: () => actions.show(place) }, place.anchor),
+      h("li", [
+        h("button.place-link.mono", { onclick: () => actions.show(place) }, place.anchor),
         " ",
-        h(
-          "span",
-          { class: `badge ${place.role === "adversary" ? "warn" : "accent"}` },
+        h("span", { class: `badge ${place.role === "adversary" ? "warn" : "accent"}` }, [
           ROLE_WORDS[place.role] ?? place.role,
-        ),
-        place.problem ? h("p", { class: "bad note" }, place.problem) : null,
-      ),
+        ]),
+        place.problem ? h("p.bad.note", place.problem) : null,
+      ]),
     ),
-  );
+  ]);
 }
 
 /** Say what makes an adversary one. */
 function adversaryNote(adversary) {
-  return h(
-    "p",
-    { class: "note" },
-    `Proposed adversary (${adversary.relationship}, ${adversary.strength}): ${adversary.confusion}`,
-  );
+  return h("p.note", `Proposed adversary (${adversary.relationship}, ${adversary.strength}): ${adversary.confusion}`);
 }
 
 /** Say why the answer is one. */
@@ -66,9 +53,8 @@ function rationaleNote(why) {
     ["boundary", why.boundary],
   ].filter(([, text]) => text);
   return h(
-    "dl",
-    { class: "forms rationale" },
-    rows.map(([name, text]) => [h("dt", null, name), h("dd", null, text)]),
+    "dl.forms.rationale",
+    rows.map(([name, text]) => [h("dt", name), h("dd", text)]),
   );
 }
 
@@ -76,25 +62,18 @@ function rationaleNote(why) {
 function originNote(item, actions) {
   const from = [item.origin.how, item.origin.source].filter(Boolean).join(", ");
   const engines = item.origin.shown_by;
-  return h(
-    "p",
-    { class: "note origin" },
+  return h("p.note.origin", [
     from ? `Proposed from: ${from}. ` : null,
     engines?.length
       ? [
           "Returned by: ",
-          engines.map((name, place) => [place ? ", " : null, h("strong", null, name)]),
+          engines.map((name, place) => [place ? ", " : null, h("strong", name)]),
           ". Your vote will say that you saw this.",
         ]
       : null,
     engines && !engines.length ? "No engine returned it." : null,
     item.has_engines && !engines && actions.reveal
-      ? h(
-          "button",
-          { type: "button", class: "quiet-button", onclick: actions.reveal },
-          "Show which engines returned it ",
-          h("kbd", null, "e"),
-        )
+      ? h("button.quiet-button", { onclick: actions.reveal }, "Show which engines returned it ", h("kbd", "e"))
       : null,
-  );
+  ]);
 }

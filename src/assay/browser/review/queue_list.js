@@ -7,14 +7,12 @@ import { isOpen } from "./session.js";
 /** Make the list; `update(id)` draws it again with an item as the one that is shown. */
 export function queueList(session) {
   const bar = h("progress", { "aria-label": "Voted" });
-  const count = h("span", { class: "note" });
-  const list = h("ol", { class: "queue" });
-  const element = h(
-    "section",
-    { class: "queue-box", "aria-label": "Queue" },
-    h("div", { class: "queue-head" }, h("h2", null, "Queue"), bar, count),
+  const count = h("span.note");
+  const list = h("ol.queue");
+  const element = h("section.queue-box", { "aria-label": "Queue" }, [
+    h("div.queue-head", h("h2", "Queue"), bar, count),
     list,
-  );
+  ]);
 
   /** Draw the list. */
   function update(id) {
@@ -26,7 +24,7 @@ export function queueList(session) {
     fill(
       list,
       session.items.map((one, place) =>
-        h("li", null, queueLink(session, one, id, session.items[place - 1]?.headline === one.headline)),
+        h("li", queueLink(session, one, id, session.items[place - 1]?.headline === one.headline)),
       ),
     );
     list.scrollTop = top;
@@ -65,11 +63,9 @@ function queueState(session, one) {
 
 /** Make a line of a list of items; what it asks is not said again below an item that asks the same. */
 export function listLink({ href, current, sign, words, tone = "", item, same }) {
-  return h(
-    "a",
-    { href, "aria-current": current ? "true" : null, class: `${tone}${same ? " same" : ""}` },
-    h("span", { class: "sign", "aria-label": words, role: "img" }, sign),
+  return h("a", { href, "aria-current": current ? "true" : null, class: `${tone}${same ? " same" : ""}` }, [
+    h("span.sign", { "aria-label": words, role: "img" }, sign),
     h("span", { class: same ? "visually-hidden" : "asks" }, item.headline),
-    h("span", { class: "anchor mono" }, item.anchor),
-  );
+    h("span.anchor.mono", item.anchor),
+  ]);
 }

@@ -58,27 +58,21 @@ function showFirst(session, main) {
   const list = queueList(session);
   const listener = () => list.update(null);
   session.listeners.add(listener);
-  const again = h(
-    "button",
-    { type: "button", onclick: () => refreshQueue(session).then(() => reviewAgain(session)) },
+  const again = h("button", { onclick: () => refreshQueue(session).then(() => reviewAgain(session)) }, [
     "Look for new items",
-  );
+  ]);
   fill(
     main,
-    h(
-      "div",
-      { class: "done-box" },
-      h("h1", null, session.items.length ? "You have voted on everything" : "The queue is empty"),
-      h(
-        "p",
-        null,
+    h("div.done-box", [
+      h("h1", session.items.length ? "You have voted on everything" : "The queue is empty"),
+      h("p", [
         session.items.length
           ? "See how far the reviewers agree, decide what is disputed, or change a vote: choose it below."
           : "Fill it with `assay gold mine` or `assay gold pool --queue`.",
-      ),
+      ]),
       again,
       list.element,
-    ),
+    ]),
   );
   list.update(null);
   return () => session.listeners.delete(listener);
@@ -93,7 +87,7 @@ function reviewAgain(session) {
 /** Say to one who gave up voting what there is to do instead. */
 function adjudicatorNote() {
   const link = h("a", { href: routeHref(["adjudicate"]) }, "Decide what is disputed");
-  return h("p", { class: "adjudicator" }, "You gave up voting, and have seen what others said. ", link, ".");
+  return h("p.adjudicator", "You gave up voting, and have seen what others said. ", link, ".");
 }
 
 /** Make the form of a vote. */
@@ -126,24 +120,13 @@ function voteForm(session, item, saved) {
 function pastNote(session, item) {
   const refusal = session.refusals.get(item.item);
   return [
-    refusal
-      ? h(
-          "p",
-          { class: "warning", role: "alert" },
-          h("strong", null, "Not saved: "),
-          refusal.message,
-          ". ",
-          refusal.hint,
-        )
-      : null,
+    refusal ? h("p.warning", { role: "alert" }, h("strong", "Not saved: "), refusal.message, ". ", refusal.hint) : null,
     item.mine
-      ? h(
-          "p",
-          { class: "note" },
+      ? h("p.note", [
           "You said ",
-          h("strong", null, session.about.values[item.mine.value].word),
+          h("strong", session.about.values[item.mine.value].word),
           ". A later vote takes its place.",
-        )
+        ])
       : null,
   ];
 }

@@ -24,39 +24,36 @@ export function signIn(main, about, trouble, enter) {
     try {
       await enter(field.value.trim());
     } catch (error) {
-      const problem = h("p", { class: "bad" }, problemText(error));
+      const problem = h("p.bad", problemText(error));
       fill(said, problem, error.status === NAME_TAKEN ? takeOver(field.value.trim(), begin) : null);
       field.focus();
     }
   };
   const form = h(
-    "form",
+    "form.card.sign-in",
     {
-      class: "card sign-in",
       onsubmit: async (event) => {
         event.preventDefault();
         await begin();
       },
     },
-    h("h1", null, `Review of ${about.set}`),
-    h(
-      "p",
-      { class: "soft" },
-      "Places are proposed as answers to queries. You say which of them are. " +
-        "Nobody who still votes sees what you say, " +
-        "and you do not see what others say until you have voted on everything. " +
-        "Who adjudicates sees all votes, and votes no more.",
-    ),
-    h("label", { for: "reviewer" }, "Your name"),
-    h("div", { class: "row" }, field, h("button", { type: "submit", class: "primary" }, "Begin")),
-    said,
-    h(
-      "p",
-      { class: "note" },
-      "Your votes go into a file of your own beside the set, one line each: " +
-        "commit it, and git merges it with those of others. The code is in ",
-      h("span", { class: "mono" }, about.corpus),
-    ),
+    [
+      h("h1", `Review of ${about.set}`),
+      h("p.soft", [
+        "Places are proposed as answers to queries. You say which of them are. " +
+          "Nobody who still votes sees what you say, " +
+          "and you do not see what others say until you have voted on everything. " +
+          "Who adjudicates sees all votes, and votes no more.",
+      ]),
+      h("label", { for: "reviewer" }, "Your name"),
+      h("div.row", field, h("button.primary", { type: "submit" }, "Begin")),
+      said,
+      h("p.note", [
+        "Your votes go into a file of your own beside the set, one line each: " +
+          "commit it, and git merges it with those of others. The code is in ",
+        h("span.mono", about.corpus),
+      ]),
+    ],
   );
   fill(main, form);
   field.focus();
@@ -64,8 +61,8 @@ export function signIn(main, about, trouble, enter) {
 
 /** Let somebody have a name that another browser has: a code in the terminal of the server shows that they may. */
 function takeOver(name, begin) {
-  const box = h("div", { class: "take-over" });
-  const problem = h("p", { class: "bad", role: "alert" });
+  const box = h("div.take-over");
+  const problem = h("p.bad", { role: "alert" });
   const attempt = (work) => work().catch((error) => fill(problem, problemText(error)));
   const code = h("input", { id: "take-over-code", type: "text", inputmode: "numeric", autocomplete: "one-time-code" });
   const send = async () => {
@@ -86,7 +83,7 @@ function takeOver(name, begin) {
     );
     code.focus();
   };
-  const button = h("button", { type: "button", onclick: () => attempt(askForCode) }, "That is me: show a code there");
+  const button = h("button", { onclick: () => attempt(askForCode) }, "That is me: show a code there");
   return fill(box, button, problem);
 }
 
@@ -94,6 +91,6 @@ function takeOver(name, begin) {
 function codeRow(code, send) {
   return [
     h("label", { for: "take-over-code" }, "The code that the terminal of the server shows"),
-    h("div", { class: "row" }, code, h("button", { type: "button", onclick: send }, "Take over")),
+    h("div.row", code, h("button", { onclick: send }, "Take over")),
   ];
 }

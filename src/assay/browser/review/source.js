@@ -9,15 +9,15 @@ const ABOVE = 4; // lines: a place is not at the very top, so that one sees that
 
 /** Make a pane: {element, head, pane, show(place, marks), pick(from, to), path(), close()}; `onpick` hears of it. */
 export function sourcePane(colours, onpick) {
-  const code = h("div", { class: "code" });
-  const pane = h("div", { class: "code-scroll", tabindex: "0", role: "region", "aria-label": "Source" }, code);
-  const head = h("div", { class: "code-head" });
+  const code = h("div.code");
+  const pane = h("div.code-scroll", { tabindex: "0", role: "region", "aria-label": "Source" }, code);
+  const head = h("div.code-head");
   const file = { code, pane, head, colours, onpick, path: "", total: 0, marks: [], pick: null, cursor: 0, turn: 0 };
   file.rows = new Map(); // lines that are drawn, by number
   file.watch = watchBlocks(file);
   listenForPicks(file);
   return {
-    element: h("div", { class: "source" }, head, pane),
+    element: h("div.source", head, pane),
     head,
     pane,
     show: (place, marks) => showFile(file, place, marks),
@@ -55,7 +55,7 @@ async function showFile(file, place, marks) {
 function headOf(answer, marks) {
   const lines = marks.map(({ start, end }) => (start === end ? `line ${start}` : `lines ${start}–${end}`)).join(", ");
   return [
-    h("span", { class: "mono path" }, answer.path),
-    h("span", { class: "note" }, lines ? `${lines} of ${answer.total}` : `${answer.total} lines`),
+    h("span.mono.path", answer.path),
+    h("span.note", lines ? `${lines} of ${answer.total}` : `${answer.total} lines`),
   ];
 }

@@ -22,13 +22,11 @@ export function standingView(session, main) {
   return behindCurtain(session, main, "standing", (page, { tally, least }) =>
     fill(
       page,
-      h("h1", null, "Status"),
-      h(
-        "p",
-        { class: "soft" },
+      h("h1", "Status"),
+      h("p.soft", [
         `${counted(tally.items, "item")}. Settled: at least ${least} say the same, or a third person decided.`,
-      ),
-      h("div", { class: "columns" }, stateTable(tally), reviewerTable(tally)),
+      ]),
+      h("div.columns", stateTable(tally), reviewerTable(tally)),
       acceptedSection(session),
     ),
   );
@@ -71,23 +69,16 @@ function reviewerTable(tally) {
 
 /** Show what would be accepted; it takes the server a while, for it lints the whole set. */
 function acceptedSection(session) {
-  const box = h("div", null, h("p", { class: "note" }, "Working it out…"));
+  const box = h("div", h("p.note", "Working it out…"));
   ask("accepted", { as: session.name }).then(
     (answer) => fill(box, acceptedTables(answer, session.about.values)),
     (error) => fill(box, troubleNote(error)),
   );
-  return h(
-    "section",
-    { class: "report-section" },
-    h("h2", null, "What would be accepted now"),
-    h(
-      "p",
-      { class: "note" },
-      "Nothing is written into the set here: ",
-      h("code", null, `assay gold review ${session.about.set} --accept`),
-    ),
+  return h("section.report-section", [
+    h("h2", "What would be accepted now"),
+    h("p.note", "Nothing is written into the set here: ", h("code", `assay gold review ${session.about.set} --accept`)),
     box,
-  );
+  ]);
 }
 
 /** List what would be accepted, and what could not be. */
@@ -97,15 +88,10 @@ function acceptedTables({ taken, refused }, meanings) {
       id: "query",
       title: "Query",
       value: (row) => `${row.query} ${row.headline}`,
-      cell: (row) => [row.query, h("span", { class: "asks-below" }, row.headline)],
+      cell: (row) => [row.query, h("span.asks-below", row.headline)],
       head: true,
     },
-    {
-      id: "anchor",
-      title: "Place",
-      value: (row) => row.anchor,
-      cell: (row) => h("span", { class: "mono" }, row.anchor),
-    },
+    { id: "anchor", title: "Place", value: (row) => row.anchor, cell: (row) => h("span.mono", row.anchor) },
     { id: "value", title: "Becomes", value: (row) => row.value, text: (row) => meanings[row.value].outcome },
     { id: "by", title: "By", value: (row) => row.by.join(", ") },
   ];
@@ -118,11 +104,10 @@ function acceptedTables({ taken, refused }, meanings) {
     }),
     refused.length
       ? [
-          h("h3", null, "Left out"),
+          h("h3", "Left out"),
           h(
             "ul",
-            null,
-            refused.map((one) => h("li", null, h("strong", null, one.query), ": ", one.reason)),
+            refused.map((one) => h("li", h("strong", one.query), ": ", one.reason)),
           ),
         ]
       : null,

@@ -13,20 +13,18 @@ import { sourcePane } from "./source.js";
 /** Build the place: {element, show(id), keys, close()}; `below(item)` gives what stands below the question. */
 export function workplace(session, { below, last }) {
   const place = { session, below, item: null, turn: 0 };
-  place.question = h("div", { class: "question-box" });
-  place.form = h("div", { class: "form-box" });
+  place.question = h("div.question-box");
+  place.form = h("div.form-box");
   place.strip = proposalStrip(
     session.about,
     (proposal) => propose(place, proposal),
     () => place.source.pick(null),
   );
   place.source = sourcePane(session.about.colours, (pick) => place.strip.offer(pick && linesAnchor(pick)));
-  place.element = h(
-    "div",
-    { class: "workplace" },
-    h("div", { class: "side-column" }, place.question, place.form, last),
-    h("div", { class: "code-column" }, codeTools(place), place.source.element, place.strip.element),
-  );
+  place.element = h("div.workplace", [
+    h("div.side-column", place.question, place.form, last),
+    h("div.code-column", codeTools(place), place.source.element, place.strip.element),
+  ]);
   const close = () => {
     place.turn += 1;
     place.source.close();
@@ -122,14 +120,12 @@ function placeKeys(place) {
 /** Make the buttons above the code. */
 function codeTools(place) {
   const button = (label, key, run) =>
-    h("button", { type: "button", class: "quiet-button", onclick: () => run(place) }, label, " ", h("kbd", null, key));
-  return h(
-    "div",
-    { class: "code-tools" },
+    h("button.quiet-button", { onclick: () => run(place) }, label, " ", h("kbd", key));
+  return h("div.code-tools", [
     place.source.head,
-    h("span", { class: "spacer" }),
+    h("span.spacer"),
     button("Proposed place", "g", showProposed),
     button("Definitions", "d", openDefinitions),
     button("Open file", "o", openFile),
-  );
+  ]);
 }

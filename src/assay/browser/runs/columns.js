@@ -24,7 +24,7 @@ export function runColumns(picks) {
       first: "descending",
       value: (run) => run.made || null,
       text: dateText,
-      cell: (run) => h("span", { class: "nowrap", title: `written ${run.changed} UTC` }, dateText(run)),
+      cell: (run) => h("span.nowrap", { title: `written ${run.changed} UTC` }, dateText(run)),
     },
     {
       id: "engines",
@@ -53,13 +53,11 @@ export function runColumns(picks) {
 
 /** Name a run, with a way in unless it is broken. */
 function nameCell(run) {
-  if (run.error) return [h("span", null, run.name), h("div", { class: "phone-only note" }, verdictCell(run))];
-  const phone = h(
-    "div",
-    { class: "phone-only note" },
-    h("div", { class: "clamped" }, `${goldText(run)} · ${dateText(run)}`),
-    h("div", null, verdictCell(run)),
-  );
+  if (run.error) return [h("span", run.name), h("div.phone-only.note", verdictCell(run))];
+  const phone = h("div.phone-only.note", [
+    h("div.clamped", `${goldText(run)} · ${dateText(run)}`),
+    h("div", verdictCell(run)),
+  ]);
   return [h("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name), phone];
 }
 
@@ -75,7 +73,7 @@ function goldText(run) {
 
 /** Draw what was asked. */
 function goldCell(run) {
-  return run.error ? "–" : [run.suite, h("span", { class: "under note" }, counted(run.queries, "query", "queries"))];
+  return run.error ? "–" : [run.suite, h("span.under.note", counted(run.queries, "query", "queries"))];
 }
 
 /** Name the engines that are under test; where none is known to be, all. */
@@ -89,17 +87,15 @@ function testedEngines(run) {
 function enginesCell(run) {
   const names = testedEngines(run);
   const others = (run.engines ?? []).length - names.length;
-  const shown = names.slice(0, NAMED_ENGINES).map((name) => h("span", { class: "chip" }, name));
+  const shown = names.slice(0, NAMED_ENGINES).map((name) => h("span.chip", name));
   const more = names.length - shown.length;
   const rest = [more > 0 ? `${more} more` : null, others > 0 ? counted(others, "reference") : null]
     .filter(Boolean)
     .join(", ");
-  return h(
-    "span",
-    { class: "engine-names", title: (run.engines ?? []).map((one) => one.name).join(", ") },
+  return h("span.engine-names", { title: (run.engines ?? []).map((one) => one.name).join(", ") }, [
     shown,
-    rest ? h("span", { class: "note" }, ` + ${rest}`) : null,
-  );
+    rest ? h("span.note", ` + ${rest}`) : null,
+  ]);
 }
 
 /** Write the best mean with its interval. */
@@ -113,10 +109,10 @@ function bestText(run) {
 function bestCell(run) {
   if (!run.best) return "–";
   return [
-    h("strong", null, fixed(run.best.mean)),
+    h("strong", fixed(run.best.mean)),
     " ",
-    h("span", { class: "note" }, `[${fixed(run.best.low)}, ${fixed(run.best.high)}]`),
-    h("span", { class: "under note" }, `${run.primary} · ${run.best.engine}`),
+    h("span.note", `[${fixed(run.best.low)}, ${fixed(run.best.high)}]`),
+    h("span.under.note", `${run.primary} · ${run.best.engine}`),
   ];
 }
 
@@ -132,16 +128,13 @@ function verdictText(run) {
 function verdictCell(run) {
   const { verdict } = run;
   if (run.error)
-    return [
-      h("span", { class: "badge bad" }, "cannot be read"),
-      h("span", { class: "under note" }, run.error, run.hint ? ` → ${run.hint}` : ""),
-    ];
-  if (!verdict) return h("span", { class: "note" }, run.note ?? "one engine: nothing is compared");
+    return [h("span.badge.bad", "cannot be read"), h("span.under.note", run.error, run.hint ? ` → ${run.hint}` : "")];
+  if (!verdict) return h("span.note", run.note ?? "one engine: nothing is compared");
   const interval = isNumber(verdict.low) ? ` [${signed(verdict.low)}, ${signed(verdict.high)}]` : "";
   return [
     h("span", { class: `badge ${verdict.tone}` }, verdict.said),
     " ",
-    h("span", { class: "nowrap" }, signed(verdict.difference), h("span", { class: "note" }, interval)),
-    h("span", { class: "under note" }, `${verdict.engine} against ${verdict.baseline}`),
+    h("span.nowrap", signed(verdict.difference), h("span.note", interval)),
+    h("span.under.note", `${verdict.engine} against ${verdict.baseline}`),
   ];
 }

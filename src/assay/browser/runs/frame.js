@@ -5,21 +5,14 @@ import { themeSwitch } from "../common/theme.js";
 
 /** Build the frame into the page and give the place for its content. */
 export function runsFrame(review = false) {
-  const main = h("main", { id: "content", class: "runs-main", tabindex: "-1" });
-  const brand = h(
-    "a",
-    { class: "brand", href: "/" },
-    h("strong", null, "Assay"),
-    h("span", { class: "suite" }, "runs"),
-  );
-  const bar = h(
-    "header",
-    { class: "topbar" },
+  const main = h("main.runs-main", { id: "content", tabindex: "-1" });
+  const brand = h("a.brand", { href: "/" }, h("strong", "Assay"), h("span.suite", "runs"));
+  const bar = h("header.topbar", [
     brand,
-    h("span", { class: "spacer" }),
+    h("span.spacer"),
     review ? h("a", { href: "/review" }, "Review gold") : null,
     themeSwitch(),
-  );
+  ]);
   fill(document.getElementById("app"), bar, main, h("div", { id: "announcer", role: "status", "aria-live": "polite" }));
   return main;
 }

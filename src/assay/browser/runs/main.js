@@ -13,10 +13,10 @@ import { makePicks } from "./picking.js";
 async function openList() {
   const about = await blockJson("runs");
   const main = runsFrame(about.review);
-  const place = h("div", { class: "runs-list" }, h("p", { class: "note" }, "Looking for runs…"));
-  const folders = h("p", { class: "note" });
+  const place = h("div.runs-list", h("p.note", "Looking for runs…"));
+  const folders = h("p.note");
   const picks = makePicks();
-  fill(main, h("h1", null, "Runs"), folders, place, picks.bar);
+  fill(main, h("h1", "Runs"), folders, place, picks.bar);
   const state = { shown: "" };
   const look = () => lookForRuns(state, place, folders, picks);
   document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && look());
@@ -35,12 +35,12 @@ async function lookForRuns(state, place, folders, picks) {
       folders,
       counted(found.runs.length, "run"),
       " in and below ",
-      found.folders.map((one, at) => [at ? ", " : null, h("code", null, one)]),
+      found.folders.map((one, at) => [at ? ", " : null, h("code", one)]),
     );
     picks.keep(found.runs);
     fill(place, found.runs.length ? runTable(found.runs, picks) : noRuns());
   } catch (error) {
-    fill(place, h("p", { class: "warning" }, problemText(error)));
+    fill(place, h("p.warning", problemText(error)));
     state.shown = "";
   }
 }
@@ -52,26 +52,22 @@ function runTable(runs, picks) {
     columns: runColumns(picks),
     rows: runs,
     rowProps: (run) => ({ class: run.error ? "broken" : null, dataset: { run: run.id } }),
-    tools: [h("span", { class: "note" }, "Open a run by its name, or pick two to compare them.")],
+    tools: [h("span.note", "Open a run by its name, or pick two to compare them.")],
   });
 }
 
 /** Say how a run is made. */
 function noRuns() {
-  return h(
-    "div",
-    { class: "card" },
-    h("p", null, "There is no run here yet."),
-    h(
-      "p",
-      null,
+  return h("div.card", [
+    h("p", "There is no run here yet."),
+    h("p", [
       "Make one with ",
-      h("code", null, "assay run --out results"),
+      h("code", "assay run --out results"),
       ", or name another folder: ",
-      h("code", null, "assay serve FOLDER"),
+      h("code", "assay serve FOLDER"),
       ". This page looks again when you come back to it.",
-    ),
-  );
+    ]),
+  ]);
 }
 
 openList();

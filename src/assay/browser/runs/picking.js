@@ -5,7 +5,7 @@ import { h, fill } from "../common/dom.js";
 /** Keep what is picked: {bar, box(run), keep(runs)}. */
 export function makePicks() {
   const state = { picked: [], boxes: new Map() };
-  const bar = h("div", { class: "pick-bar", role: "region", "aria-label": "Compare two runs", hidden: true });
+  const bar = h("div.pick-bar", { role: "region", "aria-label": "Compare two runs", hidden: true });
   const toggle = (run) => {
     const there = state.picked.some((one) => one.id === run.id);
     // A third one takes the place of the first: the two that were picked last are meant.
@@ -41,7 +41,7 @@ function drawPicks(state, bar) {
 
 /** Say that a second one is needed. */
 function onePicked(run) {
-  return run ? h("p", null, h("strong", null, run.name), " is picked. Pick a second run to compare the two.") : null;
+  return run ? h("p", h("strong", run.name), " is picked. Pick a second run to compare the two.") : null;
 }
 
 /** Offer the comparison, and the other way round. */
@@ -55,21 +55,15 @@ function twoPicked(state, bar) {
   };
   const warned =
     old.gold !== fresh.gold
-      ? h("p", { class: "note" }, "Their gold sets differ; only queries that are the same in both are compared.")
+      ? h("p.note", "Their gold sets differ; only queries that are the same in both are compared.")
       : null;
   return [
-    h("p", null, h("strong", null, fresh.name), " against ", h("strong", null, old.name), " as the baseline"),
+    h("p", h("strong", fresh.name), " against ", h("strong", old.name), " as the baseline"),
     warned,
-    h(
-      "div",
-      { class: "pick-actions" },
-      h("button", { type: "button", onclick: swap }, "Swap"),
-      h(
-        "a",
-        { class: "primary", href: `/compare/${encodeURIComponent(old.id)}/${encodeURIComponent(fresh.id)}` },
-        "Compare",
-      ),
-    ),
+    h("div.pick-actions", [
+      h("button", { onclick: swap }, "Swap"),
+      h("a.primary", { href: `/compare/${encodeURIComponent(old.id)}/${encodeURIComponent(fresh.id)}` }, "Compare"),
+    ]),
   ];
 }
 

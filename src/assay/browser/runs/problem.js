@@ -10,11 +10,11 @@ async function openProblem() {
   const said = problem.message.charAt(0).toUpperCase() + problem.message.slice(1);
   fill(
     runsFrame(),
-    h("h1", null, "This cannot be shown"),
-    h("p", { class: "warning", role: "alert" }, said),
-    problem.hint ? h("p", null, "→ ", problem.hint) : null,
-    problem.offer ? h("p", null, h("a", { class: "primary", href: problem.offer.href }, problem.offer.text)) : null,
-    h("p", null, h("a", { href: "/" }, "Back to all runs")),
+    h("h1", "This cannot be shown"),
+    h("p.warning", { role: "alert" }, said),
+    problem.hint ? h("p", "→ ", problem.hint) : null,
+    problem.offer ? h("p", h("a.primary", { href: problem.offer.href }, problem.offer.text)) : null,
+    h("p", h("a", { href: "/" }, "Back to all runs")),
   );
   document.documentElement.dataset.ready = "true";
 }

@@ -9,8 +9,8 @@ const GAP_SHARE = 0.18; // of a bar's room that stays free beside it
 export function barRow(bars, most, label) {
   const room = 100 / bars.length;
   const marks = bars.map((bar, place) => barMark(bar, place, room, most));
-  const floor = svg("line", { class: "floor", x1: 0, x2: "100%", y1: "100%", y2: "100%" });
-  return walkable(svg("svg", { class: "bars", role: "group", "aria-label": label }, floor, marks), marks);
+  const floor = svg("line.floor", { x1: 0, x2: "100%", y1: "100%", y2: "100%" });
+  return walkable(svg("svg.bars", { role: "group", "aria-label": label }, floor, marks), marks);
 }
 
 /** Draw one bar; the whole height answers to the pointer, however low the bar is. */
@@ -18,12 +18,10 @@ function barMark(bar, place, room, most) {
   const height = most > 0 ? (96 * bar.value) / most : 0;
   const at = { x: `${place * room + (room * GAP_SHARE) / 2}%`, width: `${room * (1 - GAP_SHARE)}%` };
   return tipped(
-    svg(
-      "g",
-      { class: `bar ${bar.class ?? ""}` },
-      svg("rect", { class: "bar-room", ...at, y: 0, height: "100%" }),
-      svg("rect", { class: "bar-fill", ...at, y: `${100 - Math.max(height, bar.value > 0 ? 3 : 0)}%`, height: "100%" }),
-    ),
+    svg("g", { class: `bar ${bar.class ?? ""}` }, [
+      svg("rect.bar-room", { ...at, y: 0, height: "100%" }),
+      svg("rect.bar-fill", { ...at, y: `${100 - Math.max(height, bar.value > 0 ? 3 : 0)}%`, height: "100%" }),
+    ]),
     bar.tip,
   );
 }
@@ -43,5 +41,5 @@ export function splitBar(parts, label) {
       start += width;
       return mark;
     });
-  return walkable(svg("svg", { class: "split", role: "group", "aria-label": label }, marks), marks);
+  return walkable(svg("svg.split", { role: "group", "aria-label": label }, marks), marks);
 }

@@ -23,41 +23,36 @@ export function forest(options) {
     const track = forestTrack(options, row);
     tracks.push(track);
     const opens = row.group !== undefined && row.group !== options.rows[place - 1]?.group;
-    return [opens && h("li", { class: "forest-group" }, row.group), forestRow(row, track)];
+    return [opens && h("li.forest-group", row.group), forestRow(row, track)];
   });
-  const list = h("ol", { class: "forest-rows" }, items, forestAxis(options));
-  return walkable(
-    h("figure", { class: "chart forest", "aria-label": options.label }, list, forestLegend(options)),
-    tracks,
-  );
+  const list = h("ol.forest-rows", items, forestAxis(options));
+  return walkable(h("figure.chart.forest", { "aria-label": options.label }, list, forestLegend(options)), tracks);
 }
 
 /** Write one row: its name, its drawing, its numbers. */
 function forestRow(row, track) {
   const name = row.href ? h("a", { href: row.href }, row.name) : row.name;
-  return h(
-    "li",
-    { class: `forest-row ${row.tone ?? "plain"}` },
-    h("span", { class: "forest-name" }, name, row.note && h("span", { class: "forest-note" }, ` ${row.note}`)),
+  return h("li", { class: `forest-row ${row.tone ?? "plain"}` }, [
+    h("span.forest-name", name, row.note && h("span.forest-note", ` ${row.note}`)),
     track,
-    h("span", { class: "forest-text" }, row.text),
-  );
+    h("span.forest-text", row.text),
+  ]);
 }
 
 /** Draw one interval; what lies beyond the axis ends in an arrow-less line at its edge. */
 function forestTrack(options, row) {
   const { place } = options.axis;
   const shape = Number.isFinite(row.value) && [
-    svg("line", { class: "reach", x1: `${place(row.low)}%`, x2: `${place(row.high)}%`, y1: "50%", y2: "50%" }),
+    svg("line.reach", { x1: `${place(row.low)}%`, x2: `${place(row.high)}%`, y1: "50%", y2: "50%" }),
     svg("svg", { x: `${place(row.value)}%`, y: "50%", overflow: "visible" }, forestMark(row)),
   ];
-  return tipped(svg("svg", { class: "track" }, forestGround(options), shape), row.tip ?? `${row.name}: ${row.text}`);
+  return tipped(svg("svg.track", forestGround(options), shape), row.tip ?? `${row.name}: ${row.text}`);
 }
 
 /** Draw the mark of a value: a dot, or where it is of another kind (a reference) a hollow diamond. */
 function forestMark(row) {
-  if (!row.hollow) return svg("circle", { class: "dot", r: REACH - 0.5 });
-  return svg("path", { class: "dot hollow", d: `M0 ${-REACH}L${REACH} 0L0 ${REACH}L${-REACH} 0Z` });
+  if (!row.hollow) return svg("circle.dot", { r: REACH - 0.5 });
+  return svg("path.dot.hollow", { d: `M0 ${-REACH}L${REACH} 0L0 ${REACH}L${-REACH} 0Z` });
 }
 
 /** Draw what lies behind every row: band, ticks, line. */
@@ -65,18 +60,9 @@ function forestGround({ axis, band, line }) {
   const { place } = axis;
   return [
     band &&
-      svg("rect", {
-        class: "band",
-        x: `${place(band[0])}%`,
-        width: `${place(band[1]) - place(band[0])}%`,
-        y: 0,
-        height: "100%",
-      }),
-    axis.ticks.map((tick) =>
-      svg("line", { class: "grid", x1: `${place(tick)}%`, x2: `${place(tick)}%`, y1: 0, y2: "100%" }),
-    ),
-    line !== undefined &&
-      svg("line", { class: "line", x1: `${place(line)}%`, x2: `${place(line)}%`, y1: 0, y2: "100%" }),
+      svg("rect.band", { x: `${place(band[0])}%`, width: `${place(band[1]) - place(band[0])}%`, y: 0, height: "100%" }),
+    axis.ticks.map((tick) => svg("line.grid", { x1: `${place(tick)}%`, x2: `${place(tick)}%`, y1: 0, y2: "100%" })),
+    line !== undefined && svg("line.line", { x1: `${place(line)}%`, x2: `${place(line)}%`, y1: 0, y2: "100%" }),
   ];
 }
 
@@ -85,28 +71,21 @@ function forestAxis({ axis, format = (tick) => fixed(tick, axis.digits) }) {
   const ticks = axis.ticks.map((tick) =>
     svg("text", { x: `${axis.place(tick)}%`, y: 14, "text-anchor": "middle" }, format(tick)),
   );
-  return h(
-    "li",
-    { class: "forest-row forest-axis", "aria-hidden": "true" },
-    h("span"),
-    svg("svg", { class: "track" }, ticks),
-    h("span"),
-  );
+  return h("li.forest-row.forest-axis", { "aria-hidden": "true" }, h("span"), svg("svg.track", ticks), h("span"));
 }
 
 /** Say what line and band are. */
 function forestLegend({ line, lineName, band, bandName, side }) {
   const parts = [
-    line !== undefined && lineName && [h("span", { class: "key key-line" }), lineName],
-    band && bandName && [h("span", { class: "key key-band" }), bandName],
+    line !== undefined && lineName && [h("span.key.key-line"), lineName],
+    band && bandName && [h("span.key.key-band"), bandName],
     side,
   ].filter(Boolean);
   return (
     parts.length > 0 &&
     h(
-      "figcaption",
-      { class: "legend" },
-      parts.map((part) => h("span", { class: "legend-item" }, part)),
+      "figcaption.legend",
+      parts.map((part) => h("span.legend-item", part)),
     )
   );
 }

@@ -6,7 +6,7 @@ const DEEPEST = 42; // per cent of the accent colour: more would take the contra
 
 /** Make the content of a cell, its ground as deep as its value lies between two ends; `small` stands below. */
 export function heatCell(value, low, high, text, small = null) {
-  const cell = h("span", { class: "heat" }, text, small && h("small", null, small));
+  const cell = h("span.heat", text, small && h("small", small));
   const share = high > low && Number.isFinite(value) ? Math.min(1, Math.max(0, (value - low) / (high - low))) : 0;
   cell.style.setProperty("--heat", `${(share * DEEPEST).toFixed(1)}%`);
   return cell;

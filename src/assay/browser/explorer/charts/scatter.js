@@ -19,22 +19,14 @@ const SIDES = [
 export function scatter(options) {
   const names = [];
   const marks = options.points.map((point) => scatterMark(options, point, names));
-  const plot = svg(
-    "svg",
-    { class: "plot" },
-    scatterGrid(options),
-    marks,
-    names.map((one) => one.label),
-  );
-  const chart = h(
-    "figure",
-    { class: "chart scatter", "aria-label": options.label },
-    h("div", { class: "scatter-y" }, options.yName),
+  const plot = svg("svg.plot", [scatterGrid(options), marks, names.map((one) => one.label)]);
+  const chart = h("figure.chart.scatter", { "aria-label": options.label }, [
+    h("div.scatter-y", options.yName),
     scatterLeft(options),
     plot,
     scatterBottom(options),
-    h("div", { class: "scatter-x" }, options.xName),
-  );
+    h("div.scatter-x", options.xName),
+  ]);
   new ResizeObserver(() => placeNames(plot, names)).observe(plot);
   return walkable(chart, marks);
 }
@@ -42,18 +34,16 @@ export function scatter(options) {
 /** Draw one point with its interval, and make its name. */
 function scatterMark({ xAxis, yAxis }, point, names) {
   const [x, up] = [`${xAxis.place(point.x)}%`, (value) => `${100 - yAxis.place(value)}%`];
-  const text = svg("text", { class: "point-name" }, point.name);
+  const text = svg("text.point-name", point.name);
   // At its dot, however wide paper is.
   const label = svg("svg", { x, y: up(point.y), overflow: "visible", "aria-hidden": "true" }, text);
   names.push({ label, text, point, x: xAxis.place(point.x), y: 100 - yAxis.place(point.y) });
   return tipped(
-    svg(
-      "g",
-      { class: `point ${point.tone ?? "plain"}` },
-      svg("line", { class: "reach", x1: x, x2: x, y1: up(point.low), y2: up(point.high) }),
-      svg("circle", { class: "halo", cx: x, cy: up(point.y), r: 11 }),
+    svg("g", { class: `point ${point.tone ?? "plain"}` }, [
+      svg("line.reach", { x1: x, x2: x, y1: up(point.low), y2: up(point.high) }),
+      svg("circle.halo", { cx: x, cy: up(point.y), r: 11 }),
       svg("circle", { class: point.hollow ? "dot hollow" : "dot", cx: x, cy: up(point.y), r: 5 }),
-    ),
+    ]),
     point.tip,
   );
 }
@@ -62,16 +52,10 @@ function scatterMark({ xAxis, yAxis }, point, names) {
 function scatterGrid({ xAxis, yAxis }) {
   return [
     xAxis.ticks.map((tick) =>
-      svg("line", { class: "grid", x1: `${xAxis.place(tick)}%`, x2: `${xAxis.place(tick)}%`, y1: 0, y2: "100%" }),
+      svg("line.grid", { x1: `${xAxis.place(tick)}%`, x2: `${xAxis.place(tick)}%`, y1: 0, y2: "100%" }),
     ),
     yAxis.ticks.map((tick) =>
-      svg("line", {
-        class: "grid",
-        y1: `${100 - yAxis.place(tick)}%`,
-        y2: `${100 - yAxis.place(tick)}%`,
-        x1: 0,
-        x2: "100%",
-      }),
+      svg("line.grid", { y1: `${100 - yAxis.place(tick)}%`, y2: `${100 - yAxis.place(tick)}%`, x1: 0, x2: "100%" }),
     ),
   ];
 }
@@ -79,13 +63,11 @@ function scatterGrid({ xAxis, yAxis }) {
 /** Write the numbers left of the plot. */
 function scatterLeft({ yAxis }) {
   const ticks = yAxis.ticks.map((tick) =>
-    svg(
-      "text",
-      { x: "100%", dx: -6, y: `${100 - yAxis.place(tick)}%`, dy: 4, "text-anchor": "end" },
+    svg("text", { x: "100%", dx: -6, y: `${100 - yAxis.place(tick)}%`, dy: 4, "text-anchor": "end" }, [
       fixed(tick, yAxis.digits),
-    ),
+    ]),
   );
-  return svg("svg", { class: "axis-left", "aria-hidden": "true" }, ticks);
+  return svg("svg.axis-left", { "aria-hidden": "true" }, ticks);
 }
 
 /** Write the numbers below the plot. */
@@ -93,7 +75,7 @@ function scatterBottom({ xAxis, xFormat = (tick) => fixed(tick, xAxis.digits) })
   const ticks = xAxis.ticks.map((tick) =>
     svg("text", { x: `${xAxis.place(tick)}%`, y: 14, "text-anchor": "middle" }, xFormat(tick)),
   );
-  return svg("svg", { class: "axis-bottom", "aria-hidden": "true" }, ticks);
+  return svg("svg.axis-bottom", { "aria-hidden": "true" }, ticks);
 }
 
 /** Put names beside their dots; one that finds no side free is not shown, its dot still says it when asked. */

@@ -66,7 +66,7 @@ function hideTip() {
 function tipBox() {
   const found = document.getElementById("chart-tip");
   if (found) return found;
-  const box = h("div", { id: "chart-tip", class: "chart-tip", "aria-hidden": "true", hidden: true });
+  const box = h("div.chart-tip", { id: "chart-tip", "aria-hidden": "true", hidden: true });
   document.body.append(box);
   window.addEventListener("scroll", () => followMark(box), { passive: true, capture: true });
   return box;

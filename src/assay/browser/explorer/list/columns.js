@@ -51,7 +51,7 @@ function engineValue(id, title, measure) {
   return {
     id,
     title,
-    label: h("span", { class: "engine-label" }, title),
+    label: h("span.engine-label", title),
     align: "right",
     wide: true,
     value: (row) => row[id],
@@ -64,10 +64,7 @@ function engineValue(id, title, measure) {
 function listedQuery(data, row, href) {
   const { unit } = row;
   const source = data.golds.length > 1 ? `${unit.gold} / ${unit.query.id}` : unit.query.id;
-  return [
-    h("a", { class: "query-link", href, dataset: { unit: unit.index } }, unit.text),
-    h("span", { class: "query-id" }, source),
-  ];
+  return [h("a.query-link", { href, dataset: { unit: unit.index } }, unit.text), h("span.query-id", source)];
 }
 
 /** Show the form where several are listed. */
@@ -119,12 +116,10 @@ function listedDifference(pair) {
 
 /** Show a difference with a sign that needs no colour. */
 function shownDifference(row, text) {
-  if (row.outcome === null) return h("span", { class: "soft", title: "The measure does not apply" }, "–");
-  return h(
-    "span",
-    { class: OUTCOME_TONES[row.outcome] },
+  if (row.outcome === null) return h("span.soft", { title: "The measure does not apply" }, "–");
+  return h("span", { class: OUTCOME_TONES[row.outcome] }, [
     text,
     " ",
     h("span", { "aria-hidden": "true" }, OUTCOME_SIGNS[row.outcome]),
-  );
+  ]);
 }

@@ -17,16 +17,16 @@ export function filterForm(data, change) {
   );
   const reset = resetButton(controls, change);
   const node = h(
-    "form",
-    { class: "filters", role: "search", "aria-label": "Filter queries", onsubmit: (event) => event.preventDefault() },
-    search.node,
-    h("div", { class: "choices compared" }, compared),
-    h(
-      "details",
-      { class: "more-filters", open: matchMedia("(min-width: 40rem)").matches },
-      h("summary", null, "Filters"),
-      h("div", { class: "choices" }, narrowing),
-    ),
+    "form.filters",
+    { role: "search", "aria-label": "Filter queries", onsubmit: (event) => event.preventDefault() },
+    [
+      search.node,
+      h("div.choices.compared", compared),
+      h("details.more-filters", { open: matchMedia("(min-width: 40rem)").matches }, [
+        h("summary", "Filters"),
+        h("div.choices", narrowing),
+      ]),
+    ],
   );
   return { node, reset, show: (params) => showChosen(data, params, search, controls, reset) };
 }
@@ -57,7 +57,7 @@ function narrowingChoices(data, change) {
 /** Make the button that takes all filters away. */
 function resetButton(controls, change) {
   const clear = () => change(Object.fromEntries(clearedParams(controls).map((name) => [name, null])));
-  return h("button", { type: "button", class: "quiet-button reset", onclick: clear }, "Clear filters");
+  return h("button.quiet-button.reset", { onclick: clear }, "Clear filters");
 }
 
 /** Name the parameters that clear away. */
@@ -95,7 +95,7 @@ function searchField(change) {
       timer = setTimeout(tell, TYPING_PAUSE);
     },
   });
-  return { input, node: h("label", { class: "search" }, h("span", { class: "label" }, "Search"), input) };
+  return { input, node: h("label.search", h("span.label", "Search"), input) };
 }
 
 /** Make a list to choose from; null where there is nothing to choose. */
@@ -108,7 +108,7 @@ function filterChoice(param, title, values, change, { always = false, first = "a
   ];
   const options = entries.map(([value, text]) => option(value, text));
   const input = h("select", { onchange: () => change({ [param]: input.value }) }, options);
-  return { param, input, node: h("label", null, h("span", { class: "label" }, title), input) };
+  return { param, input, node: h("label", h("span.label", title), input) };
 }
 
 /** Make the buttons for win, tie and loss, with how many there are of each. */
@@ -124,13 +124,11 @@ export function outcomeButtons(rows, chosen, choose) {
     h(
       "button",
       {
-        type: "button",
         "aria-pressed": String((chosen ?? null) === outcome),
         dataset: { outcome: outcome ?? "all" },
         onclick: () => choose(outcome),
       },
-      `${text} `,
-      h("span", { class: "count" }, grouped(many)),
+      [`${text} `, h("span.count", grouped(many))],
     ),
   );
 }

@@ -34,11 +34,11 @@ function makeList(data) {
     update(next);
   };
   const form = filterForm(data, change);
-  const outcomes = h("div", { class: "outcomes", role: "group", "aria-label": "Outcome of B against A" });
-  const sums = h("p", { class: "note sums", role: "status" });
+  const outcomes = h("div.outcomes", { role: "group", "aria-label": "Outcome of B against A" });
+  const sums = h("p.note.sums", { role: "status" });
   const results = h("div");
-  const head = h("div", { class: "list-head" }, h("h1", null, "Queries"), form.reset);
-  const node = h("div", { class: "queries-view" }, head, form.node, outcomes, sums, results);
+  const head = h("div.list-head", h("h1", "Queries"), form.reset);
+  const node = h("div.queries-view", head, form.node, outcomes, sums, results);
 
   /** Show the list of these parameters. */
   async function update(params, seen = null) {

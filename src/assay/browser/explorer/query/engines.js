@@ -50,20 +50,15 @@ export function engineScores(view, choose) {
     rows,
     sort: { id: data.primary, descending: data.measures.find((one) => one.name === data.primary).higher },
   });
-  return h(
-    "section",
-    { "aria-labelledby": "scores-title" },
+  return h("section", { "aria-labelledby": "scores-title" }, [
     h("h2", { id: "scores-title" }, "All engines on this query"),
     grid,
-  );
+  ]);
 }
 
 /** Name an engine and what it stands for. */
 function namedEngine(row) {
-  return [
-    row.engine.name,
-    row.engine.role === "contestant" ? null : h("span", { class: "note" }, ` ${row.engine.role}`),
-  ];
+  return [row.engine.name, row.engine.role === "contestant" ? null : h("span.note", ` ${row.engine.role}`)];
 }
 
 /** Make the column with the boxes. */
@@ -140,7 +135,5 @@ function timeOf(data, row) {
 /** Show how an answer ended. */
 function statusCell(row) {
   const status = row.ranking?.status ?? "–";
-  return status === "ok"
-    ? h("span", { class: "soft" }, "ok")
-    : h("span", { class: "badge bad", title: row.ranking?.error }, status);
+  return status === "ok" ? h("span.soft", "ok") : h("span.badge.bad", { title: row.ranking?.error }, status);
 }

@@ -12,55 +12,45 @@ export function gradeName(grade) {
 /** Draw what the gold set says. */
 export function goldPanel(data, unit) {
   const { query } = unit;
-  return h(
-    "section",
-    { class: "card gold-panel", "aria-labelledby": "gold-title" },
+  return h("section.card.gold-panel", { "aria-labelledby": "gold-title" }, [
     h("h2", { id: "gold-title" }, "What is right"),
-    h(
-      "ul",
-      { class: "places" },
+    h("ul.places", [
       query.targets.map((target) =>
-        h(
-          "li",
-          null,
-          h("span", { class: "badge good" }, `✓ ${gradeName(target.grade)}`),
+        h("li", [
+          h("span.badge.good", `✓ ${gradeName(target.grade)}`),
           " ",
-          h("code", null, target.anchor),
+          h("code", target.anchor),
           targetLines(target),
-        ),
+        ]),
       ),
-    ),
+    ]),
     queryAdversaries(query),
     queryReasons(query.rationale),
-    query.measures.length ? h("p", { class: "note" }, `Asked to be judged by ${query.measures.join(", ")}.`) : null,
-  );
+    query.measures.length ? h("p.note", `Asked to be judged by ${query.measures.join(", ")}.`) : null,
+  ]);
 }
 
 /** Say where a symbol stands. */
 function targetLines(target) {
-  return target.symbol && target.start ? h("span", { class: "note" }, ` lines ${target.start}–${target.end}`) : null;
+  return target.symbol && target.start ? h("span.note", ` lines ${target.start}–${target.end}`) : null;
 }
 
 /** List the plausible wrong answers. */
 function queryAdversaries(query) {
   if (!query.adversaries.length) return null;
   return [
-    h("h3", null, "What only seems right"),
-    h(
-      "ul",
-      { class: "places" },
+    h("h3", "What only seems right"),
+    h("ul.places", [
       query.adversaries.map((one) =>
-        h(
-          "li",
-          null,
-          h("span", { class: "badge bad" }, `✗ ${one.relationship}`),
+        h("li", [
+          h("span.badge.bad", `✗ ${one.relationship}`),
           " ",
-          h("code", null, one.anchor),
+          h("code", one.anchor),
           " ",
-          h("span", { class: "note" }, [one.strength, one.confusion].filter(Boolean).join(": ")),
-        ),
+          h("span.note", [one.strength, one.confusion].filter(Boolean).join(": ")),
+        ]),
       ),
-    ),
+    ]),
   ];
 }
 
@@ -75,8 +65,7 @@ function queryReasons(why) {
     : [];
   if (!parts.length) return null;
   return h(
-    "dl",
-    { class: "rationale" },
-    parts.map(([name, text]) => [h("dt", null, name), h("dd", null, text)]),
+    "dl.rationale",
+    parts.map(([name, text]) => [h("dt", name), h("dd", text)]),
   );
 }

@@ -8,71 +8,55 @@ import { queriesHref, queryHref } from "../links.js";
 /** Draw the top of the page; `way` has the neighbours in the list. */
 export function queryHead(view, way, copy) {
   const { unit } = view;
-  return h(
-    "header",
-    { class: "query-head" },
+  return h("header.query-head", [
     wayBar(view, way, copy),
-    h(
-      "p",
-      { class: "kicker" },
+    h("p.kicker", [
       `${unit.gold} / ${unit.query.id}`,
       unit.query.line ? ` · line ${unit.query.line} of its gold file` : null,
-    ),
-    h("h1", null, unit.text),
+    ]),
+    h("h1", unit.text),
     queryChips(unit),
     phrasingLinks(view),
-  );
+  ]);
 }
 
 /** Link to the list and to the queries before and after. */
 function wayBar({ params }, way, copy) {
   const place = way.at < 0 ? "not in this list" : `${grouped(way.at + 1)} of ${grouped(way.total)}`;
-  return h(
-    "nav",
-    { class: "way", "aria-label": "Queries" },
+  return h("nav.way", { "aria-label": "Queries" }, [
     h("a", { href: queriesHref({ ...params, engines: null }) }, "← All queries"),
-    h("span", { class: "note" }, place),
+    h("span.note", place),
     stepLink(way.before, params, "Previous", "k"),
     stepLink(way.after, params, "Next", "j"),
-    h("span", { class: "spacer" }),
+    h("span.spacer"),
     copy,
-  );
+  ]);
 }
 
 /** Link to a neighbour; where there is none, say the word only. */
 function stepLink(unit, params, word, key) {
-  if (!unit) return h("span", { class: "soft step" }, word);
-  return h(
-    "a",
-    { class: "step", href: queryHref(unit, params), rel: word === "Next" ? "next" : "prev" },
+  if (!unit) return h("span.soft.step", word);
+  return h("a.step", { href: queryHref(unit, params), rel: word === "Next" ? "next" : "prev" }, [
     word,
     " ",
     h("kbd", { "aria-hidden": "true" }, key),
-  );
+  ]);
 }
 
 /** Show what the query is labelled with. */
 function queryChips(unit) {
-  const tags = Object.entries(unit.query.tags).map(([name, value]) => h("li", { class: "chip" }, `${name}: ${value}`));
+  const tags = Object.entries(unit.query.tags).map(([name, value]) => h("li.chip", `${name}: ${value}`));
   const leak = unit.leak
-    ? h(
-        "li",
-        { class: "badge warn", title: "The words of the headline hold part of the answer's path or symbol" },
+    ? h("li.badge.warn", { title: "The words of the headline hold part of the answer's path or symbol" }, [
         "leak: part of the answer's name is in the words",
-      )
+      ])
     : null;
-  return h(
-    "ul",
-    { class: "chips", "aria-label": "Labels" },
-    h("li", { class: "chip" }, `repository: ${unit.repository}`),
-    tags,
-    leak,
-  );
+  return h("ul.chips", { "aria-label": "Labels" }, h("li.chip", `repository: ${unit.repository}`), tags, leak);
 }
 
 /** Link to the other phrasings of the intent, with how both engines do on them. */
 function phrasingLinks({ data, unit, params }) {
-  if (unit.query.units.length < 2) return h("p", { class: "note" }, `Phrasing: ${unit.form}`);
+  if (unit.query.units.length < 2) return h("p.note", `Phrasing: ${unit.form}`);
   const pair = pairOf(data, params);
   const items = unit.query.units
     .map((index) => data.units[index])
@@ -81,17 +65,13 @@ function phrasingLinks({ data, unit, params }) {
         .map((engine) => fixed(data.value(engine, pair.measure.name, other.index), 2))
         .join(" → ");
       const here = other === unit;
-      return h(
-        "li",
-        null,
+      return h("li", [
         h("a", { href: queryHref(other, params), "aria-current": here ? "page" : null, title: other.text }, other.form),
-        h("span", { class: "note" }, values),
-      );
+        h("span.note", values),
+      ]);
     });
-  return h(
-    "nav",
-    { class: "phrasings", "aria-label": "Phrasings" },
-    h("ul", null, items),
-    h("span", { class: "note" }, `${pair.measure.name}, ${data.engines[pair.a].name} → ${data.engines[pair.b].name}`),
-  );
+  return h("nav.phrasings", { "aria-label": "Phrasings" }, [
+    h("ul", items),
+    h("span.note", `${pair.measure.name}, ${data.engines[pair.a].name} → ${data.engines[pair.b].name}`),
+  ]);
 }

@@ -17,11 +17,10 @@ export function rankingColumns(view, choose) {
   const title = h("h2", { id: "rankings-title" }, "Rankings");
   const section = (...content) => h("section", { "aria-labelledby": "rankings-title" }, title, ...content);
   if (!view.loaded.rankings) return section(missingBlock(view.data, "rankings"));
-  if (!view.engines.length)
-    return section(h("p", { class: "note" }, "No engine is chosen: tick some in the table below."));
+  if (!view.engines.length) return section(h("p.note", "No engine is chosen: tick some in the table below."));
   const first = view.loaded.rankings.ranking(view.engines[0], view.unit.index);
   const columns = view.engines.map((engine, place) => rankingColumn(view, engine, place, place ? first : null, choose));
-  return section(engineAdder(view, choose), h("div", { class: "rankings" }, columns));
+  return section(engineAdder(view, choose), h("div.rankings", columns));
 }
 
 /** Let another engine be added. */
@@ -30,13 +29,11 @@ function engineAdder(view, choose) {
     .map((engine, place) => ({ engine, place }))
     .filter(({ place }) => !view.engines.includes(place));
   if (!others.length) return null;
-  const input = h(
-    "select",
-    { onchange: () => input.value && choose([...view.engines, Number(input.value)]) },
+  const input = h("select", { onchange: () => input.value && choose([...view.engines, Number(input.value)]) }, [
     option("", "Add an engine…"),
     others.map(({ engine, place }) => option(place, engine.name)),
-  );
-  return h("label", { class: "adder no-print" }, h("span", { class: "visually-hidden" }, "Add an engine"), input);
+  ]);
+  return h("label.adder.no-print", h("span.visually-hidden", "Add an engine"), input);
 }
 
 /** Draw the ranking of one engine. */
@@ -47,28 +44,20 @@ function rankingColumn(view, engine, place, first, choose) {
   const ranks = distinctRanks(ranking.hits, data.level);
   const moved = first ? matchDistinct(first.hits, ranking.hits, data.level) : new Map();
   const remove = h(
-    "button",
-    {
-      type: "button",
-      class: "quiet-button no-print",
-      "aria-label": `Hide ${name}`,
-      onclick: () => choose(view.engines.filter((one) => one !== engine)),
-    },
-    "×",
+    "button.quiet-button.no-print",
+    { "aria-label": `Hide ${name}`, onclick: () => choose(view.engines.filter((one) => one !== engine)) },
+    ["×"],
   );
-  return h(
-    "section",
-    { class: "ranking", "aria-label": `Ranking of ${name}` },
-    h("header", null, h("h3", null, h("span", { class: "letter" }, letterOf(place)), " ", name), remove),
-    h("p", { class: "note" }, rankingFacts(view, engine, ranking)),
+  return h("section.ranking", { "aria-label": `Ranking of ${name}` }, [
+    h("header", h("h3", h("span.letter", letterOf(place)), " ", name), remove),
+    h("p.note", rankingFacts(view, engine, ranking)),
     failureText(ranking),
     h(
       "ol",
-      null,
       ranking.hits.map((hit, at) => hitItem(view, hit, ranks[at], moved)),
     ),
     rankingEnd(view, ranking),
-  );
+  ]);
 }
 
 /** Say in a line how an engine did. */
@@ -88,13 +77,11 @@ function rankingFacts({ data, unit }, engine, ranking) {
 /** Say that an engine failed, and with which words. */
 function failureText(ranking) {
   if (ranking.status === "ok") return null;
-  return h(
-    "p",
-    { class: "warning" },
-    h("strong", null, ranking.status),
+  return h("p.warning", [
+    h("strong", ranking.status),
     ranking.error ? `: ${ranking.error}` : null,
-    h("span", { class: "charged" }, "It takes the worst value of every measure."),
-  );
+    h("span.charged", "It takes the worst value of every measure."),
+  ]);
 }
 
 /** Draw one hit. */
@@ -103,23 +90,15 @@ function hitItem(view, hit, rank, moved) {
   const kind = hit.mark === null ? "" : hit.mark.target === undefined ? "adversary" : "answer";
   const anchor = sourceAnchor(view, hit);
   const name = placeNodes(hit);
-  return h(
-    "li",
-    { class: `hit ${kind}` },
-    rank ? h("span", { class: "rank" }, rank) : h("span", { class: "rank", title: REPEATED }, "="),
-    h(
-      "div",
-      { class: "hit-body" },
+  return h("li", { class: `hit ${kind}` }, [
+    rank ? h("span.rank", rank) : h("span.rank", { title: REPEATED }, "="),
+    h("div.hit-body", [
       anchor
-        ? h(
-            "button",
-            { type: "button", class: "place", title: "Show the source", onclick: () => showSource(anchor) },
-            name,
-          )
-        : h("span", { class: "place" }, name),
-      h("span", { class: "hit-facts" }, markBadge(hit, query), movedText(rank, moved), hitScoreText(hit)),
-    ),
-  );
+        ? h("button.place", { title: "Show the source", onclick: () => showSource(anchor) }, name)
+        : h("span.place", name),
+      h("span.hit-facts", markBadge(hit, query), movedText(rank, moved), hitScoreText(hit)),
+    ]),
+  ]);
 }
 
 /** Go to the source of a hit. */
@@ -133,11 +112,10 @@ function showSource(anchor) {
 /** Say what a hit is; one that is right by its file alone says that too. */
 function markBadge({ mark, ...hit }, query) {
   if (mark === null) return null;
-  if (mark.target === undefined)
-    return h("span", { class: "badge bad" }, `✗ ${query.adversaries[mark.adversary].relationship}`);
+  if (mark.target === undefined) return h("span.badge.bad", `✗ ${query.adversaries[mark.adversary].relationship}`);
   const beside = !query.targets.some((target) => commonLines(hit, target));
   const grade = gradeName(query.targets[mark.target].grade);
-  return h("span", { class: "badge good" }, beside ? `✓ ${grade} · right file, other lines` : `✓ ${grade}`);
+  return h("span.badge.good", beside ? `✓ ${grade} · right file, other lines` : `✓ ${grade}`);
 }
 
 /** Say where the first engine has the same place. */
@@ -145,7 +123,7 @@ function movedText(rank, moved) {
   const there = moved.get(rank);
   if (there === undefined) return null;
   const sign = there === rank ? "=" : there > rank ? "↑" : "↓";
-  return h("span", { class: "moved", title: `A has it at rank ${there}` }, `${sign} A #${there}`);
+  return h("span.moved", { title: `A has it at rank ${there}` }, `${sign} A #${there}`);
 }
 
 /** Write score and tokens. */
@@ -154,7 +132,7 @@ function hitScoreText(hit) {
     hit.score === null ? null : `score ${fixed(hit.score)}`,
     hit.tokens === null ? null : counted(hit.tokens, "token"),
   ];
-  return h("span", { class: "soft" }, parts.filter(Boolean).join(" · "));
+  return h("span.soft", parts.filter(Boolean).join(" · "));
 }
 
 /** Say which answers did not come. */
@@ -168,14 +146,8 @@ function rankingEnd({ data, unit }, ranking) {
     const apart = targets.filter((target) => !ranking.hits.some((hit) => commonLines(hit, target)));
     const loose = "The file of every answer is there, but not the lines of each.";
     const said = apart.length ? loose : "Every answer is there.";
-    return h("p", { class: "note" }, said);
+    return h("p.note", said);
   }
-  if (!found.size)
-    return h("p", { class: "note" }, `None of ${counted(missing.length, "answer")} is among the results.`);
-  return h(
-    "p",
-    { class: "note" },
-    "Not found: ",
-    missing.map((target, place) => [place ? ", " : null, h("code", null, target.anchor)]),
-  );
+  if (!found.size) return h("p.note", `None of ${counted(missing.length, "answer")} is among the results.`);
+  return h("p.note", ["Not found: ", missing.map((target, place) => [place ? ", " : null, h("code", target.anchor)])]);
 }

@@ -22,9 +22,7 @@ export function sourcePanel(view) {
   return section(
     sourceLegend(),
     shown.map((file, place) => fileBox(view, file, place)),
-    without
-      ? h("p", { class: "note" }, `${without} more ${without === 1 ? "file has" : "files have"} no excerpt here.`)
-      : null,
+    without ? h("p.note", `${without} more ${without === 1 ? "file has" : "files have"} no excerpt here.`) : null,
   );
 }
 
@@ -44,31 +42,25 @@ function lineId(place, number) {
 
 /** Explain the marks. */
 function sourceLegend() {
-  return h(
-    "p",
-    { class: "note legend" },
-    h("span", { class: "swatch answer" }, "answer"),
+  return h("p.note.legend", [
+    h("span.swatch.answer", "answer"),
     " ",
-    h("span", { class: "swatch adversary" }, "seems right, is not"),
+    h("span.swatch.adversary", "seems right, is not"),
     " ",
-    h("span", { class: "swatch hit" }, "result"),
+    h("span.swatch.hit", "result"),
     " A1: first result of A",
-  );
+  ]);
 }
 
 /** Draw one file. */
 function fileBox(view, file, place) {
-  const scroll = h(
-    "div",
-    { class: "code", tabindex: "0", role: "group", "aria-label": `Source of ${file.path}` },
+  const scroll = h("div.code", { tabindex: "0", role: "group", "aria-label": `Source of ${file.path}` }, [
     lineRows(file, place),
-  );
-  const box = h(
-    "details",
-    { class: "source-file", open: place < OPEN_FILES && file.lines.length > 0 },
-    h("summary", null, h("span", { class: "place" }, placeNodes({ path: file.path })), " ", fileBadges(file)),
+  ]);
+  const box = h("details.source-file", { open: place < OPEN_FILES && file.lines.length > 0 }, [
+    h("summary", h("span.place", placeNodes({ path: file.path })), " ", fileBadges(file)),
     scroll,
-  );
+  ]);
   box.addEventListener("toggle", () => showPlace(scroll), { once: true });
   if (view.data.live)
     wholeFile(view, file, box, (lines) => {
@@ -89,7 +81,7 @@ function showPlace(scroll) {
 /** Draw the lines of a file, with a sign where some are left out. */
 function lineRows(file, place) {
   return file.lines.map((line, at) => [
-    at && line.number !== file.lines[at - 1].number + 1 ? h("div", { class: "gap", "aria-hidden": "true" }, "⋯") : null,
+    at && line.number !== file.lines[at - 1].number + 1 ? h("div.gap", { "aria-hidden": "true" }, "⋯") : null,
     lineRow(file, place, line),
   ]);
 }
@@ -99,11 +91,11 @@ function fileBadges(file) {
   const kinds = new Set(file.roles.map((role) => role.kind));
   const hits = file.roles.filter((role) => role.kind === "hit").map(roleText);
   return [
-    kinds.has("answer") ? h("span", { class: "badge good" }, "✓ answer") : null,
+    kinds.has("answer") ? h("span.badge.good", "✓ answer") : null,
     " ",
-    kinds.has("adversary") ? h("span", { class: "badge bad" }, "✗ adversary") : null,
+    kinds.has("adversary") ? h("span.badge.bad", "✗ adversary") : null,
     " ",
-    hits.length ? h("span", { class: "badge accent" }, hits.join(" ")) : null,
+    hits.length ? h("span.badge.accent", hits.join(" ")) : null,
   ];
 }
 
@@ -112,13 +104,11 @@ function lineRow(file, place, line) {
   const roles = file.roles.filter((role) => covers(role, line.number));
   const begin = roles.filter((role) => role.start === line.number || line === file.lines[0]);
   const kinds = [...new Set(roles.map((role) => role.kind))];
-  return h(
-    "div",
-    { class: ["line", ...kinds].join(" "), id: lineId(place, line.number), tabindex: "-1" },
-    h("span", { class: "number" }, line.number),
-    h("code", null, line.text || " "),
-    h("span", { class: "marks" }, begin.map(roleBadge)),
-  );
+  return h("div", { class: ["line", ...kinds].join(" "), id: lineId(place, line.number), tabindex: "-1" }, [
+    h("span.number", line.number),
+    h("code", line.text || " "),
+    h("span.marks", begin.map(roleBadge)),
+  ]);
 }
 
 /** Name a role in a few letters. */

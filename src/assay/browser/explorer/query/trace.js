@@ -10,12 +10,10 @@ import { placeNodes } from "../places.js";
 export function tracePanel(view) {
   const { data, unit, loaded } = view;
   const section = (...content) =>
-    h(
-      "section",
-      { "aria-labelledby": "trace-title" },
+    h("section", { "aria-labelledby": "trace-title" }, [
       h("h2", { id: "trace-title" }, "What each stage did"),
       ...content,
-    );
+    ]);
   if (!loaded.traces) return section(missingBlock(data, "traces"));
   const trace = loaded.traces[String(unit.index)];
   if (!trace) return section(missingBlock(data, "traces", "This query was not traced."));
@@ -24,13 +22,11 @@ export function tracePanel(view) {
 
 /** Say what the engine took the query for. */
 function traceQuestion(trace) {
-  return h(
-    "p",
-    { class: "note" },
+  return h("p.note", [
     `${trace.engine} took this for a ${trace.question.kind} query and looked up `,
-    trace.question.terms.map((term, place) => [place ? " " : null, h("code", null, term)]),
+    trace.question.terms.map((term, place) => [place ? " " : null, h("code", term)]),
     ".",
-  );
+  ]);
 }
 
 /** Draw the table of candidates and stages. */
@@ -59,10 +55,7 @@ export function waterfallTable(trace, query) {
 /** Name a candidate, and whether it is an answer. */
 function candidateCell(row, query) {
   const answer = query.targets.some((target) => target.path === row.path);
-  return [
-    h("span", { class: "place" }, placeNodes(row)),
-    answer ? h("span", { class: "badge good" }, "✓ file of an answer") : null,
-  ];
+  return [h("span.place", placeNodes(row)), answer ? h("span.badge.good", "✓ file of an answer") : null];
 }
 
 /** Make the column of a stage: a bar against the stage's best, the score, and where the rank went. */
@@ -95,18 +88,10 @@ function rankMove(step, at) {
 /** Draw what a stage did. */
 function stepCell(step, at, most) {
   if (!step) return "–";
-  const bar = h(
-    "span",
-    { class: "stage-bar", "aria-hidden": "true" },
+  const bar = h("span.stage-bar", { "aria-hidden": "true" }, [
     h("span", { style: { width: `${Math.max(0, Math.min(1, step.score / most)) * 100}%` } }),
-  );
+  ]);
   const tone =
     at && step.before && step.rank !== step.before ? (step.rank && step.rank < step.before ? "good" : "bad") : "soft";
-  return h(
-    "div",
-    { class: "stage" },
-    h("span", null, fixed(step.score)),
-    bar,
-    h("span", { class: tone }, rankMove(step, at)),
-  );
+  return h("div.stage", h("span", fixed(step.score)), bar, h("span", { class: tone }, rankMove(step, at)));
 }

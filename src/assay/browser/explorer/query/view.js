@@ -26,13 +26,7 @@ export async function renderQuery(data, unit, params, container) {
   const copy = copyButton(() => queryMarkdown(view));
   fill(
     container,
-    h(
-      "article",
-      { class: "query-view" },
-      queryHead(view, way, copy),
-      goldPanel(data, unit),
-      places.map((name) => slots[name]),
-    ),
+    h("article.query-view", [queryHead(view, way, copy), goldPanel(data, unit), places.map((name) => slots[name])]),
   );
   setViewKeys(queryKeys(way, params));
   const [rankings, sources, traces] = await Promise.all(

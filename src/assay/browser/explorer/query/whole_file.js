@@ -6,7 +6,7 @@ import { askServer, problemText } from "../../common/asking.js";
 /** Let the whole file be shown in a box; one without an excerpt is loaded when it is unfolded. */
 export function wholeFile(view, file, box, show) {
   const state = { loaded: false };
-  const problem = h("p", { class: "note", role: "status" });
+  const problem = h("p.note", { role: "status" });
   const load = async () => {
     if (state.loaded) return;
     state.loaded = true;
@@ -20,11 +20,7 @@ export function wholeFile(view, file, box, show) {
       problem.textContent = problemText(error);
     }
   };
-  const button = h(
-    "button",
-    { type: "button", class: "quiet-button whole-file", onclick: load },
-    "Show the whole file",
-  );
+  const button = h("button.quiet-button.whole-file", { onclick: load }, "Show the whole file");
   if (!file.lines.length) box.addEventListener("toggle", () => box.open && load());
   box.append(button, problem);
 }

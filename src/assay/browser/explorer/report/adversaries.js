@@ -85,7 +85,7 @@ function kindsTable(data) {
 
 /** Make the part that lists queries; the rankings are read when it comes near, or soon after the page is there. */
 function queriesPart(data) {
-  const place = h("div", { class: "displaced" }, h("p", { class: "note" }, "Reading the rankings…"));
+  const place = h("div.displaced", h("p.note", "Reading the rankings…"));
   let begun = false;
   const begin = async () => {
     if (begun) return;
@@ -180,10 +180,8 @@ function displacedTable(data, found, engine) {
 /** Name an adversary with its kind and why it misleads. */
 function adversaryCell(row) {
   const { adversary } = row;
-  return h(
-    "span",
-    { class: "adversary-cell" },
-    h("code", null, placeText(adversary)),
-    h("span", { class: "query-text" }, `${adversary.strength} ${adversary.relationship}: ${adversary.confusion}`),
-  );
+  return h("span.adversary-cell", [
+    h("code", placeText(adversary)),
+    h("span.query-text", `${adversary.strength} ${adversary.relationship}: ${adversary.confusion}`),
+  ]);
 }

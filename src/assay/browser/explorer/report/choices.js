@@ -10,7 +10,7 @@ let choiceNumber = 0; // labels need names that no other choice has
 /** Put choices above what they decide; `draw(state)` is called with each new state, and at first. */
 export function chooser(section, state, choices, draw) {
   const first = { ...state };
-  const place = h("div", { class: "chosen" });
+  const place = h("div.chosen");
   const offered = choices.filter((one) => one.options.length > 1);
   const lists = offered.map((one) =>
     choice(one, state[one.key], (value) => {
@@ -29,7 +29,7 @@ export function chooser(section, state, choices, draw) {
   };
   choosersOf.set(section, [...(choosersOf.get(section) ?? []), restore]);
   restore(paramsOf(section));
-  return [lists.length > 0 && h("div", { class: "picks" }, lists), place];
+  return [lists.length > 0 && h("div.picks", lists), place];
 }
 
 /** Choose in a section what an address says. */
@@ -41,12 +41,10 @@ export function restoreChoices(section, params) {
 function choice({ label, options }, chosen, changed) {
   choiceNumber += 1;
   const id = `choice-${choiceNumber}`;
-  const list = h(
-    "select",
-    { id, onchange: () => changed(list.value) },
+  const list = h("select", { id, onchange: () => changed(list.value) }, [
     options.map(([value, text]) => option(value, text, value === chosen)),
-  );
-  return h("span", { class: "pick" }, h("label", { for: id }, label), list);
+  ]);
+  return h("span.pick", h("label", { for: id }, label), list);
 }
 
 /** Read what the address says of a section; nothing where it is about another one. */

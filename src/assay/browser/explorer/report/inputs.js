@@ -49,7 +49,7 @@ function corporaTable(data) {
       title: "corpus hash",
       value: (row) => row.digest,
       text: (row) => row.digest.slice(0, HASH_DIGITS),
-      cell: (row) => h("code", null, row.digest.slice(0, HASH_DIGITS)),
+      cell: (row) => h("code", row.digest.slice(0, HASH_DIGITS)),
     },
   ];
   return table({ caption: "Gold sets and corpora", rows, columns });
@@ -82,7 +82,7 @@ function declared(data) {
     ["Time limit of a query", `${header.timeout} s`],
     ["Asked on", header.date],
     ["Assay", header.assay],
-    ["Gold hash", h("code", null, header.gold_hash)],
+    ["Gold hash", h("code", header.gold_hash)],
   ]);
 }
 

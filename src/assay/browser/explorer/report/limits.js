@@ -40,7 +40,7 @@ function sentenceList(title, list, told, tone = "") {
     h(
       "ul",
       { class: `sentences ${tone}` },
-      fresh.map((text) => h("li", null, prose(text))),
+      fresh.map((text) => h("li", prose(text))),
     ),
   ];
 }
@@ -80,7 +80,7 @@ function mishapsTable(rows) {
   if (!rows.length) return null;
   const columns = [
     { id: "engine", title: "engine", head: true, value: (row) => row.engine },
-    { id: "kind", title: "how", value: (row) => row.kind, cell: (row) => h("span", { class: "bad" }, row.kind) },
+    { id: "kind", title: "how", value: (row) => row.kind, cell: (row) => h("span.bad", row.kind) },
     { id: "queries", title: "queries", align: "right", value: (row) => row.queries },
     { id: "share", title: "share", align: "right", value: (row) => row.share, text: (row) => percent(row.share) },
     { id: "message", title: "the first said", value: (row) => row.message || "nothing" },
@@ -149,6 +149,6 @@ function stderrFolds(list) {
   if (!list.length) return null;
   return [
     subtitle("What engines wrote to stderr"),
-    list.map((said) => folded(`${said.engine} on ${said.gold}`, h("pre", { class: "said", tabindex: "0" }, said.text))),
+    list.map((said) => folded(`${said.engine} on ${said.gold}`, h("pre.said", { tabindex: "0" }, said.text))),
   ];
 }

@@ -51,11 +51,7 @@ function phrasingColumn(measure, intents) {
     text: (row) => (find(row) ? meanText(find(row).mean, find(row).low, find(row).high) : "–"),
     cell: (row) =>
       find(row)
-        ? [
-            h("strong", null, fixed(find(row).mean)),
-            " ",
-            h("small", { class: "ends" }, endsText(find(row).low, find(row).high)),
-          ]
+        ? [h("strong", fixed(find(row).mean)), " ", h("small.ends", endsText(find(row).low, find(row).high))]
         : "–",
   };
 }
@@ -144,13 +140,9 @@ function formColumn(form, [low, high]) {
 function formCell(row, form, value, low, high) {
   if (value === null) return "–";
   return h(
-    "a",
-    {
-      class: "cell-link",
-      href: queryHref(row.units.get(form)),
-      "aria-label": `${row.query.id}, ${form}: ${fixed(value)}`,
-    },
-    heatCell(value, low, high, fixed(value)),
+    "a.cell-link",
+    { href: queryHref(row.units.get(form)), "aria-label": `${row.query.id}, ${form}: ${fixed(value)}` },
+    [heatCell(value, low, high, fixed(value))],
   );
 }
 

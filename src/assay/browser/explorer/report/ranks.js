@@ -32,9 +32,8 @@ function renderRanks(data) {
     folded(
       "What the distributions say",
       h(
-        "ul",
-        { class: "plain-list" },
-        rows.map((row) => h("li", null, h("strong", null, row.name), ": ", row.sentence)),
+        "ul.plain-list",
+        rows.map((row) => h("li", h("strong", row.name), ": ", row.sentence)),
       ),
     ),
     folded("Counts of every rank", countsTable(data, rows, k)),

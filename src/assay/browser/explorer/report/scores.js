@@ -50,11 +50,7 @@ function scoreText(row) {
 /** Show a mean, its interval smaller. */
 function scoreCell(row) {
   if (!row) return "–";
-  return [
-    h("strong", null, fixed(row.mean)),
-    " ",
-    h("small", { class: "ends" }, endsText(row.interval.low, row.interval.high)),
-  ];
+  return [h("strong", fixed(row.mean)), " ", h("small.ends", endsText(row.interval.low, row.interval.high))];
 }
 
 /** Show the means over repositories. */

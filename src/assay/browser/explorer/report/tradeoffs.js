@@ -16,7 +16,7 @@ function renderTradeoffs(data) {
   if (!charts.length) return null;
   const better = measureOf(data, data.primary).higher ? "above" : "below";
   return stack(
-    h("div", { class: "pair" }, charts),
+    h("div.pair", charts),
     note(
       `An engine ${better} and to the left of another is better and cheaper. ` +
         "Bars are intervals of the mean; filled dots are those that nobody beats on both.",
@@ -69,9 +69,7 @@ function tradeoffChart(data, kind) {
   const missing = rows.filter((one) => !drawn.includes(one)).map((one) => one.row.engine);
   const ends = drawn.flatMap(({ row }) => [row.interval.low, row.interval.high]);
   const { low, high } = measureOf(data, data.primary);
-  return h(
-    "div",
-    { class: "pair-part" },
+  return h("div.pair-part", [
     subtitle(kind.title),
     scatter({
       label: `${data.primary} ${kind.title.toLowerCase()}`,
@@ -83,7 +81,7 @@ function tradeoffChart(data, kind) {
       yAxis: linearAxis(Math.min(...ends), Math.max(...ends), { least: low ?? -Infinity, most: high ?? Infinity }),
     }),
     note(sentences(missing.length > 0 && `Not drawn: ${missing.join(", ")} (${kind.why}).`)),
-  );
+  ]);
 }
 
 /** Tell whether an engine competes and answered something. */

@@ -14,7 +14,7 @@ function renderVerdict(data) {
   return stack(
     row ? comparedFigures(data, row) : aloneFigures(data),
     row && note(howToRead(data, row)),
-    row && row.notes.map((text) => h("p", { class: "warning" }, text)),
+    row && row.notes.map((text) => h("p.warning", text)),
     limitsLine(data),
   );
 }
@@ -85,9 +85,7 @@ function howToRead(data, row) {
 function limitsLine(data) {
   const many = data.results.warnings.length;
   if (!many) return null;
-  return h(
-    "p",
-    { class: "limits-line" },
+  return h("p.limits-line", [
     h("a", { href: reportHref("limits") }, `${counted(many, "warning")} limit${many === 1 ? "s" : ""} these numbers`),
-  );
+  ]);
 }

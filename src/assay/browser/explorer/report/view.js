@@ -11,12 +11,7 @@ const FIRST_SECTIONS = 3; // about one screen; the others are drawn between two 
 /** Build the report: {node, sections(), reach(id), inSight()}; `changed` is told when a section turns out empty. */
 export function buildReport(data, changed) {
   const parts = SECTIONS.map((section) => ({ section, node: null, done: false }));
-  const node = h(
-    "div",
-    { class: "report" },
-    verdictHead(data),
-    parts.map((part) => (part.node = sectionFrame(part.section))),
-  );
+  const node = h("div.report", [verdictHead(data), parts.map((part) => (part.node = sectionFrame(part.section)))]);
   const draw = (part) => !part.done && drawSection(part, data) === false && changed();
   const drawAll = () => parts.forEach(draw);
   parts.slice(0, FIRST_SECTIONS).forEach(draw);
@@ -36,34 +31,30 @@ export function buildReport(data, changed) {
 /** Say the verdict. */
 function verdictHead(data) {
   const { summary, results } = data;
-  return h(
-    "header",
-    { class: `verdict ${summary.tone}` },
-    h("p", { class: "kicker" }, `Report · ${results.suite}`),
-    h("h1", null, prose(summary.sentence)),
-    results.reading && h("p", { class: "reading" }, prose(results.reading)),
+  return h("header", { class: `verdict ${summary.tone}` }, [
+    h("p.kicker", `Report · ${results.suite}`),
+    h("h1", prose(summary.sentence)),
+    results.reading && h("p.reading", prose(results.reading)),
     graveWarnings(results.warnings),
-  );
+  ]);
 }
 
 /** Say the first of what limits every number before the first of them is read. */
 function graveWarnings(warnings) {
   const [shown, more] = [warnings.slice(0, MOST_WARNINGS), warnings.length - MOST_WARNINGS];
   if (!shown.length) return null;
-  return h(
-    "ul",
-    { class: "sentences warning" },
-    shown.map((text) => h("li", null, prose(text))),
-    more > 0 && h("li", null, h("a", { href: reportHref("limits") }, `${counted(more, "more warning")} below`)),
-  );
+  return h("ul.sentences.warning", [
+    shown.map((text) => h("li", prose(text))),
+    more > 0 && h("li", h("a", { href: reportHref("limits") }, `${counted(more, "more warning")} below`)),
+  ]);
 }
 
 /** Make the place of a section. */
 function sectionFrame(section) {
   return h(
-    "section",
-    { class: "report-section", id: `section-${section.id}`, "aria-labelledby": `title-${section.id}`, tabindex: "-1" },
-    h("h2", { id: `title-${section.id}` }, section.title),
+    "section.report-section",
+    { id: `section-${section.id}`, "aria-labelledby": `title-${section.id}`, tabindex: "-1" },
+    [h("h2", { id: `title-${section.id}` }, section.title)],
   );
 }
 
@@ -85,7 +76,7 @@ function contentOf(section, data) {
     return section.render(data);
   } catch (error) {
     console.error(`section ${section.id}:`, error);
-    return h("p", { class: "warning" }, `This section could not be drawn: ${error.message}`);
+    return h("p.warning", `This section could not be drawn: ${error.message}`);
   }
 }
 

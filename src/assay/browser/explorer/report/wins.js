@@ -109,10 +109,8 @@ function balanceSentence(params, rows) {
     const many = rows.filter((row) => row.outcome === outcome).length;
     return many ? h("a", { href: queriesHref({ ...params, outcome }) }, String(many)) : "0";
   };
-  return h(
-    "p",
-    { class: "balance" },
-    h("strong", null, params.b),
+  return h("p.balance", [
+    h("strong", params.b),
     " is better on ",
     link("win"),
     ", the same on ",
@@ -120,7 +118,7 @@ function balanceSentence(params, rows) {
     " and worse on ",
     link("loss"),
     ` of ${counted(rows.length, "query", "queries")}.`,
-  );
+  ]);
 }
 
 /** Make the columns of the list of changes; worst first is by what is good, whichever end that is. */

@@ -11,15 +11,13 @@ const SLOW_OPENING = 0.05; // seconds: less is not worth a word
 export function movesPanel(answer, query, changed) {
   const opened = answer.opening > SLOW_OPENING ? `; opened in ${duration(answer.opening)}` : "";
   return [
-    h("h3", null, "What moved"),
-    h("p", { class: "rerun-summary" }, valueOf(answer), summaryOf(answer, changed)),
-    h("p", { class: "note" }, `Answered in ${duration(answer.seconds)}${opened}.`),
-    answer.notes.map((note) => h("p", { class: "warning" }, note)),
-    query
-      ? null
-      : h("p", { class: "note" }, "These are not the words of the gold set: nothing is known to be right or wrong."),
-    h("div", { class: "moves" }, movesTable(answer, query)),
-    h("h3", null, "What each stage did to the new ranking"),
+    h("h3", "What moved"),
+    h("p.rerun-summary", valueOf(answer), summaryOf(answer, changed)),
+    h("p.note", `Answered in ${duration(answer.seconds)}${opened}.`),
+    answer.notes.map((note) => h("p.warning", note)),
+    query ? null : h("p.note", "These are not the words of the gold set: nothing is known to be right or wrong."),
+    h("div.moves", movesTable(answer, query)),
+    h("h3", "What each stage did to the new ranking"),
     waterfallTable(answer.trace, query ?? { targets: [] }),
   ];
 }
@@ -42,7 +40,7 @@ function valueOf(answer) {
   const gain = (value.after - value.before) * (value.higher ? 1 : -1);
   const tone = Math.abs(gain) < SHOWN_STEP ? "" : gain > 0 ? "good" : "bad";
   return [
-    h("span", null, `${value.measure} ${fixed(value.before)} → `),
+    h("span", `${value.measure} ${fixed(value.before)} → `),
     h("strong", { class: tone }, fixed(value.after)),
     h("span", { class: tone }, ` (${signed(value.after - value.before)})`),
     ". ",
@@ -114,7 +112,7 @@ function moveCell(hit) {
       "aria-label": `${word} ${text.slice(2)}`.trim(),
       role: "img",
     },
-    text,
+    [text],
   );
 }
 
@@ -122,9 +120,9 @@ function moveCell(hit) {
 function placeCell(hit, query) {
   const grade = hit.target !== null ? query?.targets[hit.target]?.grade : null;
   return [
-    h("span", { class: "place" }, placeText(hit)),
+    h("span.place", placeText(hit)),
     " ",
-    hit.target !== null ? h("span", { class: "badge good" }, grade === 1 ? "✓ secondary" : "✓ answer") : null,
-    hit.adversary !== null ? h("span", { class: "badge bad" }, "✗ adversary") : null,
+    hit.target !== null ? h("span.badge.good", grade === 1 ? "✓ secondary" : "✓ answer") : null,
+    hit.adversary !== null ? h("span.badge.bad", "✗ adversary") : null,
   ];
 }

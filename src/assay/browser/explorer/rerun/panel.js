@@ -13,12 +13,10 @@ const rerunState = { engine: null, changes: new Map() };
 export function renderLive(data, unit, container) {
   if (!data.live) return;
   const title = h("h2", { id: "rerun-title" }, "Ask again");
-  const section = h("section", { class: "rerun", "aria-labelledby": "rerun-title" }, title);
+  const section = h("section.rerun", { "aria-labelledby": "rerun-title" }, title);
   fill(container, section);
   if (!data.live.engines.length) {
-    section.append(
-      h("p", { class: "note" }, "No engine of this run is builtin, and only the builtin can be asked again from here."),
-    );
+    section.append(h("p.note", "No engine of this run is builtin, and only the builtin can be asked again from here."));
     return;
   }
   const panel = {
@@ -26,16 +24,14 @@ export function renderLive(data, unit, container) {
     unit,
     section,
     engine: chosenEngine(data.live),
-    settings: h("div", { class: "rerun-settings" }),
-    result: h("div", { class: "rerun-result", "aria-live": "polite" }),
+    settings: h("div.rerun-settings"),
+    result: h("div.rerun-result", { "aria-live": "polite" }),
   };
   section.append(
-    h(
-      "p",
-      { class: "note" },
+    h("p.note", [
       "Ask the builtin engine with other settings, or in other words, over the files as they are now, and " +
         "see which results move. Nothing of the run is changed.",
-    ),
+    ]),
     rerunForm(panel),
     panel.result,
   );
@@ -51,22 +47,20 @@ function chosenEngine(live) {
 function rerunForm(panel) {
   panel.words = h("textarea", { id: "rerun-words", rows: 2, maxlength: 4000, spellcheck: "false" });
   panel.words.value = panel.unit.text;
-  panel.button = h("button", { type: "submit", class: "primary" }, "Ask again");
-  const reset = h("button", { type: "button", class: "quiet-button", onclick: () => resetPanel(panel) }, "Reset");
+  panel.button = h("button.primary", { type: "submit" }, "Ask again");
+  const reset = h("button.quiet-button", { onclick: () => resetPanel(panel) }, "Reset");
   const copy = copyButton(() => variantToml(panel.engine, rerunState.changes), "Copy as a variant for assay.toml");
   const submit = (event) => {
     event.preventDefault();
     askAgain(panel);
   };
-  return h(
-    "form",
-    { class: "rerun-form", onsubmit: submit },
+  return h("form.rerun-form", { onsubmit: submit }, [
     rerunEngineChoice(panel),
     h("label", { for: "rerun-words" }, "Query"),
     panel.words,
     panel.settings,
-    h("div", { class: "rerun-actions" }, panel.button, reset, copy),
-  );
+    h("div.rerun-actions", panel.button, reset, copy),
+  ]);
 }
 
 /** Let one choose between builtin engines, where there are several. */
@@ -77,11 +71,9 @@ function rerunEngineChoice(panel) {
     rerunState.engine = panel.engine.name;
     drawSettings(panel);
   };
-  const select = h(
-    "select",
-    { id: "rerun-engine", onchange: choose },
+  const select = h("select", { id: "rerun-engine", onchange: choose }, [
     engines.map((one) => option(one.name, one.name, one === panel.engine)),
-  );
+  ]);
   return engines.length > 1 ? [h("label", { for: "rerun-engine" }, "Engine"), select] : null;
 }
 
@@ -139,7 +131,7 @@ async function askAgain(panel) {
     const answer = await askServer(engine.ask, asked);
     if (panel.asked === asked) fill(panel.result, movesPanel(answer, own ? unit.query : null, rerunState.changes.size));
   } catch (error) {
-    if (panel.asked === asked) fill(panel.result, h("p", { class: "warning", role: "alert" }, problemText(error)));
+    if (panel.asked === asked) fill(panel.result, h("p.warning", { role: "alert" }, problemText(error)));
   } finally {
     stop();
     panel.button.disabled = false;
@@ -152,13 +144,11 @@ function showWaiting(place) {
   const began = performance.now();
   fill(
     place,
-    h(
-      "p",
-      { class: "note" },
+    h("p.note", [
       "Asking… The first time, or after a change of the index, it is made first: " +
         "about a second for each megabyte of code. ",
       seconds,
-    ),
+    ]),
   );
   const timer = setInterval(() => (seconds.textContent = `${Math.round((performance.now() - began) / 1000)} s`), 1000);
   return () => clearInterval(timer);

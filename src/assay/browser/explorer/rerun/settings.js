@@ -6,31 +6,24 @@ const SHOWN_SETTINGS = 200; // there are some ninety
 
 /** Draw a row for each changed setting: its name, what it means, what it was, and a field. */
 export function changedRows(settings, changes, present, remove) {
-  if (!changes.size)
-    return h("p", { class: "note" }, "No setting is changed: the query is asked with those of the run.");
+  if (!changes.size) return h("p.note", "No setting is changed: the query is asked with those of the run.");
   const rows = settings
     .filter((one) => changes.has(one.name))
     .map((setting) => changedRow(setting, changes, present(setting), () => remove(setting.name)));
-  return h("ul", { class: "changed-settings" }, rows);
+  return h("ul.changed-settings", rows);
 }
 
 /** Draw one changed setting. */
 function changedRow(setting, changes, was, remove) {
   const id = `setting-${setting.name}`;
   const field = settingField(setting, changes, id);
-  return h(
-    "li",
-    null,
-    h("label", { for: id }, h("code", null, shortName(setting))),
+  return h("li", [
+    h("label", { for: id }, h("code", shortName(setting))),
     field,
-    h("span", { class: "note" }, `was ${valueText(was)}`),
-    h(
-      "button",
-      { type: "button", class: "quiet-button", "aria-label": `Leave ${setting.name} as it was`, onclick: remove },
-      "✕",
-    ),
-    h("span", { class: "note about" }, prose(aboutText(setting))),
-  );
+    h("span.note", `was ${valueText(was)}`),
+    h("button.quiet-button", { "aria-label": `Leave ${setting.name} as it was`, onclick: remove }, "✕"),
+    h("span.note.about", prose(aboutText(setting))),
+  ]);
 }
 
 /** Make the field of a setting, by its type; it writes into the changes. */
@@ -71,17 +64,15 @@ function settingField(setting, changes, id) {
 
 /** Make a list to choose from. */
 function choiceField(choices, value, props, set) {
-  const field = h(
-    "select",
-    { ...props, onchange: () => set(field.value) },
+  const field = h("select", { ...props, onchange: () => set(field.value) }, [
     choices.map((one) => option(one, one, one === value)),
-  );
+  ]);
   return field;
 }
 
 /** Draw the list of all settings, narrowed by words, each with its value and help. */
 export function settingPicker(settings, changes, present, add, open) {
-  const list = h("ul", { class: "setting-list" });
+  const list = h("ul.setting-list");
   const search = h("input", {
     type: "search",
     id: "rerun-search",
@@ -98,34 +89,28 @@ export function settingPicker(settings, changes, present, add, open) {
       list,
       fitting.length
         ? fitting.slice(0, SHOWN_SETTINGS).map((one) => settingLine(one, present(one), () => add(one)))
-        : h("li", { class: "note" }, "No setting fits these words."),
+        : h("li.note", "No setting fits these words."),
     );
   };
   search.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
   draw();
-  return h(
-    "details",
-    { class: "setting-picker", open },
-    h("summary", null, `Change a setting (${settings.length})`),
+  return h("details.setting-picker", { open }, [
+    h("summary", `Change a setting (${settings.length})`),
     h("label", { for: "rerun-search" }, "Find"),
     search,
     list,
-  );
+  ]);
 }
 
 /** Draw one setting of the list. */
 function settingLine(setting, value, add) {
-  return h(
-    "li",
-    null,
-    h(
-      "button",
-      { type: "button", class: "setting-button", onclick: add },
-      h("code", null, shortName(setting)),
-      h("span", { class: "value" }, valueText(value)),
-      h("span", { class: "note" }, prose(aboutText(setting))),
-    ),
-  );
+  return h("li", [
+    h("button.setting-button", { onclick: add }, [
+      h("code", shortName(setting)),
+      h("span.value", valueText(value)),
+      h("span.note", prose(aboutText(setting))),
+    ]),
+  ]);
 }
 
 /** Leave out of a name what nearly all of them begin with. */
