@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.corpus import read_text
-from assay.syntax.text import approx4, line_bytes
+from assay.syntax.tokens import estimate_tokens, line_bytes
 from assay.types import (
     PRIMARY,
     SECONDARY,
@@ -118,7 +118,7 @@ def _ranking(
         Hit(pool[at].path, pool[at].start, pool[at].end, round(1 - rank * 0.03 - rng.random() * 0.02, 6))
         for rank, at in enumerate(best)
     )
-    tokens = tuple(approx4(sum(lines[hit.path][(hit.start or 1) - 1 : hit.end])) for hit in hits)
+    tokens = tuple(estimate_tokens(sum(lines[hit.path][(hit.start or 1) - 1 : hit.end])) for hit in hits)
     return Ranking(gold, query, "human", hits, tokens, seconds=0.01 + rng.random() * 0.01 * (engine + 1))
 
 

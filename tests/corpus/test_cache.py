@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.corpus.sources import FetchedTree, TreeCache
+from assay.corpus.sources import TreeCache
+from assay.corpus.unpack import FetchedTree
 from assay.errors import SetupError
 from assay.store import Store, cache_dir
 from assay.types import Corpus, CorpusSpec

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from assay.corpus import open_corpus, parse_spec, read_bytes
-from assay.corpus.copying import copy_corpus, folder_bytes
+from assay.corpus.opening import copy_corpus, folder_bytes
 from assay.errors import CorpusError
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.corpus import open_corpus, parse_spec
-from assay.corpus.copying import ListedPaths
+from assay.corpus.opening import ListedPaths
 from tests.properties import examples
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from assay.corpus import open_corpus, parse_spec
 from assay.corpus.packages import pack, parse_npm_package
-from assay.corpus.sources import ArchiveLimits
+from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError, SetupError
 from assay.types import Corpus
 from tests.corpus.conftest import everything_below, paths, write

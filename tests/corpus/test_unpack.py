@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus.sources import ArchiveLimits
-from assay.corpus.unpack import unpack
+from assay.corpus.unpack import ArchiveLimits, unpack
 from assay.errors import CorpusError
 from tests.corpus.conftest import everything_below, tar_of, zip_of
 from tests.properties import examples

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.corpus.sources import ArchiveLimits
-from assay.corpus.unpack import TreeWriter
+from assay.corpus.unpack import ArchiveLimits, TreeWriter
 from assay.errors import CorpusError
 
 

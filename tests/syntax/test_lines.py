@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.syntax.text import count_lines, line_at, line_bytes, split_lines
+from assay.syntax.text import count_lines, line_at, split_lines
+from assay.syntax.tokens import line_bytes
 
 
 @pytest.mark.parametrize(

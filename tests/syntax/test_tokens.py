@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.syntax.text import approx4, line_bytes
+from assay.syntax.tokens import estimate_tokens, line_bytes
 
 
 @pytest.mark.parametrize(("nbytes", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (4001, 1001)])
 def test_approx4_rounds_up(nbytes, tokens):
-    assert approx4(nbytes) == tokens
+    assert estimate_tokens(nbytes) == tokens
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,9 @@
 """Corpora: sources of code and the selection of files."""
 
 from assay.corpus.contents import StatCache, WalkConfig
-from assay.corpus.copying import decode_text, read_bytes, read_text
-from assay.corpus.opening import open_corpus
-from assay.corpus.sources import ArchiveLimits
+from assay.corpus.opening import decode_text, open_corpus, read_bytes, read_text
 from assay.corpus.spec import parse_spec, spec_text
+from assay.corpus.unpack import ArchiveLimits
 
 __all__ = [
     "ArchiveLimits",

@@ -21,11 +21,8 @@ from typing import IO, Final
 
 from assay.corpus.ignore import IgnoreFile, read_level
 from assay.corpus.sources import (
-    DEFAULT_LIMITS,
-    ArchiveLimits,
     CommandOutput,
     CorpusRequest,
-    FetchedTree,
     LocatedCorpus,
     locate_tree,
     missing_tool,
@@ -33,7 +30,7 @@ from assay.corpus.sources import (
     run_tool,
 )
 from assay.corpus.spec import is_url, without_credentials
-from assay.corpus.unpack import TreeWriter
+from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree, TreeWriter
 from assay.errors import CorpusError, SetupError
 from assay.store import Store
 from assay.store.kinds import MIRRORS

@@ -31,17 +31,9 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from assay.corpus.sources import (
-    ArchiveLimits,
-    CorpusRequest,
-    FetchedTree,
-    LocatedCorpus,
-    locate_tree,
-    missing_tool,
-    run_tool,
-)
+from assay.corpus.sources import CorpusRequest, LocatedCorpus, locate_tree, missing_tool, run_tool
 from assay.corpus.spec import without_credentials
-from assay.corpus.unpack import hash_of, unpack
+from assay.corpus.unpack import ArchiveLimits, FetchedTree, hash_of, unpack
 from assay.errors import CorpusError, SetupError
 
 _SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")

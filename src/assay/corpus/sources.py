@@ -11,10 +11,11 @@ import os
 import platform
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from assay.corpus.unpack import ArchiveLimits, FetchedTree
 from assay.errors import CorpusError, SetupError
 from assay.processes.running import ProcessLimits, ProgramSpec, run_process
 from assay.store import Store
@@ -28,29 +29,6 @@ OPTIONS: Final = ("root", "include", "exclude")
 _INSTALLED: Final = frozenset({"site-packages", "dist-packages"})
 #: A complete standard library has more than 400 test modules; distributions leave a handful.
 _FEWEST_TESTS: Final = 50
-
-
-@dataclass(frozen=True, slots=True)
-class ArchiveLimits:
-    """Size limits on archives, and timeouts for tools and downloads."""
-
-    #: The largest source wheel on PyPI is smaller; larger ones (CUDA, torch) are binaries.
-    archive_bytes: int = 1_000_000_000
-    #: Twice the checked-out size of the Linux kernel (1.5 GB in 2024).
-    unpacked_bytes: int = 3_000_000_000
-    #: Four times the 86,000 files of the Linux kernel.
-    members: int = 350_000
-    #: DEFLATE reaches 1,032:1 and source compresses 3 to 8:1, so 200:1 over the whole archive is a bomb ...
-    ratio: int = 200
-    #: ... unless it is small, such as an archive of test data full of zeros.
-    ratio_grace_bytes: int = 64_000_000
-    #: A clone or a download on a slow connection.
-    tool_seconds: float = 1800.0
-    #: One response of an index; pip's default is 15 s, a scanning proxy takes longer.
-    http_seconds: float = 60.0
-
-
-DEFAULT_LIMITS = ArchiveLimits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,16 +145,6 @@ def _find_root(spec: CorpusSpec, top: Path) -> Path:
         hint = f"use one of: {', '.join(names)}" if names else "remove `root`; the corpus has no directories"
         raise CorpusError(f"root {spec.root!r} is not a directory of the corpus", file=top, hint=hint)
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class FetchedTree:
-    tree: Path
-    content: str  # the name of the tree: a hash with its kind, sha256-… or git-…
-    revision: str
-    root: str = ""  # the directory inside the tree that archives wrap everything in
-    notes: tuple[str, ...] = ()
-    manifest: Mapping[str, str] = field(default_factory=dict)  # path -> sha256 of every file; links have another value
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ import tarfile
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, NoReturn, Self, cast
 
-from assay.corpus.sources import ArchiveLimits, FetchedTree
 from assay.errors import CorpusError
 
 ZIPS: Final = (".whl", ".zip")
@@ -36,6 +36,39 @@ _PAX: Final = (tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 _HEADERS: Final = (*_PAX, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK)
 _DAMAGED: Final = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, lzma.LZMAError, zlib.error, EOFError)
 _DECOMPRESSORS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """Size limits on archives, and timeouts for tools and downloads."""
+
+    #: The largest source wheel on PyPI is smaller; larger ones (CUDA, torch) are binaries.
+    archive_bytes: int = 1_000_000_000
+    #: Twice the checked-out size of the Linux kernel (1.5 GB in 2024).
+    unpacked_bytes: int = 3_000_000_000
+    #: Four times the 86,000 files of the Linux kernel.
+    members: int = 350_000
+    #: DEFLATE reaches 1,032:1 and source compresses 3 to 8:1, so 200:1 over the whole archive is a bomb ...
+    ratio: int = 200
+    #: ... unless it is small, such as an archive of test data full of zeros.
+    ratio_grace_bytes: int = 64_000_000
+    #: A clone or a download on a slow connection.
+    tool_seconds: float = 1800.0
+    #: One response of an index; pip's default is 15 s, a scanning proxy takes longer.
+    http_seconds: float = 60.0
+
+
+DEFAULT_LIMITS = ArchiveLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedTree:
+    tree: Path
+    content: str  # the name of the tree: a hash with its kind, sha256-… or git-…
+    revision: str
+    root: str = ""  # the directory inside the tree that archives wrap everything in
+    notes: tuple[str, ...] = ()
+    manifest: Mapping[str, str] = field(default_factory=dict)  # path -> sha256 of every file; links have another value
 
 
 def unpack(

@@ -13,8 +13,8 @@ from assay.corpus.contents import StatCache, WalkConfig
 from assay.corpus.git import is_linked_worktree, read_repository
 from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
 from assay.corpus.languages import detect
-from assay.corpus.sources import ArchiveLimits, LocatedCorpus
-from assay.corpus.unpack import is_inside
+from assay.corpus.sources import LocatedCorpus
+from assay.corpus.unpack import ArchiveLimits, is_inside
 from assay.errors import CorpusError
 from assay.types import SkippedFile, SourceFile
 

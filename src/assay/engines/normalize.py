@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeGuard
 
 from assay.corpus import read_text
-from assay.corpus.copying import ListedPaths
+from assay.corpus.opening import ListedPaths
 from assay.errors import EngineError
 from assay.syntax.text import count_lines
 from assay.types import Corpus, Hit

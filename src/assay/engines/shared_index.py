@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from assay.clock import Deadline, today
-from assay.corpus.copying import copy_corpus, folder_bytes
+from assay.corpus.opening import copy_corpus, folder_bytes
 from assay.digests import digest_of
 from assay.engines.base import (
     EngineDefaults,

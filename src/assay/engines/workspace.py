@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from assay.corpus.copying import folder_bytes
+from assay.corpus.opening import folder_bytes
 from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigTemplate
 from assay.engines.templates import INTERPRETER, has_placeholder

@@ -11,8 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from assay.corpus import open_corpus, read_text
-from assay.corpus.copying import copy_corpus
-from assay.corpus.opening import LocalCorpus, find_local
+from assay.corpus.opening import LocalCorpus, copy_corpus, find_local
 from assay.corpus.spec import is_url
 from assay.engines.base import FullEngine
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
@@ -24,7 +23,7 @@ from assay.gold.access_log import access_log_path
 from assay.gold.load import SHIPPED, load_gold, reload_set
 from assay.settings import leaves
 from assay.store import scratch
-from assay.syntax.text import approx4, line_bytes, sizes_of
+from assay.syntax.tokens import estimate_tokens, line_bytes, line_sizes
 from assay.toml import read_toml
 from assay.types import Corpus, CorpusInfo, CorpusSpec, GoldSet, Hit, Query, Run, Suite
 
@@ -172,7 +171,7 @@ class LineSizes:
     def tokens(self, hit: Hit) -> int:
         """Count the tokens of a hit's lines."""
         lines = self.lines(hit.path)
-        return approx4(sum(lines if hit.start is None else lines[hit.start - 1 : hit.end]))
+        return estimate_tokens(sum(lines if hit.start is None else lines[hit.start - 1 : hit.end]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +379,7 @@ class CorpusTexts:
                 self._files[key] = None
             else:
                 lines = text.split("\n")
-                self._files[key] = (lines, sizes_of(lines) if text.isascii() else line_bytes(text))
+                self._files[key] = (lines, line_sizes(lines) if text.isascii() else line_bytes(text))
         return self._files[key]
 
 

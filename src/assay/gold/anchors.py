@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal
 
 from assay.corpus import read_text
-from assay.corpus.copying import ListedPaths
+from assay.corpus.opening import ListedPaths
 from assay.errors import GoldError, closest_match
 from assay.gold.build import GoldLocation, is_whole_file
 from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols

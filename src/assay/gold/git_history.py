@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from assay.corpus.git import git, read_blobs
-from assay.corpus.sources import ArchiveLimits, find_top
+from assay.corpus.sources import find_top
+from assay.corpus.unpack import ArchiveLimits
 from assay.errors import AssayError, SetupError
 from assay.types import Corpus
 

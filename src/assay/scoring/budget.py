@@ -1,8 +1,8 @@
 """Measures of reading cost: results are read in rank order, line by line.
 
-A hit costs `approx4` of its bytes. A line that is returned twice costs twice, since a reader reads it twice. The hit
-that exceeds a budget is cut at the last line that fits, and reading stops there. The cutoff is the budget, within the
-number of results of the run.
+A hit costs `estimate_tokens` of its bytes. A line that is returned twice costs twice, since a reader reads it twice.
+The hit that exceeds a budget is cut at the last line that fits, and reading stops there. The cutoff is the budget,
+within the number of results of the run.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from assay.errors import InputError
 from assay.scoring.grid import FloatArray, Grid, GridCell
 from assay.scoring.lines import clip
 from assay.scoring.ranks import MeasureRange, level_of
-from assay.syntax.text import BYTES_PER_TOKEN, approx4
+from assay.syntax.tokens import BYTES_PER_TOKEN, estimate_tokens
 from assay.types import Run, Span, Target
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class HitCost:
 
     def cost_to(self, line: int) -> int:
         """Return the tokens from the first line of the hit to a line, both included."""
-        return approx4(sum(self.lengths[self._first - 1 : line]))
+        return estimate_tokens(sum(self.lengths[self._first - 1 : line]))
 
     def cut(self, tokens: int) -> Span | None:
         """Return the whole lines that fit into `tokens`; None if the first line does not fit."""
@@ -134,8 +134,8 @@ class LineLengths:
         if lengths is None:
             if position < len(cell.tokens):
                 return HitCost(None, cell.tokens[position])
-            return HitCost(None, approx4(len((hit.snippet or "").encode("utf-8", "surrogatepass"))))
+            return HitCost(None, estimate_tokens(len((hit.snippet or "").encode("utf-8", "surrogatepass"))))
         span = clip(hit.span, len(lengths))
-        tokens = approx4(sum(lengths[(span.start or 1) - 1 : span.end])) if span else 0
+        tokens = estimate_tokens(sum(lengths[(span.start or 1) - 1 : span.end])) if span else 0
         self._known[key] = cost = HitCost(span, tokens, lengths)
         return cost

@@ -12,7 +12,8 @@ from assay.settings import setting
 from assay.syntax.outline import Definition, LineSpan, Outline, outline
 from assay.syntax.parsing import grammar_name
 from assay.syntax.prose import DocHeading, headings
-from assay.syntax.text import approx4, count_lines
+from assay.syntax.text import count_lines
+from assay.syntax.tokens import estimate_tokens
 from assay.types import Kind
 
 ChunkKind = Literal["ast", "lines", "tokens", "characters", "file"]
@@ -98,7 +99,7 @@ def _cut(source: SourceText, lines: list[str], parsed: Outline | None, config: C
     if config.kind == "lines":
         return cut_lines(len(lines), config.size, config.overlap)
     if config.kind == "tokens":
-        tokens = [approx4(len(line.encode("utf-8", "replace")) + 1) for line in lines]
+        tokens = [estimate_tokens(len(line.encode("utf-8", "replace")) + 1) for line in lines]
         return cut_weighed(tokens, config.size, config.overlap)
     if config.kind == "characters":
         return cut_weighed([len(line) + 1 for line in lines], config.size, config.overlap)

@@ -14,7 +14,7 @@ from typing import IO, Final, NamedTuple
 
 from assay.corpus.git import git, git_stream
 from assay.corpus.languages import FileType, detect
-from assay.corpus.sources import ArchiveLimits
+from assay.corpus.unpack import ArchiveLimits
 from assay.redaction import secret_lines
 from assay.search.chunking import ChunkConfig, cut_sections
 from assay.search.query import runs, stem_name

@@ -12,8 +12,8 @@ from typing import Final
 
 from assay.corpus.git import git, read_blobs
 from assay.corpus.languages import detect
-from assay.corpus.sources import ArchiveLimits
 from assay.corpus.spec import without_credentials
+from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError
 
 _DEPTH: Final = 4  # directories below the given one: FOLDER/GROUP/OWNER+NAME/repo/.git

@@ -147,7 +147,8 @@ def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[I
 def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
     from assay.corpus import open_corpus, read_text
     from assay.gold.anchors import content_digest
-    from assay.syntax.text import line_bytes, split_lines
+    from assay.syntax.text import split_lines
+    from assay.syntax.tokens import line_bytes
     from assay.types import Target
 
     base = Path(gold.source).parent if gold.source else None

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from assay.corpus.copying import folder_bytes
+from assay.corpus.opening import folder_bytes
 from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine
 from assay.engines.normalize import Normalizer
 from assay.engines.resources import AddedMemory
