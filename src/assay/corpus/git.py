@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, NamedTuple
 
 from assay.corpus.ignore import IgnoreFile, read_level
 from assay.corpus.sources import (
@@ -139,6 +139,27 @@ def read_repository(
             paths.add(path)
             path = path.rpartition("/")[0]
     return frozenset(paths), read_level(below / exclude, base)
+
+
+_HUNK: Final = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@")
+
+
+class DiffHunk(NamedTuple):
+    """The line ranges of a diff hunk; an empty range starts at the line before it."""
+
+    old_start: int
+    old_count: int
+    new_start: int
+    new_count: int
+
+
+def parse_hunk(line: str | bytes) -> DiffHunk | None:
+    """Parse a hunk header such as `@@ -1,2 +3,4 @@`; return None for any other line."""
+    match = _HUNK.match(line if isinstance(line, str) else line.decode("latin-1"))
+    if match is None:
+        return None
+    counts = [1 if count is None else int(count) for count in (match[2], match[4])]
+    return DiffHunk(int(match[1]), counts[0], int(match[3]), counts[1])
 
 
 #: A full hash, which always names the same content.

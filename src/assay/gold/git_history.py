@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import getpass
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from assay.corpus.git import git, read_blobs
+from assay.corpus.git import git, parse_hunk, read_blobs
 from assay.corpus.sources import find_top
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import AssayError, SetupError
@@ -16,7 +15,6 @@ from assay.types import Corpus
 
 #: Starts a commit in the output of git; paths and diff lines never start with it.
 _BEGIN: Final = "\x01"
-_HUNK: Final = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 #: Paths are not quoted; a rename is a removed and an added file.
 _PLAIN: Final = ("-c", "core.quotePath=false")
 _DIFF: Final = ("--relative", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--submodule=short")
@@ -92,14 +90,14 @@ def _parse_changes(printed: str) -> Iterator[ChangedLines]:
     lines = iter(printed.split("\n"))
     commit, path, written = next(lines), "", list[int]()
     for line in lines:
-        hunk = _HUNK.match(line)
+        hunk = parse_hunk(line)
         if line.startswith("+++ "):
             yield from [ChangedLines(commit, path, tuple(written))] if written else []
             path, written = line.removeprefix("+++ ").removeprefix("b/").rstrip("\t"), []
         elif hunk is not None:
-            removed, start, added = int(hunk[1] or 1), int(hunk[2]), int(hunk[3] or 1)
+            start, added = hunk.new_start, hunk.new_count
             written += range(start, start + added) if added else [max(start, 1)]
-            left = removed + added
+            left = hunk.old_count + added
             while left > 0:  # skip the hunk, whose lines may resemble headers
                 left -= not next(lines, "").startswith("\\ ")
     yield from [ChangedLines(commit, path, tuple(written))] if written else []

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import IO, Final, NamedTuple
 
-from assay.corpus.git import git, git_stream
+from assay.corpus.git import git, git_stream, parse_hunk
 from assay.corpus.languages import FileType, detect
 from assay.corpus.unpack import ArchiveLimits
 from assay.redaction import secret_lines
@@ -207,7 +207,6 @@ def path_words(path: str) -> tuple[str, ...]:
 
 #: Start of a commit in the output of git; no line of a patch begins with it.
 _BEGIN: Final = b"\x01"
-_HUNK: Final = re.compile(rb"@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 #: Unquoted paths, and patches that no git configuration can change.
 _PLAIN: Final = ("-c", "core.quotePath=false", "--git-dir=.")
 _DIFF: Final = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--submodule=short")
@@ -388,8 +387,8 @@ def _parse_patches(
         elif line.startswith(b"+++ "):
             path = line[4:].rstrip(b"\n\t").removeprefix(b"b/").decode("utf-8", "surrogateescape")
             path = path if wanted(path) else ""
-        elif found := _HUNK.match(line):
-            old, new = (1 if count is None else int(count) for count in found.groups())
+        elif hunk := parse_hunk(line):
+            old, new = hunk.old_count, hunk.new_count
         else:
             begun = begun or line.startswith(b"diff ")
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from assay.corpus.git import DiffHunk, parse_hunk
 from assay.gold.build import GoldLocation
 
-_HUNK = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+[0-9]{1,9}(?:,([0-9]{1,9}))? @@")
 _RENAME = re.compile("(?:rename|copy) (from|to) (.+)")
 _ESCAPE = re.compile(rb'\\([0-3][0-7]{2}|[abtnvfr"\\])')
 _ESCAPED = {b"a": 7, b"b": 8, b"t": 9, b"n": 10, b"v": 11, b"f": 12, b"r": 13, b'"': 34, b"\\": 92}
@@ -48,7 +48,7 @@ def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
             found.append(reader.read_git_file())
         elif reader.at_names():
             found.append(reader.read_named_file())
-        elif _HUNK.match(reader.line):
+        elif parse_hunk(reader.line):
             raise place.error(f"line {reader.at + 1} of the patch is a hunk without a file header", _HINT)
         else:
             reader.at += 1
@@ -95,15 +95,15 @@ class _Reader:
         new = _parse_name(self.lines[self.at + 1], "b/", self.place)
         self.at += 2
         changed: list[OldLines] = []
-        while not self.done and (hunk := _HUNK.match(self.line)):
+        while not self.done and (hunk := parse_hunk(self.line)):
             changed += self._read_hunk(hunk)
         signed = not self.done and self.line[:1] in ("+", "-")
         if signed and not self.at_names() and self.line.rstrip() != _SIGNATURE:
             raise self.place.error(f"line {self.at + 1} of the patch exceeds the length of its hunk", _HINT)
         return FileDiff(old, new, _merge(changed))
 
-    def _read_hunk(self, hunk: re.Match[str]) -> list[OldLines]:
-        start, left, added = int(hunk[1]), int(hunk[2] or 1), int(hunk[3] or 1)
+    def _read_hunk(self, hunk: DiffHunk) -> list[OldLines]:
+        start, left, _, added = hunk
         number = start if left else start + 1  # of the next old line; without old lines the hunk follows `start`
         floor = min(number, 1) if left else 0
         self.at += 1

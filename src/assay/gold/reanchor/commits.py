@@ -11,12 +11,11 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from assay.corpus import decode_text
-from assay.corpus.git import git, read_blobs
+from assay.corpus.git import git, parse_hunk, read_blobs
 from assay.errors import CorpusError
 from assay.gold.reanchor.sections import LineRange, ParsedFile, Section, WordIndex, has_word, normalize_blanks
 from assay.syntax.text import split_lines
 
-_HUNK: Final = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
 #: Options that disable programs configured in the repository.
 _PLAIN: Final = ("--no-ext-diff", "--no-textconv", "--ignore-submodules")
 
@@ -158,10 +157,10 @@ class CommitPair:
             return found
         here, there = 1, 1
         for line in printed.split(b"\n"):
-            hunk = _HUNK.match(line)
+            hunk = parse_hunk(line)
             if hunk is not None:
-                removed, added = int(hunk[2] or 1), int(hunk[4] or 1)
-                stop = int(hunk[1]) + (removed == 0)  # a hunk that only adds has the number of the line before it
+                removed, added = hunk.old_count, hunk.new_count
+                stop = hunk.old_start + (removed == 0)
                 found.update(zip(range(here, stop), range(there, there + stop - here), strict=True))
                 there += stop - here + added
                 here = stop + removed
