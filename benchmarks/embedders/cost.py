@@ -73,7 +73,7 @@ class Speed:
 def speed(gold: GoldSet) -> Speed:
     """Embed the units of a corpus in every way, in turns."""
     units = Index.build(open_corpus(gold.corpus), engine("", WORDS).search, workers=1).table
-    rows = np.arange(len(units.units))
+    rows = np.arange(len(units.chunks))
     texts = [passage(units, row) for row in rows.tolist()]
     static = make_embedder(spec())
     assert isinstance(static, StaticEmbedder)
@@ -82,7 +82,7 @@ def speed(gold: GoldSet) -> Speed:
         reader, network = make_embedder(f"model2vec:{peer.save(Path(folder))}"), make_embedder(f"onnx:{minilm()}")
         sample = texts[:: max(1, len(texts) // SAMPLE)][:SAMPLE]
         works = {
-            FROM_WORDS: Work(len(texts), lambda: unit_rows(static.sum_units(units.postings, rows))),
+            FROM_WORDS: Work(len(texts), lambda: unit_rows(static.sum_chunks(units.postings, rows))),
             FROM_TEXTS: Work(len(texts), lambda: static.embed(texts, "code")),
             peer.name: Work(len(texts), lambda: peer.encode(texts)),
             READER: Work(len(texts), lambda: reader.embed(texts, "code")),
@@ -134,7 +134,7 @@ def share(name: str, corpus: Corpus, questions: Sequence[str], per: Per) -> Shar
         whole.append(quickest(partial(index.search, question, per=per)))
         part.append(quickest(partial(_embed, embedder, question)))
     each = [b / a for a, b in zip(whole, part, strict=True)]
-    return Share(name, len(index.table.units), per, float(np.median(whole)), _quartiles(each))
+    return Share(name, len(index.table.chunks), per, float(np.median(whole)), _quartiles(each))
 
 
 def _embed(embedder: Embedder, question: str) -> object:

@@ -134,7 +134,7 @@ def test_every_line_of_every_file_has_a_unit(bank):
     index = Index.build(bank)
     for path, text in FILES.items():
         for line in range(1, text.count("\n") + 1):
-            unit = index.related(path, line, 1).unit
+            unit = index.related(path, line, 1).chunk
             assert unit.start is not None
             assert unit.end is not None
             assert unit.path == path

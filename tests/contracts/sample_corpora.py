@@ -22,7 +22,7 @@ from assay.corpus import open_corpus, parse_spec, read_text
 from assay.engines import make_engine
 from assay.search import Per
 from assay.search.config import load_config
-from assay.search.table import UNIT_KINDS, table_arrays
+from assay.search.table import CHUNK_KINDS, table_arrays
 from assay.syntax.symbols import symbols
 from assay.types import Corpus
 
@@ -165,17 +165,17 @@ def chunks(index: assay.Index) -> list[Chunk]:
     for owner, text in zip(table.own.owner.tolist(), table.own.texts, strict=True):
         owned.setdefault(owner, []).append(text)
     scopes = dict(zip(table.scope.owner.tolist(), table.scope.texts, strict=True))
-    units = table.units
+    chunks = table.chunks
     return [
         Chunk(
-            table.files.paths[units.file[unit]],
-            int(units.start[unit]),
-            int(units.end[unit]),
-            UNIT_KINDS[units.kind[unit]],
-            tuple(owned.get(unit, ())),
-            scopes.get(unit, ""),
+            table.files.paths[chunks.file[chunk]],
+            int(chunks.start[chunk]),
+            int(chunks.end[chunk]),
+            CHUNK_KINDS[chunks.kind[chunk]],
+            tuple(owned.get(chunk, ())),
+            scopes.get(chunk, ""),
         )
-        for unit in range(len(units))
+        for chunk in range(len(chunks))
     ]
 
 

@@ -35,14 +35,14 @@ def cut_text(path: str, text: str, config: ChunkConfig = _CONFIG) -> ChunkedFile
     return chunk_file(SourceText(path, text, found.kind, found.language), config)
 
 
-def spans(units: tuple[Chunk, ...]) -> list[tuple[int, int]]:
-    return [(unit.start, unit.end) for unit in units]
+def spans(chunks: tuple[Chunk, ...]) -> list[tuple[int, int]]:
+    return [(chunk.start, chunk.end) for chunk in chunks]
 
 
 def assert_covers(cut_: ChunkedFile, text: str) -> None:
     """Every line is in a unit, units are sorted and lie inside the file."""
     lines = count_lines(text)
-    found = spans(cut_.units)
+    found = spans(cut_.chunks)
     assert found == sorted(found)
     covered = {line for start, end in found for line in range(start, end + 1)}
     assert covered == set(range(1, lines + 1))
@@ -51,8 +51,8 @@ def assert_covers(cut_: ChunkedFile, text: str) -> None:
 def assert_parts(cut_: ChunkedFile, text: str) -> None:
     """... and in no other one."""
     assert_covers(cut_, text)
-    ends = [0, *(unit.end for unit in cut_.units)]
-    assert [unit.start for unit in cut_.units] == [end + 1 for end in ends[:-1]]
+    ends = [0, *(chunk.end for chunk in cut_.chunks)]
+    assert [chunk.start for chunk in cut_.chunks] == [end + 1 for end in ends[:-1]]
 
 
 _paths = st.sampled_from(sorted(SAMPLES))
@@ -71,8 +71,8 @@ def test_units_by_syntax_and_by_heading_take_every_line_once(
     if text:
         assert_parts(cut_, text)
     else:
-        assert cut_.units == (Chunk(1, 0, "file"),)
-    assert all(unit.lines <= max(config.longest, config.packed) for unit in cut_.units)
+        assert cut_.chunks == (Chunk(1, 0, "file"),)
+    assert all(chunk.lines <= max(config.longest, config.packed) for chunk in cut_.chunks)
 
 
 @examples(60)
@@ -90,12 +90,12 @@ def test_definitions_of_every_language_are_units_of_their_own_names(path: str) -
     cut_ = cut_text(path, SAMPLES[path], replace(_TIGHT, shortest=0, packed=0))
     assert_parts(cut_, SAMPLES[path])
     assert cut_.problem is None
-    assert any(unit.names for unit in cut_.units)
+    assert any(chunk.names for chunk in cut_.chunks)
 
 
 def test_class_is_cut_into_head_and_members_with_scopes_signatures_and_docs() -> None:
-    units = cut_text("cart.py", SAMPLES["cart.py"], replace(_CONFIG, whole_class=5, shortest=0)).units
-    assert [(u.kind, u.start, u.end, u.names, u.scopes) for u in units] == [
+    chunks = cut_text("cart.py", SAMPLES["cart.py"], replace(_CONFIG, whole_class=5, shortest=0)).chunks
+    assert [(u.kind, u.start, u.end, u.names, u.scopes) for u in chunks] == [
         ("gap", 1, 3, (), ()),
         ("constant", 4, 6, ("LIMIT",), ()),
         ("head", 7, 9, ("Cart",), ()),
@@ -103,16 +103,16 @@ def test_class_is_cut_into_head_and_members_with_scopes_signatures_and_docs() ->
         ("method", 14, 17, ("total",), ("Cart",)),
         ("function", 18, 20, ("rounded",), ()),
     ]
-    assert units[3].signature == "def add(self, item):"
-    assert units[3].doc == "Put an item in."
+    assert chunks[3].signature == "def add(self, item):"
+    assert chunks[3].doc == "Put an item in."
 
 
 def test_small_neighbours_of_one_scope_are_packed() -> None:
     text = "".join(f"def f{n}():\n    return {n}\n\n" for n in range(8))
-    units = cut_text("a.py", text).units
+    chunks = cut_text("a.py", text).chunks
     assert_parts(cut_text("a.py", text), text)
-    assert all(3 < unit.lines <= _CONFIG.packed for unit in units)
-    assert [name for unit in units for name in unit.names] == [f"f{n}" for n in range(8)]
+    assert all(3 < chunk.lines <= _CONFIG.packed for chunk in chunks)
+    assert [name for chunk in chunks for name in chunk.names] == [f"f{n}" for n in range(8)]
 
 
 def test_long_function_is_cut_between_statements_and_keeps_its_name() -> None:
@@ -120,12 +120,12 @@ def test_long_function_is_cut_between_statements_and_keeps_its_name() -> None:
     text = f"def long(x):\n{body}    return z\n"
     cut_ = cut_text("a.py", text)
     assert_parts(cut_, text)
-    assert len(cut_.units) == 4
+    assert len(cut_.chunks) == 4
     lines = text.split("\n")
-    for unit in cut_.units[1:]:
-        assert lines[unit.start - 1].startswith("    if x")
-        assert (unit.kind, unit.names, unit.signature) == ("function", ("long",), "")
-    assert cut_.units[0].signature
+    for chunk in cut_.chunks[1:]:
+        assert lines[chunk.start - 1].startswith("    if x")
+        assert (chunk.kind, chunk.names, chunk.signature) == ("function", ("long",), "")
+    assert cut_.chunks[0].signature
 
 
 @pytest.mark.parametrize("rows", [20_000, pytest.param(100_000, marks=pytest.mark.nightly)])
@@ -133,17 +133,17 @@ def test_long_literal_is_cut_in_time_that_grows_with_its_length(rows: int) -> No
     text = "TABLE = [\n" + "    1,\n" * rows + "]\n"
     cut_ = cut_text("a.py", text)
     assert_parts(cut_, text)
-    assert max(unit.lines for unit in cut_.units) <= _CONFIG.longest
+    assert max(chunk.lines for chunk in cut_.chunks) <= _CONFIG.longest
 
 
 def test_blank_lines_and_closing_brackets_go_to_the_unit_before() -> None:
     text = "func a() {\n" + "\tx()\n" * 9 + "}\n\n\n\nfunc b() {\n" + "\ty()\n" * 9 + "}\n"
-    assert spans(cut_text("a.go", "package p\n\n" + text).units) == [(1, 16), (17, 27)]
+    assert spans(cut_text("a.go", "package p\n\n" + text).chunks) == [(1, 16), (17, 27)]
 
 
 def test_sections_begin_at_headings_outside_of_code() -> None:
-    units = cut_text("README.md", SAMPLES["README.md"], replace(_CONFIG, shortest=0)).units
-    assert [(u.kind, u.start, u.end, u.names, u.scopes) for u in units] == [
+    chunks = cut_text("README.md", SAMPLES["README.md"], replace(_CONFIG, shortest=0)).chunks
+    assert [(u.kind, u.start, u.end, u.names, u.scopes) for u in chunks] == [
         ("section", 1, 4, ("Shop",), ()),
         ("section", 5, 12, ("Paying",), ("Shop",)),
         ("section", 13, 15, ("Returns",), ("Shop",)),
@@ -151,8 +151,8 @@ def test_sections_begin_at_headings_outside_of_code() -> None:
 
 
 def test_sections_know_underlined_and_equal_sign_headings() -> None:
-    units = cut_text("guide.rst", SAMPLES["guide.rst"], replace(_CONFIG, shortest=0)).units
-    assert [(u.start, u.names, u.scopes) for u in units] == [(1, ("Guide",), ()), (6, ("Hours",), ("Guide",))]
+    chunks = cut_text("guide.rst", SAMPLES["guide.rst"], replace(_CONFIG, shortest=0)).chunks
+    assert [(u.start, u.names, u.scopes) for u in chunks] == [(1, ("Guide",), ()), (6, ("Hours",), ("Guide",))]
     lines = ["= Title", "", "text", "", "== Part", "", "more", ""]
     assert [u.names for u in cut_sections(lines, replace(_CONFIG, shortest=0))] == [("Title",), ("Part",)]
 
@@ -161,7 +161,7 @@ def test_sections_know_underlined_and_equal_sign_headings() -> None:
     "line", ["| a | b |\n|---|---|", "----\n----", "  \n=====", "```\n# x\n```", "#no\n#blank", "x\n--"]
 )
 def test_sections_do_not_begin_at_what_only_looks_like_a_heading(line: str) -> None:
-    assert [unit.names for unit in cut_sections(line.split("\n"), _CONFIG)] == [()]
+    assert [chunk.names for chunk in cut_sections(line.split("\n"), _CONFIG)] == [()]
 
 
 def test_long_section_is_cut_at_blank_lines() -> None:
@@ -169,8 +169,8 @@ def test_long_section_is_cut_at_blank_lines() -> None:
     cut_ = cut_text("a.md", text)
     assert_parts(cut_, text)
     lines = text.split("\n")
-    assert all(lines[unit.start - 2] == "" for unit in cut_.units[1:])
-    assert {unit.names for unit in cut_.units} == {("Long",)}
+    assert all(lines[chunk.start - 2] == "" for chunk in cut_.chunks[1:])
+    assert {chunk.names for chunk in cut_.chunks} == {("Long",)}
 
 
 def test_windows_of_lines_overlap_as_configured() -> None:
@@ -194,24 +194,24 @@ def test_windows_by_weight_hold_whole_lines() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["a.py", "a.md", "a.txt", "a.json", "a"])
 def test_units_of_the_smallest_files(path: str, text: str, expected: list[tuple[int, int]]) -> None:
-    assert spans(cut_text(path, text).units) == expected
+    assert spans(cut_text(path, text).chunks) == expected
 
 
 def test_parse_that_fails_falls_back_to_lines_and_is_reported() -> None:
     soup = "".join(random.Random(1).choices("(){}[]<>=+-\n\"'#\\", k=3000))
     cut_ = cut_text("a.c", soup)
     assert_parts(cut_, soup)
-    assert {unit.kind for unit in cut_.units} == {"lines"}
+    assert {chunk.kind for chunk in cut_.chunks} == {"lines"}
     assert cut_.problem == "its syntax has errors, and no definition was found"
 
 
 def test_parse_with_errors_is_used_and_reported() -> None:
     cut_ = cut_text("a.py", "def whole():\n    return 1\n\n\ndef torn(:\n    (\n")
-    assert "whole" in cut_.units[0].names
+    assert "whole" in cut_.chunks[0].names
     assert cut_.problem == "its syntax has errors"
 
 
 def test_file_without_a_grammar_is_cut_by_lines_without_complaint() -> None:
     cut_ = cut_text("a.unknown", "x\n" * 120)
-    assert spans(cut_.units) == [(1, 50), (51, 100), (101, 120)]
+    assert spans(cut_.chunks) == [(1, 50), (51, 100), (101, 120)]
     assert cut_.problem is None

@@ -170,13 +170,13 @@ def test_fusion_orders_every_match(root: Path, model: str, fusion: str) -> None:
     assert view.dense is not None
     for text in ("how does a file close?", "file"):
         seen = retrieve(parse_query(text), view, config, "span")
-        meaning = view.dense(text, "span", seen.words, config.dense.language)
-        matched = (seen.words > 0) | (meaning > 0)
-        np.testing.assert_array_equal(seen.units > 0, matched)
-        raw = parse_fusion(fusion)([seen.words, meaning], [1.0, config.dense.language])[matched]
-        order = np.argsort(seen.units[matched], kind="stable")
+        meaning = view.dense(text, "span", seen.lexical_scores, config.dense.language)
+        matched = (seen.lexical_scores > 0) | (meaning > 0)
+        np.testing.assert_array_equal(seen.chunk_scores > 0, matched)
+        raw = parse_fusion(fusion)([seen.lexical_scores, meaning], [1.0, config.dense.language])[matched]
+        order = np.argsort(seen.chunk_scores[matched], kind="stable")
         assert np.all(np.diff(raw[order]) >= -1e-12), "in the order of the fusion"
-        assert len(np.unique(seen.units)) > 10, "and not tied"
+        assert len(np.unique(seen.chunk_scores)) > 10, "and not tied"
 
 
 def test_weight_follows_the_kind_of_the_query(root: Path, model: str) -> None:
@@ -203,9 +203,9 @@ def test_model_of_documentation_speaks_for_it_alone(
     kinds = np.asarray(both.view.docs)
     assert not kinds[code.rows].any()
     assert kinds[docs.rows].all()
-    assert len(code.rows) + len(docs.rows) == both.view.units
+    assert len(code.rows) + len(docs.rows) == both.view.chunk_count
     assert (code.vectors.dimension, docs.vectors.dimension) == (16, 8)
-    unmatched = np.zeros(both.view.units)
+    unmatched = np.zeros(both.view.chunk_count)
     scores = both.view.dense("close the file", "span", unmatched, 0.5)
     for part in (code, docs):
         assert (scores[part.rows].min(), scores[part.rows].max()) == (0.0, 1.0), "each from 0 to 1"
@@ -234,8 +234,8 @@ def test_prefixes_are_put_before_what_they_are_for(root: Path, model: str, embed
 
 def test_passage_holds_path_surroundings_names_and_lines(root: Path, model: str) -> None:
     index = Index.build(root, config_of(model))
-    units = [passage(index.table, unit) for unit in range(index.view.units)]
-    grow = next(text for text in units if "def grow" in text)
+    chunks = [passage(index.table, chunk) for chunk in range(index.view.chunk_count)]
+    grow = next(text for text in chunks if "def grow" in text)
     head, _, body = grow.partition("\n")
     assert head.startswith("net/socket.py")
     assert "grow" in head.split()
@@ -249,20 +249,20 @@ def test_nothing_is_embedded_twice(root: Path, model: str, embedded: list[tuple[
     long = long.replace("    second = 7\n" * 60, "    second = 7\n" + "    other = 7\n" * 59)
     write_files(root, {"long.py": long})
     Index.open(root, config)
-    units = len(embedded)
-    assert units == Index.open(root, config).view.units == len(embedded)
+    chunks = len(embedded)
+    assert chunks == Index.open(root, config).view.chunk_count == len(embedded)
     place = next(Store().kind_dir("index").rglob("vectors-*.assay"))
     before = place.stat().st_mtime_ns
     write_files(root, {"long.py": long.replace("second = 7", "second = 8")})
     Index.open(root, config)
-    fresh = [text for _, text in embedded[units:]]
+    fresh = [text for _, text in embedded[chunks:]]
     assert len(fresh) == 3, "only the file that was edited"
     assert all(text.startswith("long.py") for text in fresh)
     assert place.stat().st_mtime_ns > before
     write_files(root, {"long.py": long})
     Index.open(root, config)
     Index.open(root, replace(config, dense=replace(config.dense, vectors="binary")))
-    assert len(embedded) == units + 3, "what was once embedded is remembered, however vectors are stored"
+    assert len(embedded) == chunks + 3, "what was once embedded is remembered, however vectors are stored"
 
 
 def test_other_weights_are_other_vectors(root: Path, model: str) -> None:
@@ -298,7 +298,7 @@ def test_build_reads_and_writes_no_cache(
     Index.open(root, config)
     assert files_below(tmp_path / "cache")
     del embedded[:]
-    assert Index.build(root, config).view.units == len(embedded), "a cache that is there is not read"
+    assert Index.build(root, config).view.chunk_count == len(embedded), "a cache that is there is not read"
 
 
 @pytest.mark.parametrize("vectors", get_args(Kind))

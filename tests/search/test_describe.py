@@ -54,7 +54,7 @@ def files_of(folder):
 
 def test_describe_gives_a_line_for_each_unit_in_order(server, tmp_path):
     lines = describer_at(server.url, tmp_path).describe(UNITS)
-    assert lines == tuple(f"About {unit.text}" for unit in UNITS)
+    assert lines == tuple(f"About {chunk.text}" for chunk in UNITS)
     assert {asked.token for asked in server.asked} == {f"Bearer {TOKEN}"}
     assert {asked.payload["temperature"] for asked in server.asked} == {0}
 
@@ -71,7 +71,7 @@ def test_describe_asks_only_what_is_new(server, tmp_path):
     describer = describer_at(server.url, tmp_path)
     describer.describe(UNITS[:2])
     describer.describe(UNITS)
-    assert sorted(map(piece_of, server.asked)) == sorted(unit.text for unit in UNITS)
+    assert sorted(map(piece_of, server.asked)) == sorted(chunk.text for chunk in UNITS)
 
 
 def test_describe_asks_the_same_text_once(server, tmp_path):
@@ -86,11 +86,11 @@ def test_describe_of_nothing_asks_nothing(server, tmp_path):
 
 
 def test_describe_asks_again_for_another_model_scope_or_size(server, tmp_path):
-    unit = UNITS[0]
-    describer_at(server.url, tmp_path).describe([unit])
-    describer_at(server.url, tmp_path, model="other").describe([unit])
-    describer_at(server.url, tmp_path, answer_chars=10).describe([unit])
-    describer_at(server.url, tmp_path).describe([DescribedText(unit.text, "Basket"), DescribedText(unit.text)])
+    chunk = UNITS[0]
+    describer_at(server.url, tmp_path).describe([chunk])
+    describer_at(server.url, tmp_path, model="other").describe([chunk])
+    describer_at(server.url, tmp_path, answer_chars=10).describe([chunk])
+    describer_at(server.url, tmp_path).describe([DescribedText(chunk.text, "Basket"), DescribedText(chunk.text)])
     assert len(server.asked) == 5
     assert len(files_of(tmp_path)) == 5
 

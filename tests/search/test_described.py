@@ -102,10 +102,10 @@ def test_weight_of_a_description_counts(root: Path, server: Server) -> None:
 def test_described_unit_is_as_long_as_its_words(root: Path, server: Server) -> None:
     plain, described = Index.build(root, BY_WORDS).table, Index.build(root, config_of(server.url, weight=2.5)).table
     cart = plain.files.paths.index("cart.py")
-    said = described.units.length - plain.units.length
-    assert said[plain.units.file == cart].tolist() == [2.5 * len(terms_of(SAID["Cart"]))]
-    counted = np.bincount(described.postings.unit, described.postings.count, len(described.units))
-    np.testing.assert_allclose(described.units.length, counted)
+    said = described.chunks.length - plain.chunks.length
+    assert said[plain.chunks.file == cart].tolist() == [2.5 * len(terms_of(SAID["Cart"]))]
+    counted = np.bincount(described.postings.chunk, described.postings.count, len(described.chunks))
+    np.testing.assert_allclose(described.chunks.length, counted)
 
 
 def test_blank_units_are_not_described(root: Path, server: Server) -> None:

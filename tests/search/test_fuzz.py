@@ -86,7 +86,7 @@ def test_long_line_is_one_unit_and_counts_against_the_limit_of_a_file(corpus_of:
     root = write_files(tmp_path, {"a.js": "f(x);" * 30_000, "b.txt": "word " * 220_000, "c.py": "x = 1"})
     index = Index.build(root)
     assert [(one.path, one.reason) for one in index.skipped] == [("b.txt", "oversized")]
-    assert index.table.units.end.tolist() == [1, 1]
+    assert index.table.chunks.end.tolist() == [1, 1]
     larger = open_corpus(parse_spec(str(root)), walking=WalkConfig(max_bytes=1_200_000))
     hit, *_ = Index.build(larger).search("word", per="span")
     assert (hit.path, hit.start, hit.end) == ("b.txt", 1, 1)

@@ -24,13 +24,13 @@ from tests.search.samples import BY_WORDS, EDITS, SAMPLES
 _FIELDS = FieldConfig(body=1.0, name=2.5, scope=0.5, signature=0.25, stem=3.0, folder=0.75)
 
 
-def weighted_terms(path: str, content: str, unit: Chunk, fields: FieldConfig) -> Counter[str]:
+def weighted_terms(path: str, content: str, chunk: Chunk, fields: FieldConfig) -> Counter[str]:
     """Count the terms of one unit, fields weighed."""
-    lines = content.split("\n")[unit.start - 1 : unit.end]
+    lines = content.split("\n")[chunk.start - 1 : chunk.end]
     counted: Counter[str] = Counter()
     for weight, texts in (
-        (fields.body, lines), (fields.name, unit.names), (fields.scope, unit.scopes),
-        (fields.signature, [unit.signature]), (fields.stem, [stem_name(path)]), (fields.folder, [folder_name(path)]),
+        (fields.body, lines), (fields.name, chunk.names), (fields.scope, chunk.scopes),
+        (fields.signature, [chunk.signature]), (fields.stem, [stem_name(path)]), (fields.folder, [folder_name(path)]),
     ):  # fmt: skip
         for term in [term for text in texts for run in runs(text) for term in terms(run)]:
             counted[term] += weight  # type: ignore[assignment]  # weights are no whole numbers
@@ -39,19 +39,19 @@ def weighted_terms(path: str, content: str, unit: Chunk, fields: FieldConfig) ->
 
 def reference_scores(corpus: Corpus, query: str, config: SearchConfig) -> list[float]:
     """Score every unit, one term at a time."""
-    units = []
+    chunks = []
     for file in corpus.files:
         text = (corpus.root / file.path).read_bytes().decode("utf-8-sig")
         cut_ = chunk_file(SourceText(file.path, text, file.kind, file.language), config.index.chunks)
-        units += [weighted_terms(file.path, text, unit, config.index.fields) for unit in cut_.units]
-    lengths = [sum(counted.values()) for counted in units]
-    mean = sum(lengths) / len(units) or 1.0
+        chunks += [weighted_terms(file.path, text, chunk, config.index.fields) for chunk in cut_.chunks]
+    lengths = [sum(counted.values()) for counted in chunks]
+    mean = sum(lengths) / len(chunks) or 1.0
     k1, b = config.lexical.k1, config.lexical.b
-    scores = [0.0] * len(units)
+    scores = [0.0] * len(chunks)
     for term in parse_query(query).terms:
-        holders = sum(term in counted for counted in units)
-        idf = math.log(1 + (len(units) - holders + 0.5) / (holders + 0.5))
-        for n, counted in enumerate(units):
+        holders = sum(term in counted for counted in chunks)
+        idf = math.log(1 + (len(chunks) - holders + 0.5) / (holders + 0.5))
+        for n, counted in enumerate(chunks):
             tf = counted.get(term, 0)
             scores[n] += idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * lengths[n] / mean)) if tf else 0.0
     return scores

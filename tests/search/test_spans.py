@@ -53,8 +53,8 @@ def test_hit_never_grows_into_another_file_or_into_what_is_taken() -> None:
 
 def test_overlapping_windows_are_not_found_twice() -> None:
     view = view_of([40], 20, overlap=10)  # lines 1-20, 11-30, 21-40
-    assert [hit.unit for hit in select([0.5, 1.0, 0.7], view, SpanGrowth())] == [1]
-    assert [hit.unit for hit in select([1.0, 0.9, 0.7], view, SpanGrowth())] == [0, 2]
+    assert [hit.chunk for hit in select([0.5, 1.0, 0.7], view, SpanGrowth())] == [1]
+    assert [hit.chunk for hit in select([1.0, 0.9, 0.7], view, SpanGrowth())] == [0, 2]
 
 
 @examples(60)
@@ -68,26 +68,26 @@ def test_spans_never_share_a_line_and_come_in_order(
     lines: list[int], overlap: int, growth: SpanGrowth, seed: int
 ) -> None:
     view = view_of(lines, 4, overlap)
-    scores = np.round(np.random.default_rng(seed).random(view.units), 1)
+    scores = np.round(np.random.default_rng(seed).random(view.chunk_count), 1)
     hits = list(select_spans(scores, view, growth))
-    units = view.table.units
+    chunks = view.table.chunks
     seen: set[tuple[int, int]] = set()
     for hit in hits:
-        mine = {(int(units.file[hit.unit]), n) for n in range(units.start[hit.first], units.end[hit.last] + 1)}
+        mine = {(int(chunks.file[hit.chunk]), n) for n in range(chunks.start[hit.first], chunks.end[hit.last] + 1)}
         assert not mine & seen
         seen |= mine
-        assert hit.first <= hit.unit <= hit.last
+        assert hit.first <= hit.chunk <= hit.last
         assert hit.first == hit.last or len(mine) <= min(growth.lines, growth.times * 4)
-    found = [(-scores[hit.unit], hit.unit) for hit in hits]
+    found = [(-scores[hit.chunk], hit.chunk) for hit in hits]
     assert found == sorted(found)
     if not overlap:
-        taken = [unit for hit in hits for unit in range(hit.first, hit.last + 1)]
-        assert sorted(set(taken)) == [unit for unit in range(view.units) if scores[unit] > 0 or unit in taken]
+        taken = [chunk for hit in hits for chunk in range(hit.first, hit.last + 1)]
+        assert sorted(set(taken)) == [chunk for chunk in range(view.chunk_count) if scores[chunk] > 0 or chunk in taken]
 
 
 def test_order_is_total_however_many_tie() -> None:
     scores = np.random.default_rng(1).integers(0, 3, 5000).astype(float)
     view = view_of([5000], 1)
-    expected = sorted(np.flatnonzero(scores > 0).tolist(), key=lambda unit: (-scores[unit], unit))
+    expected = sorted(np.flatnonzero(scores > 0).tolist(), key=lambda chunk: (-scores[chunk], chunk))
     assert order_of(scores).tolist() == expected
-    assert [hit.unit for hit in select_spans(scores, view, SpanGrowth(0))] == expected
+    assert [hit.chunk for hit in select_spans(scores, view, SpanGrowth(0))] == expected

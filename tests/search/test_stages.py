@@ -123,7 +123,7 @@ def test_references_speak_for_spans_only_where_they_are_given_a_weight(index: In
     question = "how does compute_price work on the cart?"
     seen = retrieve(parse_query(question), index.view, silent, "span")
     plain, voted = rank(seen, silent), rank(seen, loud)
-    files = [index.table.files.paths[file] for file in index.table.units.file]
+    files = [index.table.files.paths[file] for file in index.table.chunks.file]
     gained = {path for path, before, after in zip(files, plain, voted, strict=True) if after > before}
     assert "price.py" in gained, "report.py matches and uses what it defines"
     assert "README.md" not in gained, "nobody uses it"

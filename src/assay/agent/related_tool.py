@@ -109,14 +109,14 @@ def find_related(house: ServerContext, text: str, path: str | None, k: int) -> T
     found = index.related(place.path, line, k)
     data = RelatedAnswer(
         str(index.root),
-        LineRange(found.unit.path, found.unit.start, found.unit.end),
+        LineRange(found.chunk.path, found.chunk.start, found.chunk.end),
         found.names,
         tuple(map(_relative, found.uses)),
         tuple(map(_relative, found.used_by)),
         tuple(map(_relative, found.alike)),
         tuple(RelatedFile(hit.path, hit.score) for hit in found.files),
     )
-    return ToolResponse(_text(data, found.unit), data)
+    return ToolResponse(_text(data, found.chunk), data)
 
 
 def _read(text: str) -> tuple[str, int]:
@@ -137,9 +137,9 @@ def _line(row: RelatedCode, verb: str) -> str:
     return f"{row.path}:{row.start}-{row.end}{who} {verb} {', '.join(row.shared[: CONFIG.shared])}"
 
 
-def _text(data: RelatedAnswer, unit: Hit) -> str:
+def _text(data: RelatedAnswer, chunk: Hit) -> str:
     names = f" defines {', '.join(data.names)}" if data.names else ""
-    parts = [f"{unit.span}{names}"]
+    parts = [f"{chunk.span}{names}"]
     kinds = (("it uses", "defines", data.uses), ("used by", "uses", data.used_by), (_ALIKE, "also has", data.alike))
     for title, verb, rows in kinds:
         if rows:

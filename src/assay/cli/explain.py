@@ -310,8 +310,8 @@ def _answers(index: Index, trace: Trace, ranking: Ranking, k: int) -> dict[str, 
 def _named(index: Index, row: int, per: Per) -> Hit:
     if per == "file":
         return Hit(index.table.files.paths[row])
-    units = index.table.units
-    return Hit(index.table.files.paths[int(units.file[row])], int(units.start[row]), int(units.end[row]))
+    chunks = index.table.chunks
+    return Hit(index.table.files.paths[int(chunks.file[row])], int(chunks.start[row]), int(chunks.end[row]))
 
 
 def _measured(run: Run, engine: EngineRun, after: Mapping[str, list[Ranking]]) -> tuple[str, tuple[StageScore, ...]]:

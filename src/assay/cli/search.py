@@ -210,7 +210,7 @@ def _index_data(opened: OpenedTable, seconds: float) -> dict[str, Any]:
         "index": str(opened.folder),
         "bytes": sum(file.stat().st_size for file in opened.folder.glob("*.assay")),
         "files": len(files),
-        "units": len(opened.table.units),
+        "units": len(opened.table.chunks),
         "changed": opened.changed,
         "seconds": round(seconds, 3),
         "languages": dict(Counter(language or "none" for language in files.languages).most_common()),
@@ -282,7 +282,7 @@ def _place(text: str) -> tuple[str, int]:
 def _json(found: Related) -> dict[str, Any]:
     return {
         "schema": "assay/related/1",
-        "unit": _neighbor_json(found.unit) | {"names": list(found.names)},
+        "unit": _neighbor_json(found.chunk) | {"names": list(found.names)},
         **{kind: [_relation_json(one) for one in getattr(found, kind)] for kind in _TITLES},
         "files": [{"path": hit.path, "score": hit.score} for hit in found.files],
     }
@@ -298,7 +298,7 @@ def _neighbor_json(hit: Hit) -> dict[str, Any]:
 
 def _related_lines(page: ResultPrinter, found: Related) -> Iterator[str]:
     names = f"  {', '.join(map(clean, found.names))}" if found.names else ""
-    yield page.bold(clean(str(found.unit.span))) + names
+    yield page.bold(clean(str(found.chunk.span))) + names
     for kind, title in _TITLES.items():
         relations: tuple[Relation, ...] = getattr(found, kind)
         if relations:
@@ -397,7 +397,7 @@ def open_index(args: argparse.Namespace) -> Index:
     index = Index.open(folder, config, workers=workers)
     if new:
         spent = time.perf_counter() - began
-        size = f"{len(index.table.files):,} files, {len(index.table.units):,} units"
+        size = f"{len(index.table.files):,} files, {len(index.table.chunks):,} units"
         info(args, f"{size} in {spent:.1f} s; kept for later")
     for note in index.notes:
         info(args, note)

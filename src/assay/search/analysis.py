@@ -18,8 +18,8 @@ from assay.search.chunking import Chunk, ChunkedFile, SourceText, chunk_file
 from assay.search.config import IndexConfig
 from assay.search.query import RUN, folder_name, runs, stem_name, term_hash, terms, whole_hash
 from assay.search.table import (
+    CHUNK_KINDS,
     FILE_KINDS,
-    UNIT_KINDS,
     ChunkTable,
     FileTable,
     FloatArray,
@@ -35,8 +35,8 @@ from assay.syntax.identifiers import split, stem
 from assay.syntax.outline import LineSpan
 
 _NEWLINE: Final = 0  # index of the newline in the list of distinct words
-_SHIFT: Final = 32  # a key is unit << 32 | run; both are far below 2**31
-_KIND: Final = {kind: number for number, kind in enumerate(UNIT_KINDS)}
+_SHIFT: Final = 32  # a key is chunk << 32 | run; both are far below 2**31
+_KIND: Final = {kind: number for number, kind in enumerate(CHUNK_KINDS)}
 _FILE_KIND: Final = {kind: number for number, kind in enumerate(FILE_KINDS)}
 _NOWHERE: Final = LineSpan(0, 0)
 _hash = cache(term_hash)
@@ -56,7 +56,7 @@ class _Batch:
     sources: list[SourceText] = field(default_factory=list)
     cuts: list[ChunkedFile] = field(default_factory=list)
     texts: list[bytes] = field(default_factory=list)
-    units: int = 0
+    chunk_count: int = 0
     first_byte: list[LongArray] = field(default_factory=list)
     last_byte: list[LongArray] = field(default_factory=list)
     keys: list[LongArray] = field(default_factory=list)
@@ -70,36 +70,36 @@ class _Batch:
     def read(self, source: SourceText) -> None:
         found = chunk_file(source, self.config.chunks)
         text = source.text.encode("utf-8", "surrogatepass")
-        starts = np.array([unit.start for unit in found.units], dtype=np.int64)
-        ends = np.array([unit.end for unit in found.units], dtype=np.int64)
+        starts = np.array([chunk.start for chunk in found.chunks], dtype=np.int64)
+        ends = np.array([chunk.end for chunk in found.chunks], dtype=np.int64)
         newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == 10) + 1
         line = np.concatenate([[0], newlines, [len(text)]])
         self.first_byte.append(line[np.minimum(starts - 1, len(line) - 1)])
         self.last_byte.append(line[np.minimum(ends, len(line) - 1)])
-        self._count(source, found.units, starts, ends)
+        self._count(source, found.chunks, starts, ends)
         self.sources.append(source)
         self.cuts.append(found)
         self.texts.append(text)
-        self.units += len(found.units)
+        self.chunk_count += len(found.chunks)
 
-    def _count(self, source: SourceText, units: Sequence[Chunk], starts: LongArray, ends: LongArray) -> None:
+    def _count(self, source: SourceText, chunks: Sequence[Chunk], starts: LongArray, ends: LongArray) -> None:
         fields = self.config.fields
         run = self._numbers(RUN.findall(source.text))
         newline = run == _NEWLINE
         line, run = np.cumsum(newline)[~newline] + 1, run[~newline]
         low, high = np.searchsorted(line, starts), np.searchsorted(line, ends, side="right")
         rows = ranges(low, np.maximum(high, low))
-        every = np.arange(len(units)) + self.units
+        every = np.arange(len(chunks)) + self.chunk_count
         self._add(np.repeat(every, np.maximum(high - low, 0)), run[rows], fields.body)
         path = source.path
         for text, weight in ((stem_name(path), fields.stem), (folder_name(path), fields.folder)):
             found = self._numbers(runs(text))
             self._add(np.repeat(every, len(found)), np.tile(found, len(every)), weight)
         for weight, texts in (
-            (fields.name, [" ".join(unit.names) for unit in units]),
-            (fields.scope, [" ".join(unit.scopes) for unit in units]),
-            (fields.signature, [unit.signature for unit in units]),
-            (fields.doc, [unit.doc if fields.doc else "" for unit in units]),
+            (fields.name, [" ".join(chunk.names) for chunk in chunks]),
+            (fields.scope, [" ".join(chunk.scopes) for chunk in chunks]),
+            (fields.signature, [chunk.signature for chunk in chunks]),
+            (fields.doc, [chunk.doc if fields.doc else "" for chunk in chunks]),
         ):
             listed = [runs(text) for text in texts]
             length = np.array([len(one) for one in listed], dtype=np.int64)
@@ -108,23 +108,23 @@ class _Batch:
     def _numbers(self, found: list[str]) -> LongArray:
         return np.fromiter(map(self.runs.__getitem__, found), np.int64, len(found))
 
-    def _add(self, unit: LongArray, run: LongArray, weight: float) -> None:
+    def _add(self, chunk: LongArray, run: LongArray, weight: float) -> None:
         if weight and len(run):
-            self.keys.append((unit << _SHIFT) | run)
+            self.keys.append((chunk << _SHIFT) | run)
             self.weights.append(np.full(len(run), weight, dtype=np.float32))
 
     def table(self) -> IndexTable:
         postings = self._postings()
-        length = np.bincount(postings.unit, weights=postings.count, minlength=self.units)
-        units = [unit for one in self.cuts for unit in one.units]
+        length = np.bincount(postings.chunk, weights=postings.count, minlength=self.chunk_count)
+        chunks = [chunk for one in self.cuts for chunk in one.chunks]
         own = [
             NameRow(number, name, place)
-            for number, unit in enumerate(units)
+            for number, chunk in enumerate(chunks)
             for name, place in zip(
-                unit.names, unit.places or (LineSpan(unit.start, unit.end),) * len(unit.names), strict=True
+                chunk.names, chunk.places or (LineSpan(chunk.start, chunk.end),) * len(chunk.names), strict=True
             )
         ]
-        scope = [NameRow(number, " ".join(unit.scopes)) for number, unit in enumerate(units) if unit.scopes]
+        scope = [NameRow(number, " ".join(chunk.scopes)) for number, chunk in enumerate(chunks) if chunk.scopes]
         stems = [NameRow(i, stem_name(source.path)) for i, source in enumerate(self.sources)]
         outlines = [one.outline for one in self.cuts]
         used = [
@@ -133,7 +133,7 @@ class _Batch:
         ]
         return IndexTable(
             self._files(),
-            self._units(units, length.astype(np.float32)),
+            self._chunks(chunks, length.astype(np.float32)),
             postings,
             names_table(own, keep_texts=True),
             names_table(scope, keep_texts=True),
@@ -158,12 +158,12 @@ class _Batch:
         begin = np.cumsum(length) - length
         run = key & ((1 << _SHIFT) - 1)
         rows = ranges(begin[run], begin[run] + length[run])
-        units = max(self.units, 1)
-        spelled_key = term_of[rows] * units + np.repeat(key >> _SHIFT, length[run])
+        chunks = max(self.chunk_count, 1)
+        spelled_key = term_of[rows] * chunks + np.repeat(key >> _SHIFT, length[run])
         key, count = _sum_by(spelled_key, np.repeat(count, length[run]))
-        term, unit = np.divmod(key, units)
+        term, chunk = np.divmod(key, chunks)
         held = np.bincount(term, minlength=len(hashes))
-        return Postings(hashes[held > 0], offsets(held[held > 0]), unit.astype(np.int32), count)
+        return Postings(hashes[held > 0], offsets(held[held > 0]), chunk.astype(np.int32), count)
 
     def _files(self) -> FileTable:
         sources = self.sources
@@ -181,13 +181,13 @@ class _Batch:
             offsets(np.array([len(text) for text in self.texts], dtype=np.int64)),
         )
 
-    def _units(self, units: Sequence[Chunk], length: FloatArray) -> ChunkTable:
+    def _chunks(self, chunks: Sequence[Chunk], length: FloatArray) -> ChunkTable:
         return ChunkTable(
-            np.repeat(np.arange(len(self.cuts)), [len(one.units) for one in self.cuts]).astype(np.int32),
-            np.array([unit.start for unit in units], dtype=np.int32),
-            np.array([unit.end for unit in units], dtype=np.int32),
-            np.array([_KIND[unit.kind] for unit in units], dtype=np.uint8),
-            np.array([any(map(is_test_name, unit.names[:1] + unit.scopes)) for unit in units], dtype=np.uint8),
+            np.repeat(np.arange(len(self.cuts)), [len(one.chunks) for one in self.cuts]).astype(np.int32),
+            np.array([chunk.start for chunk in chunks], dtype=np.int32),
+            np.array([chunk.end for chunk in chunks], dtype=np.int32),
+            np.array([_KIND[chunk.kind] for chunk in chunks], dtype=np.uint8),
+            np.array([any(map(is_test_name, chunk.names[:1] + chunk.scopes)) for chunk in chunks], dtype=np.uint8),
             length,
             np.concatenate(self.first_byte or [np.zeros(0, np.int64)]).astype(np.int32),
             np.concatenate(self.last_byte or [np.zeros(0, np.int64)]).astype(np.int32),

@@ -195,9 +195,9 @@ def build_table(
     table = combine(tables)
     if not config.description.enabled:
         return table
-    from assay.search.describe import describe_units  # lazy: imports the HTTP client
+    from assay.search.describe import describe_chunks  # lazy: imports the HTTP client
 
-    return describe_units(table, config.description, store)
+    return describe_chunks(table, config.description, store)
 
 
 def _distribute(files: Sequence[SourceFile], count: int) -> list[list[SourceFile]]:

@@ -73,7 +73,7 @@ class Chunk:
 class ChunkedFile:
     """The chunks of a file in line order, the outline of the file, and the reason if it was not parsed completely."""
 
-    units: tuple[Chunk, ...]
+    chunks: tuple[Chunk, ...]
     outline: Outline | None = None
     problem: str | None = None
 
@@ -122,15 +122,15 @@ def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk,
     Adjacent windows share lines with a total weight of at most `overlap`.
     """
     total = [0, *accumulate(weights)]
-    units: list[Chunk] = []
+    chunks: list[Chunk] = []
     start = 0
     while start < len(weights):
         end = max(bisect_left(total, total[start] + size + 1) - 1, start + 1)
-        units.append(Chunk(start + 1, end, "lines"))
+        chunks.append(Chunk(start + 1, end, "lines"))
         if end == len(weights):
             break
         start = max(bisect_left(total, total[end] - overlap), start + 1)
-    return tuple(units)
+    return tuple(chunks)
 
 
 def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]:
@@ -141,13 +141,13 @@ def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]
 
     packed: list[Chunk] = []
     for section in _sections(lines):
-        for unit in _split(section, config, cost):
+        for chunk in _split(section, config, cost):
             last = packed[-1] if packed else None
-            if last is not None and last.lines < config.shortest and last.lines + unit.lines <= config.packed:
-                names = tuple(dict.fromkeys(last.names + unit.names))
-                packed[-1] = replace(last, end=unit.end, names=names, signature=" ".join(names))
+            if last is not None and last.lines < config.shortest and last.lines + chunk.lines <= config.packed:
+                names = tuple(dict.fromkeys(last.names + chunk.names))
+                packed[-1] = replace(last, end=chunk.end, names=names, signature=" ".join(names))
             else:
-                packed.append(unit)
+                packed.append(chunk)
     return tuple(packed)
 
 
@@ -165,20 +165,20 @@ def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
         around.append(heading)
 
 
-def _split(unit: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> Iterator[Chunk]:
+def _split(chunk: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> Iterator[Chunk]:
     """Split a long chunk into parts of about equal length, each cut at the best line within `slack` lines."""
-    parts = -(-unit.lines // config.part) if unit.lines > config.longest else 1
-    start = unit.start
+    parts = -(-chunk.lines // config.part) if chunk.lines > config.longest else 1
+    start = chunk.start
     for nth in range(1, parts):
-        wanted = unit.start + round(nth * unit.lines / parts)
-        near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, unit.end) + 1)
+        wanted = chunk.start + round(nth * chunk.lines / parts)
+        near = range(max(wanted - config.slack, start + 1), min(wanted + config.slack, chunk.end) + 1)
         if near:
             at = min(near, key=lambda line: (cost(line), abs(line - wanted), line))
         else:  # parts of one or two lines
-            at = min(max(wanted, start + 1), unit.end)
-        yield replace(unit, start=start, end=at - 1)
+            at = min(max(wanted, start + 1), chunk.end)
+        yield replace(chunk, start=start, end=at - 1)
         start = at
-    yield replace(unit, start=start) if parts > 1 else unit
+    yield replace(chunk, start=start) if parts > 1 else chunk
 
 
 def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig) -> tuple[Chunk, ...]:
@@ -187,11 +187,11 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
         children.setdefault(definition.parent, []).append(position)
     layout = _Layout(outline.definitions, children, config)
     settled: list[Chunk] = []
-    for unit in layout.fill(-1, 1, len(lines), ()):
-        if unit.kind == "gap" and settled and not any(map(_has_text, lines[unit.start - 1 : unit.end])):
-            settled[-1] = replace(settled[-1], end=unit.end)
+    for chunk in layout.fill(-1, 1, len(lines), ()):
+        if chunk.kind == "gap" and settled and not any(map(_has_text, lines[chunk.start - 1 : chunk.end])):
+            settled[-1] = replace(settled[-1], end=chunk.end)
         else:
-            settled.append(unit)
+            settled.append(chunk)
     depths = dict(reversed(outline.breaks))  # the shallowest break of a line wins
 
     def cost(line: int) -> tuple[bool, int]:
@@ -202,11 +202,11 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
     packed: list[Chunk] = []
     for whole in settled:
         for part in _split(whole, config, cost):
-            unit = part if part.start == whole.start else replace(part, signature="", doc="")
-            if packed and _fits(packed[-1], unit, config):
-                packed[-1] = _join(packed[-1], unit)
+            chunk = part if part.start == whole.start else replace(part, signature="", doc="")
+            if packed and _fits(packed[-1], chunk, config):
+                packed[-1] = _join(packed[-1], chunk)
             else:
-                packed.append(unit)
+                packed.append(chunk)
     return tuple(packed)
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from assay.digests import digest_of
 from assay.errors import ConfigError, SetupError, did_you_mean
 from assay.search.query import Per, QueryKind
-from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, own_names, scope_text, unit_text
+from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, chunk_text, own_names, scope_text
 from assay.search.vectors import Columns, Kind, Matrix, Vectors, VectorScanConfig, best_rows
 from assay.store import Store, writer_lock
 from assay.store.array_file import IndexFormatError, Stored, read_store, write_store
@@ -46,7 +46,7 @@ class DenseScores:
 
     settings: DenseSettings
     parts: tuple[DenseIndex, ...]
-    units: int
+    chunk_count: int
     memo: Memo | None = None  # shared by engines with different settings
 
     def weight(self, kind: QueryKind, per: Per) -> float:
@@ -59,7 +59,7 @@ class DenseScores:
         `words` are the lexical scores of the chunks, which help to choose the first results for feedback.
         """
         feedback, reach = self.settings.feedback, self.settings.reach
-        scores = np.zeros(self.units)
+        scores = np.zeros(self.chunk_count)
         for part in self.parts:
             first = partial(part.first_scores, query, per, reach)
             vector, similarity, found = (
@@ -95,7 +95,7 @@ class DenseIndex:
         """Move the query vector toward the vectors of its first results (Rocchio, 1971)."""
         first = best_rows(found, feedback.units)
         total = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
-        return _unit(query + feedback.weight * _unit(total))
+        return _unit_vector(query + feedback.weight * _unit_vector(total))
 
     def rescore(self, query: Vector, similarity: Vector, most: int) -> Vector:
         """Score the `most` previously nearest chunks against a moved query; a second full scan would take longer."""
@@ -119,7 +119,7 @@ def _scale(similarity: Vector, reach: int) -> Values:
     return np.clip((similarity.astype(np.float64) - low) / (high - low), 0.0, 1.0)
 
 
-def _unit(vector: NDArray[Any]) -> Vector:
+def _unit_vector(vector: NDArray[Any]) -> Vector:
     length = float(np.sqrt(np.vecdot(vector, vector)))
     return np.asarray(vector / length if length else vector, dtype=np.float32)
 
@@ -135,8 +135,8 @@ class ModelGroup(NamedTuple):
 def groups(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup, ...]:
     """Assign every chunk to the model for code or the model for documentation."""
     if not settings.docs_model:
-        return (ModelGroup(settings.model, "code", np.arange(len(table.units))),)
-    docs = table.files.kind[table.units.file] == FILE_KINDS.index("docs")
+        return (ModelGroup(settings.model, "code", np.arange(len(table.chunks))),)
+    docs = table.files.kind[table.chunks.file] == FILE_KINDS.index("docs")
     code = ModelGroup(settings.model, "code", np.flatnonzero(~docs))
     return code, ModelGroup(settings.docs_model, "docs", np.flatnonzero(docs))
 
@@ -149,7 +149,7 @@ def embed_table(table: IndexTable, settings: DenseSettings, folder: Path | None)
         _embed_group(table, settings, group, folder and folder / f"vectors-{group.name}.assay")
         for group in groups(table, settings)
     )
-    return DenseScores(settings, tuple(parts), len(table.units))
+    return DenseScores(settings, tuple(parts), len(table.chunks))
 
 
 def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, place: Path | None) -> DenseIndex:
@@ -163,7 +163,7 @@ def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, 
             stored = read_store(place)
     if stored and stored.meta.get("digest") == digest:
         return dense_index(table, settings, group, embedder, stored.arrays)
-    columns = embed_units(embedder, table, group, settings.vectors, stored, Store() if place else None)
+    columns = embed_chunks(embedder, table, group, settings.vectors, stored, Store() if place else None)
     if place:
         with suppress(SetupError, OSError), writer_lock(place.parent):  # the directory may be read-only
             write_store(place, {"digest": digest, "model": embedder.identity}, columns)
@@ -177,7 +177,7 @@ def open_embedder(settings: DenseSettings, model: str) -> Embedder:
     return make_embedder(model, EmbedderConfig(settings.token_env or None, *prefixes))
 
 
-def embed_units(
+def embed_chunks(
     embedder: Embedder,
     table: IndexTable,
     group: ModelGroup,
@@ -186,19 +186,19 @@ def embed_units(
     store: Store | None = None,
 ) -> Columns:
     """Return the vectors of chunks as columns to store; static models add columns for paths and updates."""
-    from assay.search.static import ChunkVectors, StaticEmbedder, unit_vectors
+    from assay.search.static import ChunkVectors, StaticEmbedder, chunk_vectors
 
     if isinstance(embedder, StaticEmbedder):
         known = None
         if stored and stored.meta.get("model") == embedder.identity and "float32" in stored.arrays:
             known = ChunkVectors.from_columns(stored.arrays["float32"], stored.arrays)
-        made = unit_vectors(embedder, table, known if known and known.is_consistent else None).of(group.rows)
+        made = chunk_vectors(embedder, table, known if known and known.is_consistent else None).of(group.rows)
         return {**Vectors.build(made.matrix, kind).columns(), **made.columns()}
-    docs = table.files.kind[table.units.file[group.rows]] == FILE_KINDS.index("docs")
+    docs = table.files.kind[table.chunks.file[group.rows]] == FILE_KINDS.index("docs")
     matrix = np.zeros((len(group.rows), embedder.dimension), dtype=np.float32)
     roles: tuple[tuple[Role, NDArray[np.bool_]], ...] = (("code", ~docs), ("docs", docs))
     for role, mask in roles:
-        files = groupby(group.rows[mask].tolist(), key=table.units.file.__getitem__)
+        files = groupby(group.rows[mask].tolist(), key=table.chunks.file.__getitem__)
         matrix[mask] = embed_parts(embedder, [[passage(table, row) for row in rows] for _, rows in files], role, store)
     return Vectors.build(matrix, kind).columns()
 
@@ -230,16 +230,16 @@ def dense_index(
     from assay.search.static import ChunkVectors, path_words
 
     scan = VectorScanConfig(rescored=max(VectorScanConfig().rescored, 2 * settings.reach))
-    units = ChunkVectors.from_columns(np.zeros((0, 0), np.float32), columns) if settings.path else None
-    paths = path_words(units, table.units.file[group.rows], settings.path) if units else None
+    chunks = ChunkVectors.from_columns(np.zeros((0, 0), np.float32), columns) if settings.path else None
+    paths = path_words(chunks, table.chunks.file[group.rows], settings.path) if chunks else None
     return DenseIndex(embedder, group.rows, Vectors.from_columns(columns, scan), paths)
 
 
-def passage(table: IndexTable, unit: int) -> str:
+def passage(table: IndexTable, chunk: int) -> str:
     """Return the text to embed for a chunk: path, scopes, defined names, then the lines of the chunk."""
-    file = int(table.units.file[unit])
-    header = [table.files.paths[file], scope_text(table, unit), *own_names(table, unit)]
-    return _readable(f"{' '.join(filter(None, header))}\n{unit_text(table, file, unit, unit)}")
+    file = int(table.chunks.file[chunk])
+    header = [table.files.paths[file], scope_text(table, chunk), *own_names(table, chunk)]
+    return _readable(f"{' '.join(filter(None, header))}\n{chunk_text(table, file, chunk, chunk)}")
 
 
 def _readable(text: str) -> str:

@@ -18,7 +18,7 @@ from assay.digests import digest_of
 from assay.errors import EngineError
 from assay.http import redact_url
 from assay.search.query import runs, term_hash, terms
-from assay.search.table import IndexTable, add_words, scope_text, unit_text
+from assay.search.table import IndexTable, add_words, chunk_text, scope_text
 from assay.store import Store
 from assay.store.kinds import DESCRIPTIONS
 
@@ -43,15 +43,15 @@ class DescribeConfig:
     workers: int = 4
 
 
-def describe_units(table: IndexTable, settings: DescriptionSettings, store: Store | None) -> IndexTable:
+def describe_chunks(table: IndexTable, settings: DescriptionSettings, store: Store | None) -> IndexTable:
     """Describe every non-blank chunk, and return the table with the words of the descriptions added."""
-    texts = [unit_text(table, int(file), unit, unit) for unit, file in enumerate(table.units.file.tolist())]
-    units = [unit for unit, text in enumerate(texts) if text.strip()]
+    texts = [chunk_text(table, int(file), chunk, chunk) for chunk, file in enumerate(table.chunks.file.tolist())]
+    chunks = [chunk for chunk, text in enumerate(texts) if text.strip()]
     describer = Describer(_endpoint(settings), store)
-    lines = describer.describe([DescribedText(texts[unit], scope_text(table, unit)) for unit in units])
+    lines = describer.describe([DescribedText(texts[chunk], scope_text(table, chunk)) for chunk in chunks])
     hashes = [[term_hash(term) for run in runs(line) for term in terms(run)] for line in lines]
-    unit = np.repeat(np.array(units, dtype=np.int64), np.array([len(one) for one in hashes], dtype=np.int64))
-    return add_words(table, np.array([one for found in hashes for one in found], np.uint64), unit, settings.weight)
+    chunk = np.repeat(np.array(chunks, dtype=np.int64), np.array([len(one) for one in hashes], dtype=np.int64))
+    return add_words(table, np.array([one for found in hashes for one in found], np.uint64), chunk, settings.weight)
 
 
 def description_identity(settings: DescriptionSettings) -> str:
@@ -84,16 +84,16 @@ class Describer:
         sizes = f"text={self.config.text_chars};answer={self.config.answer_chars}"
         return f"describe:{self.endpoint.model};{sizes};prompt={prompt_version(_TASK)}"
 
-    def describe(self, units: Sequence[DescribedText]) -> tuple[str, ...]:
+    def describe(self, chunks: Sequence[DescribedText]) -> tuple[str, ...]:
         """Return one line per chunk, in order; equal texts are described once.
 
         If a request fails, the descriptions already received stay in the cache.
         """
-        keys = [digest_of([self.identity, unit.scope, unit.text[: self.config.text_chars]]) for unit in units]
-        by_key = dict(zip(keys, units, strict=True))
+        keys = [digest_of([self.identity, chunk.scope, chunk.text[: self.config.text_chars]]) for chunk in chunks]
+        by_key = dict(zip(keys, chunks, strict=True))
         lines = {key: line for key in by_key if (line := self._read(key)) is not None}
         with ThreadPoolExecutor(self.config.workers) as pool:
-            futures = {pool.submit(self._complete, unit): key for key, unit in by_key.items() if key not in lines}
+            futures = {pool.submit(self._complete, chunk): key for key, chunk in by_key.items() if key not in lines}
             try:
                 for future in as_completed(futures):
                     key, line = futures[future], future.result()
@@ -105,10 +105,10 @@ class Describer:
                 pool.shutdown(cancel_futures=True)
         return tuple(lines[key] for key in keys)
 
-    def _complete(self, unit: DescribedText) -> str:
-        text = unit.text[: self.config.text_chars]
-        mark = fence(unit.scope, text)
-        within = f" in {unit.scope}" if unit.scope else ""
+    def _complete(self, chunk: DescribedText) -> str:
+        text = chunk.text[: self.config.text_chars]
+        mark = fence(chunk.scope, text)
+        within = f" in {chunk.scope}" if chunk.scope else ""
         prompt = Prompt(_TASK, f"<piece{within} {mark}>\n{text}\n</piece {mark}>")
         answer = complete(self.endpoint, prompt)
         line = " ".join("".join(char for char in answer if char.isprintable() or char.isspace()).split())

@@ -17,7 +17,7 @@ from assay.search.query import Per, parse_query
 from assay.search.related import Related, find_related
 from assay.search.results import Filter, SpanHit, order_of, select_spans
 from assay.search.signals import QueryFeatures
-from assay.search.table import IndexTable, Values, unit_text
+from assay.search.table import IndexTable, Values, chunk_text
 from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage
 from assay.search.view import CorpusView, make_translator
 from assay.types import Corpus, Hit, SkippedFile
@@ -123,24 +123,24 @@ class Index:
             def text(match: _Match = match) -> str:  # evaluated only for a regular expression
                 if per == "span":
                     return self._hit(match).snippet or ""
-                first, stop = self.view.units_of(match.file)
-                return unit_text(self.table, match.file, first, stop - 1)
+                first, stop = self.view.chunk_range(match.file)
+                return chunk_text(self.table, match.file, first, stop - 1)
 
-            if accepts(match.file, match.span.unit, match.score, text):
+            if accepts(match.file, match.span.chunk, match.score, text):
                 yield self._hit(match)
 
     def _files(self, scores: Values, features: QueryFeatures) -> Iterator[_Match]:
-        units = rank_inside(features, self.config)
+        chunks = rank_inside(features, self.config)
         for file in order_of(scores).tolist():
-            first, stop = self.view.units_of(file)
-            unit = first + int(units[first:stop].argmax())
-            yield _Match(SpanHit(unit, unit, unit), file, float(scores[file]))
+            first, stop = self.view.chunk_range(file)
+            chunk = first + int(chunks[first:stop].argmax())
+            yield _Match(SpanHit(chunk, chunk, chunk), file, float(scores[file]))
 
     def _spans(self, scores: Values, features: QueryFeatures) -> Iterator[_Match]:
         query = features.query
         wanted = self.view.definitions(query.symbol, query.name) if query.symbol is not None else {}
         for span in select_spans(scores, self.view, self.config.growth, wanted):
-            yield _Match(span, int(self.table.units.file[span.unit]), float(scores[span.unit]))
+            yield _Match(span, int(self.table.chunks.file[span.chunk]), float(scores[span.chunk]))
 
     def _rerank(self, query: str, matches: Iterator[_Match]) -> Iterator[_Match]:
         if self.reranker is None:
@@ -156,12 +156,12 @@ class Index:
         yield from matches
 
     def _hit(self, match: _Match) -> Hit:
-        span, units = match.span, self.table.units
+        span, chunks = match.span, self.table.chunks
         path = self.table.files.paths[match.file]
-        first, last = int(units.start[span.first]), int(units.end[span.last])
+        first, last = int(chunks.start[span.first]), int(chunks.end[span.last])
         if last < first:
             return Hit(path, score=match.score)
-        text = unit_text(self.table, match.file, span.first, span.last)
+        text = chunk_text(self.table, match.file, span.first, span.last)
         if span.lines is None:
             return Hit(path, first, last, match.score, text)
         start, end = span.lines.start, span.lines.end
@@ -179,12 +179,12 @@ class Index:
         wanted = [row for path in _as_tuple(expect) for row in self.rows_of(path, per)]
         expected = sorted(wanted, key=lambda row: (-scores[row], row))
         rows = list(dict.fromkeys(order_of(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
-        paths, units = self.table.files.paths, self.table.units
+        paths, chunks = self.table.files.paths, self.table.chunks
 
         def label(row: int) -> Hit:
             if per == "file":
                 return Hit(paths[row], score=float(scores[row]))
-            return Hit(paths[units.file[row]], int(units.start[row]), int(units.end[row]), float(scores[row]))
+            return Hit(paths[chunks.file[row]], int(chunks.start[row]), int(chunks.end[row]), float(scores[row]))
 
         return Trace(features.query, per, tuple(stages), tuple(map(label, rows)), tuple(rows), hits)
 
@@ -201,7 +201,7 @@ class Index:
         if path not in self.table.files.paths:
             return []
         file = self.table.files.paths.index(path)
-        return [file] if per == "file" else list(range(*self.view.units_of(file)))
+        return [file] if per == "file" else list(range(*self.view.chunk_range(file)))
 
 
 def _as_tuple(values: Sequence[str] | None) -> tuple[str, ...]:

@@ -34,23 +34,25 @@ def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Pe
     gather = config.coherence
     lexical = (config.lexical, view.translator and view.translator.settings)
     words = view.recall(query.text, ("words", lexical), lambda: relative(config.lexical(query, view)))
-    basis = ("units", lexical, view.dense and view.dense.settings, per)
-    units = view.recall(query.text, basis, lambda: _fuse(words, query, view, per))
+    basis = ("chunks", lexical, view.dense and view.dense.settings, per)
+    chunk_scores = view.recall(query.text, basis, lambda: _fuse(words, query, view, per))
     key = ("coherence", basis, gather.chunks, gather.decay, gather.pool)
-    coherence = view.recall(query.text, key, lambda: gather.gather(units, view.table.units.file, view.files))
-    return QueryFeatures(query, view, per, words, units, coherence, basis)
+    coherence = view.recall(
+        query.text, key, lambda: gather.gather(chunk_scores, view.table.chunks.file, view.file_count)
+    )
+    return QueryFeatures(query, view, per, words, chunk_scores, coherence, basis)
 
 
 def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Values:
     """Fuse lexical and dense scores; chunks match if they share a query word or are among the nearest vectors."""
-    if view.dense is None or not view.units:
+    if view.dense is None or not view.chunk_count:
         return words
     settings, weight = view.dense.settings, view.dense.weight(query.kind, per)
     if settings.rise:
-        unit = int(words.argmax())
+        chunk = int(words.argmax())
         idf = {term: view.idf(view.term(term)) for term in query.terms}
         total = sum(idf.values())
-        covered = sum(idf[term] for term in idf if view.holds(unit, term)) / total if total else 1.0
+        covered = sum(idf[term] for term in idf if view.holds(chunk, term)) / total if total else 1.0
         weight *= 1 + settings.rise * (1 - covered)
     if not weight:
         return words
@@ -65,10 +67,10 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: Watcher | None = 
     """Score every file or chunk; call `watch` with the scores after retrieval and after each signal."""
     view, files = features.view, features.per == "file"
     if watch:
-        for name, units in (("lexical", features.words), ("dense", features.units)):
+        for name, values in (("lexical", features.lexical_scores), ("dense", features.chunk_scores)):
             if name == "lexical" or view.dense:
-                watch(name, best(view.table.units.file, units, view.files) if files else units)
-    scores = np.zeros(view.files) if files else features.units
+                watch(name, best(view.table.chunks.file, values, view.file_count) if files else values)
+    scores = np.zeros(view.file_count) if files else features.chunk_scores
     for name, signal in stages(config).items():
         scores = signal(scores, features)
         if watch:
@@ -82,7 +84,7 @@ def rank_inside(features: QueryFeatures, config: SearchConfig) -> Values:
     spans = replace(features, per="span")
 
     def score() -> Values:
-        scores = spans.units
+        scores = spans.chunk_scores
         for signal in signals:
             scores = signal(scores, spans)
         return scores

@@ -16,7 +16,7 @@ import numpy as np
 from assay.errors import ConfigError, did_you_mean
 from assay.search.query import parse_query, runs, term_hash, terms, whole_hash
 from assay.search.results import order_of
-from assay.search.table import own_names, unit_text
+from assay.search.table import chunk_text, own_names
 from assay.syntax.identifiers import STOP_WORDS
 from assay.types import Hit
 
@@ -47,7 +47,7 @@ class Relation:
 class Related:
     """A chunk and its related chunks, strongest first; scores are relative to the strongest relation of each kind."""
 
-    unit: Hit
+    chunk: Hit
     names: tuple[str, ...]  # names that the chunk defines
     uses: tuple[Relation, ...]
     used_by: tuple[Relation, ...]
@@ -57,16 +57,16 @@ class Related:
 
 def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig | None = None) -> Related:
     config = config or RelatedConfig()
-    unit = chunk_at(index, path, line)
-    uses = _relations(index, _find_used(index, unit, config), k)
-    used_by = _relations(index, _find_users(index, unit, config), k)
-    alike = _relations(index, _find_similar(index, unit, config), k)
+    chunk = chunk_at(index, path, line)
+    uses = _relations(index, _find_used(index, chunk, config), k)
+    used_by = _relations(index, _find_users(index, chunk, config), k)
+    alike = _relations(index, _find_similar(index, chunk, config), k)
     total: defaultdict[str, float] = defaultdict(float)
     for relation in (*uses, *used_by, *alike):
         total[relation.hit.path] += relation.hit.score or 0.0
     order = sorted((other for other in total if other != path), key=lambda other: (-total[other], other))
     files = tuple(Hit(other, score=total[other]) for other in order[:k])
-    return Related(_hit(index, unit, 1.0), _names(index, unit), uses, used_by, alike, files)
+    return Related(_hit(index, chunk, 1.0), _names(index, chunk), uses, used_by, alike, files)
 
 
 def chunk_at(index: Index, path: str, line: int) -> int:
@@ -75,59 +75,59 @@ def chunk_at(index: Index, path: str, line: int) -> int:
     if path not in paths:
         hint = did_you_mean(path, paths) or "run `assay index` to list skipped files"
         raise ConfigError(f"{path} is not in the index", hint=hint)
-    units = index.table.units
-    rows = np.arange(*index.view.units_of(paths.index(path)))
-    last = int(units.end[rows].max())
-    inside = rows[(units.start[rows] <= line) & (line <= units.end[rows])]
+    chunks = index.table.chunks
+    rows = np.arange(*index.view.chunk_range(paths.index(path)))
+    last = int(chunks.end[rows].max())
+    inside = rows[(chunks.start[rows] <= line) & (line <= chunks.end[rows])]
     if not len(inside):
         raise ConfigError(f"{path} has no line {line}", hint=f"use a line from 1 to {last}")
-    return int(inside[np.argmin(units.end[inside] - units.start[inside])])
+    return int(inside[np.argmin(chunks.end[inside] - chunks.start[inside])])
 
 
-def _find_used(index: Index, unit: int, config: RelatedConfig) -> _Ties:
+def _find_used(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    own, used = _names(index, unit), index.table.used
-    file = int(index.table.units.file[unit])
+    own, used = _names(index, chunk), index.table.used
+    file = int(index.table.chunks.file[chunk])
     begin, end = np.searchsorted(used.file, [file, file + 1]).tolist()
     mentioned = frozenset(used.name[begin:end].tolist())
-    for name in dict.fromkeys(runs(_text(index, unit))):
+    for name in dict.fromkeys(runs(_text(index, chunk))):
         if name not in own and term_hash(name) in mentioned:
-            definers = [row for row in _definers(index, name) if row != unit]
+            definers = [row for row in _definers(index, name) if row != chunk]
             if 0 < len(definers) <= config.definers:
                 for row in definers:
                     found[row][name] = _weight(index, name) / len(definers)
     return found
 
 
-def _find_users(index: Index, unit: int, config: RelatedConfig) -> _Ties:
+def _find_users(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
     found: defaultdict[int, dict[str, float]] = defaultdict(dict)
-    used, postings, file = index.table.used, index.table.postings, index.table.units.file
-    for name in _names(index, unit):
+    used, postings, file = index.table.used, index.table.postings, index.table.chunks.file
+    for name in _names(index, chunk):
         definers = len(_definers(index, name))
         number = index.view.term(terms(name)[-1]) if terms(name) else -1
         if definers > config.definers or number < 0:
             continue
         files = set(used.file[used.name == np.uint64(term_hash(name))].tolist())
-        holders = postings.unit[postings.offset[number] : postings.offset[number + 1]].tolist()
-        for row in [row for row in holders if int(file[row]) in files and row != unit][: config.users]:
+        holders = postings.chunk[postings.offset[number] : postings.offset[number + 1]].tolist()
+        for row in [row for row in holders if int(file[row]) in files and row != chunk][: config.users]:
             if name in runs(_text(index, row)) and name not in _names(index, row):
                 found[row][name] = _weight(index, name) / max(definers, 1)
     return found
 
 
-def _find_similar(index: Index, unit: int, config: RelatedConfig) -> _Ties:
+def _find_similar(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
     postings, view = index.table.postings, index.view
     weight: dict[str, float] = {}
-    own = {run for run in runs(_text(index, unit)) if run.lower() not in STOP_WORDS and not run.isdigit()}
+    own = {run for run in runs(_text(index, chunk)) if run.lower() not in STOP_WORDS and not run.isdigit()}
     for term in {term for run in own for term in terms(run)}:
         number = view.term(term)
         begin, end = (int(postings.offset[number]), int(postings.offset[number + 1])) if number >= 0 else (0, 0)
-        at = begin + int(np.searchsorted(postings.unit[begin:end], unit))
-        if end - begin > 1 and postings.unit[at] == unit:  # words that occur only in this chunk match no other
+        at = begin + int(np.searchsorted(postings.chunk[begin:end], chunk))
+        if end - begin > 1 and postings.chunk[at] == chunk:  # words that occur only in this chunk match no other
             weight[term] = float(np.log1p(postings.count[at])) * view.idf(number)
     key_terms = tuple(sorted(weight, key=lambda term: (-weight[term], term))[: config.words])
     scores = index.config.lexical(replace(parse_query(""), terms=key_terms), view)
-    scores[unit] = 0.0
+    scores[chunk] = 0.0
     rows = order_of(scores)[: config.alike].tolist()
     return {row: _shared_words(index, row, key_terms, float(scores[row])) for row in rows}
 
@@ -141,11 +141,11 @@ def _shared_words(index: Index, row: int, key_terms: Sequence[str], score: float
 
 
 def _relations(index: Index, found: _Ties, k: int) -> tuple[Relation, ...]:
-    files, units = index.table.files, index.table.units
+    files, chunks = index.table.files, index.table.chunks
     total = {row: sum(ties.values()) for row, ties in found.items()}
 
     def order(row: int) -> tuple[float, bool, int]:
-        return -total[row], bool(files.noise[units.file[row]]) or bool(units.test[row]), row
+        return -total[row], bool(files.noise[chunks.file[row]]) or bool(chunks.test[row]), row
 
     relations = []
     rows = sorted(total, key=order)[:k]
@@ -156,8 +156,8 @@ def _relations(index: Index, found: _Ties, k: int) -> tuple[Relation, ...]:
     return tuple(relations)
 
 
-def _names(index: Index, unit: int) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(own_names(index.table, unit)))
+def _names(index: Index, chunk: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(own_names(index.table, chunk)))
 
 
 def _definers(index: Index, name: str) -> list[int]:
@@ -169,11 +169,11 @@ def _weight(index: Index, name: str) -> float:
     return index.view.idf(index.view.term(found[-1])) if found else 0.0
 
 
-def _text(index: Index, unit: int) -> str:
-    return unit_text(index.table, int(index.table.units.file[unit]), unit, unit)
+def _text(index: Index, chunk: int) -> str:
+    return chunk_text(index.table, int(index.table.chunks.file[chunk]), chunk, chunk)
 
 
-def _hit(index: Index, unit: int, score: float) -> Hit:
-    units = index.table.units
-    path = index.table.files.paths[int(units.file[unit])]
-    return Hit(path, int(units.start[unit]), int(units.end[unit]), score, _text(index, unit))
+def _hit(index: Index, chunk: int, score: float) -> Hit:
+    chunks = index.table.chunks
+    path = index.table.files.paths[int(chunks.file[chunk])]
+    return Hit(path, int(chunks.start[chunk]), int(chunks.end[chunk]), score, _text(index, chunk))

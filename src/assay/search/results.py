@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from assay.corpus.ignore import select_paths
 from assay.corpus.languages import LANGUAGES
 from assay.errors import ConfigError, did_you_mean
-from assay.search.table import FILE_KINDS, UNIT_KINDS, IndexTable, LongArray, Values
+from assay.search.table import CHUNK_KINDS, FILE_KINDS, IndexTable, LongArray, Values
 from assay.search.view import CorpusView
 from assay.settings import setting
 from assay.syntax.outline import LineSpan
 
-KINDS: Final = (*FILE_KINDS, *UNIT_KINDS)
+KINDS: Final = (*FILE_KINDS, *CHUNK_KINDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class SpanGrowth:
 
 @dataclass(frozen=True, slots=True)
 class SpanHit:
-    """A span hit: chunks `first` to `last` of a file, grown from `unit`; `lines` restricts the lines to show."""
+    """A span hit: chunks `first` to `last` of a file, grown from `chunk`; `lines` restricts the lines to show."""
 
-    unit: int
+    chunk: int
     first: int
     last: int
     lines: LineSpan | None = None
@@ -54,13 +54,13 @@ def select_spans(
     scores: Values, view: CorpusView, growth: SpanGrowth, wanted: Mapping[int, LineSpan] = MappingProxyType({})
 ) -> Iterator[SpanHit]:
     """Yield disjoint spans, best first; `wanted` maps a chunk to the lines of the definition that the query names."""
-    taken = np.zeros(view.units, dtype=bool)
+    taken = np.zeros(view.chunk_count, dtype=bool)
     grows = growth.neighbour and view.disjoint
-    for unit in _ranked(scores):
-        if taken[unit] or (not view.disjoint and _touches(unit, taken, view)):
+    for chunk in _ranked(scores):
+        if taken[chunk] or (not view.disjoint and _touches(chunk, taken, view)):
             continue
-        hit = _definition(unit, wanted[unit], taken, view, growth) if unit in wanted and view.disjoint else None
-        hit = hit or (_grow(unit, scores, taken, view, growth) if grows else SpanHit(unit, unit, unit))
+        hit = _definition(chunk, wanted[chunk], taken, view, growth) if chunk in wanted and view.disjoint else None
+        hit = hit or (_grow(chunk, scores, taken, view, growth) if grows else SpanHit(chunk, chunk, chunk))
         taken[hit.first : hit.last + 1] = True
         yield hit
 
@@ -78,38 +78,38 @@ def _ranked(scores: Values) -> Iterator[int]:
     yield from rows[np.argsort(-scores[rows], kind="stable")].tolist()
 
 
-def _touches(unit: int, taken: NDArray[np.bool_], view: CorpusView) -> bool:
-    units = view.table.units
-    rows = np.arange(*view.units_of(int(units.file[unit])))
+def _touches(chunk: int, taken: NDArray[np.bool_], view: CorpusView) -> bool:
+    chunks = view.table.chunks
+    rows = np.arange(*view.chunk_range(int(chunks.file[chunk])))
     rows = rows[taken[rows]]
-    return bool(np.any((units.start[rows] <= units.end[unit]) & (units.end[rows] >= units.start[unit])))
+    return bool(np.any((chunks.start[rows] <= chunks.end[chunk]) & (chunks.end[rows] >= chunks.start[chunk])))
 
 
 def _definition(
-    unit: int, lines: LineSpan, taken: NDArray[np.bool_], view: CorpusView, growth: SpanGrowth
+    chunk: int, lines: LineSpan, taken: NDArray[np.bool_], view: CorpusView, growth: SpanGrowth
 ) -> SpanHit | None:
-    units = view.table.units
-    low, high = view.units_of(int(units.file[unit]))
-    first = low + int(np.searchsorted(units.end[low:high], lines.start))
-    last = low + int(np.searchsorted(units.end[low:high], lines.end))
+    chunks = view.table.chunks
+    low, high = view.chunk_range(int(chunks.file[chunk]))
+    first = low + int(np.searchsorted(chunks.end[low:high], lines.start))
+    last = low + int(np.searchsorted(chunks.end[low:high], lines.end))
     free = last < high and not taken[first : last + 1].any()
-    return SpanHit(unit, first, last, lines) if free and lines.end - lines.start < growth.lines else None
+    return SpanHit(chunk, first, last, lines) if free and lines.end - lines.start < growth.lines else None
 
 
-def _grow(unit: int, scores: Values, taken: NDArray[np.bool_], view: CorpusView, growth: SpanGrowth) -> SpanHit:
-    units = view.table.units
-    low, high = view.units_of(int(units.file[unit]))
-    most = min(growth.lines, int(growth.times * int(units.end[unit] - units.start[unit] + 1)))
-    least = growth.neighbour * float(scores[unit])
-    first = last = unit
+def _grow(chunk: int, scores: Values, taken: NDArray[np.bool_], view: CorpusView, growth: SpanGrowth) -> SpanHit:
+    chunks = view.table.chunks
+    low, high = view.chunk_range(int(chunks.file[chunk]))
+    most = min(growth.lines, int(growth.times * int(chunks.end[chunk] - chunks.start[chunk] + 1)))
+    least = growth.neighbour * float(scores[chunk])
+    first = last = chunk
     while True:
         sides = []
         for row, begin, stop in ((first - 1, first - 1, last), (last + 1, first, last + 1)):
             fits = low <= row < high and not taken[row] and scores[row] >= least
-            if fits and units.end[stop] - units.start[begin] + 1 <= most:
+            if fits and chunks.end[stop] - chunks.start[begin] + 1 <= most:
                 sides.append((-scores[row], row))
         if not sides:
-            return SpanHit(unit, first, last)
+            return SpanHit(chunk, first, last)
         row = min(sides)[1]
         first, last = min(first, row), max(last, row)
 
@@ -148,14 +148,14 @@ class Filter:
         pattern = re.compile(self.regex, re.MULTILINE) if self.regex is not None else None
         files = table.files
 
-        def accepts(file: int, unit: int, score: float, text: Callable[[], str]) -> bool:
+        def accepts(file: int, chunk: int, score: float, text: Callable[[], str]) -> bool:
             if self.min_score is not None and score < self.min_score:
                 return False
             if globs is not None and not globs.selects(files.paths[file]):
                 return False
             if self.languages and files.languages[file] not in self.languages:
                 return False
-            if kinds and kinds.isdisjoint({FILE_KINDS[files.kind[file]], UNIT_KINDS[table.units.kind[unit]]}):
+            if kinds and kinds.isdisjoint({FILE_KINDS[files.kind[file]], CHUNK_KINDS[table.chunks.kind[chunk]]}):
                 return False
             return pattern is None or pattern.search(text()) is not None
 

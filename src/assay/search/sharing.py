@@ -17,7 +17,7 @@ from assay.digests import code_digest, digest_of
 from assay.errors import SetupError
 from assay.search.building import build_table, index_key, is_stale, timeout_notes
 from assay.search.config import SHIPPED, DenseSettings, SearchConfig
-from assay.search.dense import DenseScores, ModelGroup, dense_index, embed_units, groups, open_embedder
+from assay.search.dense import DenseScores, ModelGroup, dense_index, embed_chunks, groups, open_embedder
 from assay.search.index import Index
 from assay.search.query import Per
 from assay.search.table import IndexTable, read_table, table_arrays
@@ -63,7 +63,7 @@ def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: 
         # besides the vectors, the dense index depends on these query settings
         key = f"dense {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
         parts = shared.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
-        dense = DenseScores(settings, parts, len(table.units), memo)
+        dense = DenseScores(settings, parts, len(table.chunks), memo)
     view = CorpusView(table, config.graph, dense, make_translator(config.translation), known, memo)
     return Index.around(corpus, view, config)
 
@@ -96,7 +96,7 @@ def _vectors(
     pairs = [(group, open_embedder(settings, group.model)) for group in groups(table, settings)]
 
     def make() -> list[Columns]:
-        return [embed_units(embedder, table, group, settings.vectors) for group, embedder in pairs]
+        return [embed_chunks(embedder, table, group, settings.vectors) for group, embedder in pairs]
 
     def write(folder: Path, made: list[Columns]) -> None:
         for (group, _), columns in zip(pairs, made, strict=True):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.corpus.roles import ROLES
 from assay.search.query import ParsedQuery, Per
-from assay.search.table import UNIT_KINDS, IntArray, Values, ranges
+from assay.search.table import CHUNK_KINDS, IntArray, Values, ranges
 from assay.search.view import CorpusView, Lookup, Matches, NameIndex, Prefixes
 from assay.settings import setting
 
@@ -26,10 +26,10 @@ class QueryFeatures:
     query: ParsedQuery
     view: CorpusView
     per: Per
-    words: Values  # lexical score of each chunk, relative to the best
-    units: Values  # lexical and dense score of each chunk, fused, relative to the best
+    lexical_scores: Values  # lexical score of each chunk, relative to the best
+    chunk_scores: Values  # lexical and dense score of each chunk, fused, relative to the best
     coherence: Values  # score of each file by its best chunks together, relative to the best
-    basis: Hashable = None  # the settings that determine `units`
+    basis: Hashable = None  # the settings that determine `chunk_scores`
     _names: dict[tuple[int, Prefixes], Matches] = field(default_factory=dict, repr=False)
 
     def weight(self, files: float, spans: float) -> float:
@@ -37,11 +37,11 @@ class QueryFeatures:
 
     def of_files(self, values: Values) -> Values:
         """Return one value per ranked row: the values of files, or for spans the value of each chunk's file."""
-        return values if self.per == "file" else values[self.view.table.units.file]
+        return values if self.per == "file" else values[self.view.table.chunks.file]
 
     @cached_property
     def matched(self) -> NDArray[np.bool_]:
-        return np.asarray(self.units > 0)
+        return np.asarray(self.chunk_scores > 0)
 
     @cached_property
     def word_weights(self) -> Values:
@@ -91,8 +91,8 @@ class Bm25:
         if self.joined:
             pairs = (view.lookup(term, None) for term in query.joined)
             wanted += [pair._replace(weight=pair.weight * np.float32(self.joined)) for pair in pairs]
-        scores = np.zeros(view.units, dtype=np.float32)
-        size = max(1, _MATRIX_SIZE // max(view.units, 1))
+        scores = np.zeros(view.chunk_count, dtype=np.float32)
+        size = max(1, _MATRIX_SIZE // max(view.chunk_count, 1))
         for start in range(0, len(wanted), size):  # in query order, since float addition is not associative
             scores += self._sum(wanted[start : start + size], view)
         return scores.astype(np.float64)
@@ -104,11 +104,11 @@ class Bm25:
         term = np.arange(len(wanted)).repeat([len(one.number) for one in wanted])
         begin, end = postings.offset[number], postings.offset[number + 1]
         rows = ranges(begin, end)
-        unit, count = postings.unit[rows].astype(np.intp), postings.count[rows]
-        impact = weight.repeat(end - begin) * count / (count + norm[unit])
-        most = np.zeros(len(wanted) * view.units, dtype=np.float32)
-        np.maximum.at(most, term.repeat(end - begin) * view.units + unit, impact)
-        return np.asarray(most.reshape(len(wanted), view.units).sum(axis=0))
+        chunk, count = postings.chunk[rows].astype(np.intp), postings.count[rows]
+        impact = weight.repeat(end - begin) * count / (count + norm[chunk])
+        most = np.zeros(len(wanted) * view.chunk_count, dtype=np.float32)
+        np.maximum.at(most, term.repeat(end - begin) * view.chunk_count + chunk, impact)
+        return np.asarray(most.reshape(len(wanted), view.chunk_count).sum(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,25 +130,27 @@ class Coherence:
             return scores + weight * features.coherence
         return scores + weight * (features.matched * features.of_files(features.coherence))
 
-    def gather(self, units: Values, file: IntArray, files: int) -> Values:
+    def gather(self, scores: Values, file: IntArray, file_count: int) -> Values:
         """Return for each file the decayed sum of its best chunks, relative to the best file."""
-        rows = (units > 0).nonzero()[0]
+        rows = (scores > 0).nonzero()[0]
         if len(rows) > self.pool:
-            least = np.partition(units[rows], len(rows) - self.pool)[len(rows) - self.pool]
-            rows = rows[units[rows] >= least]
+            least = np.partition(scores[rows], len(rows) - self.pool)[len(rows) - self.pool]
+            rows = rows[scores[rows] >= least]
         if not len(rows):
-            return np.zeros(files)
+            return np.zeros(file_count)
         owner = file[rows]  # ascending, since chunks are in file order
         begins = np.ones(len(rows), dtype=bool)
         np.not_equal(owner[1:], owner[:-1], out=begins[1:])
         first = begins.nonzero()[0]
         nth = np.arange(len(rows)) - first[begins.cumsum() - 1]
-        order = (-units[rows]).argsort()  # the order of ties does not matter, since their sum is the same
-        narrow = owner[order].astype(np.min_scalar_type(files))  # numpy sorts 8- and 16-bit integers in linear time
+        order = (-scores[rows]).argsort()  # the order of ties does not matter, since their sum is the same
+        narrow = owner[order].astype(
+            np.min_scalar_type(file_count)
+        )  # numpy sorts 8- and 16-bit integers in linear time
         order = rows[order[narrow.argsort(kind="stable")]]
         weight = np.append(self.decay ** np.arange(self.chunks, dtype=np.float64), 0.0)
-        found = np.zeros(files)
-        found[owner[first]] = np.add.reduceat(units[order] * weight[np.minimum(nth, self.chunks)], first)
+        found = np.zeros(file_count)
+        found[owner[first]] = np.add.reduceat(scores[order] * weight[np.minimum(nth, self.chunks)], first)
         return relative(found)
 
 
@@ -163,8 +165,8 @@ class AdjacentChunks:
             return scores
         follows = features.view.follows[1:]
         adjacent = np.zeros(len(scores))
-        adjacent[1:] = features.units[:-1] * follows
-        adjacent[:-1] += features.units[1:] * follows
+        adjacent[1:] = features.chunk_scores[:-1] * follows
+        adjacent[:-1] += features.chunk_scores[1:] * follows
         return np.asarray(scores + self.spans * adjacent / features.view.neighbor_count)
 
 
@@ -181,7 +183,7 @@ class FileStem:
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         found = features.names(features.view.stem, Prefixes(3, 5, self.prefix))
-        share = features.of_files(best(found.owner, found.precision, features.view.files))
+        share = features.of_files(best(found.owner, found.precision, features.view.file_count))
         if features.per == "span":
             share = features.matched * share
         return np.asarray(scores + features.weight(self.files, self.spans) * share)
@@ -213,8 +215,8 @@ class DefinitionName:
         found = features.names(features.view.own, Prefixes(weight=self.prefix))
         fit = np.sqrt(found.precision * found.recall(features.word_weights))
         if features.per == "file":
-            return best(features.view.table.units.file[found.owner], fit, features.view.files)
-        return best(found.owner, fit, features.view.units)
+            return best(features.view.table.chunks.file[found.owner], fit, features.view.file_count)
+        return best(found.owner, fit, features.view.chunk_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +235,7 @@ class ScopeName:
     @staticmethod
     def _fit(features: QueryFeatures) -> Values:
         found = features.names(features.view.scope, Prefixes(weight=0.0))
-        return best(found.owner, found.precision, features.view.units)
+        return best(found.owner, found.precision, features.view.chunk_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +258,9 @@ class References:
 
 
 #: Kinds of chunks that define more than a value or an alias.
-_MAJOR = np.isin(UNIT_KINDS, ("function", "method", "class", "interface", "enum", "module", "macro", "head", "section"))
+_MAJOR = np.isin(
+    CHUNK_KINDS, ("function", "method", "class", "interface", "enum", "module", "macro", "head", "section")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,10 +284,10 @@ class Identifier:
         return scores
 
     def _add(self, scores: Values, features: QueryFeatures, name: int, amount: float) -> Values:
-        units = features.view.definers(name, features.query.name)
-        kinds = _MAJOR[features.view.table.units.kind[units]]
+        chunks = features.view.definers(name, features.query.name)
+        kinds = _MAJOR[features.view.table.chunks.kind[chunks]]
         share = np.where(kinds | ~kinds.any(), amount, amount * self.minor)
-        rows = features.view.table.units.file[units] if features.per == "file" else units
+        rows = features.view.table.chunks.file[chunks] if features.per == "file" else chunks
         return scores + best(rows, share, len(scores))
 
 

@@ -141,11 +141,11 @@ class StaticEmbedder:
         counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32)
         return self._sum(offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
 
-    def sum_units(self, postings: Postings, wanted: LongArray) -> Matrix:
+    def sum_chunks(self, postings: Postings, wanted: LongArray) -> Matrix:
         """Return the sums of chunks (in ascending order) from the postings."""
-        place = np.full(max(int(postings.unit.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
+        place = np.full(max(int(postings.chunk.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
         place[wanted] = np.arange(len(wanted))
-        row = place[postings.unit]
+        row = place[postings.chunk]
         rows = np.flatnonzero(row >= 0)
         rows = rows[row[rows].argsort(kind="stable")]
         held = offsets(np.bincount(row[rows], minlength=len(wanted)).astype(np.int64))
@@ -219,8 +219,8 @@ class ChunkVectors:
     @property
     def is_consistent(self) -> bool:
         """Whether the offsets match the vectors; earlier versions stored a subset of the vectors with all offsets."""
-        units = len(self.matrix)
-        return len(self.offset) == len(self.file) + 1 and int(self.offset[-1]) == units == len(self.size)
+        chunks = len(self.matrix)
+        return len(self.offset) == len(self.file) + 1 and int(self.offset[-1]) == chunks == len(self.size)
 
     @classmethod
     def from_columns(cls, matrix: Matrix, columns: Mapping[str, NDArray[Any]]) -> Self | None:
@@ -229,16 +229,16 @@ class ChunkVectors:
         return cls(matrix, *(columns[name] for name in names)) if columns.keys() >= set(names) else None
 
 
-def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
+def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
     """Embed the chunks of a table; vectors of files in `known` are copied."""
     facts = zip(table.files.paths, table.files.hashes, table.files.languages, strict=True)
     plain = ("\0".join(fact).encode("utf-8", "surrogatepass") for fact in facts)
     hashes = [int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain]
     file = np.array(hashes, dtype=np.uint64)
-    held = np.bincount(table.units.file, minlength=len(file)).astype(np.int64)
+    held = np.bincount(table.chunks.file, minlength=len(file)).astype(np.int64)
     offset = offsets(held)
-    sums = np.zeros((len(table.units), embedder.dimension), dtype=np.float32)
-    size = np.zeros(len(table.units), dtype=np.float32)
+    sums = np.zeros((len(table.chunks), embedder.dimension), dtype=np.float32)
+    size = np.zeros(len(table.chunks), dtype=np.float32)
     old = np.full(len(file), -1, dtype=np.int64)
     if known is not None and len(known.file):
         order = known.file.argsort(kind="stable")
@@ -246,14 +246,14 @@ def unit_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVector
         old = np.where((known.file[at] == file) & (np.diff(known.offset)[at] == held), at, -1)
     kept, new = np.flatnonzero(old >= 0), np.flatnonzero(old < 0)
     fresh, there = (ranges(offset[some], offset[some + 1]) for some in (new, kept))
-    sums[fresh] = embedder.sum_units(table.postings, fresh)
+    sums[fresh] = embedder.sum_chunks(table.postings, fresh)
     size[fresh] = np.sqrt(np.vecdot(sums[fresh], sums[fresh]))
     sums[fresh] = unit_rows(sums[fresh])
     if known is not None:
         rows = ranges(known.offset[old[kept]], known.offset[old[kept] + 1])
         sums[there], size[there] = known.matrix[rows], known.size[rows]
     path = embedder.sum_texts([f"{stem_name(path)} {folder_name(path)}" for path in table.files.paths])
-    return ChunkVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.units.file]))
+    return ChunkVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.chunks.file]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,9 +275,9 @@ class PathWords:
         return np.asarray((self.size * scores + np.float32(self.weight) * along) / self.length, dtype=np.float32)
 
 
-def path_words(units: ChunkVectors, file: IntArray, weight: float) -> PathWords:
+def path_words(chunks: ChunkVectors, file: IntArray, weight: float) -> PathWords:
     """Prepare path words for the given chunk vectors; a chunk without known terms scores 0."""
-    own = np.vecdot(units.path, units.path)[file]
-    square = units.size**2 + 2 * weight * units.size * units.along + weight**2 * own
+    own = np.vecdot(chunks.path, chunks.path)[file]
+    square = chunks.size**2 + 2 * weight * chunks.size * chunks.along + weight**2 * own
     length = np.sqrt(np.maximum(square, 0), dtype=np.float32)
-    return PathWords(file, units.size, units.path, np.where(length > 0, length, 1).astype(np.float32), weight)
+    return PathWords(file, chunks.size, chunks.path, np.where(length > 0, length, 1).astype(np.float32), weight)

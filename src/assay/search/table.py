@@ -1,4 +1,4 @@
-"""The index as columns: files, chunks (named `units`), postings, names and references.
+"""The index as columns: files, chunks, postings, names and references.
 
 Files are in path order, chunks in (file, line) order, postings in (term, chunk) order, so an updated table equals a
 rebuilt one, array for array.
@@ -25,7 +25,7 @@ ByteArray = NDArray[np.uint8]
 Values = NDArray[np.float64]
 
 #: Kinds of chunks; stored by position.
-UNIT_KINDS: Final = (
+CHUNK_KINDS: Final = (
     "file", "lines", "section", "gap", "head", "function", "method", "class", "interface", "enum", "type", "module",
     "constant", "macro", "property", "heading", "key",
 )  # fmt: skip
@@ -70,7 +70,7 @@ class Postings:
 
     term: HashArray
     offset: LongArray
-    unit: IntArray
+    chunk: IntArray
     count: FloatArray
 
 
@@ -99,7 +99,7 @@ class ReferenceTable:
 @dataclass(frozen=True, slots=True)
 class IndexTable:
     files: FileTable
-    units: ChunkTable
+    chunks: ChunkTable
     postings: Postings
     own: NameTable  # names that chunks define
     scope: NameTable  # scopes around chunks, joined
@@ -108,22 +108,22 @@ class IndexTable:
     used: ReferenceTable
 
 
-def unit_text(table: IndexTable, file: int, first: int, last: int) -> str:
+def chunk_text(table: IndexTable, file: int, first: int, last: int) -> str:
     """Return the text of chunks `first` to `last` of a file."""
     begin = int(table.files.text_offset[file])
-    start, stop = begin + int(table.units.first_byte[first]), begin + int(table.units.last_byte[last])
+    start, stop = begin + int(table.chunks.first_byte[first]), begin + int(table.chunks.last_byte[last])
     return table.files.text[start:stop].tobytes().decode("utf-8", "replace")
 
 
-def scope_text(table: IndexTable, unit: int) -> str:
+def scope_text(table: IndexTable, chunk: int) -> str:
     """Return the names of the scopes around a chunk, separated by spaces."""
-    first, last = np.searchsorted(table.scope.owner, [unit, unit + 1]).tolist()
+    first, last = np.searchsorted(table.scope.owner, [chunk, chunk + 1]).tolist()
     return " ".join(table.scope.texts[first:last])
 
 
-def own_names(table: IndexTable, unit: int) -> tuple[str, ...]:
+def own_names(table: IndexTable, chunk: int) -> tuple[str, ...]:
     """Return the names that a chunk defines."""
-    first, last = np.searchsorted(table.own.owner, [unit, unit + 1]).tolist()
+    first, last = np.searchsorted(table.own.owner, [chunk, chunk + 1]).tolist()
     return table.own.texts[first:last]
 
 
@@ -144,21 +144,23 @@ def ranges(start: LongArray, stop: LongArray) -> LongArray:
 
 def combine(tables: Sequence[IndexTable]) -> IndexTable:
     """Combine tables of disjoint sets of files into one table in path order."""
-    files = offsets(np.array([len(t.files) for t in tables]))
-    units = offsets(np.array([len(t.units) for t in tables]))
-    parts, chunks = [t.files for t in tables], [t.units for t in tables]
+    files, chunks = [t.files for t in tables], [t.chunks for t in tables]
+    first_file = offsets(np.array([len(part) for part in files]))
+    first_chunk = offsets(np.array([len(part) for part in chunks]))
     table = IndexTable(
         FileTable(
-            **{column.name: _join(parts, column.name) for column in fields(FileTable)[:-1]},
-            text_offset=_join_offsets(parts, "text_offset"),
+            **{column.name: _join(files, column.name) for column in fields(FileTable)[:-1]},
+            text_offset=_join_offsets(files, "text_offset"),
         ),
-        ChunkTable(_shift(chunks, "file", files), *(_join(chunks, column.name) for column in fields(ChunkTable)[1:])),
-        _join_postings([t.postings for t in tables], units),
-        _join_names([t.own for t in tables], units),
-        _join_names([t.scope for t in tables], units),
-        _join_names([t.stem for t in tables], files),
-        _join_references([t.defined for t in tables], files),
-        _join_references([t.used for t in tables], files),
+        ChunkTable(
+            _shift(chunks, "file", first_file), *(_join(chunks, column.name) for column in fields(ChunkTable)[1:])
+        ),
+        _join_postings([t.postings for t in tables], first_chunk),
+        _join_names([t.own for t in tables], first_chunk),
+        _join_names([t.scope for t in tables], first_chunk),
+        _join_names([t.stem for t in tables], first_file),
+        _join_references([t.defined for t in tables], first_file),
+        _join_references([t.used for t in tables], first_file),
     )
     order = np.array(sorted(range(len(table.files)), key=table.files.paths.__getitem__), dtype=np.int64)
     return table if bool(np.all(order == np.arange(len(order)))) else pick(table, order)
@@ -181,8 +183,8 @@ def _join_offsets(parts: Sequence[Any], name: str) -> LongArray:
 def _join_postings(parts: Sequence[Postings], starts: LongArray) -> Postings:
     hashes = np.unique(_join(parts, "term"))
     term = [np.repeat(np.searchsorted(hashes, part.term), np.diff(part.offset)) for part in parts]
-    unit = [part.unit.astype(np.int64) + start for part, start in zip(parts, starts[:-1].tolist(), strict=True)]
-    return _sort_postings(hashes, np.concatenate(term), np.concatenate(unit), _join(parts, "count"))
+    chunk = [part.chunk.astype(np.int64) + start for part, start in zip(parts, starts[:-1].tolist(), strict=True)]
+    return _sort_postings(hashes, np.concatenate(term), np.concatenate(chunk), _join(parts, "count"))
 
 
 def _join_names(parts: Sequence[NameTable], starts: LongArray) -> NameTable:
@@ -210,10 +212,10 @@ def _join_references(parts: Sequence[ReferenceTable], starts: LongArray) -> Refe
 
 def pick(table: IndexTable, files: LongArray) -> IndexTable:
     """Return the table of the given files, in the given order."""
-    begin = np.searchsorted(table.units.file, np.arange(len(table.files) + 1))
-    units = ranges(begin[files], begin[files + 1])
+    begin = np.searchsorted(table.chunks.file, np.arange(len(table.files) + 1))
+    chunks = ranges(begin[files], begin[files + 1])
     place = _places(files, len(table.files))
-    unit_place = _places(units, len(table.units))
+    chunk_place = _places(chunks, len(table.chunks))
     texts = table.files.text_offset[files[:, None] + [0, 1]].tolist()
     return IndexTable(
         FileTable(
@@ -222,12 +224,12 @@ def pick(table: IndexTable, files: LongArray) -> IndexTable:
             text_offset=offsets(np.diff(table.files.text_offset)[files]),
         ),
         ChunkTable(
-            place[table.units.file[units]].astype(np.int32),
-            *(getattr(table.units, column.name)[units] for column in fields(ChunkTable)[1:]),
+            place[table.chunks.file[chunks]].astype(np.int32),
+            *(getattr(table.chunks, column.name)[chunks] for column in fields(ChunkTable)[1:]),
         ),
-        _pick_postings(table.postings, unit_place),
-        _pick_names(table.own, unit_place),
-        _pick_names(table.scope, unit_place),
+        _pick_postings(table.postings, chunk_place),
+        _pick_names(table.own, chunk_place),
+        _pick_names(table.scope, chunk_place),
         _pick_names(table.stem, place),
         _pick_references(table.defined, place),
         _pick_references(table.used, place),
@@ -245,20 +247,20 @@ def _take(column: Any, rows: NDArray[Any]) -> Any:  # noqa: ANN401 - a column of
 
 
 def _pick_postings(postings: Postings, place: LongArray) -> Postings:
-    unit = place[postings.unit]
-    stays = unit >= 0
+    chunk = place[postings.chunk]
+    stays = chunk >= 0
     term = np.repeat(np.arange(len(postings.term)), np.diff(postings.offset))[stays]
-    return _sort_postings(postings.term, term, unit[stays], postings.count[stays])
+    return _sort_postings(postings.term, term, chunk[stays], postings.count[stays])
 
 
-def _sort_postings(hashes: HashArray, term: LongArray, unit: LongArray, count: FloatArray) -> Postings:
-    units = int(unit.max()) + 1 if len(unit) else 1
-    key = term * units + unit
+def _sort_postings(hashes: HashArray, term: LongArray, chunk: LongArray, count: FloatArray) -> Postings:
+    chunks = int(chunk.max()) + 1 if len(chunk) else 1
+    key = term * chunks + chunk
     if len(key) and bool(np.any(key[1:] <= key[:-1])):
         order = np.argsort(key, kind="stable")
-        term, unit, count = term[order], unit[order], count[order]
+        term, chunk, count = term[order], chunk[order], count[order]
     held = np.bincount(term, minlength=len(hashes))
-    return Postings(hashes[held > 0], offsets(held[held > 0]), unit.astype(np.int32), count)
+    return Postings(hashes[held > 0], offsets(held[held > 0]), chunk.astype(np.int32), count)
 
 
 def _pick_names(names: NameTable, place: LongArray) -> NameTable:
@@ -286,28 +288,33 @@ def _pick_references(references: ReferenceTable, place: LongArray) -> ReferenceT
     return ReferenceTable(file[rows].astype(np.int32), references.name[rows])
 
 
-def add_words(table: IndexTable, term: HashArray, unit: LongArray, weight: float) -> IndexTable:
+def add_words(table: IndexTable, term: HashArray, chunk: LongArray, weight: float) -> IndexTable:
     """Add words to chunks, counting each occurrence as `weight`; return the new table."""
     old = table.postings
     hashes = np.unique(np.concatenate([old.term, term]))
     held = np.repeat(np.searchsorted(hashes, old.term), np.diff(old.offset))
-    key = np.concatenate([held, np.searchsorted(hashes, term)]) * max(len(table.units), 1)
-    key += np.concatenate([old.unit.astype(np.int64), unit])
+    key = np.concatenate([held, np.searchsorted(hashes, term)]) * max(len(table.chunks), 1)
+    key += np.concatenate([old.chunk.astype(np.int64), chunk])
     keys, nth = np.unique(key, return_inverse=True)
     counts = np.concatenate([old.count, np.full(len(term), weight, dtype=np.float32)])
     count = np.bincount(nth, weights=counts, minlength=len(keys)).astype(np.float32)
-    number, owner = np.divmod(keys, max(len(table.units), 1))
+    number, owner = np.divmod(keys, max(len(table.chunks), 1))
     postings = _sort_postings(hashes, number, owner, count)
-    length = np.bincount(postings.unit, weights=postings.count, minlength=len(table.units)).astype(np.float32)
-    return replace(table, postings=postings, units=replace(table.units, length=length))
+    length = np.bincount(postings.chunk, weights=postings.count, minlength=len(table.chunks)).astype(np.float32)
+    return replace(table, postings=postings, chunks=replace(table.chunks, length=length))
+
+
+#: Names in index files that differ from the names of fields.
+_STORED_NAMES: Final = {"chunks": "units", "chunk": "unit"}
 
 
 def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:
+    """Return the columns of a table by their names in index files."""
     arrays: dict[str, NDArray[Any]] = {}
     for group in fields(table):
         part = getattr(table, group.name)
         for column in fields(part):
-            name, value = f"{group.name}.{column.name}", getattr(part, column.name)
+            name, value = _stored_name(group.name, column.name), getattr(part, column.name)
             if isinstance(value, tuple):
                 arrays[f"{name}.text"], arrays[f"{name}.offset"] = pack_strings(value)
             else:
@@ -324,10 +331,14 @@ def read_table(arrays: Mapping[str, NDArray[Any]]) -> IndexTable:
         return tuple(Strings(arrays[f"{name}.text"], arrays[f"{name}.offset"]).all())
 
     parts = {
-        group: record(**{name: column(f"{group}.{name}", hint) for name, hint in _hints(record).items()})
+        group: record(**{name: column(_stored_name(group, name), hint) for name, hint in _hints(record).items()})
         for group, record in _hints(IndexTable).items()
     }
     return IndexTable(**parts)
+
+
+def _stored_name(group: str, column: str) -> str:
+    return f"{_STORED_NAMES.get(group, group)}.{_STORED_NAMES.get(column, column)}"
 
 
 @cache

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from assay.corpus.roles import ROLES
 from assay.search.query import QueryKind, term_hash
 from assay.search.table import (
-    UNIT_KINDS,
+    CHUNK_KINDS,
     IndexTable,
     IntArray,
     LongArray,
@@ -77,8 +77,8 @@ class CorpusView:
         self.dense = dense
         self.translator = translator
         self.memo = memo
-        self.files = len(table.files)
-        self.units = len(table.units)
+        self.file_count = len(table.files)
+        self.chunk_count = len(table.chunks)
         self._known: dict[Hashable, Any] = {} if known is None else known
         self._graph = graph
 
@@ -118,18 +118,18 @@ class CorpusView:
         """Return the inverse document frequency of a term: ln(1 + (N - n + 0.5) / (n + 0.5)), never negative."""
         offset = self.table.postings.offset
         holders = int(offset[number + 1] - offset[number]) if number >= 0 else 0
-        return log1p((self.units - holders + 0.5) / (holders + 0.5))
+        return log1p((self.chunk_count - holders + 0.5) / (holders + 0.5))
 
-    def holds(self, unit: int, term: str) -> bool:
+    def holds(self, chunk: int, term: str) -> bool:
         number, postings = self.term(term), self.table.postings
-        return number >= 0 and unit in postings.unit[slice(*postings.offset[number : number + 2].tolist())]
+        return number >= 0 and chunk in postings.chunk[slice(*postings.offset[number : number + 2].tolist())]
 
     def norm(self, k1: float, b: float) -> NDArray[np.float32]:
         """Return the BM25 length normalization of every chunk: k1 · (1 - b + b · length / mean length)."""
 
         def compute() -> NDArray[np.float32]:
-            length = self.table.units.length
-            mean = float(length.mean(dtype=np.float64)) if self.units else 1.0
+            length = self.table.chunks.length
+            mean = float(length.mean(dtype=np.float64)) if self.chunk_count else 1.0
             return np.float32(k1) * (np.float32(1 - b) + np.float32(b) * (length / np.float32(mean or 1.0)))
 
         return self.cached(("norm", k1, b), compute)
@@ -141,46 +141,48 @@ class CorpusView:
     @property
     def graph(self) -> Graph:
         table, config = self.table, self._graph
-        return self.cached(("graph", config), lambda: build_graph(table.defined, table.used, self.files, config))
+        return self.cached(("graph", config), lambda: build_graph(table.defined, table.used, self.file_count, config))
 
     #: Mask of the chunks of documentation.
-    docs = TableCache(lambda view: np.asarray(view.table.files.kind[view.table.units.file] == 1))
+    docs = TableCache(lambda view: np.asarray(view.table.files.kind[view.table.chunks.file] == 1))
 
     @TableCache
     def declares(self) -> NDArray[np.bool_]:
         """Mask of chunks that only declare: text between definitions, constants, class fields."""
-        kinds = [UNIT_KINDS.index(kind) for kind in ("gap", "constant", "property")]
-        return np.isin(self.table.units.kind, kinds)
+        kinds = [CHUNK_KINDS.index(kind) for kind in ("gap", "constant", "property")]
+        return np.isin(self.table.chunks.kind, kinds)
 
     @TableCache
     def follows(self) -> NDArray[np.bool_]:
         """Mask of chunks that are not the first chunk of their file."""
-        file = self.table.units.file
+        file = self.table.chunks.file
         return np.concatenate([[False], file[1:] == file[:-1]])
 
     @TableCache
     def neighbor_count(self) -> Values:
         """Count of adjacent chunks in the same file (1 or 2), for each chunk; 1 for a lone chunk."""
-        return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[: self.units]
+        return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[
+            : self.chunk_count
+        ]
 
     @TableCache
     def disjoint(self) -> bool:
         """Whether no two chunks share a line, as when files are split by syntax."""
-        units = self.table.units
-        return not bool(np.any(self.follows[1:] & (units.start[1:] <= units.end[:-1])))
+        chunks = self.table.chunks
+        return not bool(np.any(self.follows[1:] & (chunks.start[1:] <= chunks.end[:-1])))
 
     @TableCache
     def roles(self) -> NDArray[np.uint8]:
         """Code of each chunk's role: twice the role number of its file, plus one for a chunk named like a test."""
-        role = 2 * self.table.files.noise[self.table.units.file] + self.table.units.test
+        role = 2 * self.table.files.noise[self.table.chunks.file] + self.table.chunks.test
         return np.where(self.docs, 2 * ROLES.index("docs"), role).astype(np.uint8)  # regardless of its directory
 
     #: Index of each file's first chunk, then the total number of chunks.
-    first_unit = TableCache(lambda view: np.searchsorted(view.table.units.file, np.arange(view.files + 1)))
+    first_chunk = TableCache(lambda view: np.searchsorted(view.table.chunks.file, np.arange(view.file_count + 1)))
 
-    def units_of(self, file: int) -> tuple[int, int]:
+    def chunk_range(self, file: int) -> tuple[int, int]:
         """Return the range of a file's chunks as (first, last + 1)."""
-        first, stop = self.first_unit[file : file + 2].tolist()
+        first, stop = self.first_chunk[file : file + 2].tolist()
         return first, stop
 
     @TableCache

@@ -9,7 +9,7 @@ from assay import Index
 from assay.search.config import DenseSettings, SearchConfig, TranslationSettings
 from assay.search.embedders import Embedder, make_embedder
 from assay.search.query import runs, term_hash, terms
-from assay.search.static import StaticEmbedder, open_static, path_words, unit_vectors
+from assay.search.static import StaticEmbedder, chunk_vectors, open_static, path_words
 from assay.search.vectors import unit_rows
 from tests.properties import examples
 from tests.search.static.models import MEANINGS, write_model
@@ -97,11 +97,11 @@ def config_of(folder, **dense):
 def test_units_are_embedded_from_the_index_alone(model, tmp_path):
     table = Index.build(written(tmp_path / "src", FILES), config_of(write_model(tmp_path / "m"))).table
     embedder = StaticEmbedder(model)
-    every = embedder.sum_units(table.postings, np.arange(len(table.units)))
+    every = embedder.sum_chunks(table.postings, np.arange(len(table.chunks)))
     some = np.array([1])
-    assert np.array_equal(embedder.sum_units(table.postings, some), every[some])
-    made = unit_vectors(embedder, table)
-    assert np.linalg.norm(made.matrix, axis=1) == pytest.approx(np.ones(len(table.units)), abs=1e-6)
+    assert np.array_equal(embedder.sum_chunks(table.postings, some), every[some])
+    made = chunk_vectors(embedder, table)
+    assert np.linalg.norm(made.matrix, axis=1) == pytest.approx(np.ones(len(table.chunks)), abs=1e-6)
     assert made.matrix * made.size[:, None] == pytest.approx(every, abs=1e-5)
 
 
@@ -110,11 +110,11 @@ def test_path_words_are_as_if_they_stood_in_every_unit(model, tmp_path, weight):
     files = {"net/token/sock.py": FILES["disk.py"], "read.py": FILES["net.py"], "zebra.py": "quux = 1\n"}
     table = Index.build(written(tmp_path / "src", files), config_of(write_model(tmp_path / "m"))).table
     embedder = StaticEmbedder(model)
-    units = unit_vectors(embedder, table)
-    sums = embedder.sum_units(table.postings, np.arange(len(table.units)))
-    whole = unit_rows(sums + weight * units.path[table.units.file])
+    chunks = chunk_vectors(embedder, table)
+    sums = embedder.sum_chunks(table.postings, np.arange(len(table.chunks)))
+    whole = unit_rows(sums + weight * chunks.path[table.chunks.file])
     query = embedder.embed(["how do I read from a connection"], "query")[0]
-    found = path_words(units, table.units.file, weight)(units.matrix @ query, query)
+    found = path_words(chunks, table.chunks.file, weight)(chunks.matrix @ query, query)
     assert found == pytest.approx(whole @ query, abs=1e-5)
 
 
@@ -125,15 +125,15 @@ def test_update_equals_rebuild_and_embeds_only_what_changed(tmp_path, monkeypatc
     written(root, {"disk.py": longer, "a/new.py": "token = read\n"})
     (root / "net.py").rename(root / "wire.py")
     asked: list[int] = []
-    plain = StaticEmbedder.sum_units
+    plain = StaticEmbedder.sum_chunks
 
     def watched(self, postings, wanted):
         asked.append(len(wanted))
         return plain(self, postings, wanted)
 
-    monkeypatch.setattr(StaticEmbedder, "sum_units", watched)
+    monkeypatch.setattr(StaticEmbedder, "sum_chunks", watched)
     updated = Index.open(root, config)
-    assert asked == [len(updated.table.units)], "all three files are new by name or contents"
+    assert asked == [len(updated.table.chunks)], "all three files are new by name or contents"
     written(root, {"a/new.py": "token = read, parse\n"})
     updated = Index.open(root, config)
     assert asked[1:] == [1], "one file of one unit changed"

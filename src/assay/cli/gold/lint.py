@@ -277,10 +277,10 @@ def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineRe
     @cache
     def chunks(path: str) -> list[Span]:
         file = files[path]
-        units = chunk_file(
+        chunks = chunk_file(
             SourceText(path, read_text(corpus, path), file.kind, file.language), config or ChunkConfig()
-        ).units
-        return [Span(path, unit.start, unit.end) for unit in units]
+        ).chunks
+        return [Span(path, chunk.start, chunk.end) for chunk in chunks]
 
     return EngineReach("the builtin engine", chunks)
 
