@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assay.files import write_atomic
-from assay.gold.reanchor.moves import CONFIDENCES, Moves, locate, reanchor
+from assay.gold.reanchor.moves import CONFIDENCES, GoldMoves, locate_commits, reanchor
 from benchmarks.gold.judged import judgement
 from benchmarks.pages import Section, table
 from benchmarks.quality.sources import octocode
@@ -32,7 +32,7 @@ SAMPLE = Path(__file__).parent / "moves.csv"
 class Timed:
     """Where the labels of a set went, and how long it took to find out."""
 
-    moves: Moves
+    moves: GoldMoves
     seconds: float
 
 
@@ -47,11 +47,11 @@ def _timed(name: str) -> Timed:
     """Move one set."""
     gold = octocode(name)
     begin = time.perf_counter()
-    moves = reanchor(gold, locate(gold, None, None, NEWEST))
+    moves = reanchor(gold, locate_commits(gold, None, None, NEWEST))
     return Timed(moves, time.perf_counter() - begin)
 
 
-def sample(moves: Sequence[Moves]) -> str:
+def sample(moves: Sequence[GoldMoves]) -> str:
     """Draw labels of all sets; no words of queries, no code."""
     rows = [
         (one.gold.name, row.query, row.move.old.anchor, row.move.new.anchor if row.move.new else "", row.move)

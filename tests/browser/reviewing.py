@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from assay.gold.review.items import Origin
+from assay.gold.review.items import ItemOrigin
 from assay.types import Query, Span, Target
 from tests.browser.driving import Tab
 from tests.conftest import FILES, GOLD, write_tree
@@ -36,7 +36,7 @@ def propose(gold_file: Path, count: int) -> list[str]:
     """Queue places of the long file for one query; return their ids."""
     places = [Span("shop/long.py", 4 * number + 1, 4 * number + 2) for number in range(count)]
     queries = [Query("tax-lookup", {"human": ASKED}, (Target(place),)) for place in places]
-    return queue(gold_file, "target", queries, Origin("pool", "x", ("engine-x",)))
+    return queue(gold_file, "target", queries, ItemOrigin("pool", "x", ("engine-x",)))
 
 
 def dispute(gold_file: Path) -> list[str]:
@@ -44,7 +44,7 @@ def dispute(gold_file: Path) -> list[str]:
     forms = {"human": HOSTILE, "keyword": HOSTILE}
     places = (Span("shop/evil.py", 1, 1), Span("shop/tax.py", 1, 2))
     queries = [Query("tax-lookup", forms, (Target(place),)) for place in places]
-    ids = queue(gold_file, "target", queries, Origin("pool", HOSTILE, (HOSTILE,)), (HOSTILE,))
+    ids = queue(gold_file, "target", queries, ItemOrigin("pool", HOSTILE, (HOSTILE,)), (HOSTILE,))
     write_votes(gold_file, "ada", dict(zip(ids, "20", strict=True)), HOSTILE)
     write_votes(gold_file, "bob", dict(zip(ids, "00", strict=True)), HOSTILE)
     return ids

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.review.items import Origin
+from assay.gold.review.items import ItemOrigin
 from assay.types import Query, Span, Target
 from tests.browser.driving import Tab
 from tests.browser.reviewing import (
@@ -384,7 +384,7 @@ def test_the_first_page_says_who_sees_votes_and_where_the_code_is(gold_file, bro
 def test_the_queue_follows_and_its_marks_differ_by_more_than_colour(gold_file, browser):
     ids = propose(gold_file, 40)
     queries = [Query(f"q{place}", {"human": f"ask {place}?"}, (Target(Span("shop/tax.py")),)) for place in range(2)]
-    ids += queue(gold_file, "query", queries, Origin("docs"))
+    ids += queue(gold_file, "query", queries, ItemOrigin("docs"))
     said = zip([*ids[:3], *ids[-2:]], ["2", "1", "0", "accept", "reject"], strict=True)
     write_votes(gold_file, "ada", dict(said), "x")
     inside = (

@@ -13,7 +13,7 @@ from itertools import product
 
 import numpy as np
 
-from assay.gold.review.agreement import Ratings, Resampling, cohen_kappa, with_interval
+from assay.gold.review.agreement import Ratings, Resampling, bootstrap_interval, cohen_kappa
 from assay.stats import percentile_bootstrap
 from assay.stats.clustered import cluster_table, estimate
 from assay.stats.compare import benjamini_hochberg, decide, holm
@@ -344,7 +344,7 @@ def agreed(counts: Counts, *, items: int, same: float) -> Figures:
                 {"a": VOTES[int(one)], "b": VOTES[int(other)]} for one, other in zip(first, second, strict=True)
             )
             kappa = partial(cohen_kappa, first="a", second="b", values=VOTES)
-            got = with_interval(kappa, ratings, Resampling(draws=400, seed=int(rng.integers(2**31))))
+            got = bootstrap_interval(kappa, ratings, Resampling(draws=400, seed=int(rng.integers(2**31))))
             found.append(float(got.low is not None and got.high is not None and got.low <= truth <= got.high))
     return {"percentile bootstrap over items": float(np.mean(found))}
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from urllib.parse import urlencode
 
 from assay.cli.gold.review import set_problems
-from assay.gold.review.items import Origin, Queue, make_item
+from assay.gold.review.items import ItemOrigin, ReviewQueue, make_item
 from assay.gold.review.views import ReviewWorkspace
 from assay.gold.review.votes import ReviewRules
 from assay.types import Query
@@ -27,11 +27,11 @@ Kind = Literal["query", "target", "adversary", "phrasing"]
 
 
 def queue(
-    gold_file: Path, kind: Kind, queries: Iterable[Query], origin: Origin, notes: tuple[str, ...] = ()
+    gold_file: Path, kind: Kind, queries: Iterable[Query], origin: ItemOrigin, notes: tuple[str, ...] = ()
 ) -> list[str]:
     """Queue proposals of one kind; return their ids, which only Assay can compute."""
     made = [make_item(kind, query, origin, notes=notes) for query in queries]
-    Queue(gold_file).add(made)
+    ReviewQueue(gold_file).add(made)
     return [item.id for item in made]
 
 

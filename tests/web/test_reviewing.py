@@ -10,7 +10,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.review.items import Origin
+from assay.gold.review.items import ItemOrigin
 from assay.types import Adversary, Query, Span, Target
 from tests.report.explorer.unpacking import blocks
 from tests.web.reviews import COOKIE, ON, all_votes, decisions, items, queue, reviewing, votes, write_votes
@@ -25,13 +25,15 @@ def gold_file(shop):
     path = shop / "gold.yaml"
     query = next(q for q in load_gold(path).golds[0].queries if q.id == "tax-lookup")
     wrong = Adversary(Target(Span("shop/cart.py")), "sibling", "weak", "prices, not rates")
-    pool = Origin("pool", "unjudged results", ("engine-x", HOSTILE.replace("\x00", "")))
+    pool = ItemOrigin("pool", "unjudged results", ("engine-x", HOSTILE.replace("\x00", "")))
     about = replace(query, adversaries=(), rationale=None)
     places = [Span("shop/tax.py", 11, 13), Span("shop/cart.py", 1, 4), Span("shop/gone.py", 1, 2)]
     queue(path, "target", [replace(about, targets=(Target(place),)) for place in places], pool)
-    queue(path, "query", [Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),))], Origin("docs"))
-    queue(path, "adversary", [replace(query, adversaries=(wrong,))], Origin("names"))
-    queue(path, "phrasing", [replace(query, forms={"ai_optimized": "RATES by country"})], Origin("rules"))
+    queue(
+        path, "query", [Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),))], ItemOrigin("docs")
+    )
+    queue(path, "adversary", [replace(query, adversaries=(wrong,))], ItemOrigin("names"))
+    queue(path, "phrasing", [replace(query, forms={"ai_optimized": "RATES by country"})], ItemOrigin("rules"))
     return path
 
 

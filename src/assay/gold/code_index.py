@@ -137,7 +137,7 @@ def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
     return tuple(found[place] for place in sorted(found))
 
 
-def documentation(
+def find_documentation(
     definitions: Sequence[Definition], spans: Sequence[CommentSpan]
 ) -> tuple[tuple[CommentSpan, ...], ...]:
     """Return the documentation of each definition: the string in its body, or the comments directly above."""
@@ -175,7 +175,7 @@ def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, langua
     return sentence
 
 
-def draw(
+def draw_by_file(
     candidates: Sequence[_T], key: Callable[[_T], tuple[object, ...]], wanted: SampleSize, rng: np.random.Generator
 ) -> tuple[_T, ...]:
     """Draw `wanted.count` candidates in rounds, one per file and round, and return them sorted by `key`.
@@ -253,7 +253,7 @@ def name_key(name: str) -> str:
     return "".join(split(name)) or name.lower()
 
 
-def stems(words: Iterable[str]) -> frozenset[str]:
+def stem_words(words: Iterable[str]) -> frozenset[str]:
     return frozenset(stem(word) for word in words)
 
 
@@ -277,7 +277,7 @@ class CodeIndex:
         self._symbols = cache(lambda path: symbols(path, self.files[path].text, self.languages[path]))
         self._lines = cache(lambda path: self.files[path].text.split("\n"))
         #: The stems of all words of a definition and of its qualified name.
-        self.stems_of = cache(lambda ref: stems(parts(f"{self.text(ref)} {' '.join(ref.names)}")))
+        self.stems_of = cache(lambda ref: stem_words(parts(f"{self.text(ref)} {' '.join(ref.names)}")))
 
     @cached_property
     def languages(self) -> dict[str, str | None]:
@@ -305,7 +305,7 @@ class CodeIndex:
     @cached_property
     def file_counts(self) -> Counter[str]:
         """The count of files that contain each stem."""
-        return Counter(word for file in self.files.values() for word in stems(parts(file.text)))
+        return Counter(word for file in self.files.values() for word in stem_words(parts(file.text)))
 
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
         """Return the definitions of a file whose kind can be a target."""

@@ -30,7 +30,7 @@ class Commit(NamedTuple):
     paths: tuple[str, ...]
 
 
-class Message(NamedTuple):
+class CommitMessage(NamedTuple):
     """The author of a commit, and the body of its message without the subject."""
 
     author: str
@@ -103,13 +103,13 @@ def _parse_changes(printed: str) -> Iterator[ChangedLines]:
     yield from [ChangedLines(commit, path, tuple(written))] if written else []
 
 
-def read_messages(folder: Path, ids: Sequence[str]) -> Mapping[str, Message]:
+def read_messages(folder: Path, ids: Sequence[str]) -> Mapping[str, CommitMessage]:
     if not ids:
         return {}
     printed = _run(folder, "log", "--no-walk", "-z", "--format=%H%x00%an%x00%b", *ids)
     fields = printed.split("\0")
     rows = zip(fields[::3], fields[1::3], fields[2::3], strict=False)
-    return {commit.strip(): Message(author, body.strip()) for commit, author, body in rows}
+    return {commit.strip(): CommitMessage(author, body.strip()) for commit, author, body in rows}
 
 
 def read_old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:

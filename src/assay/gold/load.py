@@ -13,7 +13,7 @@ from assay.errors import AssayError, ConfigError, CorpusError, GoldError
 from assay.gold.access_log import SUFFIX as ACCESS_LOG_SUFFIX
 from assay.gold.access_log import log_access
 from assay.gold.build import GoldLocation
-from assay.gold.formats.registry import FORMATS, SUFFIXES, Format, detect, find_format
+from assay.gold.formats.registry import FORMATS, SUFFIXES, GoldFormat, detect, find_format
 from assay.gold.formats.rows import open_source
 from assay.gold.journal import REVIEW_SUFFIX
 from assay.gold.split import TAG, sealed_queries
@@ -81,7 +81,7 @@ def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
     return replace(corpus, value=os.path.relpath(corpus.value, folder))
 
 
-def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
+def _read_folder(folder: Path, known: GoldFormat | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
     """Read the gold sets below a directory in path order, skipping review queues, access logs and hidden files."""
     suffixes = known.suffixes if known else SUFFIXES
     for base, folders, files in os.walk(folder):
@@ -99,7 +99,9 @@ def _read_folder(folder: Path, known: Format | None, corpus: CorpusSpec | None) 
                 yield from _read_file(Path(base, name), known, corpus, walked=True)
 
 
-def _read_file(path: Path, known: Format | None, corpus: CorpusSpec | None, *, walked: bool = False) -> list[GoldSet]:
+def _read_file(
+    path: Path, known: GoldFormat | None, corpus: CorpusSpec | None, *, walked: bool = False
+) -> list[GoldSet]:
     source = open_source(path)
     if walked and any(one.is_companion is not None and one.is_companion(source) for one in FORMATS):
         return []

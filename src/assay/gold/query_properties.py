@@ -55,7 +55,7 @@ ARTICLES: Final = frozenset({"a", "an", "the"})
 _JOINING: Final = frozenset({"and", "or", "of"})
 
 
-def replacements(human: str, wrong: str) -> int:
+def count_replacements(human: str, wrong: str) -> int:
     """Count the distinct replacements of terms between two phrasings.
 
     Runs separated only by joining words count once, as do repeated replacements. Inflections and words that were only

@@ -71,12 +71,12 @@ def refuse_sealed(suite: Suite, what: str) -> None:
         raise GoldError(message, file=sources[0], hint=f"use a run without them: assay run --split {DEV}")
 
 
-By = Literal["repository", "module", "file", "query"]
-UNITS: tuple[By, ...] = get_args(By)
+SplitUnit = Literal["repository", "module", "file", "query"]
+SPLIT_UNITS: tuple[SplitUnit, ...] = get_args(SplitUnit)
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class SplitShares:
     dev: float = 0.5  # for tuning
     test: float = 0.25
     sealed: float = 0.25
@@ -87,7 +87,7 @@ class Shares:
             raise ConfigError(message, hint="use --dev .5 --test .25 --sealed .25")
 
     @classmethod
-    def of(cls, **given: float | None) -> Shares:
+    def of(cls, **given: float | None) -> SplitShares:
         """Return shares; those not given divide the rest in their default proportions."""
         fixed = {name: share for name, share in given.items() if share is not None}
         others = {name: share for name, share in zip(SPLITS, cls().values(), strict=True) if name not in fixed}
@@ -100,8 +100,8 @@ class Shares:
 
 @dataclass(frozen=True, slots=True)
 class SplitOptions:
-    by: By = "module"
-    shares: Shares = Shares()
+    by: SplitUnit = "module"
+    shares: SplitShares = SplitShares()
     seed: int = 0
     depth: int | None = None  # leading directories of a path that name its module; None: all
     strata: tuple[str, ...] = ("category", "difficulty")  # tags whose values are balanced over the splits
@@ -230,11 +230,11 @@ def _fixed_split(
     return SPLITS.index(next(iter(splits.values()))) if splits else None
 
 
-_FINER: Mapping[By, By] = {"repository": "module", "module": "file", "file": "query"}
+_FINER: Mapping[SplitUnit, SplitUnit] = {"repository": "module", "module": "file", "file": "query"}
 _BY_HAND = "set the same `split` tag on both"
 
 
-def more_groups_hint(by: By) -> str:
+def more_groups_hint(by: SplitUnit) -> str:
     finer = f"use --by {_FINER[by]} for more groups" if by in _FINER else "add queries"
     return f"{finer}, or fewer splits, such as --sealed 0"
 
@@ -289,14 +289,14 @@ def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], 
 
 
 _PROVENANCE_KEY = "split"
-_METHOD = re.compile(rf"by ({'|'.join(UNITS)})(?: of (\d+) folders?)?, seed (\d+)")
+_METHOD = re.compile(rf"by ({'|'.join(SPLIT_UNITS)})(?: of (\d+) folders?)?, seed (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
     """The unit, such as file or module, that a split did not divide."""
 
-    by: By
+    by: SplitUnit
     depth: int | None = None
 
     def __str__(self) -> str:
@@ -307,7 +307,7 @@ class SplitMethod:
 def read_split_method(suite: Suite) -> SplitMethod | None:
     """Return how the sets were split; None if unknown or different between sets."""
     matches = [_METHOD.match(gold.provenance.get(_PROVENANCE_KEY, "")) for gold in suite.golds]
-    methods = {SplitMethod(cast(By, m[1]), int(m[2]) if m[2] else None) if m else None for m in matches}
+    methods = {SplitMethod(cast(SplitUnit, m[1]), int(m[2]) if m[2] else None) if m else None for m in matches}
     return methods.pop() if len(methods) == 1 else None
 
 

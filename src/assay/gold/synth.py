@@ -24,8 +24,8 @@ from assay.gold.code_index import (
     SentenceRules,
     changed_definitions,
     doc_sentence,
-    documentation,
-    draw,
+    draw_by_file,
+    find_documentation,
     is_peripheral,
 )
 from assay.gold.formats.native import write_native
@@ -73,7 +73,7 @@ _KEEP: Final = f"# Include every file of this copy.\n!*\n/{_IGNORE_FILE}\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Sets:
+class SyntheticSets:
     """The gold sets of a repository, the files of its copy without comments, and notes on missing sets."""
 
     golds: tuple[GoldSet, ...]
@@ -95,7 +95,7 @@ class _Candidate:
 _ORDER: Final = attrgetter("path", "start", "end", "text", "others")
 
 
-def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: SampleSize = DRAW) -> Sets:
+def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: SampleSize = DRAW) -> SyntheticSets:
     """Make gold sets of a corpus; the result depends only on corpus, kinds and sample size."""
     for kind in kinds:
         if kind not in KINDS:
@@ -144,7 +144,7 @@ def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wante
     ]
     golds = tuple(_gold(kind, found, corpus, name, wanted) for kind, found in drawn.items() if found)
     needed = any(drawn.get(kind) for kind in _STRIPPED)
-    return Sets(golds, stripped if needed else {}, (*notes, *shortfalls))
+    return SyntheticSets(golds, stripped if needed else {}, (*notes, *shortfalls))
 
 
 def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
@@ -165,7 +165,7 @@ def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
         for definition in file.definitions
         if fits(definition)
     ]
-    return draw(candidates, _ORDER, wanted, wanted.rng(KINDS.index("symbol")))
+    return draw_by_file(candidates, _ORDER, wanted, wanted.rng(KINDS.index("symbol")))
 
 
 def _draw_documented(
@@ -174,7 +174,7 @@ def _draw_documented(
     """Draw sentences that each document one definition; return them, and their comments by path."""
     every: dict[_Candidate, tuple[CommentSpan, ...]] = {}
     for file in code.files.values():
-        found = documentation(file.definitions, file.comments)
+        found = find_documentation(file.definitions, file.comments)
         for definition, comments in zip(file.definitions, found, strict=True):
             if definition.kind not in TARGET_KINDS or not comments:
                 continue
@@ -185,7 +185,7 @@ def _draw_documented(
                 every[_Candidate(file.path, start, definition.end, sentence)] = comments
     times = Counter(query.text.lower() for query in every)
     fitting = [query for query in every if times[query.text.lower()] == 1 and not is_peripheral(query.path)]
-    drawn = draw(fitting, _ORDER, wanted, wanted.rng(KINDS.index("doc")))
+    drawn = draw_by_file(fitting, _ORDER, wanted, wanted.rng(KINDS.index("doc")))
     removed: dict[str, tuple[CommentSpan, ...]] = {}
     for query in drawn:
         removed[query.path] = (*removed.get(query.path, ()), *every[query])
@@ -246,7 +246,7 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
             if 0 < len(spans) <= SynthRules.definitions:
                 first, *others = sorted(spans)
                 candidates.append(_Candidate(*first, plain_subject(commit.subject), tuple(others)))
-    return draw(candidates, _ORDER, wanted, rng)
+    return draw_by_file(candidates, _ORDER, wanted, rng)
 
 
 def describes_change(subject: str) -> bool:
@@ -282,7 +282,7 @@ def check_folder(folder: Path) -> Path:
     return folder
 
 
-def write_sets(sets: Sets, folder: Path) -> tuple[Path, ...]:
+def write_sets(sets: SyntheticSets, folder: Path) -> tuple[Path, ...]:
     """Write gold sets and the copy without comments to a directory, replacing it; return the gold files."""
     check_folder(folder)
     names = {f"{gold.provenance['synthetic']}.yaml": gold for gold in sets.golds}

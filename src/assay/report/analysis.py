@@ -214,9 +214,11 @@ def _warnings(
 
 
 def _torn(case: ScoredRun) -> Iterator[str]:
-    from assay.gold.lint.queries import duplicates, same_answers
+    from assay.gold.lint.queries import find_duplicates, have_same_targets
 
-    pairs = [pair for gold in case.run.suite.golds for pair in duplicates(gold.queries) if not same_answers(*pair)]
+    pairs = [
+        pair for gold in case.run.suite.golds for pair in find_duplicates(gold.queries) if not have_same_targets(*pair)
+    ]
     if not pairs:
         return
     one, other = pairs[0]

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from assay.browser.bundle import page
 from assay.corpus import read_text, spec_text
 from assay.gold.review.acceptance import preview, read_acceptance_times, read_closed, read_statuses
-from assay.gold.review.agreement import agreement
-from assay.gold.review.items import KINDS, Item
+from assay.gold.review.agreement import compute_agreement
+from assay.gold.review.items import KINDS, ReviewItem
 from assay.gold.review.reviewers import (
     VoteInput,
     count_progress,
     has_taken_part,
+    list_open_items,
     make_decision,
     make_vote,
-    open_items,
     propose_location,
 )
 from assay.gold.review.views import CodeExcerpt, ReviewWorkspace, shows_origin, view_mapping
@@ -34,15 +34,15 @@ from assay.gold.review.votes import (
     StaleVoteError,
     Vote,
     VoteLog,
-    adjudicates,
-    all_votes,
     become_adjudicator,
     check_vote,
-    decide,
+    is_adjudicator,
     log_unblinding,
+    read_all_votes,
     read_decisions,
-    values_for,
+    record_decisions,
     vote_mapping,
+    vote_values,
 )
 from assay.syntax.highlight import COLORS, HighlightSpan, highlight
 from assay.syntax.parsing import grammar_name, is_malformed
@@ -67,7 +67,7 @@ class ReviewSession:
     writing: threading.RLock = field(default_factory=threading.RLock)
     ballots: dict[str, VoteLog] = field(default_factory=dict)
 
-    def item(self, given: str) -> Item:
+    def item(self, given: str) -> ReviewItem:
         """Find an item by its whole id."""
         for item in self.desk.items():
             if item.id == given:
@@ -111,11 +111,11 @@ class ReviewSession:
 
     def adjudicates(self, name: str) -> bool:
         """Tell whether somebody gave up voting."""
-        return adjudicates(self.desk.queue, name)
+        return is_adjudicator(self.desk.queue, name)
 
     def check_curtain(self, name: str) -> None:
         """Refuse to show anything of others to one who still votes."""
-        left = 0 if self.adjudicates(name) else len(open_items(self.desk, self.ballot(name)))
+        left = 0 if self.adjudicates(name) else len(list_open_items(self.desk, self.ballot(name)))
         if left:
             items = "1 item is" if left == 1 else f"{left} items are"
             hint = "vote on them first, or give up voting to adjudicate"
@@ -130,7 +130,7 @@ def reviewer_of(request: WebRequest) -> str:
     return name
 
 
-def listed(item: Item) -> dict[str, object]:
+def listed(item: ReviewItem) -> dict[str, object]:
     """Write an item as every list of them begins."""
     query = item.query
     return {
@@ -167,8 +167,8 @@ class AdjudicationApi:
         """Compute how far the reviewers agree, as `assay gold agreement` does."""
         self.room.looker(request)
         queue = self.room.desk.queue
-        found = agreement(
-            self.room.desk.items(), all_votes(queue), read_decisions(queue), taken=read_acceptance_times(queue)
+        found = compute_agreement(
+            self.room.desk.items(), read_all_votes(queue), read_decisions(queue), taken=read_acceptance_times(queue)
         )
         return json_response({"kinds": [asdict(kind) for kind in found]})
 
@@ -188,7 +188,7 @@ class AdjudicationApi:
             found = self._standings()
             known = next((s.decision for s in found if s.item.id == said.item), None)
             if known is None or (known.by, known.value, known.reason) != (name, said.value, said.reason):
-                decide(self.room.desk.queue, [make_decision(self.room.desk, name, said, found)])
+                record_decisions(self.room.desk.queue, [make_decision(self.room.desk, name, said, found)])
         return json_response({"item": said.item})
 
     def _standings(self) -> tuple[ItemStatus, ...]:
@@ -197,7 +197,7 @@ class AdjudicationApi:
 
 def _disputed(standing: ItemStatus) -> dict[str, object]:
     return listed(standing.item) | {
-        "values": [value for value in values_for(standing.item.kind) if value != UNSURE],
+        "values": [value for value in vote_values(standing.item.kind) if value != UNSURE],
         "votes": [vote_mapping(vote) for vote in standing.votes],
     }
 
@@ -280,7 +280,7 @@ class VotingApi:
             become_adjudicator(self.room.speaker(request))
         return json_response({"adjudicates": True})
 
-    def _cast(self, ballot: VoteLog, item: Item, said: VoteInput, request: WebRequest) -> Vote:
+    def _cast(self, ballot: VoteLog, item: ReviewItem, said: VoteInput, request: WebRequest) -> Vote:
         vote = make_vote(self.room.desk, ballot.reviewer, item, said, engines=request.data.get("engines") is True)
         seen = request.data.get("after")
         try:
@@ -292,7 +292,7 @@ class VotingApi:
         return self.room.adjudicates(ballot.reviewer)
 
 
-def _listed(item: Item, vote: Vote | None) -> dict[str, object]:
+def _listed(item: ReviewItem, vote: Vote | None) -> dict[str, object]:
     return listed(item) | {"mine": _said(vote) if vote else None}
 
 
@@ -305,7 +305,7 @@ def _place(place: CodeExcerpt) -> dict[str, object]:
     return where | ({"problem": place.problem} if place.problem else {"start": place.start, "end": place.end})
 
 
-def _query(item: Item) -> dict[str, object]:
+def _query(item: ReviewItem) -> dict[str, object]:
     query, why = item.query, item.query.rationale
     return {
         "id": query.id,
@@ -315,7 +315,7 @@ def _query(item: Item) -> dict[str, object]:
     }
 
 
-def _adversary(item: Item) -> dict[str, str] | None:
+def _adversary(item: ReviewItem) -> dict[str, str] | None:
     if item.kind != "adversary":
         return None
     one = item.adversary
@@ -324,7 +324,7 @@ def _adversary(item: Item) -> dict[str, str] | None:
 
 def vote_labels() -> dict[str, object]:
     """Say for each kind of item what is asked and what may be answered, and for each value what it means."""
-    kinds = {kind: {"question": QUESTIONS[kind], "values": list(values_for(kind))} for kind in KINDS}
+    kinds = {kind: {"question": QUESTIONS[kind], "values": list(vote_values(kind))} for kind in KINDS}
     values = {value: asdict(meaning) for value, meaning in MEANINGS.items()}
     return {"kinds": kinds, "values": values, "proposed": list(PROPOSED)}
 

@@ -8,7 +8,7 @@ import pytest
 from assay.cli.gold.vote import rules_of
 from assay.cli.main import build_parser
 from assay.gold.review.votes import ReviewRules
-from assay.gold.split import SPLITS, UNITS, Shares, SplitOptions
+from assay.gold.split import SPLIT_UNITS, SPLITS, SplitOptions, SplitShares
 from assay.gold.synth import DRAW
 from assay.scoring.pooling import PoolConfig
 from assay.stats.config import DEFAULT
@@ -30,11 +30,11 @@ def test_split_divides_as_its_configuration_says(capsys):
     assert "else module" in (help_ := described(capsys, "split"))
     assert SplitOptions().by == "module"
     assert [given[part] for part in SPLITS] == [None] * len(SPLITS)
-    assert Shares.of() == Shares()
-    shares = [f"{share:g}" for share in Shares().values()]
+    assert SplitShares.of() == SplitShares()
+    shares = [f"{share:g}" for share in SplitShares().values()]
     assert re.findall(r"--(?:dev|test|sealed) X its share \(([.\d]+)\)", help_) == shares
     assert given["sd"] == DEFAULT.assumed_sd
-    assert [flags("split", "gold.yaml", "--by", way)["by"] for way in UNITS] == list(UNITS)
+    assert [flags("split", "gold.yaml", "--by", way)["by"] for way in SPLIT_UNITS] == list(SPLIT_UNITS)
 
 
 def test_pool_review_and_synth_have_the_defaults_of_their_configurations():

@@ -7,7 +7,7 @@ import pytest
 from assay.cli.main import main
 from assay.corpus import open_corpus
 from assay.gold.anchors import AnchorIndex
-from assay.gold.review.items import Queue
+from assay.gold.review.items import ReviewQueue
 from assay.types import CorpusSpec, Target
 from tests.gold.mining.conftest import FILES, commit, committed, repository, run_git, tree, write  # noqa: F401
 from tests.gold.mining.test_privacy import SECRETS
@@ -51,7 +51,7 @@ def mine_json(capsys, *arguments):
 
 
 def queued(here):
-    return Queue(here / "gold.yaml").items()
+    return ReviewQueue(here / "gold.yaml").items()
 
 
 def test_everything_that_is_queued_resolves_and_a_second_call_adds_nothing(here, repository, capsys):  # noqa: F811

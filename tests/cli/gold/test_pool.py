@@ -7,7 +7,7 @@ import pytest
 from assay.cli.main import main
 from assay.gold import load_gold
 from assay.gold.anchors import content_digest
-from assay.gold.review.items import Queue
+from assay.gold.review.items import ReviewQueue
 from tests.conftest import SHOP, copy_finished, finish
 
 
@@ -70,7 +70,7 @@ def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
     queued = called(capsys, "gold", "pool", "gold.yaml", "results", "--queue")["queued"]
     assert queued["new"] > 0
     assert called(capsys, "gold", "pool", "gold.yaml", "results", "--queue")["queued"]["new"] == 0
-    items = {(i.query.id, i.target.anchor): i for i in Queue(ran / "gold.yaml").items()}
+    items = {(i.query.id, i.target.anchor): i for i in ReviewQueue(ran / "gold.yaml").items()}
     chosen = items["tax-lookup", "shop/cart.py"]
     wrong = items["retry-wait", "shop/cart.py"]
     assert chosen.origin.shown_by == ("mine",)
@@ -169,7 +169,7 @@ def test_pooled_lines_carry_what_they_say(shop, capsys, monkeypatch):
     tax = (shop / "shop" / "tax.py").read_text()
     (shop / "shop" / "tax.py").write_text(f"# changed after the run\n{tax}")
     assert called(capsys, *flags)["queued"]["new"] > 0
-    digests = {(i.target.span.path, i.target.digest) for i in Queue(shop / "gold.yaml").items()}
+    digests = {(i.target.span.path, i.target.digest) for i in ReviewQueue(shop / "gold.yaml").items()}
     said = (shop / "shop" / "cart.py").read_text().split("\n")[:4]
     assert ("shop/cart.py", content_digest(said)) in digests
     assert ("shop/tax.py", None) in digests
@@ -181,7 +181,7 @@ def test_a_pooled_label_is_accepted_with_its_digest_and_left_out_after_its_lines
     run = ["run", "--gold=gold.yaml", "--no-references", "--quiet", "--engine=mine=python:pooled_lines:mine"]
     assert call(capsys, *run, "--baseline=mine")[0] == 0
     called(capsys, "gold", "pool", "gold.yaml", "results", "--measure", "nDCG(level=lines)@10", "--queue")
-    items = {(i.query.id, i.target.span.path): i for i in Queue(shop / "gold.yaml").items()}
+    items = {(i.query.id, i.target.span.path): i for i in ReviewQueue(shop / "gold.yaml").items()}
     chosen = items["tax-lookup", "shop/tax.py"]
     for name in ("ada", "bob"):
         call(capsys, "gold", "review", "gold.yaml", "--as", name, f"--vote={chosen.id}=1", "--reason", "x")

@@ -8,7 +8,7 @@ import pytest
 from assay.cli.main import main
 from assay.errors import GoldError
 from assay.gold import load_gold
-from assay.gold.review.items import Origin, Queue, make_item
+from assay.gold.review.items import ItemOrigin, ReviewQueue, make_item
 from assay.gold.review.votes import VoteLog, become_adjudicator
 from assay.types import Query, Span, Target
 from tests.serving import Reply, serving
@@ -32,13 +32,15 @@ def items(shop):
     about = {"human": "which percentage is charged for a country?"}
     places = [Span("shop/tax.py", 11, 13), Span("shop/cart.py", 1, 4)]
     made = [
-        make_item("target", Query("tax-lookup", about, (Target(place),)), Origin("pool", "x", ("secret-engine",)))
+        make_item("target", Query("tax-lookup", about, (Target(place),)), ItemOrigin("pool", "x", ("secret-engine",)))
         for place in places
     ]
     made.append(
-        make_item("query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), Origin("docs"))
+        make_item(
+            "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), ItemOrigin("docs")
+        )
     )
-    Queue(shop / "gold.yaml").add(made)
+    ReviewQueue(shop / "gold.yaml").add(made)
     return [item.id for item in made]
 
 
@@ -79,7 +81,7 @@ def test_lists_are_for_one_reviewer_and_name_no_engine(shop, items, capsys):
 
 
 def test_a_vote_records_the_engines_that_were_shown(shop, items, capsys):
-    queue = Queue(shop / "gold.yaml")
+    queue = ReviewQueue(shop / "gold.yaml")
     call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "x", "--show-engines")
     call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=2", "--reason", "x")
     assert VoteLog(queue, "ada").votes()[items[0]].shown == ("secret-engine",)
@@ -101,7 +103,7 @@ def test_a_file_of_votes_is_taken_whole_or_not_at_all(shop, items, capsys):
     code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
     assert code == 2
     assert "invalid vote '7'" in err
-    assert VoteLog(Queue(shop / "gold.yaml"), "ada").votes() == {}
+    assert VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes() == {}
     (shop / "votes.csv").write_text(f'{items[0]},2,"yes, it is"\n{items[1]},0,no\n')
     assert called(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")["cast"] == 2
     (shop / "votes.csv").write_text(f"item,vote,reason\n{items[0]},2,a, b\n")
@@ -124,7 +126,7 @@ def test_on_a_terminal_item_after_item_is_asked(shop, items, capsys, monkeypatch
     assert "secret-engine" not in out + err
     assert "'5' is none of 2, 1, 0, unsure" in err
     assert "ada: 1 vote kept, 2 open." in out
-    votes = VoteLog(Queue(shop / "gold.yaml"), "ada").votes()
+    votes = VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes()
     assert {(vote.item, vote.value, vote.reason) for vote in votes.values()} == {(items[0], "1", "it helps")}
 
 
@@ -136,7 +138,7 @@ def test_on_a_terminal_a_letter_is_enough_and_one_can_go_back(shop, items, capsy
     assert "Enter or s skips, b goes back, q ends" in err
     assert "a few words, please" in err
     assert "ada: 2 votes kept, 1 open." in out
-    votes = VoteLog(Queue(shop / "gold.yaml"), "ada").votes()
+    votes = VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes()
     assert {vote.item: vote.value for vote in votes.values()} == {items[1]: "2", items[2]: "reject"}
 
 
@@ -154,7 +156,7 @@ def test_what_was_voted_before_an_interruption_is_kept_and_told(shop, items, cap
     code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada")
     assert code == 130
     assert "1 answer kept" in err
-    assert len(VoteLog(Queue(shop / "gold.yaml"), "ada").votes()) == 1
+    assert len(VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes()) == 1
 
 
 def test_with_a_limit_all_that_is_open_is_counted(shop, items, capsys, monkeypatch):
@@ -257,7 +259,7 @@ def test_every_wrong_line_of_a_file_is_told_with_its_number(shop, items, capsys)
     assert "(and 2 more wrong lines)" in err
     assert "votes.csv:4: no item of the queue begins with 'zz'" in err
     assert "votes.csv:5: 2 columns" in err
-    assert VoteLog(Queue(shop / "gold.yaml"), "ada").votes() == {}
+    assert VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes() == {}
 
 
 @pytest.mark.parametrize(
@@ -279,10 +281,10 @@ def test_a_file_of_another_shape_is_told_once(shop, items, capsys, text, message
 
 def test_a_new_set_that_could_not_be_made_takes_no_vote(shop, capsys):
     made = make_item(
-        "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), Origin("docs")
+        "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), ItemOrigin("docs")
     )
     with pytest.raises(GoldError, match="a new set must be native YAML"):
-        Queue(shop / "fresh.csv").add([made])
+        ReviewQueue(shop / "fresh.csv").add([made])
     assert not (shop / "fresh.review").exists()
 
 
@@ -296,7 +298,7 @@ def test_a_terminal_that_ends_keeps_what_was_voted(shop, items, capsys, monkeypa
 def test_code_cannot_act_on_the_terminal(shop, capsys, monkeypatch):
     (shop / "shop" / "evil.py").write_text('"""\033[2J clear"""\n')
     about = Query("tax-lookup", {"human": "a?"}, (Target(Span("shop/evil.py")),))
-    Queue(shop / "gold.yaml").add([make_item("target", about, Origin("pool"))])
+    ReviewQueue(shop / "gold.yaml").add([make_item("target", about, ItemOrigin("pool"))])
     monkeypatch.setattr("sys.stdin", Terminal("q\n"))
     _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada")
     assert "evil.py" in out
@@ -351,7 +353,7 @@ def test_a_model_votes_and_its_bad_answers_do_not_count(shop, items, capsys):
         before = len(server.asked)
         call(capsys, "review", "gold.yaml", *model)
         assert len(server.asked) == before + 1  # only what it has not voted on
-    votes = VoteLog(Queue(shop / "gold.yaml"), "qwen").votes()
+    votes = VoteLog(ReviewQueue(shop / "gold.yaml"), "qwen").votes()
     assert {vote.reader for vote in votes.values()} == {"model"}
     assert all("#m prompt " in vote.prompt for vote in votes.values())
 
@@ -367,9 +369,9 @@ def test_labels_of_the_set_are_queued_for_an_audit(shop, capsys):
 
 def test_a_new_set_needs_its_corpus(shop, capsys):
     made = make_item(
-        "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), Origin("docs")
+        "query", Query("new", {"human": "who prints?"}, (Target(Span("shop/receipt.py")),)), ItemOrigin("docs")
     )
-    Queue(shop / "fresh.yaml").add([made])
+    ReviewQueue(shop / "fresh.yaml").add([made])
     flags = ["review", "fresh.yaml", "--corpus", "."]
     for name in ("ada", "bob"):
         assert call(capsys, *flags, "--as", name, "--vote", f"{made.id}=accept", "--reason", "x")[0] == 0
@@ -392,11 +394,11 @@ def test_a_set_in_another_format_takes_labels_and_says_what_it_cannot_hold(shop,
     (shop / "gold.csv").write_text("query,path\nwhich percentage is charged?,shop/tax.py:6-8\n")
     corpus = ["--corpus", "."]
     assert called(capsys, "review", "gold.csv", "--queue-labels", *corpus)["new"] == 1
-    (item,) = Queue(shop / "gold.csv").items()
+    (item,) = ReviewQueue(shop / "gold.csv").items()
     place = make_item(
-        "target", Query(item.query.id, item.query.forms, (Target(Span("shop/tax.py", 11, 13)),)), Origin("pool")
+        "target", Query(item.query.id, item.query.forms, (Target(Span("shop/tax.py", 11, 13)),)), ItemOrigin("pool")
     )
-    Queue(shop / "gold.csv").add([place])
+    ReviewQueue(shop / "gold.csv").add([place])
     for name in ("ada", "bob"):
         call(capsys, "review", "gold.csv", *corpus, "--as", name, "--vote", f"{place.id}=2", "--reason", "x")
     made = called(capsys, "review", "gold.csv", *corpus, "--accept")
@@ -409,8 +411,8 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
     about = Query(
         "tax-lookup", {"human": "which percentage is charged for a country?"}, (Target(Span("shop/gone.py")),)
     )
-    item = make_item("target", about, Origin("pool"))
-    Queue(shop / "gold.yaml").add([item])
+    item = make_item("target", about, ItemOrigin("pool"))
+    ReviewQueue(shop / "gold.yaml").add([item])
     for name in ("ada", "bob"):
         call(capsys, "review", "gold.yaml", "--as", name, "--vote", f"{item.id}=2", "--reason", "x")
     before = (shop / "gold.yaml").read_bytes()
@@ -497,12 +499,12 @@ def test_the_browser_is_a_thing_of_its_own(shop, items, capsys):
 
 
 def test_who_gave_up_voting_in_the_browser_does_not_vote_here(shop, items, capsys):
-    become_adjudicator(VoteLog(Queue(shop / "gold.yaml"), "cy"))
+    become_adjudicator(VoteLog(ReviewQueue(shop / "gold.yaml"), "cy"))
     (shop / "votes.csv").write_text(f"{items[0]},2,x\n")
     for how in (["--vote", f"{items[0]}=2", "--reason", "x"], ["--votes", "votes.csv"], ["--list"]):
         code, _, err = call(capsys, "review", "gold.yaml", "--as", "cy", *how)
         assert (code, "cy adjudicates this set" in err) == (2, True), err
-    assert VoteLog(Queue(shop / "gold.yaml"), "cy").history() == ()
+    assert VoteLog(ReviewQueue(shop / "gold.yaml"), "cy").history() == ()
 
 
 def test_two_must_agree_unless_a_flag_says_otherwise(shop, items, capsys):

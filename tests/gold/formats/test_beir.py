@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.corpus import open_corpus
 from assay.errors import GoldError
 from assay.gold import load_gold, resolve
-from assay.gold.formats.beir_trec import FOLDER, documents, read_beir_folder, write_beir
+from assay.gold.formats.beir_trec import FOLDER, read_beir_folder, render_documents, write_beir
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.test_native_write import golds, unplaced
@@ -79,7 +79,7 @@ def test_without_a_corpus_the_documents_are_one(tmp_path):
     folder = make(tmp_path, qrels="q1\tshop/price.py\t1\nq 2\tD 1/ä\t1\nq 2\td 1/ä\t1\n", corpus=CORPUS)
     [gold] = load_gold(folder).golds
     assert gold.corpus == CorpusSpec("path", FOLDER)
-    for path, text in documents(folder).items():
+    for path, text in render_documents(folder).items():
         write(folder / FOLDER, path, text)
     base = Path(str(gold.source)).parent
     corpus = open_corpus(gold.corpus, base=base)
@@ -94,7 +94,7 @@ def test_no_document_is_hidden_by_its_name(tmp_path):
     ids = ["node_modules/a.js", "build/b.py", "c.min.js", "package-lock.json", "d.log", "target/e.rs", ".git/f.py"]
     corpus = "".join(json.dumps({"_id": name, "text": "x = 1"}) + "\n" for name in ids)
     folder = make(tmp_path, qrels="".join(f"q1\t{name}\t1\n" for name in ids), corpus=corpus)
-    for path, text in documents(folder).items():
+    for path, text in render_documents(folder).items():
         write(folder / FOLDER, path, text)
     [gold] = load_gold(folder).golds
     files = open_corpus(gold.corpus, base=folder).files

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import load_gold
-from assay.gold.formats.beir_trec import documents, read_beir_folder
+from assay.gold.formats.beir_trec import read_beir_folder, render_documents
 from assay.gold.formats.semble import read_semble_folder
 from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir
@@ -85,7 +85,7 @@ def test_drawn_beir_folders_ask_or_tell_every_query_and_judgment(names, ids, jud
         write(folder, "qrels/test.tsv", "".join("\t".join(row) + "\n" for row in judgments))
         check_beir(folder, None if own else HERE)
         texts = dict[str, str]()
-        if refused(lambda: texts.update(documents(folder))) is None:
+        if refused(lambda: texts.update(render_documents(folder))) is None:
             assert len(texts) - 1 == len(ids)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold.build import GoldSource
-from assay.gold.formats.rows import read_entries, unread
+from assay.gold.formats.rows import describe_unread, read_entries
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -63,5 +63,5 @@ def test_a_broken_line_is_named(text, line, message):
 
 def test_unread_names_the_keys_nobody_read():
     records = read_entries(source('{"a": 1, "z": 2}\n{"b": 1}\n'))
-    assert unread(records, ("a",)) == {"not read": "b, z"}
-    assert unread(records, ("a", "b", "z")) == {}
+    assert describe_unread(records, ("a",)) == {"not read": "b, z"}
+    assert describe_unread(records, ("a", "b", "z")) == {}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.formats.losses import lacks_lines, resolve_lines
+from assay.gold.formats.losses import needs_lines, resolve_lines
 from assay.types import GoldSet, Query, Span, Target
 from tests.gold.formats.files import HERE
 
@@ -65,4 +65,4 @@ def test_resolve_lines_says_which_target_has_none(make_corpus, target, message):
     ],
 )
 def test_lacks_lines_asks_only_for_what_the_format_needs(target, symbols, whole_files, lacks):
-    assert lacks_lines(gold_of(target), symbols=symbols, whole_files=whole_files) is lacks
+    assert needs_lines(gold_of(target), symbols=symbols, whole_files=whole_files) is lacks

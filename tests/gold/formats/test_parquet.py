@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError, SetupError
 from assay.gold import load_gold
-from assay.gold.formats.rows import ParquetLimits, is_parquet, rows_as_lines
+from assay.gold.formats.rows import ParquetLimits, is_parquet, parquet_to_json_lines
 from tests.gold.formats.breaking import refused
 from tests.gold.formats.data_sets import CONTEXTBENCH, SWEBENCH, lines
 from tests.properties import examples
@@ -29,7 +29,7 @@ def test_rows_are_lines_with_their_values(tmp_path):
         {"a": f"x\ny{n}", "b": n, "c": [{"d": None}], "e": b"bytes", "f": datetime.date(2026, 1, 2), "g": 0.5}
         for n in range(5)
     ]
-    written = rows_as_lines(write(tmp_path / "a.parquet", rows))
+    written = parquet_to_json_lines(write(tmp_path / "a.parquet", rows))
     assert [json.loads(line) for line in written.splitlines()] == [
         {**row, "e": "bytes", "f": "2026-01-02"} for row in rows
     ]
@@ -81,20 +81,20 @@ def test_pyarrow_that_is_missing_says_what_to_install(tmp_path, monkeypatch):
 def test_a_file_that_unpacks_to_too_much_is_refused(tmp_path, limits):
     path = write(tmp_path / "a.parquet", SWEBENCH)
     with pytest.raises(GoldError, match="at most"):
-        rows_as_lines(path, limits)
+        parquet_to_json_lines(path, limits)
 
 
 def test_a_column_that_stands_twice_is_refused(tmp_path):
     table = pyarrow.Table.from_arrays([pyarrow.array([1]), pyarrow.array([2])], names=["a", "a"])
     pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(GoldError, match="duplicate column 'a'"):
-        rows_as_lines(tmp_path / "a.parquet")
+        parquet_to_json_lines(tmp_path / "a.parquet")
 
 
 def test_bytes_that_are_no_text_name_the_row(tmp_path):
     path = write(tmp_path / "a.parquet", [{"a": b"x"}, {"a": b"\xff"}])
     with pytest.raises(GoldError, match="row 2") as error:
-        rows_as_lines(path)
+        parquet_to_json_lines(path)
     assert error.value.line == 2
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.errors import GoldError
 from assay.gold import load_gold
 from assay.gold.formats.losses import KINDS
-from assay.gold.formats.registry import FORMATS, Format, find_format
+from assay.gold.formats.registry import FORMATS, GoldFormat, find_format
 from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query, Rationale, Span, Suite, Target
 from tests.gold.formats.test_native_write import TEXT, golds, unplaced
 from tests.properties import examples
@@ -40,13 +40,13 @@ def test_grades_come_back_or_are_named_one_by_one(name):
     assert (query.irrelevant == GRADED.irrelevant, told) == ((True, []) if held else (False, TWO_GRADES))
 
 
-def stored(suite: Suite, known: Format) -> tuple[Suite, tuple[str, ...]]:
+def stored(suite: Suite, known: GoldFormat) -> tuple[Suite, tuple[str, ...]]:
     """Write a suite into a folder and read it back, each set with its own corpus where the format has none."""
     with tempfile.TemporaryDirectory() as folder:
         return _stored(suite, known, Path(folder))
 
 
-def _stored(suite: Suite, known: Format, folder: Path) -> tuple[Suite, tuple[str, ...]]:
+def _stored(suite: Suite, known: GoldFormat, folder: Path) -> tuple[Suite, tuple[str, ...]]:
     assert known.write is not None
     written = known.write(suite)
     for name, data in written.files.items():

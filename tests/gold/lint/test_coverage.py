@@ -1,5 +1,5 @@
-from assay.gold.lint.coverage import Power
-from assay.gold.lint.registry import join
+from assay.gold.lint.coverage import DetectionPower
+from assay.gold.lint.registry import merge_reports
 from assay.gold.lint.rules import LintConfig, LintDependencies, LintReport
 from assay.types import CorpusSpec, GoldSet, Suite
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
@@ -54,17 +54,17 @@ def test_size_is_checked_for_all_sets_together():
         seen.append((queries, repositories))
         return 0.3
 
-    report = join(Suite(golds), [LintReport(())] * 3, Power(smallest, "guessing"))
+    report = merge_reports(Suite(golds), [LintReport(())] * 3, DetectionPower(smallest, "guessing"))
     assert seen == [(6, 3)]
     assert messages(report, "G604") == [
         "6 queries in 3 repositories detect a difference of 0.3 at best (guessing); the margin is 0.02"
     ]
-    assert not codes(join(Suite(golds), [], Power(lambda *_: 0.02, "guessing")))
+    assert not codes(merge_reports(Suite(golds), [], DetectionPower(lambda *_: 0.02, "guessing")))
 
 
 def test_size_has_two_digits_and_names_the_one_repository():
     gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
-    report = join(Suite((gold,)), [], Power(lambda *_: 0.1507, "guessing"))
+    report = merge_reports(Suite((gold,)), [], DetectionPower(lambda *_: 0.1507, "guessing"))
     assert messages(report, "G604") == [
         "1 query in 1 repository detects a difference of 0.15 at best on this repository (guessing); the margin is 0.02"
     ]
@@ -72,14 +72,14 @@ def test_size_has_two_digits_and_names_the_one_repository():
 
 def test_size_is_measured_by_the_margin_that_is_given():
     gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
-    power = Power(lambda *_: 0.15, "guessing")
-    assert codes(join(Suite((gold,)), [], power, config=LintConfig(margin=0.1))) == ["G604"]
-    assert not codes(join(Suite((gold,)), [], power, config=LintConfig(margin=0.2)))
+    power = DetectionPower(lambda *_: 0.15, "guessing")
+    assert codes(merge_reports(Suite((gold,)), [], power, config=LintConfig(margin=0.1))) == ["G604"]
+    assert not codes(merge_reports(Suite((gold,)), [], power, config=LintConfig(margin=0.2)))
 
 
 def test_size_that_shows_nothing_says_so():
     gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
-    report = join(Suite((gold,)), [], Power(lambda *_: float("inf"), "guessing"))
+    report = merge_reports(Suite((gold,)), [], DetectionPower(lambda *_: float("inf"), "guessing"))
     assert messages(report, "G604") == [
         "1 query in 1 repository cannot detect any difference (guessing); the margin is 0.02"
     ]

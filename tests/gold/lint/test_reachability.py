@@ -1,7 +1,7 @@
 import pytest
 
 from assay.errors import GoldError
-from assay.gold.lint.reachability import ceiling, read_chunks
+from assay.gold.lint.reachability import compute_ceiling, read_chunks
 from assay.gold.lint.rules import EngineReach, LintDependencies
 from assay.scoring import score
 from assay.types import EngineRun, GoldSet, Hit, Ranking, Run, Span, Suite, Target
@@ -61,7 +61,7 @@ def test_chunks_of_an_engine_decide_what_it_can_return(corpus):
 
 def test_ceiling_is_the_score_of_a_perfect_order():
     targets = [Target(Span("a", 1, 2), 2), Target(Span("b", 1, 2), 1), Target(Span("c", 1, 2), 1)]
-    top = ceiling(targets, targets[1:], 10)
+    top = compute_ceiling(targets, targets[1:], 10)
     hits = tuple(Hit(target.span.path, 1, 2) for target in targets[1:])
     asked = query("q", "x", "a:1-2", secondary=["b:1-2", "c:1-2"])
     suite = Suite((GoldSet("g", corpus_spec(), (asked,)),))

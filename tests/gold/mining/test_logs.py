@@ -7,41 +7,41 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError
-from assay.gold.mining.log_queries import mine_shell, mine_transcript, questions
-from assay.gold.mining.logs import OpenedFile, Search, parse_command, parse_pattern, read_shell, read_transcript
+from assay.gold.mining.log_queries import find_questions, mine_shell, mine_transcript
+from assay.gold.mining.logs import LoggedSearch, OpenedFile, parse_command, parse_pattern, read_shell, read_transcript
 from tests.gold.mining.conftest import anchors
 
 
 @pytest.mark.parametrize(
     ("command", "found"),
     [
-        ("grep -rn 'retry_delay' src", [Search("retry_delay", "keyword")]),
-        ("grep -e one_name -e other_name .", [Search("one_name other_name", "keyword")]),
-        ("sudo rg -t py -C3 'def\\s+read_entry\\b' pkg", [Search("read_entry", "keyword")]),
-        ("FOO=1 rg --type rust 'fn (send|receive)_bytes'", [Search("send receive bytes", "keyword")]),
-        ("git -C x grep -n waiting", [Search("waiting", "keyword")]),
-        ("git log -S'next_wait' --oneline", [Search("next_wait", "keyword")]),
-        ("git log -G timeout.*socket", [Search("timeout socket", "keyword")]),
+        ("grep -rn 'retry_delay' src", [LoggedSearch("retry_delay", "keyword")]),
+        ("grep -e one_name -e other_name .", [LoggedSearch("one_name other_name", "keyword")]),
+        ("sudo rg -t py -C3 'def\\s+read_entry\\b' pkg", [LoggedSearch("read_entry", "keyword")]),
+        ("FOO=1 rg --type rust 'fn (send|receive)_bytes'", [LoggedSearch("send receive bytes", "keyword")]),
+        ("git -C x grep -n waiting", [LoggedSearch("waiting", "keyword")]),
+        ("git log -S'next_wait' --oneline", [LoggedSearch("next_wait", "keyword")]),
+        ("git log -G timeout.*socket", [LoggedSearch("timeout socket", "keyword")]),
         ("git log --oneline", []),
-        ("find . -iname '*backoff*.py'", [Search("backoff py", "keyword")]),
-        ("fd -e py transport", [Search("transport", "keyword")]),
-        ("rg --files | fzf -q 'net tls'", [Search("net tls", "keyword")]),
+        ("find . -iname '*backoff*.py'", [LoggedSearch("backoff py", "keyword")]),
+        ("fd -e py transport", [LoggedSearch("transport", "keyword")]),
+        ("rg --files | fzf -q 'net tls'", [LoggedSearch("net tls", "keyword")]),
         (
             "semble search 'where is the cache written to disk' .",
-            [Search("where is the cache written to disk", "human")],
+            [LoggedSearch("where is the cache written to disk", "human")],
         ),
         ("assay index .", []),
-        ("ck --sem 'error handling' src", [Search("error handling", "keyword")]),
-        ("uvx assay search --k 5 'how do downloads wait'", [Search("how do downloads wait", "human")]),
+        ("ck --sem 'error handling' src", [LoggedSearch("error handling", "keyword")]),
+        ("uvx assay search --k 5 'how do downloads wait'", [LoggedSearch("how do downloads wait", "human")]),
         ("vim +12 pkg/net.py", [OpenedFile("pkg/net.py", 12)]),
         ("code -g pkg/net.py:9", [OpenedFile("pkg/net.py", 9)]),
         ("sed -n 10,20p pkg/net.py | less", [OpenedFile("pkg/net.py", 10)]),
         ("cat a.py b.py", [OpenedFile("a.py"), OpenedFile("b.py")]),
-        ("rg foo_bar -l | xargs vim", [Search("foo_bar", "keyword")]),
+        ("rg foo_bar -l | xargs vim", [LoggedSearch("foo_bar", "keyword")]),
         ("grep '[a-z]*' x", []),
         ("rg TODO", []),
         ("grep -rnE 'TODO|FIXME' .", []),
-        ("rg 'TODO: retry'", [Search("TODO retry", "keyword")]),
+        ("rg 'TODO: retry'", [LoggedSearch("TODO retry", "keyword")]),
         ("echo 'never closed", []),
         ("ls -la", []),
     ],
@@ -286,4 +286,4 @@ def test_no_json_is_an_exception(tmp_path_factory, value):
 
 def test_questions_are_found_without_what_surrounds_them():
     text = "Thanks! So, could you explain how the token cache is refreshed after a restart? I will wait. What now?"
-    assert list(questions(text)) == ["how the token cache is refreshed after a restart?"]
+    assert list(find_questions(text)) == ["how the token cache is refreshed after a restart?"]

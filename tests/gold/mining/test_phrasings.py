@@ -13,7 +13,7 @@ from assay.gold.code_index import CodeIndex
 from assay.gold.lint.registry import RuleSelection, lint
 from assay.gold.mining.endpoint import answer_problem, ask_phrasings
 from assay.gold.mining.phrasings import confusable_terms, mine_phrasings, rule_phrases, wrong_term
-from assay.gold.query_properties import replacements
+from assay.gold.query_properties import count_replacements
 from assay.types import Corpus, CorpusSpec, GoldSet
 from tests.serving import Reply, in_turn, serving
 
@@ -109,7 +109,7 @@ def test_a_wrong_term_is_exactly_one_replacement(chosen):
     query = query_of({"human": " ".join(chosen)}, "z/y.py::x")
     phrase = wrong_term(EMPTY, query)
     if phrase is not None:
-        assert replacements(query.forms["human"], phrase.text) == 1
+        assert count_replacements(query.forms["human"], phrase.text) == 1
         assert answer_problem(query, "wrong_terminology", phrase.text) is None
 
 

@@ -13,7 +13,7 @@ from assay.gold.lint.rules import LintFinding
 from assay.gold.mining.endpoint import ProposalRules, modules, propose, read_queries
 from assay.gold.mining.intake import Intake, Intent
 from assay.gold.mining.questions import QueryTextRules
-from assay.gold.review.items import Origin
+from assay.gold.review.items import ItemOrigin
 from tests.serving import Reply, in_turn, serving
 
 HUMAN = "how long do we pause before a broken transfer is tried again?"
@@ -164,7 +164,7 @@ def test_checks_refuse_and_remark(ground):
     intake = Intake(ground, None, check=check)
     targets = (parse_target("pkg/net.py::Backoff.next_wait", GoldLocation("x")),)
     texts = (HUMAN, "another question about waiting times")
-    passed = intake.queries([Intent(text, targets, Origin("rules", "here")) for text in texts])
+    passed = intake.queries([Intent(text, targets, ItemOrigin("rules", "here")) for text in texts])
     assert [(item.query.forms["human"], item.notes) for item in passed.items] == [(HUMAN, ("G401 a",))]
     assert [(one.text, one.reason) for one in passed.refused] == [(texts[1], "G101 b")]
 
@@ -172,7 +172,7 @@ def test_checks_refuse_and_remark(ground):
 def test_ids_whose_words_are_taken_get_digits_of_their_text(intake):
     targets = (parse_target("pkg/net.py::Backoff.next_wait", GoldLocation("x")),)
     texts = ("retry waits of a failed remote download", "retry waits of a failed remote download by the cache")
-    passed = intake.queries([Intent(text, targets, Origin("rules", "here")) for text in texts])
+    passed = intake.queries([Intent(text, targets, ItemOrigin("rules", "here")) for text in texts])
     first, second = (item.query.id for item in passed.items)
     assert second.startswith(f"{first}-")
     assert len(second) == len(first) + 1 + QueryTextRules.digits
@@ -181,7 +181,7 @@ def test_ids_whose_words_are_taken_get_digits_of_their_text(intake):
 def test_a_location_that_is_not_there_is_refused_wherever_it_comes_from(intake):
     gone = (parse_target("pkg/net.py::Backoff.gone", GoldLocation("x")),)
     passed = intake.queries(
-        [Intent(HUMAN, gone, Origin("rules", "here")), Intent(f"{HUMAN} x", (), Origin("rules", "y"))]
+        [Intent(HUMAN, gone, ItemOrigin("rules", "here")), Intent(f"{HUMAN} x", (), ItemOrigin("rules", "y"))]
     )
     assert not passed.items
     assert [one.reason for one in passed.refused] == [

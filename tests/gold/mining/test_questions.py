@@ -9,7 +9,7 @@ from assay.gold.mining.questions import (
     base_form,
     change_question,
     describes_behavior,
-    question,
+    make_question,
     stands_alone,
     third_person,
     topic_question,
@@ -30,7 +30,7 @@ from assay.gold.mining.questions import (
     ],
 )
 def test_sentences_become_questions(text, asked):
-    assert question(text) == asked
+    assert make_question(text) == asked
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_third_person_is_read_back_as_a_verb(verb):
 
 @given(st.text(max_size=200))
 def test_no_text_is_an_exception(text):
-    question(text)
+    make_question(text)
     change_question(text)
     topic_question(text)
     describes_behavior(text)

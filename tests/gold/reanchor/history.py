@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from assay.gold.reanchor.commits import GitRepository
-from assay.gold.reanchor.moves import Move, Moves, RepoCommits, reanchor
+from assay.gold.reanchor.moves import GoldMoves, RepoCommits, TargetMove, reanchor
 from assay.types import CorpusSpec, GoldSet, Query, Span, Target
 
 Files = Mapping[str, str]
@@ -55,17 +55,17 @@ def gold_of(*anchors: str) -> GoldSet:
     return GoldSet("small", CorpusSpec("git", ".", "old"), queries)
 
 
-def moved(folder: Path, before: Files, after: Files, *anchors: str) -> Moves:
+def moved(folder: Path, before: Files, after: Files, *anchors: str) -> GoldMoves:
     """Move anchors from one state of files to another."""
     return reanchor(gold_of(*anchors), located(folder, before, after))
 
 
-def move(folder: Path, before: Files, after: Files, anchor: str) -> Move:
+def move(folder: Path, before: Files, after: Files, anchor: str) -> TargetMove:
     """Move one anchor."""
     return moved(folder, before, after, anchor).rows[0].move
 
 
-def outcome(done: Move) -> tuple[str | None, str]:
+def outcome(done: TargetMove) -> tuple[str | None, str]:
     """Return the new anchor of a target and the confidence."""
     return (done.new.anchor if done.new else None, done.confidence)
 

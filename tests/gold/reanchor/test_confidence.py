@@ -2,13 +2,13 @@
 
 import pytest
 
-from assay.gold.reanchor.commits import Reanchoring
+from assay.gold.reanchor.commits import ReanchorConfig
 from assay.gold.reanchor.matching import MoveCandidate
-from assay.gold.reanchor.moves import judge
-from assay.gold.reanchor.sections import LineRange
+from assay.gold.reanchor.moves import judge_confidence
+from assay.gold.reanchor.sections import FileRange
 from assay.types import Span
 
-OLD = LineRange("a.py", 11, 40)  # 30 lines
+OLD = FileRange("a.py", 11, 40)  # 30 lines
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ OLD = LineRange("a.py", 11, 40)  # 30 lines
 )
 def test_a_range_that_grew_or_shrank_much_is_not_sure(length, confidence):
     found = MoveCandidate(Span("a.py", 1, length), 0.8, 0.8, "name", exact=False, reason="")
-    assert judge(OLD, found, Reanchoring()) == confidence
+    assert judge_confidence(OLD, found, ReanchorConfig()) == confidence

@@ -6,8 +6,8 @@ import pytest
 
 from assay.errors import CorpusError, GoldError
 from assay.gold.anchors import content_digest
-from assay.gold.reanchor.commits import GitRepository, Tree
-from assay.gold.reanchor.moves import Moves, add_digests, apply, locate, reanchor
+from assay.gold.reanchor.commits import CommitTree, GitRepository
+from assay.gold.reanchor.moves import GoldMoves, add_digests, apply_moves, locate_commits, reanchor
 from assay.types import Adversary, CorpusSpec, GoldSet, LabelProvenance, Query
 from tests.gold.reanchor.history import commit, git, gold_of, located, module, target
 
@@ -26,7 +26,7 @@ def query(name: str, *anchors: str, wrong: tuple[str, ...] = (), grades: tuple[i
     return Query(name, {"human": "x"}, targets, adversaries, labels=labels)
 
 
-def moves_of(tmp_path, *queries: Query) -> Moves:
+def moves_of(tmp_path, *queries: Query) -> GoldMoves:
     return reanchor(GoldSet("g", CorpusSpec("git", ".", "old"), queries, source="g.yaml"), located(tmp_path, OLD, NEW))
 
 
@@ -45,14 +45,14 @@ def test_rows_are_in_gold_order_and_counted(tmp_path):
 def test_nothing_is_written_while_something_is_lost(tmp_path):
     moves = moves_of(tmp_path, query("one", "a.py:9-14"), query("two", "a.py:1-6"))
     with pytest.raises(GoldError, match="1 anchor of 'g' could not be moved") as caught:
-        apply(moves)
+        apply_moves(moves)
     assert "--drop-lost" in (caught.value.hint or "")
 
 
 def test_lost_targets_are_dropped_with_a_note(tmp_path):
     one = query("one", "a.py:9-14", "a.py:1-6", grades=(2, 1))
     two = query("two", "a.py:1-6", "a.py:9-14", wrong=("a.py::beta", "b.py"))
-    applied = apply(moves_of(tmp_path, one, two), lost="drop")
+    applied = apply_moves(moves_of(tmp_path, one, two), lost="drop")
     (kept,) = applied.gold.queries
     assert (kept.id, [t.anchor for t in kept.targets]) == ("two", ["a.py:2-7"])
     assert [a.target.anchor for a in kept.adversaries] == ["b.py"]
@@ -62,20 +62,20 @@ def test_lost_targets_are_dropped_with_a_note(tmp_path):
 
 
 def test_what_is_lost_is_kept_on_demand(tmp_path):
-    applied = apply(moves_of(tmp_path, query("one", "a.py:9-14", "a.py:1-6")), lost="keep")
+    applied = apply_moves(moves_of(tmp_path, query("one", "a.py:9-14", "a.py:1-6")), lost="keep")
     assert [t.anchor for t in applied.gold.queries[0].targets] == ["a.py:9-14", "a.py:2-7"]
 
 
 def test_revision_and_commits_of_labels_are_the_new_ones(tmp_path):
     moves = moves_of(tmp_path, query("one", "a.py:1-6"))
-    applied = apply(moves)
+    applied = apply_moves(moves)
     assert applied.gold.corpus.rev == moves.new
     assert {label.commit for label in applied.gold.queries[0].labels} == {moves.new}
 
 
 def test_a_set_of_which_nothing_is_left_is_an_error(tmp_path):
     with pytest.raises(GoldError, match="no query of .g. is left"):
-        apply(moves_of(tmp_path, query("one", "a.py:9-14")), lost="drop")
+        apply_moves(moves_of(tmp_path, query("one", "a.py:9-14")), lost="drop")
 
 
 def test_targets_that_fell_together_are_one(tmp_path):
@@ -84,10 +84,10 @@ def test_targets_that_fell_together_are_one(tmp_path):
     one = query("one", "a.md:1-9", "a.md")
     same = {"b.md": old["a.md"]}
     moves = reanchor(GoldSet("g", CorpusSpec("git", "."), (one,)), located(folder, old, same))
-    assert [t.anchor for t in apply(moves).gold.queries[0].targets] == ["b.md:1-9", "b.md"]
+    assert [t.anchor for t in apply_moves(moves).gold.queries[0].targets] == ["b.md:1-9", "b.md"]
     twice = replace(one, targets=(target("a.md:1-9"), replace(target("a.md:1-9"), grade=1)))
     moves = reanchor(GoldSet("g", CorpusSpec("git", "."), (twice,)), located(folder, old, same))
-    applied = apply(moves)
+    applied = apply_moves(moves)
     assert [(t.anchor, t.grade) for t in applied.gold.queries[0].targets] == [("b.md:1-9", 2)]
     assert "already has" in applied.notes[0]
 
@@ -98,14 +98,14 @@ def test_an_adversary_that_fell_together_with_a_target_is_dropped(tmp_path):
     one = query("one", "b.py:1-6", wrong=("a.py:1-6",))
     moves = reanchor(GoldSet("g", CorpusSpec("git", "."), (one,)), located(tmp_path, old, new))
     assert moves.rows[1].move.new == target("b.py:1-6")
-    applied = apply(moves)
+    applied = apply_moves(moves)
     assert applied.gold.queries[0].adversaries == ()
     assert applied.notes == ("query 'one': the adversary b.py:1-6 duplicates another label and is dropped",)
 
 
 def test_hashes_are_added_to_what_has_lines(tmp_path):
     moves = moves_of(tmp_path, query("one", "a.py:1-6", "a.py::gamma", "b.py"))
-    anchors = [t.anchor for t in apply(moves, digest=True).gold.queries[0].targets]
+    anchors = [t.anchor for t in apply_moves(moves, digest=True).gold.queries[0].targets]
     digest = content_digest(NEW["a.py"].split("\n")[1:7])
     assert anchors == [f"a.py:2-7#{digest}", "a.py::gamma", "b.py"]
 
@@ -144,11 +144,11 @@ def test_locate_takes_repository_and_revision_of_the_corpus(tmp_path):
     gold = GoldSet(
         "g", CorpusSpec("git", "repo", both.old), gold_of("a.py:1-6").queries, source=str(tmp_path / "g.yaml")
     )
-    assert locate(gold, None, None, "main") == replace(both, repository=GitRepository(repo))
-    assert locate(gold, str(repo), "main~1", both.new).old == both.old
+    assert locate_commits(gold, None, None, "main") == replace(both, repository=GitRepository(repo))
+    assert locate_commits(gold, str(repo), "main~1", both.new).old == both.old
     folder = replace(gold, corpus=CorpusSpec("path", "repo/sub"))
     commit(repo, {"sub/a.py": "x = 1\n"})
-    assert locate(folder, None, both.old, "main").repository.root == "sub"
+    assert locate_commits(folder, None, both.old, "main").repository.root == "sub"
 
 
 def test_locate_brings_a_remote_repository_here(tmp_path, monkeypatch):
@@ -157,7 +157,7 @@ def test_locate_brings_a_remote_repository_here(tmp_path, monkeypatch):
     both = located(tmp_path / "repo", OLD, NEW)
     spec = CorpusSpec("git", f"file://{tmp_path}/repo", both.old)
     gold = GoldSet("g", spec, gold_of("a.py:1-6").queries)
-    found = locate(gold, None, None, "main")
+    found = locate_commits(gold, None, None, "main")
     assert (found.old, found.new) == (both.old, both.new)
     assert reanchor(gold, found).rows[0].move.confidence == "exact"
 
@@ -165,15 +165,15 @@ def test_locate_brings_a_remote_repository_here(tmp_path, monkeypatch):
 def test_locate_says_what_is_missing(tmp_path):
     gold = GoldSet("g", CorpusSpec("pypi", "flask==3"), gold_of("a.py:1-6").queries, source="g.yaml")
     with pytest.raises(GoldError, match="which has no history"):
-        locate(gold, None, "a", "b")
+        locate_commits(gold, None, "a", "b")
     with pytest.raises(GoldError, match="does not state the commit"):
-        locate(gold, str(tmp_path), None, "b")
+        locate_commits(gold, str(tmp_path), None, "b")
     commit(tmp_path / "repo", OLD)
     for rev in ("nosuch", "--help"):
         with pytest.raises(CorpusError):
-            locate(gold, str(tmp_path / "repo"), rev, "main")
+            locate_commits(gold, str(tmp_path / "repo"), rev, "main")
     with pytest.raises(CorpusError, match="no such directory"):
-        locate(gold, str(tmp_path / "gone"), "a", "b")
+        locate_commits(gold, str(tmp_path / "gone"), "a", "b")
 
 
 def test_links_and_long_files_are_no_source(tmp_path):
@@ -183,5 +183,5 @@ def test_links_and_long_files_are_no_source(tmp_path):
     git(repo, "add", "-A")
     git(repo, "commit", "-q", "-m", "link")
     repository = GitRepository(repo)
-    tree = Tree(repository, repository.commit("HEAD"), 100)
+    tree = CommitTree(repository, repository.commit("HEAD"), 100)
     assert sorted(tree.blobs) == ["a.py"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.review.items import Item, Origin, Queue, make_item
+from assay.gold.review.items import ItemOrigin, ReviewItem, ReviewQueue, make_item
 from assay.gold.review.votes import Vote, VoteLog
 from assay.types import PRIMARY, Adversary, Query, Span, Target
 from tests.conftest import FILES, GOLD, write_tree
@@ -20,42 +20,46 @@ def gold_file(tmp_path) -> Path:
 
 
 @pytest.fixture
-def queue(gold_file) -> Queue:
-    return Queue(gold_file)
+def queue(gold_file) -> ReviewQueue:
+    return ReviewQueue(gold_file)
 
 
-def query_of(queue: Queue, query_id: str) -> Query:
+def query_of(queue: ReviewQueue, query_id: str) -> Query:
     """Give a query of the set."""
     return next(q for q in load_gold(queue.gold_file).golds[0].queries if q.id == query_id)
 
 
-def target_item(queue: Queue, span: Span = PLACE, query: str = "tax-lookup", engines=("mine",)) -> Item:
+def target_item(queue: ReviewQueue, span: Span = PLACE, query: str = "tax-lookup", engines=("mine",)) -> ReviewItem:
     """Propose a place as an answer, because engines returned it."""
     about = replace(query_of(queue, query), targets=(Target(span),), adversaries=(), rationale=None)
-    return make_item("target", about, Origin("pool", "unjudged results", tuple(engines)), on="2026-01-02", commit="abc")
-
-
-def query_item(queue: Queue, query_id: str = "receipt-text", path: str = "shop/receipt.py") -> Item:
-    """Propose a whole query."""
-    forms = {"human": "how is a receipt written?"}
-    return make_item("query", Query(query_id, forms, (Target(Span(path), PRIMARY),)), Origin("docs", "README.md"))
-
-
-def adversary_item(queue: Queue, path: str = "shop/cart.py") -> Item:
-    """Propose a wrong answer."""
-    wrong = Adversary(Target(Span(path)), "sibling", "weak", "prices, not rates")
     return make_item(
-        "adversary", replace(query_of(queue, "tax-lookup"), adversaries=(wrong,)), Origin("names", shown_by=("mine",))
+        "target", about, ItemOrigin("pool", "unjudged results", tuple(engines)), on="2026-01-02", commit="abc"
     )
 
 
-def phrasing_item(queue: Queue, form: str = "ai_optimized", text: str = "RATES lookup by country") -> Item:
+def query_item(queue: ReviewQueue, query_id: str = "receipt-text", path: str = "shop/receipt.py") -> ReviewItem:
+    """Propose a whole query."""
+    forms = {"human": "how is a receipt written?"}
+    return make_item("query", Query(query_id, forms, (Target(Span(path), PRIMARY),)), ItemOrigin("docs", "README.md"))
+
+
+def adversary_item(queue: ReviewQueue, path: str = "shop/cart.py") -> ReviewItem:
+    """Propose a wrong answer."""
+    wrong = Adversary(Target(Span(path)), "sibling", "weak", "prices, not rates")
+    return make_item(
+        "adversary",
+        replace(query_of(queue, "tax-lookup"), adversaries=(wrong,)),
+        ItemOrigin("names", shown_by=("mine",)),
+    )
+
+
+def phrasing_item(queue: ReviewQueue, form: str = "ai_optimized", text: str = "RATES lookup by country") -> ReviewItem:
     """Propose a phrasing."""
-    return make_item("phrasing", replace(query_of(queue, "tax-lookup"), forms={form: text}), Origin("rules"))
+    return make_item("phrasing", replace(query_of(queue, "tax-lookup"), forms={form: text}), ItemOrigin("rules"))
 
 
 def cast(
-    queue: Queue, reviewer: str, item: Item, value: str, on: str = "2026-02-03T04:05:06.000+00:00", **more
+    queue: ReviewQueue, reviewer: str, item: ReviewItem, value: str, on: str = "2026-02-03T04:05:06.000+00:00", **more
 ) -> Vote:
     """Vote."""
     vote = Vote(item.id, reviewer, value, f"{reviewer} says so", on, **more)

@@ -11,17 +11,17 @@ from pathlib import Path
 from assay.clock import timestamp
 from assay.gold import load_gold
 from assay.gold.review.acceptance import accept
-from assay.gold.review.items import Origin, Queue, make_item
+from assay.gold.review.items import ItemOrigin, ReviewQueue, make_item
 from assay.gold.review.votes import Vote, VoteLog
 from assay.types import Query, Span, Target
 
 
 def main(path: Path, first: int) -> None:
     """Propose, vote twice and accept, one item after the other; say each thing that is done."""
-    queue = Queue(path)
+    queue = ReviewQueue(path)
     for number in range(first, first + 10_000):
         query = Query(f"q{number}", {"human": f"number {number}?"}, (Target(Span(f"f{number}.py")),))
-        item = make_item("query", query, Origin("docs"))
+        item = make_item("query", query, ItemOrigin("docs"))
         queue.add([item])
         print("item", item.id, flush=True)  # noqa: T201
         for name in ("ada", "bob"):

@@ -6,9 +6,9 @@ from assay.corpus import open_corpus
 from assay.errors import GoldError
 from assay.gold import load_gold, resolve
 from assay.gold.review.acceptance import accept, read_statuses, read_written
-from assay.gold.review.items import Queue
-from assay.gold.review.reviewers import label_items
-from assay.gold.review.votes import Adjudication, ReviewRules, decide
+from assay.gold.review.items import ReviewQueue
+from assay.gold.review.reviewers import make_label_items
+from assay.gold.review.votes import Adjudication, ReviewRules, record_decisions
 from assay.types import CorpusSpec, LabelProvenance, Span, Target
 from tests.gold.review.conftest import adversary_item, cast, phrasing_item, query_item, query_of, target_item
 
@@ -80,7 +80,7 @@ def test_a_decision_settles_and_names_the_one_who_decided(queue):
     item = target_item(queue)
     agree(queue, item, "2", "ada")
     cast(queue, "bob", item, "1")
-    decide(queue, [Adjudication(item.id, "cy", "1", "it helps", "2026-02-05T00:00:00+00:00", "eee")])
+    record_decisions(queue, [Adjudication(item.id, "cy", "1", "it helps", "2026-02-05T00:00:00+00:00", "eee")])
     accepted(queue)
     label = query_of(queue, "tax-lookup").labels[0]
     assert (label.by, label.on, label.commit) == (("bob", "cy"), "2026-02-05", "eee")
@@ -90,7 +90,7 @@ def test_a_later_decision_changes_what_was_accepted(queue):
     item = target_item(queue)
     agree(queue, item, "1")
     accepted(queue)
-    decide(queue, [Adjudication(item.id, "cy", "0", "it is wrong", "2026-02-05T00:00:00+00:00")])
+    record_decisions(queue, [Adjudication(item.id, "cy", "0", "it is wrong", "2026-02-05T00:00:00+00:00")])
     accepted(queue)
     query = query_of(queue, "tax-lookup")
     assert [target.anchor for target in query.targets] == ["shop/tax.py::tax_rate"]
@@ -177,7 +177,7 @@ def test_an_audit_takes_out_grades_anew_and_keeps_the_mark_of_older_labels(queue
     agree(queue, target_item(queue), "1")
     accepted(queue)
     gold = load(queue)
-    items = {(item.query.id, item.target.anchor): item for item in label_items(gold)}
+    items = {(item.query.id, item.target.anchor): item for item in make_label_items(gold)}
     pooled = items["tax-lookup", "shop/tax.py:11-13"]
     agree(queue, pooled, "2", "cy", "dee")  # the same item: ada and bob said 1
     agree(queue, items["cart-total", "shop/receipt.py"], "0")
@@ -199,7 +199,7 @@ def test_a_target_that_was_there_before_is_not_marked_as_brought_up(queue):
 
 def test_the_last_primary_cannot_be_voted_away(queue):
     gold = load(queue)
-    item = next(item for item in label_items(gold) if item.query.id == "tax-lookup")
+    item = next(item for item in make_label_items(gold) if item.query.id == "tax-lookup")
     agree(queue, item, "0")
     made = accepted(queue)
     assert "has no primary target" in made.refused[0].reason
@@ -207,7 +207,7 @@ def test_the_last_primary_cannot_be_voted_away(queue):
 
 
 def test_a_set_that_is_not_there_is_made_with_the_first_accepted_query(tmp_path, queue):
-    new = Queue(queue.gold_file.with_name("fresh set.yaml"))
+    new = ReviewQueue(queue.gold_file.with_name("fresh set.yaml"))
     agree(new, query_item(queue), "accept")
     with pytest.raises(GoldError, match="the gold set does not exist"):
         accepted(new)
@@ -219,7 +219,7 @@ def test_a_set_that_is_not_there_is_made_with_the_first_accepted_query(tmp_path,
 
 
 def test_nothing_accepted_makes_no_set(queue):
-    new = Queue(queue.gold_file.with_name("fresh.yaml"))
+    new = ReviewQueue(queue.gold_file.with_name("fresh.yaml"))
     agree(new, query_item(queue), "reject")
     assert accepted(new, corpus=CorpusSpec("path", ".")).gold is None
     assert not new.gold_file.exists()

@@ -12,21 +12,21 @@ from assay.gold.review.reviewers import VoteInput, make_vote
 from assay.gold.review.views import ReviewWorkspace
 from assay.gold.review.votes import (
     VoteLog,
-    adjudicates,
-    all_votes,
     become_adjudicator,
     check_may_vote,
-    reviewers,
+    is_adjudicator,
+    list_reviewers,
+    read_all_votes,
 )
 from tests.gold.review.conftest import target_item
 
 GIVE_UP = """
 import os, signal, sys
 from pathlib import Path
-from assay.gold.review.items import Queue
+from assay.gold.review.items import ReviewQueue
 from assay.gold.review.votes import become_adjudicator
 from assay.gold.review.votes import VoteLog
-become_adjudicator(VoteLog(Queue(Path(sys.argv[1])), "cy"))
+become_adjudicator(VoteLog(ReviewQueue(Path(sys.argv[1])), "cy"))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -34,9 +34,9 @@ os.kill(os.getpid(), signal.SIGKILL)
 def test_a_word_given_outlives_a_kill(queue):
     done = subprocess.run([sys.executable, "-c", GIVE_UP, str(queue.gold_file)], check=False)
     assert done.returncode == -signal.SIGKILL
-    assert adjudicates(queue, "cy")
-    assert adjudicates(queue, "CY"), "another way to write it is the same person"
-    assert not adjudicates(queue, "ada")
+    assert is_adjudicator(queue, "cy")
+    assert is_adjudicator(queue, "CY"), "another way to write it is the same person"
+    assert not is_adjudicator(queue, "ada")
     with pytest.raises(ConfigError, match="cy adjudicates this set"):
         check_may_vote(queue, "cy")
 
@@ -46,15 +46,15 @@ def test_it_is_a_file_of_their_own_that_readers_of_votes_do_not_see(queue):
         become_adjudicator(VoteLog(queue, "cy"))
     lines = queue.file("adjudicators", "cy").read_text().splitlines()
     assert [json.loads(line)["by"] for line in lines] == ["cy"], "said twice is said once"
-    assert reviewers(queue) == ()
-    assert all_votes(queue) == ()
+    assert list_reviewers(queue) == ()
+    assert read_all_votes(queue) == ()
 
 
 def test_half_a_line_is_no_word(queue):
     become_adjudicator(VoteLog(queue, "cy"))
     path = queue.file("adjudicators", "cy")
     path.write_bytes(path.read_bytes()[:-5])
-    assert not adjudicates(queue, "cy")
+    assert not is_adjudicator(queue, "cy")
 
 
 def test_no_record_of_a_vote_is_made_for_them(queue):

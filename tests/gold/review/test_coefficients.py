@@ -15,11 +15,11 @@ from assay.gold.review.agreement import (
     METRICS,
     Ratings,
     Resampling,
+    bootstrap_interval,
     cohen_kappa,
-    confusion,
+    confusion_matrix,
     krippendorff_alpha,
     percent_agreement,
-    with_interval,
 )
 from tests.properties import examples
 
@@ -162,7 +162,7 @@ def test_agreement_that_chance_would_reach_is_not_a_number():
     ratings = Ratings.of({"a": "2", "b": "2"} for _ in range(5))
     assert cohen_kappa(ratings, "a", "b", GRADES) is None
     assert krippendorff_alpha(ratings, GRADES) is None
-    assert with_interval(lambda r: krippendorff_alpha(r, GRADES), ratings).value is None
+    assert bootstrap_interval(lambda r: krippendorff_alpha(r, GRADES), ratings).value is None
     assert percent_agreement(ratings) == 1
 
 
@@ -186,14 +186,14 @@ def test_interval_holds_the_value_and_is_the_same_each_time():
     ratings = Ratings.of(
         {"a": (one := rng.choice(GRADES)), "b": one if rng.random() < 0.7 else rng.choice(GRADES)} for _ in range(80)
     )
-    found = [with_interval(lambda r: krippendorff_alpha(r, GRADES, "ordinal"), ratings) for _ in range(2)]
+    found = [bootstrap_interval(lambda r: krippendorff_alpha(r, GRADES, "ordinal"), ratings) for _ in range(2)]
     assert found[0] == found[1]
     low, value, high = found[0].low, found[0].value, found[0].high
     assert low is not None
     assert value is not None
     assert high is not None
     assert low < value < high
-    wider = with_interval(lambda r: krippendorff_alpha(r, GRADES, "ordinal"), ratings, Resampling(level=0.99))
+    wider = bootstrap_interval(lambda r: krippendorff_alpha(r, GRADES, "ordinal"), ratings, Resampling(level=0.99))
     assert wider.low is not None
     assert wider.low < low
 
@@ -207,15 +207,17 @@ def test_interval_covers_the_truth_about_as_often_as_it_says():
             {"a": (one := rng.choice(GRADES)), "b": one if rng.random() < agree else rng.choice(GRADES)}
             for _ in range(100)
         )
-        found = with_interval(lambda r: cohen_kappa(r, "a", "b", GRADES), ratings, Resampling(draws=200, seed=trial))
+        found = bootstrap_interval(
+            lambda r: cohen_kappa(r, "a", "b", GRADES), ratings, Resampling(draws=200, seed=trial)
+        )
         inside += (found.low or 0) <= agree <= (found.high or 0)
     assert 0.88 <= inside / trials <= 0.99
 
 
 def test_confusion_counts_every_item_that_both_voted_on():
     ratings = Ratings.of([{"a": "2", "b": "1"}, {"a": "2", "b": "1", "c": "0"}, {"a": "0", "c": "0"}])
-    assert confusion(ratings, "a", "b", GRADES) == ((0, 0, 0), (0, 0, 0), (0, 2, 0))
-    assert sum(itertools.chain(*confusion(ratings, "a", "c", GRADES))) == 2
+    assert confusion_matrix(ratings, "a", "b", GRADES) == ((0, 0, 0), (0, 0, 0), (0, 2, 0))
+    assert sum(itertools.chain(*confusion_matrix(ratings, "a", "c", GRADES))) == 2
 
 
 def test_a_value_nobody_named_is_refused():

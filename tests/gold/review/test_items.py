@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import GoldError
 from assay.gold.journal import read_row
-from assay.gold.review.items import HOWS, Item, Origin, item_mapping, make_item, read_item
+from assay.gold.review.items import PROPOSAL_SOURCES, ItemOrigin, ReviewItem, item_mapping, make_item, read_item
 from assay.types import FORMS, Adversary, Query, Span, Target
 from tests.properties import examples
 
@@ -23,7 +23,7 @@ queries = st.builds(
 )
 
 
-def read_back(item: Item, path) -> Item:
+def read_back(item: ReviewItem, path) -> ReviewItem:
     return read_item(read_row(item_mapping(item), path, 7), 7)
 
 
@@ -31,7 +31,9 @@ def read_back(item: Item, path) -> Item:
 @given(
     query=queries,
     kind=st.sampled_from(["query", "target"]),
-    origin=st.builds(Origin, st.sampled_from(HOWS), texts | st.just(""), st.lists(texts, max_size=2).map(tuple)),
+    origin=st.builds(
+        ItemOrigin, st.sampled_from(PROPOSAL_SOURCES), texts | st.just(""), st.lists(texts, max_size=2).map(tuple)
+    ),
     notes=st.lists(texts | st.just("  "), max_size=3),
 )
 def test_an_item_reads_back_as_it_was(tmp_path_factory, query, kind, origin, notes):
@@ -43,21 +45,21 @@ def test_an_item_reads_back_as_it_was(tmp_path_factory, query, kind, origin, not
 def test_items_about_part_of_a_query_read_back(tmp_path, kind):
     wrong = Adversary(Target(Span("b.py"), symbol="C.d"), "sibling", "weak", "looks alike")
     query = Query("q", {"human": "a?"}, (Target(Span("a.py", 1, 2)), Target(Span("c.py"), 1)), (wrong,))
-    item = make_item(kind, query, Origin("names"))
+    item = make_item(kind, query, ItemOrigin("names"))
     assert read_back(item, tmp_path / "x") == item
     assert (item.adversary == wrong) if kind == "adversary" else (item.form == "human")
 
 
 def test_the_same_proposal_is_the_same_wherever_it_comes_from():
     query = Query("q", {"human": "a?"}, (Target(Span("a.py")),))
-    one = make_item("target", query, Origin("pool", "x", ("mine",)), on="2026-01-02", commit="abc", notes=["n"])
-    other = make_item("target", replace(query, tags={"a": "b"}, line=7), Origin("confusion"))
+    one = make_item("target", query, ItemOrigin("pool", "x", ("mine",)), on="2026-01-02", commit="abc", notes=["n"])
+    other = make_item("target", replace(query, tags={"a": "b"}, line=7), ItemOrigin("confusion"))
     assert one.id == other.id
 
 
 def test_another_place_question_or_kind_is_another_proposal():
     query = Query("q", {"human": "a?"}, (Target(Span("a.py")),))
-    origin = Origin("pool")
+    origin = ItemOrigin("pool")
     others = [
         make_item("target", replace(query, targets=(Target(Span("b.py")),)), origin),
         make_item("target", replace(query, forms={"human": "b?"}), origin),
@@ -73,25 +75,25 @@ def test_another_place_question_or_kind_is_another_proposal():
 def test_what_else_a_query_has_by_now_does_not_make_another_proposal():
     query = Query("q", {"human": "a?"}, (Target(Span("a.py")),))
     more = replace(query, forms={"human": "a?", "keyword": "a"})
-    assert make_item("target", query, Origin("pool")).id == make_item("target", more, Origin("pool")).id
+    assert make_item("target", query, ItemOrigin("pool")).id == make_item("target", more, ItemOrigin("pool")).id
 
 
 def test_the_grade_of_a_lone_target_is_not_shown():
     query = Query("q", {"human": "a?"}, (Target(Span("a.py"), 1),))
-    item = make_item("target", query, Origin("set"))
+    item = make_item("target", query, ItemOrigin("set"))
     assert item.target.grade == 2
-    assert item.id == make_item("target", replace(query, targets=(Target(Span("a.py"), 2),)), Origin("set")).id
+    assert item.id == make_item("target", replace(query, targets=(Target(Span("a.py"), 2),)), ItemOrigin("set")).id
 
 
 @pytest.mark.parametrize("kind", ["target", "adversary", "phrasing"])
 def test_an_item_is_about_one_thing(kind):
     query = Query("q", {"human": "a?", "keyword": "a"}, (Target(Span("a.py")), Target(Span("b.py"))))
     with pytest.raises(GoldError, match=f"expected one {kind} in an item, got [02]"):
-        make_item(kind, query, Origin("pool"))
+        make_item(kind, query, ItemOrigin("pool"))
 
 
 def test_an_edited_line_is_refused(tmp_path):
-    item = make_item("target", Query("q", {"human": "a?"}, (Target(Span("a.py")),)), Origin("pool"))
+    item = make_item("target", Query("q", {"human": "a?"}, (Target(Span("a.py")),)), ItemOrigin("pool"))
     line = item_mapping(item)
     edited = json.loads(json.dumps(line).replace("a.py", "b.py"))
     with pytest.raises(GoldError, match="was edited after it was queued") as caught:

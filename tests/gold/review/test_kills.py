@@ -11,7 +11,7 @@ import pytest
 
 from assay.gold import load_gold
 from assay.gold.review.acceptance import accept, read_statuses
-from assay.gold.review.items import Queue
+from assay.gold.review.items import ReviewQueue
 from assay.gold.review.votes import VoteLog
 
 PROJECT = Path(__file__).parents[3]
@@ -40,7 +40,7 @@ def killed(path, first, *, lines=1, seconds=0.0):
 
 def kill_often(path, *moments):
     path.write_text(START)
-    queue = Queue(path)
+    queue = ReviewQueue(path)
     done = []
     for round_, moment in enumerate(moments):
         done += killed(path, 1000 * round_, **moment)
@@ -57,7 +57,7 @@ def kill_often(path, *moments):
 
 
 def finish(path):
-    queue = Queue(path)
+    queue = ReviewQueue(path)
     settled = {s.item.query.id for s in read_statuses(queue) if s.state in ("agreed", "accepted")}
     accept(queue, lambda: load_gold(path).golds[0], lambda gold: (), on="2026")
     before = path.read_bytes()

@@ -4,7 +4,7 @@ import pytest
 
 from assay.chat import Endpoint, load_prompt
 from assay.corpus import open_corpus
-from assay.gold.review.reviewers import ask_model, read_answer, version
+from assay.gold.review.reviewers import ask_model, read_answer, review_prompt_version
 from assay.gold.review.views import ItemViewer
 from assay.types import CorpusSpec
 from tests.gold.review.conftest import target_item
@@ -67,7 +67,7 @@ def test_the_item_is_fenced_by_a_mark_that_stands_nowhere_in_it(queue):
     assert "def with_tax" in inside
     assert "secret-engine" not in text
     assert task == load_prompt("review")
-    assert len(version()) == 16
+    assert len(review_prompt_version()) == 16
 
 
 def test_a_model_behind_an_endpoint_votes(queue):

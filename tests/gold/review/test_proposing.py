@@ -66,9 +66,9 @@ def test_what_is_foreseen_is_what_is_accepted_and_writes_nothing(queue):
 
 
 def test_what_would_begin_a_set_needs_its_code(tmp_path):
-    from assay.gold.review.items import Queue
+    from assay.gold.review.items import ReviewQueue
 
-    queue = Queue(tmp_path / "new.yaml")
+    queue = ReviewQueue(tmp_path / "new.yaml")
     item = query_item(queue)
     queue.add([item])
     for name in ("ada", "bob"):

@@ -11,8 +11,8 @@ import pytest
 from assay.corpus import open_corpus
 from assay.errors import GoldError, SetupError
 from assay.gold import load_gold
-from assay.gold.review.items import Added, Queue
-from assay.gold.review.reviewers import label_items
+from assay.gold.review.items import AddedItems, ReviewQueue
+from assay.gold.review.reviewers import make_label_items
 from assay.types import CorpusSpec
 from tests.gold.review.conftest import adversary_item, phrasing_item, query_item, target_item
 from tests.waiting import WATCHDOG
@@ -25,14 +25,14 @@ def some_items(queue):
 def test_items_come_back_in_the_order_they_were_added(queue):
     items = some_items(queue)
     assert queue.items() == ()
-    assert queue.add(items[:2]) == Added(2, 0)
-    assert queue.add(items) == Added(2, 2)
+    assert queue.add(items[:2]) == AddedItems(2, 0)
+    assert queue.add(items) == AddedItems(2, 2)
     assert queue.items() == tuple(items)
 
 
 def test_an_item_twice_in_one_call_is_one(queue):
     item = target_item(queue)
-    assert queue.add([item, item]) == Added(1, 1)
+    assert queue.add([item, item]) == AddedItems(1, 1)
     assert queue.items() == (item,)
 
 
@@ -42,7 +42,7 @@ def test_a_torn_line_is_ignored_by_readers_and_cut_by_the_next_writer(queue):
     with open(queue.path, "ab") as stream:
         stream.write(b'{"id": "12')
     assert queue.items() == (first,)
-    assert queue.add([second]) == Added(1, 0, cut=10)
+    assert queue.add([second]) == AddedItems(1, 0, cut=10)
     assert queue.items() == (first, second)
 
 
@@ -90,12 +90,12 @@ def test_a_queue_that_cannot_be_written_says_so(queue):
 WRITER = """\
 import sys
 from pathlib import Path
-from assay.gold.review.items import Queue, Origin, make_item
+from assay.gold.review.items import ReviewQueue, ItemOrigin, make_item
 from assay.types import Query, Span, Target
-queue = Queue(Path(sys.argv[1]))
+queue = ReviewQueue(Path(sys.argv[1]))
 for n in range(20):
     query = Query("q", {"human": "a?"}, (Target(Span(f"f{n}.py")),))
-    queue.add([make_item("target", query, Origin(sys.argv[2]))])
+    queue.add([make_item("target", query, ItemOrigin(sys.argv[2]))])
 """
 
 
@@ -103,8 +103,8 @@ def test_processes_that_add_at_once_add_each_proposal_once(tmp_path):
     path = tmp_path / "gold.yaml"
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(path), name]) for name in ("docs", "pool", "rules")]
     assert [writer.wait(WATCHDOG) for writer in writers] == [0, 0, 0]
-    items = Queue(path).items()
-    lines = Queue(path).path.read_text().splitlines()
+    items = ReviewQueue(path).items()
+    lines = ReviewQueue(path).path.read_text().splitlines()
     assert sorted(item.target.span.path for item in items) == sorted(f"f{n}.py" for n in range(20))
     assert len(lines) == 20
     assert all(json.loads(line) for line in lines)
@@ -112,14 +112,14 @@ def test_processes_that_add_at_once_add_each_proposal_once(tmp_path):
 
 def test_an_audit_queues_every_target_without_its_grade(queue):
     gold = load_gold(queue.gold_file).golds[0]
-    items = list(label_items(gold, on="2026-01-02", commit="abc"))
-    assert queue.add(items) == Added(4, 0)
+    items = list(make_label_items(gold, on="2026-01-02", commit="abc"))
+    assert queue.add(items) == AddedItems(4, 0)
     assert [item.target.anchor for item in items] == [t.anchor for q in gold.queries for t in q.targets]
     assert {item.target.grade for item in items} == {2}
     assert {item.origin.how for item in items} == {"set"}
-    assert queue.add(label_items(gold)) == Added(0, 4)
+    assert queue.add(make_label_items(gold)) == AddedItems(0, 4)
 
 
 def test_the_folder_is_named_after_the_file(tmp_path):
-    assert Queue(tmp_path / "a.b.yaml").folder == tmp_path / "a.b.review"
+    assert ReviewQueue(tmp_path / "a.b.yaml").folder == tmp_path / "a.b.review"
     assert os.listdir(tmp_path) == []  # nothing is made before something is added

@@ -5,18 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.gold.review.items import Origin, make_item
-from assay.gold.review.votes import Adjudication, ReviewRules, Vote, item_statuses
+from assay.gold.review.items import ItemOrigin, make_item
+from assay.gold.review.votes import Adjudication, ReviewRules, Vote, compute_statuses
 from assay.types import Query, Span, Target
 
-ITEM = make_item("target", Query("q", {"human": "a?"}, (Target(Span("a.py")),)), Origin("pool"))
+ITEM = make_item("target", Query("q", {"human": "a?"}, (Target(Span("a.py")),)), ItemOrigin("pool"))
 ON = "2026-02-03T04:05:06.000+00:00"
 
 
 def stand(*said, decided=None, written=None, least=2):
     votes = [Vote(ITEM.id, name, value, "why", ON) for name, value in said]
     decisions = [Adjudication(ITEM.id, "cy", decided, "why", ON)] if decided else []
-    return item_statuses([ITEM], votes, decisions, {ITEM.id: written} if written else {}, ReviewRules(least))[0]
+    return compute_statuses([ITEM], votes, decisions, {ITEM.id: written} if written else {}, ReviewRules(least))[0]
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from assay.gold.review.votes import (
     UnblindedView,
     Vote,
     VoteLog,
-    all_votes,
     log_unblinding,
     mark_unblinded,
+    read_all_votes,
     read_unblindings,
 )
 from tests.gold.review.conftest import cast, target_item
@@ -41,4 +41,4 @@ def test_a_vote_from_a_machine_that_did_not_know_of_the_look_is_told_apart_after
     path = queue.file("looks", "ada")
     path.parent.mkdir()
     path.write_text('{"by": "ada", "on": "2026-01-02"}\n' * 2)
-    assert [(vote.value, vote.after) for vote in all_votes(queue)] == [("2", ""), ("0", "look")]
+    assert [(vote.value, vote.after) for vote in read_all_votes(queue)] == [("2", ""), ("0", "look")]

@@ -1,7 +1,7 @@
 """A reviewer sees the question and the code, and nothing that would sway the vote."""
 
 from assay.corpus import open_corpus
-from assay.gold.review.views import ItemViewer, ViewConfig, describe, view_mapping
+from assay.gold.review.views import ItemViewer, ViewConfig, format_view, view_mapping
 from assay.types import CorpusSpec, Span
 from tests.gold.review.conftest import adversary_item, cast, phrasing_item, query_item, target_item
 
@@ -11,7 +11,7 @@ def viewer(queue, **config):
 
 
 def text(queue, item, **more):
-    return "\n".join(describe(viewer(queue).view(item), **more))
+    return "\n".join(format_view(viewer(queue).view(item), **more))
 
 
 def test_a_target_is_shown_with_its_question_and_its_lines(queue):
@@ -36,7 +36,7 @@ def test_votes_of_others_are_in_no_view(queue):
     queue.add([item])
     cast(queue, "ada", item, "0")
     view = viewer(queue).view(item)
-    assert "ada" not in "\n".join(describe(view)) + str(view_mapping(view))
+    assert "ada" not in "\n".join(format_view(view)) + str(view_mapping(view))
 
 
 def test_a_symbol_and_a_whole_file_show_their_code(queue):
@@ -56,4 +56,4 @@ def test_long_places_are_cut_and_the_rest_is_counted(queue):
     place = view.places[0]
     assert (len(place.lines), place.more) == (2, 11)
     assert max(map(len, place.lines)) <= 10
-    assert "  … 11 more lines" in list(describe(view))
+    assert "  … 11 more lines" in list(format_view(view))

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from assay.errors import ConfigError, GoldError
-from assay.gold.review.votes import StaleVoteError, Vote, VoteLog, all_votes, check_vote, find_item, reviewers
+from assay.gold.review.votes import StaleVoteError, Vote, VoteLog, check_vote, find_item, list_reviewers, read_all_votes
 from tests.gold.review.conftest import cast, query_item, target_item
 
 ON = "2026-02-03T04:05:06.000+00:00"
@@ -85,8 +85,8 @@ def test_reviewers_write_into_files_of_their_own(queue):
     item = target_item(queue)
     cast(queue, "bob", item, "2")
     cast(queue, "ada", item, "0")
-    assert reviewers(queue) == ("ada", "bob")
-    assert [vote.reviewer for vote in all_votes(queue)] == ["ada", "bob"]
+    assert list_reviewers(queue) == ("ada", "bob")
+    assert [vote.reviewer for vote in read_all_votes(queue)] == ["ada", "bob"]
     assert VoteLog(queue, "ada").path != VoteLog(queue, "bob").path
 
 
@@ -97,7 +97,7 @@ def test_a_reviewer_never_reads_another_ones_votes(queue):
     cast(queue, "bob", item, "0")
     assert VoteLog(queue, "bob").votes()[item.id].value == "0"
     with pytest.raises(GoldError, match="invalid JSON"):
-        all_votes(queue)
+        read_all_votes(queue)
 
 
 @pytest.mark.parametrize("name", ["", "../ada", "a b", "a/b", ".hidden", "ä", "x" * 65, "a\n"])

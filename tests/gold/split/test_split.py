@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError, GoldError
 from assay.gold.split import (
     SPLITS,
-    Shares,
     SplitMethod,
     SplitOptions,
+    SplitShares,
     assign_splits,
     read_split_method,
     refuse_sealed,
@@ -98,14 +98,14 @@ def test_parts_have_their_share_in_all_and_in_each_stratum():
 
 def test_shares_are_what_was_asked_for():
     some = suite(*(query(f"q{n}", f"m{n}/f.py") for n in range(50)))
-    found = assign_splits(some, SplitOptions(shares=Shares(0.8, 0.2, 0.0)))
+    found = assign_splits(some, SplitOptions(shares=SplitShares(0.8, 0.2, 0.0)))
     assert found.sizes == {"dev": 40, "test": 10, "sealed": 0}
 
 
 @pytest.mark.parametrize("shares", [(0.5, 0.5, 0.5), (1.5, -0.5, 0.0), (0.3, 0.3, 0.3)])
 def test_shares_make_a_whole(shares):
     with pytest.raises(ConfigError, match="must sum to 1"):
-        Shares(*shares)
+        SplitShares(*shares)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def test_shares_make_a_whole(shares):
     ],
 )
 def test_shares_that_are_not_given_divide_the_rest(given, shares):
-    assert Shares.of(**given).values() == pytest.approx(shares)
+    assert SplitShares.of(**given).values() == pytest.approx(shares)
 
 
 def test_shares_that_are_all_given_make_a_whole():
     with pytest.raises(ConfigError, match="must sum to 1"):
-        Shares.of(dev=0.5, test=0.2, sealed=0.2)
+        SplitShares.of(dev=0.5, test=0.2, sealed=0.2)
     with pytest.raises(ConfigError, match="must sum to 1"):
-        Shares.of(dev=0.9, test=0.2)
+        SplitShares.of(dev=0.9, test=0.2)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.code_index import documentation, list_comments
+from assay.gold.code_index import find_documentation, list_comments
 from assay.gold.synth import strip_comments
 from assay.syntax.outline import outline
 from tests.gold.synth.conftest import POOL, RETRY, VIEW
@@ -17,7 +17,7 @@ def documented(text: str, grammar: str) -> dict[str, list[str]]:
     found = outline(text, grammar).definitions
     return {
         d.name: [s.text for s in stretches]
-        for d, stretches in zip(found, documentation(found, list_comments(text, grammar)), strict=True)
+        for d, stretches in zip(found, find_documentation(found, list_comments(text, grammar)), strict=True)
     }
 
 

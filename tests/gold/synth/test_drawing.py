@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.gold.code_index import SampleSize, draw
+from assay.gold.code_index import SampleSize, draw_by_file
 
 candidates = st.lists(
     st.tuples(st.sampled_from("abcd"), st.integers(1, 30)),
@@ -15,8 +15,8 @@ candidates = st.lists(
 @given(candidates, st.integers(1, 12), st.integers(1, 5), st.integers(0, 3))
 def test_draw_is_bounded_balanced_and_does_not_depend_on_order(every, count, most, seed):
     wanted = SampleSize(count, most, seed)
-    drawn = draw(every, tuple, wanted, np.random.default_rng(seed))
-    assert drawn == draw(every[::-1], tuple, wanted, np.random.default_rng(seed))
+    drawn = draw_by_file(every, tuple, wanted, np.random.default_rng(seed))
+    assert drawn == draw_by_file(every[::-1], tuple, wanted, np.random.default_rng(seed))
     assert len(set(drawn)) == len(drawn)
     assert set(drawn) <= set(every)
     sizes = {path: sum(one[0] == path for one in every) for path in {one[0] for one in every}}
@@ -30,4 +30,6 @@ def test_draw_is_bounded_balanced_and_does_not_depend_on_order(every, count, mos
 def test_another_seed_draws_others():
     every = [("a", n) for n in range(1, 100)]
     wanted = SampleSize(4, 4, 0)
-    assert draw(every, tuple, wanted, np.random.default_rng(0)) != draw(every, tuple, wanted, np.random.default_rng(1))
+    assert draw_by_file(every, tuple, wanted, np.random.default_rng(0)) != draw_by_file(
+        every, tuple, wanted, np.random.default_rng(1)
+    )

@@ -9,7 +9,7 @@ from assay.audit.checks.base import AuditCheck
 from assay.audit.records import AuditFinding, Severity, share_of
 from assay.audit.sessions import AuditSessions
 from assay.corpus import read_text
-from assay.gold.lint.reachability import Ceiling, ceiling
+from assay.gold.lint.reachability import Ceiling, compute_ceiling
 from assay.types import Query, Span, Target
 
 _LAW = "targets"
@@ -122,7 +122,7 @@ def _ceiling(queries: Sequence[Query], lost: Sequence[_Sought], k: int) -> Ceili
     tops = []
     for query in queries:
         reachable = [target for target in query.targets if (query.id, target.anchor) not in gone]
-        tops.append(ceiling(query.targets, reachable, k))
+        tops.append(compute_ceiling(query.targets, reachable, k))
     return Ceiling(sum(top.recall for top in tops) / len(tops), sum(top.ndcg for top in tops) / len(tops))
 
 

@@ -12,7 +12,7 @@ from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.gold.formats.losses import LineAnchored
-    from assay.gold.formats.registry import Format
+    from assay.gold.formats.registry import GoldFormat
     from assay.report.render.document import Document
     from assay.types import CorpusSpec, GoldSet, Suite
 
@@ -63,7 +63,7 @@ def convert_command(args: argparse.Namespace) -> int:
     return 0
 
 
-def _warn(known: Format, converted: _Converted) -> None:
+def _warn(known: GoldFormat, converted: _Converted) -> None:
     from assay.gold.formats.losses import unseals
 
     for sentence in converted.lost:
@@ -88,7 +88,7 @@ class _Converted:
         return [str(path) for path in (*self.documents, *self.files)]
 
 
-def _writable(name: str) -> Format:
+def _writable(name: str) -> GoldFormat:
     from assay.gold.formats.registry import FORMATS, find_format
 
     known = find_format(name, write=True)
@@ -98,7 +98,7 @@ def _writable(name: str) -> Format:
     return known
 
 
-def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converted:
+def _convert(args: argparse.Namespace, suite: Suite, known: GoldFormat) -> _Converted:
     from assay.gold.formats.beir_trec import unpack
     from assay.gold.formats.losses import FieldLoss, describe_losses
 
@@ -122,11 +122,11 @@ def _convert(args: argparse.Namespace, suite: Suite, known: Format) -> _Converte
     return _Converted({out: data}, (*before, *lost), own, unpacked.notes)
 
 
-def _with_lines(args: argparse.Namespace, gold: GoldSet, known: Format) -> LineAnchored:
+def _with_lines(args: argparse.Namespace, gold: GoldSet, known: GoldFormat) -> LineAnchored:
     from assay.corpus import open_corpus
-    from assay.gold.formats.losses import LineAnchored, lacks_lines, resolve_lines
+    from assay.gold.formats.losses import LineAnchored, needs_lines, resolve_lines
 
-    if not lacks_lines(gold, symbols=known.symbols, whole_files=known.whole_files):
+    if not needs_lines(gold, symbols=known.symbols, whole_files=known.whole_files):
         return LineAnchored(gold)
     info(args, f"{gold.name}: looking its anchors up in the corpus")
     return resolve_lines(gold, open_corpus(gold.corpus, base=_folder(gold)), whole_files=known.whole_files)
@@ -152,7 +152,7 @@ def missing_folder(out: Path) -> Path | None:
     return None if out.parent.exists() else out.parent
 
 
-def _check_out(out: Path, known: Format, *, force: bool) -> None:
+def _check_out(out: Path, known: GoldFormat, *, force: bool) -> None:
     if known.matches_folder is not None and not force and out.is_dir() and any(out.iterdir()):
         raise ConfigError(
             f"the folder is not empty, and {known.name} is read as a whole folder",
@@ -163,10 +163,10 @@ def _check_out(out: Path, known: Format, *, force: bool) -> None:
 
 def _write(converted: _Converted, *, force: bool) -> None:
     from assay.files import write_atomic
-    from assay.gold.formats.beir_trec import is_ours, write_documents
+    from assay.gold.formats.beir_trec import is_document_directory, write_documents
 
     for folder in converted.documents:
-        if folder.exists() and not is_ours(folder):
+        if folder.exists() and not is_document_directory(folder):
             raise ConfigError("holds something else than documents", file=folder, hint="name another OUT")
     for path in converted.files:
         if path.is_dir():
@@ -180,7 +180,7 @@ def _write(converted: _Converted, *, force: bool) -> None:
         write_atomic(path, data)
 
 
-def _document(suite: Suite, known: Format, converted: _Converted, made: Path | None) -> Document:
+def _document(suite: Suite, known: GoldFormat, converted: _Converted, made: Path | None) -> Document:
     from assay.report.render.document import Document, Paragraph, table
 
     rows = [[gold.name, str(len(gold.queries))] for gold in suite.golds]

@@ -14,11 +14,11 @@ from assay.gold.lint.rules import SEVERITIES
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 
 if TYPE_CHECKING:
-    from assay.gold.lint.coverage import Power
+    from assay.gold.lint.coverage import DetectionPower
     from assay.gold.lint.registry import RuleSelection
     from assay.gold.lint.rules import (
         EngineReach,
-        Leaks,
+        LeakageCounts,
         LintConfig,
         LintDependencies,
         LintFinding,
@@ -92,14 +92,14 @@ def lint_command(args: argparse.Namespace) -> int:
 
 def _handle(args: argparse.Namespace) -> int:
     from assay.gold.lint.reachability import read_chunks
-    from assay.gold.lint.registry import join
+    from assay.gold.lint.registry import merge_reports
     from assay.gold.lint.rules import LintConfig
 
     selection, config = _selection(args), LintConfig()
     reaches = tuple(read_chunks(Path(name)) for name in args.reach or () if name != _BUILTIN)
     suite = _load(args)
     parts = [_lint(args, gold, _Rules(selection, config, reaches)) for gold in suite.golds]
-    report = join(suite, [part.report for part in parts], _power(config.margin), selection, config=config)
+    report = merge_reports(suite, [part.report for part in parts], _power(config.margin), selection, config=config)
     repaired = [finding for part in parts for finding in part.repaired]
     _emit(args, suite, report, repaired)
     return 2 if report.count("error") or (args.strict and report.count("warning")) else 0
@@ -177,8 +177,8 @@ def _written_corpus(gold: GoldSet) -> CorpusSpec:
     return read_native(source).corpus if detect(source).name == "native" else gold.corpus
 
 
-def _power(margin: float) -> Power:
-    from assay.gold.lint.coverage import Power
+def _power(margin: float) -> DetectionPower:
+    from assay.gold.lint.coverage import DetectionPower
     from assay.stats import components_of, plan
     from assay.stats.config import DEFAULT
 
@@ -189,7 +189,7 @@ def _power(margin: float) -> Power:
         shown = plan(components, margin).mde_now
         return math.inf if shown is None else shown
 
-    return Power(smallest, f"80 % power, assuming a standard deviation of {sd} and a correlation of {icc}")
+    return DetectionPower(smallest, f"80 % power, assuming a standard deviation of {sd} and a correlation of {icc}")
 
 
 def _emit(args: argparse.Namespace, suite: Suite, report: LintReport, repaired: Sequence[LintFinding]) -> None:
@@ -350,7 +350,7 @@ def _repair(finding: LintFinding) -> str:
     return f"{finding.code} {finding.gold}/{finding.query}: {finding.repair.anchor} {done}"
 
 
-def _leaks(leaks: Sequence[Leaks]) -> Block:
+def _leaks(leaks: Sequence[LeakageCounts]) -> Block:
     rows = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in leaks]
     return table(["set", ">no word", ">some", ">half of the words or more"], rows)
 

@@ -13,7 +13,7 @@ from assay.errors import AssayError, ConfigError, GoldError, closest_match
 if TYPE_CHECKING:
     from assay.gold.code_index import CodeIndex, SampleSize
     from assay.gold.mining.intake import Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
-    from assay.gold.review.items import Item, Queue
+    from assay.gold.review.items import ReviewItem, ReviewQueue
     from assay.report.render.document import Document
     from assay.types import CorpusSpec, GoldSet, Run
 
@@ -46,7 +46,7 @@ class _Tally:
     """What one source brought."""
 
     source: str
-    items: list[Item] = field(default_factory=list)
+    items: list[ReviewItem] = field(default_factory=list)
     known: int = 0
     refused: list[Rejection] = field(default_factory=list)
     unplaced: list[UnlocatedQuery] = field(default_factory=list)
@@ -61,7 +61,7 @@ class _Work:
     ground: CodeIndex
     gold: GoldSet | None
     intake: Intake
-    queue: Queue
+    queue: ReviewQueue
     wanted: SampleSize
     run: Run | None
 
@@ -186,7 +186,7 @@ def _work(
     from assay.gold.code_index import CodeIndex
     from assay.gold.git_history import commit_of
     from assay.gold.mining.intake import Intake, check_same_corpus, lint_check
-    from assay.gold.review.items import Queue
+    from assay.gold.review.items import ReviewQueue
 
     info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)
@@ -194,7 +194,7 @@ def _work(
     if warning:
         info(args, warning)
     ground = CodeIndex(corpus)
-    queue = Queue(Path(args.set))
+    queue = ReviewQueue(Path(args.set))
     check = lint_check(gold, corpus, lint_dependencies(gold.name if gold else "proposals", spec, None))
     intake = Intake(ground, gold, queue.items(), on=today(), commit=commit_of(corpus), check=check)
     return _Work(args, ground, gold, intake, queue, wanted, run)
@@ -324,7 +324,7 @@ def _document(work: _Work, tallies: list[_Tally]) -> Document:
     return Document("Proposals for " + Path(work.args.set).name, tuple(blocks))
 
 
-def _shown(item: Item) -> list[str]:
+def _shown(item: ReviewItem) -> list[str]:
     text = item.query.headline
     if item.kind == "adversary":
         wrong = item.adversary

@@ -10,7 +10,7 @@ from assay.cli.output import emit, info, pluralize
 from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.review.items import Added, Item, Queue
+    from assay.gold.review.items import AddedItems, ReviewItem, ReviewQueue
     from assay.report.render.document import Block, Document
     from assay.scoring.pooling import Judged, Pool, PoolCandidate, TopTwoGap
     from assay.types import GoldSet, Query, Run, Span, Suite, Target
@@ -34,7 +34,7 @@ def pool_command(args: argparse.Namespace) -> int:
 
     A label that is added because an engine returned the place is marked: `assay score --without-pooled` leaves it out.
     """
-    from assay.gold.review.items import Queue
+    from assay.gold.review.items import ReviewQueue
     from assay.gold.split import refuse_sealed
     from assay.scoring import parse_measure
     from assay.scoring.pooling import PoolConfig, pool
@@ -44,7 +44,7 @@ def pool_command(args: argparse.Namespace) -> int:
     gold = _gold(Path(args.set))
     run = _run(args, gold)
     refuse_sealed(run.suite, "pooling")
-    queue = Queue(Path(args.set))
+    queue = ReviewQueue(Path(args.set))
     measure = parse_measure(args.measure or f"nDCG@{min(10, run.k)}")
     found = pool(run, measure, _judged(queue), PoolConfig(args.depth))
     listed = found.candidates[: args.most]
@@ -114,7 +114,7 @@ def _resolved(gold: GoldSet, changed: list[Query]) -> dict[str, Query]:
     return {query.id: query for query in found.gold.queries}
 
 
-def _judged(queue: Queue) -> Judged:
+def _judged(queue: ReviewQueue) -> Judged:
     from assay.gold.review.acceptance import read_statuses
     from assay.gold.review.votes import AGAINST
 
@@ -125,9 +125,9 @@ def _judged(queue: Queue) -> Judged:
     return lambda _, query, span: any(span.common_lines(other) > 0 for other in wrong.get(query, ()))
 
 
-def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[Item]:
+def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[ReviewItem]:
     from assay.clock import today
-    from assay.gold.review.items import Origin, make_item
+    from assay.gold.review.items import ItemOrigin, make_item
 
     target = _anchoring(gold, run)
     queries = {query.id: query for gold in run.suite.golds for query in gold.queries}
@@ -136,7 +136,7 @@ def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[I
         make_item(
             "target",
             replace(queries[one.query], targets=(target(one.span),), adversaries=(), rationale=None),
-            Origin("pool", "unjudged results", tuple(sorted({returned.engine for returned in one.returned}))),
+            ItemOrigin("pool", "unjudged results", tuple(sorted({returned.engine for returned in one.returned}))),
             on=today(),
             commit=revisions.get(one.gold, ""),
         )
@@ -171,7 +171,7 @@ def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
     return anchored
 
 
-def _data(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: Added | None) -> dict[str, object]:
+def _data(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: AddedItems | None) -> dict[str, object]:
     contest = found.contest
     return {
         "schema": "assay/gold-pool/1",
@@ -210,7 +210,7 @@ def _verdicts(contest: TopTwoGap, run: Run) -> dict[str, str]:
     return found
 
 
-def _document(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: Added | None) -> Document:
+def _document(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: AddedItems | None) -> Document:
     from assay.report.render.document import Document, Heading, Paragraph, table
 
     many = f"{pluralize(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"

@@ -10,7 +10,7 @@ from assay.cli.output import emit, info
 from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.reanchor.moves import Confidence, Lines, Lost, Move, Moves, ReanchoredGold
+    from assay.gold.reanchor.moves import Confidence, GoldMoves, LineReader, LostPolicy, ReanchoredGold, TargetMove
     from assay.report.render.document import Block, Document
     from assay.types import GoldSet
 
@@ -51,15 +51,15 @@ def reanchor_command(args: argparse.Namespace) -> int:
         if not args.digest:
             raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
         return _hash(args, gold)
-    from assay.gold.reanchor.moves import apply, labeled_revision, locate, reanchor
+    from assay.gold.reanchor.moves import apply_moves, labeled_revision, locate_commits, reanchor
 
     old = args.old or labeled_revision(gold)
     info(args, f"comparing {old} with {args.new}")
-    moves = reanchor(gold, locate(gold, args.repo, old, args.new))
+    moves = reanchor(gold, locate_commits(gold, args.repo, old, args.new))
     applied = None
     if args.out or args.in_place:
-        lost: Lost = "drop" if args.drop_lost else "keep" if args.keep_lost else "refuse"
-        applied = apply(moves, lost=lost, digest=args.digest)
+        lost: LostPolicy = "drop" if args.drop_lost else "keep" if args.keep_lost else "refuse"
+        applied = apply_moves(moves, lost=lost, digest=args.digest)
     notes = _assumed(args, gold) + (applied.notes if applied else ()) + _written(args, gold, applied)
     emit(args, _document(moves, notes, every=args.all), _data(moves, notes))
     return 0
@@ -122,22 +122,22 @@ def _hash(args: argparse.Namespace, gold: GoldSet) -> int:
     return 0
 
 
-def _reader(args: argparse.Namespace, gold: GoldSet) -> Lines:
+def _reader(args: argparse.Namespace, gold: GoldSet) -> LineReader:
     from assay.corpus import open_corpus, read_text
-    from assay.gold.reanchor.commits import DEFAULT, Tree
-    from assay.gold.reanchor.moves import locate
+    from assay.gold.reanchor.commits import DEFAULT, CommitTree
+    from assay.gold.reanchor.moves import locate_commits
     from assay.syntax.text import split_lines
 
     if args.old or args.repo:
-        located = locate(gold, args.repo, args.old, args.old or gold.corpus.rev or "HEAD")
-        tree = Tree(located.repository, located.old, DEFAULT.file_bytes)
+        located = locate_commits(gold, args.repo, args.old, args.old or gold.corpus.rev or "HEAD")
+        tree = CommitTree(located.repository, located.old, DEFAULT.file_bytes)
         return lambda path: tree.lines(path) if path in tree else None
     corpus = open_corpus(gold.corpus, base=Path(gold.source).parent if gold.source else None)
     known = frozenset(file.path for file in corpus.files)
     return lambda path: split_lines(read_text(corpus, path)) if path in known else None
 
 
-def _document(moves: Moves, notes: Sequence[str], *, every: bool) -> Document:
+def _document(moves: GoldMoves, notes: Sequence[str], *, every: bool) -> Document:
     from assay.report.render.document import Document, Paragraph, table
 
     counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
@@ -152,7 +152,7 @@ def _document(moves: Moves, notes: Sequence[str], *, every: bool) -> Document:
     return Document(f"{moves.gold.name}: {moves.old[:12]} → {moves.new[:12]}", tuple(blocks))
 
 
-def _listed(title: str, moves: Moves, confidences: Sequence[Confidence]) -> list[Block]:
+def _listed(title: str, moves: GoldMoves, confidences: Sequence[Confidence]) -> list[Block]:
     from assay.report.render.document import Heading, table
 
     rows = [row for row in moves.rows if row.move.confidence in confidences]
@@ -160,14 +160,14 @@ def _listed(title: str, moves: Moves, confidences: Sequence[Confidence]) -> list
     return [Heading(title), table(["query", "as", "anchor", "moved", "to, or candidates"], cells)] if rows else []
 
 
-def _where(done: Move) -> str:
+def _where(done: TargetMove) -> str:
     if done.new is not None:
         return f"{done.new.anchor} ({done.likeness:.2f}, {done.reason})"
     found = [f"{one.span}? ({one.likeness:.2f}, {one.reason})" for one in done.candidates]
     return "; ".join(found) if found else done.reason
 
 
-def _data(moves: Moves, notes: Sequence[str]) -> dict[str, object]:
+def _data(moves: GoldMoves, notes: Sequence[str]) -> dict[str, object]:
     rows = [
         {
             "query": row.query,

@@ -192,11 +192,11 @@ def adjudicate(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 
 def _asked(args: argparse.Namespace, desk: ReviewWorkspace, standing: ItemStatus, place: str) -> VoteInput | None:
-    from assay.gold.review.views import describe
-    from assay.gold.review.votes import UNSURE, values_for
+    from assay.gold.review.views import format_view
+    from assay.gold.review.votes import UNSURE, vote_values
 
-    values = [value for value in values_for(standing.item.kind) if value != UNSURE]
-    lines = [*describe(desk.viewer.view(standing.item), engines=args.show_engines), "", *_vote_lines(standing), ""]
+    values = [value for value in vote_values(standing.item.kind) if value != UNSURE]
+    lines = [*format_view(desk.viewer.view(standing.item), engines=args.show_engines), "", *_vote_lines(standing), ""]
     show(["", f"── {place} " + "─" * 40, *lines])
     return ask_said(args, standing.item.id, f"what holds? {', '.join(values)}", values)
 
@@ -231,12 +231,12 @@ def take_decisions(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 def _decide(args: argparse.Namespace, desk: ReviewWorkspace, reviewer: str, said: Sequence[VoteInput]) -> int:
     from assay.gold.review.reviewers import make_decision
-    from assay.gold.review.votes import decide
+    from assay.gold.review.votes import record_decisions
 
     desk.items()
     found = _standings(args, desk)
     decisions = [make_decision(desk, reviewer, one, found) for one in said]
-    decide(desk.queue, decisions)
+    record_decisions(desk.queue, decisions)
     return len(decisions)
 
 
@@ -319,13 +319,13 @@ def queue_labels(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Put the labels that the set has into the queue."""
     from assay.clock import today
     from assay.errors import GoldError
-    from assay.gold.review.reviewers import label_items
+    from assay.gold.review.reviewers import make_label_items
     from assay.report.render.document import Document, Paragraph
 
     gold = desk.load()
     if gold is None:
         raise GoldError("there is no such file", file=desk.path, hint="check the path")
-    added = desk.queue.add(label_items(gold, on=today(), commit=desk.commit))
+    added = desk.queue.add(make_label_items(gold, on=today(), commit=desk.commit))
     known = f"{added.known} {'was' if added.known == 1 else 'were'} in the queue already"
     text = f"{pluralize(added.new, 'label')} queued, {known}."
     data = {"schema": "assay/gold-review-queue/1", "new": added.new, "known": added.known}

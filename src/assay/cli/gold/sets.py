@@ -13,7 +13,7 @@ from assay.errors import ConfigError, GoldError, InputError
 if TYPE_CHECKING:
     from assay.gold.review.agreement import Coefficient, KindAgreement, PairAgreement
     from assay.gold.split import SplitMethod, SplitOptions, SplitSuite
-    from assay.gold.synth import Sets
+    from assay.gold.synth import SyntheticSets
     from assay.report.render.document import Block, Document, Table
     from assay.types import CorpusSpec, Suite
 
@@ -42,11 +42,11 @@ def split_command(args: argparse.Namespace) -> int:
     were; --force divides all anew. Shares that are not named divide what the named ones leave: --sealed 0.
     """
     from assay.gold import load_gold
-    from assay.gold.split import Shares, SplitMethod, SplitOptions, assign_splits, read_split_method
+    from assay.gold.split import SplitMethod, SplitOptions, SplitShares, assign_splits, read_split_method
 
     _check(args)
     suite = load_gold(args.set)
-    shares = Shares.of(dev=args.dev, test=args.test, sealed=args.sealed)
+    shares = SplitShares.of(dev=args.dev, test=args.test, sealed=args.sealed)
     before = read_split_method(suite)
     usual = before or SplitMethod(SplitOptions().by)
     way = SplitMethod(args.by, args.depth) if args.by else replace(usual, depth=args.depth or usual.depth)
@@ -228,7 +228,7 @@ def _name(spec: CorpusSpec) -> str:
     return "-".join(last.split()) or spec.kind
 
 
-def _synth_document(sets: Sets, files: tuple[Path, ...], folder: Path) -> Document:
+def _synth_document(sets: SyntheticSets, files: tuple[Path, ...], folder: Path) -> Document:
     from assay.report.render.document import Document, Paragraph, table
 
     rows = [
@@ -257,17 +257,17 @@ def agreement_command(args: argparse.Namespace) -> int:
     voted again after looking at what others said, the vote from before is.
     """
     from assay.gold.review.acceptance import read_acceptance_times
-    from assay.gold.review.agreement import Resampling, agreement
-    from assay.gold.review.votes import all_votes, read_decisions
+    from assay.gold.review.agreement import Resampling, compute_agreement
+    from assay.gold.review.votes import read_all_votes, read_decisions
     from assay.report.render.document import Document
 
     desk = open_review(Path(args.set), None)
     warn_truncated(desk)
-    votes = all_votes(desk.queue)
+    votes = read_all_votes(desk.queue)
     if not votes:
         raise GoldError("nobody voted yet", file=desk.queue.folder, hint="vote: assay gold review SET --as NAME")
     taken = read_acceptance_times(desk.queue)
-    found = agreement(desk.items(), votes, read_decisions(desk.queue), Resampling(seed=args.seed), taken)
+    found = compute_agreement(desk.items(), votes, read_decisions(desk.queue), Resampling(seed=args.seed), taken)
     blocks = tuple(block for kind in found for block in _blocks(kind))
     data = {"schema": "assay/gold-agreement/1", "kinds": [asdict(kind) for kind in found]}
     emit(args, Document(f"Agreement on {desk.path.name}", blocks), data)

@@ -14,7 +14,7 @@ from assay.cli.output import emit, info, pluralize, warn
 from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
-    from assay.gold.review.items import Item
+    from assay.gold.review.items import ReviewItem
     from assay.gold.review.reviewers import VoteInput
     from assay.gold.review.views import ReviewWorkspace
     from assay.gold.review.votes import ReviewRules, Vote, VoteLog
@@ -172,32 +172,32 @@ def vote_on_terminal(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     return _report(args, desk, ballot, cast)
 
 
-def _asked(args: argparse.Namespace, desk: ReviewWorkspace, item: Item, place: str) -> VoteInput | None:
+def _asked(args: argparse.Namespace, desk: ReviewWorkspace, item: ReviewItem, place: str) -> VoteInput | None:
     """Show an item and ask for a vote; None when the reviewer wants to stop."""
-    from assay.gold.review.views import describe
-    from assay.gold.review.votes import question_for, values_for
+    from assay.gold.review.views import format_view
+    from assay.gold.review.votes import vote_question, vote_values
 
-    show(["", f"── {place} " + "─" * 40, *describe(desk.viewer.view(item), engines=args.show_engines), ""])
-    return ask_said(args, item.id, question_for(item.kind), values_for(item.kind))
+    show(["", f"── {place} " + "─" * 40, *format_view(desk.viewer.view(item), engines=args.show_engines), ""])
+    return ask_said(args, item.id, vote_question(item.kind), vote_values(item.kind))
 
 
 def list_open(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Show what this reviewer has not voted on."""
-    from assay.gold.review.reviewers import open_items
+    from assay.gold.review.reviewers import list_open_items
     from assay.gold.review.views import view_mapping
-    from assay.gold.review.votes import question_for
+    from assay.gold.review.votes import vote_question
     from assay.report.render.document import Document, Paragraph, table
 
     ballot = _ballot(args, desk)
     waiting = _next_items(args, desk, ballot)
     views = [view_mapping(desk.viewer.view(item), engines=args.show_engines) for item in waiting]
     rows = [[item.id, item.kind, item.query.id, item.query.headline, _places(item)] for item in waiting]
-    left = len(open_items(desk, ballot))
+    left = len(list_open_items(desk, ballot))
     listed = f", {len(waiting)} of them listed" if len(waiting) < left else ""
     many = f"{pluralize(left, 'item')} {'is' if left == 1 else 'are'} open for {ballot.reviewer}{listed}."
     done = Paragraph(f"{many} Vote with --vote ITEM=VALUE --reason TEXT.")
     kinds = sorted({item.kind for item in waiting})
-    meaning = tuple(Paragraph(f"{kind}: {question_for(kind)}", "quiet") for kind in kinds)
+    meaning = tuple(Paragraph(f"{kind}: {vote_question(kind)}", "quiet") for kind in kinds)
     document = Document(
         f"Review of {desk.path.name}", (table(["item", "kind", "query", "asks", "places"], rows), done, *meaning)
     )
@@ -238,7 +238,7 @@ def vote_by_file(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
 
 def vote_by_model(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
     """Let a model judge what is open for it; an answer that is no vote is told and not counted."""
-    from assay.gold.review.reviewers import VoteInput, ask_model, make_vote, version
+    from assay.gold.review.reviewers import VoteInput, ask_model, make_vote, review_prompt_version
 
     endpoint = required_endpoint(args)
     ballot = _ballot(args, desk)
@@ -250,7 +250,7 @@ def vote_by_model(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
             info(args, f"{number}/{len(waiting)} {item.id}: {answer.problem}; no vote")
             continue
         said = VoteInput(item.id, answer.value, answer.reason)
-        prompt = f"{endpoint.name} prompt {version()}"
+        prompt = f"{endpoint.name} prompt {review_prompt_version()}"
         ballot.cast([make_vote(desk, ballot.reviewer, item, said, prompt=prompt)])
         info(args, f"{number}/{len(waiting)} {item.id}: {answer.value}")
     return _report(args, desk, ballot, len(waiting) - bad)
@@ -326,31 +326,31 @@ def _ballot(args: argparse.Namespace, desk: ReviewWorkspace) -> VoteLog:
     return ballot
 
 
-def _next_items(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog) -> list[Item]:
-    from assay.gold.review.reviewers import open_items
+def _next_items(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog) -> list[ReviewItem]:
+    from assay.gold.review.reviewers import list_open_items
 
     if args.most is not None and args.most < 1:
         raise ConfigError(f"--most {args.most}", hint="at least 1")
-    return open_items(desk, ballot)[: args.most]
+    return list_open_items(desk, ballot)[: args.most]
 
 
-def _vote(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog, item: Item, said: VoteInput) -> Vote:
+def _vote(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog, item: ReviewItem, said: VoteInput) -> Vote:
     from assay.gold.review.reviewers import make_vote
 
     return make_vote(desk, ballot.reviewer, item, said, engines=args.show_engines)
 
 
-def _places(item: Item) -> str:
+def _places(item: ReviewItem) -> str:
     if item.kind == "adversary":
         return item.adversary.target.anchor
     return ", ".join(target.anchor for target in item.query.targets)
 
 
 def _report(args: argparse.Namespace, desk: ReviewWorkspace, ballot: VoteLog, cast: int) -> int:
-    from assay.gold.review.reviewers import open_items
+    from assay.gold.review.reviewers import list_open_items
     from assay.report.render.document import Document, Paragraph
 
-    left = len(open_items(desk, ballot))
+    left = len(list_open_items(desk, ballot))
     text = f"{ballot.reviewer}: {pluralize(cast, 'vote')} kept, {left} open."
     data = {"schema": "assay/gold-review-vote/1", "reviewer": ballot.reviewer, "cast": cast, "open": left}
     sys.stdout.flush()

@@ -36,7 +36,7 @@ from assay.gold.build import (
     safe_ids,
 )
 from assay.gold.formats.losses import WriterOutput, corpus_losses, file_name, read_back, verify_output
-from assay.gold.formats.rows import Record, open_source, read_entries, unread
+from assay.gold.formats.rows import JsonRecord, describe_unread, open_source, read_entries
 from assay.syntax.text import line_at
 from assay.types import CorpusSpec, GoldSet, Query, Rationale, Span, Suite, Target
 
@@ -186,7 +186,7 @@ def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
         queries, provenance = _judge(topics, judgments, paths)
         if not queries:
             raise source.at(1).error(f"no query has a relevant document in {path.name}", "check the ids in both files")
-        ignored = unread(records, ("_id", "text"))
+        ignored = describe_unread(records, ("_id", "text"))
         golds.append(build_gold(name, corpus or DOCUMENTS, queries, source.at(), {**ignored, **provenance}))
     return golds
 
@@ -223,7 +223,7 @@ _IGNORE_NOTHING = f"# Every file here is a document of the set, whatever its nam
 
 
 @dataclass(frozen=True, slots=True)
-class Unpacked:
+class UnpackedDocuments:
     """The corpus of each set by name, and the directories of documents to write beside the sets."""
 
     corpora: Mapping[str, CorpusSpec]
@@ -231,15 +231,15 @@ class Unpacked:
     notes: tuple[str, ...] = ()  # about empty and renamed documents
 
 
-def unpack(golds: Sequence[GoldSet]) -> Unpacked:
+def unpack(golds: Sequence[GoldSet]) -> UnpackedDocuments:
     """Return the documents of the gold sets whose corpus is their BEIR directory."""
     folders = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == DOCUMENTS}
     found = {name: folder for name, folder in folders.items() if (folder / _CORPUS).is_file()}
     several = len(set(found.values())) > 1
     places = {folder: f"{FOLDER}/{folder.name}" if several else FOLDER for folder in found.values()}
-    return Unpacked(
+    return UnpackedDocuments(
         {name: replace(DOCUMENTS, value=places[folder]) for name, folder in found.items()},
-        {place: documents(folder) for folder, place in places.items()},
+        {place: render_documents(folder) for folder, place in places.items()},
         tuple(note for folder in places for note in _document_notes(folder)),
     )
 
@@ -261,7 +261,7 @@ def _document_notes(folder: Path) -> Iterator[str]:
         )
 
 
-def documents(folder: Path) -> Mapping[str, str]:
+def render_documents(folder: Path) -> Mapping[str, str]:
     """Return the documents of a BEIR directory by path, and an ignore file that includes all of them."""
     records = _read_documents(folder)
     files = {_IGNORE_FILE: _IGNORE_NOTHING}
@@ -271,18 +271,18 @@ def documents(folder: Path) -> Mapping[str, str]:
     return files
 
 
-def _read_documents(folder: Path) -> dict[str, Record]:
+def _read_documents(folder: Path) -> dict[str, JsonRecord]:
     path = folder / _CORPUS
     if not path.is_file():
         raise GoldError(f"{_CORPUS} not found", file=folder, hint=corpus_hint(folder))
-    records: dict[str, Record] = {}
+    records: dict[str, JsonRecord] = {}
     for record in read_entries(open_source(path)):
         if records.setdefault(record.verbatim("_id"), record) is not record:
             raise record.place.error(f"duplicate document '{record.values['_id']}'", "remove one")
     return records
 
 
-def is_ours(folder: Path) -> bool:
+def is_document_directory(folder: Path) -> bool:
     """Return whether Assay wrote a directory of documents, and may replace the directory."""
     mark = folder / _IGNORE_FILE
     return mark.is_file() and mark.read_bytes() == _IGNORE_NOTHING.encode("utf-8")

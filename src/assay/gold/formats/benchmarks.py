@@ -25,7 +25,16 @@ from assay.gold.build import (
     safe_ids,
 )
 from assay.gold.formats.diffs import read_diff
-from assay.gold.formats.rows import CsvRow, Record, header, json_matcher, parse, read_entries, read_table, unread
+from assay.gold.formats.rows import (
+    CsvRow,
+    JsonRecord,
+    describe_unread,
+    json_matcher,
+    parse_json,
+    read_entries,
+    read_header,
+    read_table,
+)
 from assay.types import CorpusSpec, GoldSet, Query, Span, Target
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9_.-]*[A-Za-z0-9_-]")
@@ -121,7 +130,7 @@ def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
         forms = {"human": record.verbatim("problem_statement").strip()}
         query = build_query(ids[instance], forms, [Target(span) for span in spans], record.place)
         sets.queries[code].append(query)
-    return sets.build_from_github(corpus, {**unread(records, _SWEBENCH_KEYS), **describe_renames(ids)})
+    return sets.build_from_github(corpus, {**describe_unread(records, _SWEBENCH_KEYS), **describe_renames(ids)})
 
 
 # ContextBench: an issue, and the lines that annotators found necessary to solve it.
@@ -168,24 +177,26 @@ def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) 
         tags = {"language": record.text("language")} if record.values.get("language") is not None else {}
         forms = {"human": record.text("problem_statement")}
         sets.queries[code].append(build_query(ids[instance], forms, targets.values(), record.place, tags=tags))
-    return sets.build_from_github(corpus, {**unread(records, _CONTEXTBENCH_KEYS), **describe_renames(ids)})
+    return sets.build_from_github(corpus, {**describe_unread(records, _CONTEXTBENCH_KEYS), **describe_renames(ids)})
 
 
-def _context_spans(record: Record) -> Iterator[Record]:
+def _context_spans(record: JsonRecord) -> Iterator[JsonRecord]:
     what = f"'gold_context' of {record.what}"
     value = record.values.get("gold_context")
     if isinstance(value, str):
         text = record.verbatim("gold_context")
-        value = _parse_blocks(text, record, what) if text.startswith("context") else parse(text, record.place, what)
+        value = (
+            _parse_blocks(text, record, what) if text.startswith("context") else parse_json(text, record.place, what)
+        )
     if not isinstance(value, list):
         raise record.place.error(f"{what} is not a list", _CONTEXT_HINT)
     for number, span in enumerate(value, 1):
         if not isinstance(span, dict):
             raise record.place.error(f"entry {number} of {what} is not an object", _CONTEXT_HINT)
-        yield Record(span, record.place, f"entry {number} of {what}")
+        yield JsonRecord(span, record.place, f"entry {number} of {what}")
 
 
-def _parse_blocks(text: str, record: Record, what: str) -> list[dict[str, object]]:
+def _parse_blocks(text: str, record: JsonRecord, what: str) -> list[dict[str, object]]:
     blocks = list(_BLOCK.finditer(text))
     if [block["number"] for block in blocks] != [str(number) for number in range(text.count("\nfile: "))]:
         raise record.place.error(f"{what} has ambiguous blocks", _CONTEXT_HINT)
@@ -218,7 +229,7 @@ class _RepoQuery(NamedTuple):
 
 
 def is_codesearchnet(source: GoldSource) -> bool:
-    columns = header(source.text)
+    columns = read_header(source.text)
     return "GitHubUrl" in columns and "Relevance" in columns
 
 
@@ -286,7 +297,7 @@ is_crosscodeeval = json_matcher("[{", *_CROSSCODEEVAL_ENTRY, "repository", "grou
 def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read one query per completion task; each repository is a directory of the corpus."""
 
-    def parse_task(_record: Record, task: Record) -> tuple[str, str, int, str]:
+    def parse_task(_record: JsonRecord, task: JsonRecord) -> tuple[str, str, int, str]:
         steps = task.entries("fpath_tuple")
         if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
             hint = 'write it as ["repo", "dir", "file.py"]'
@@ -301,7 +312,7 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
 def read_crosscodeeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read one query per completion task; each repository is a directory of the corpus."""
 
-    def parse_task(record: Record, task: Record) -> tuple[str, str, int, str]:
+    def parse_task(record: JsonRecord, task: JsonRecord) -> tuple[str, str, int, str]:
         before, text = task.number("groundtruth_start_lineno"), record.verbatim("groundtruth")
         return task.text("repository"), task.text("file"), before, text
 
@@ -313,7 +324,9 @@ def _read_completions(
     name: str,
     corpus: CorpusSpec | None,
     keys: Sequence[str],
-    parse_task: Callable[[Record, Record], tuple[str, str, int, str]],  # repository, path, lines before, completion
+    parse_task: Callable[
+        [JsonRecord, JsonRecord], tuple[str, str, int, str]
+    ],  # repository, path, lines before, completion
 ) -> list[GoldSet]:
     if corpus is None:
         hint = corpus_hint(source.path, several=True) + "; DIR contains one directory per repository"
@@ -335,6 +348,6 @@ def _read_completions(
         forms = {"human": "\n".join(prompt[-_QUERY_LINES:]).strip("\r\n")}
         query = build_query(ids[original], forms, [target], record.place, tags=_TAGS)
         sets.queries[RepoRevision(repository)].append(query)
-    provenance = {"leak": LEAK, **unread([*records, *tasks], keys), **describe_renames(ids)}
+    provenance = {"leak": LEAK, **describe_unread([*records, *tasks], keys), **describe_renames(ids)}
     above = f"{corpus.root.strip('/')}/" if corpus.root else ""
     return sets.build(lambda code: replace(corpus, root=f"{above}{code.repository}"), provenance)

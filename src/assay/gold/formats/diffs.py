@@ -41,7 +41,7 @@ class FileDiff:
 
 def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
     """Parse the files of a unified diff in order; renames, mode changes and binary files have no lines."""
-    reader = _Reader(text, place)
+    reader = _DiffReader(text, place)
     found: list[FileDiff] = []
     while not reader.done:
         if reader.line.startswith(_GIT):
@@ -57,7 +57,7 @@ def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
     return tuple(found)
 
 
-class _Reader:
+class _DiffReader:
     def __init__(self, text: str, place: GoldLocation) -> None:
         self.lines = text.split("\n")
         self.place = place

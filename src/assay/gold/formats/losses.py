@@ -106,11 +106,11 @@ def corpus_losses(suite: Suite, matches: Callable[[GoldSource], bool] | None = N
 
     Gold sets read from a file that `matches` accepts lose nothing, since the user passed their corpus.
     """
-    golds = [gold for gold in suite.golds if matches is None or not comes_from(gold, matches)]
+    golds = [gold for gold in suite.golds if matches is None or not find_source(gold, matches)]
     return [FieldLoss("corpus", spec_text(gold.corpus)) for gold in golds]
 
 
-def comes_from(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSource | None:
+def find_source(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSource | None:
     """Return the source file of a gold set if it exists and `matches` accepts it."""
     path = Path(gold.source) if gold.source else None
     try:
@@ -234,7 +234,7 @@ def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAn
     return LineAnchored(replace(gold, queries=tuple(queries)), describe_losses(losses))
 
 
-def lacks_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
+def needs_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
     """Return whether a set has targets that the format supports only as line ranges."""
     targets = [target for query in gold.queries for target in query.targets if target.span.start is None]
     return any(not whole_files if is_whole_file(target) else not symbols for target in targets)

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 from assay.gold.anchors import ranged_span
 from assay.gold.build import GoldLocation, GoldSource, build_gold, build_query, require_corpus, row_id
-from assay.gold.formats.losses import WriterOutput, comes_from, corpus_losses, file_name, read_back, verify_output
-from assay.gold.formats.rows import header, read_table, render_table
+from assay.gold.formats.losses import WriterOutput, corpus_losses, file_name, find_source, read_back, verify_output
+from assay.gold.formats.rows import read_header, read_table, render_table
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Suite, Target
 
 _GRADES = {"2": PRIMARY, "1": SECONDARY}
@@ -20,7 +20,7 @@ _RESULTS = 3  # columns of octocode's files; more are written if needed
 
 
 def matches(source: GoldSource) -> bool:
-    columns = header(source.text)
+    columns = read_header(source.text)
     return "query" in columns and "result1" in columns
 
 
@@ -56,8 +56,8 @@ def write_octocode(suite: Suite) -> WriterOutput:
 
 
 def _render(gold: GoldSet) -> str:
-    source = comes_from(gold, matches)
-    before = len(header(source.text)) - 1 if source else _RESULTS
+    source = find_source(gold, matches)
+    before = len(read_header(source.text)) - 1 if source else _RESULTS
     most = max(before, *(len(query.targets) for query in gold.queries))
     columns = ["query", *(f"result{number}" for number in range(1, most + 1))]
     rows: dict[str, list[str]] = {}

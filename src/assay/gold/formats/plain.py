@@ -21,7 +21,16 @@ from assay.gold.build import (
     suggest,
 )
 from assay.gold.formats.losses import WriterOutput, corpus_losses, file_name, read_back, verify_output
-from assay.gold.formats.rows import CsvRow, Record, header, json_has, opening, read_entries, read_table, render_table
+from assay.gold.formats.rows import (
+    CsvRow,
+    JsonRecord,
+    first_character,
+    json_has,
+    read_entries,
+    read_header,
+    read_table,
+    render_table,
+)
 from assay.types import FORMS, PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Suite, Target
 
 COLUMNS = ("query", "path", "id", "form", "grade", "cluster")
@@ -33,7 +42,7 @@ _GRADE = re.compile("[0-9]{1,9}")
 def matches(source: GoldSource) -> bool:
     if _is_json(source):
         return any(json_has(source, "{[", "query", key) for key in ("path", "targets"))
-    return {"query", "path"} <= set(header(source.text))
+    return {"query", "path"} <= set(read_header(source.text))
 
 
 def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
@@ -63,10 +72,10 @@ def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
 
 
 def _is_json(source: GoldSource) -> bool:
-    return opening(source) in ("{", "[")
+    return first_character(source) in ("{", "[")
 
 
-def _json_rows(record: Record) -> Iterator[CsvRow]:
+def _json_rows(record: JsonRecord) -> Iterator[CsvRow]:
     record.check_keys((*COLUMNS, "targets"), required=("query",))
     keys = [key for key in record.values if key != "targets"]
     cells = {key: record.word(key) if key in ("id", "grade") else record.text(key) for key in keys}

@@ -13,7 +13,7 @@ from typing import Final
 
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, row_id, safe_ids
-from assay.gold.formats.rows import Record, json_has, opening, read_entries, read_listing, unread
+from assay.gold.formats.rows import JsonRecord, describe_unread, first_character, json_has, read_entries, read_listing
 from assay.types import CorpusSpec, GoldSet
 
 NAME = "EVAL_SET"
@@ -29,7 +29,7 @@ _LITERALS = (ast.Constant, ast.Dict, ast.List, ast.Tuple, ast.Set, ast.UnaryOp, 
 def matches(source: GoldSource) -> bool:
     if json_has(source, "[{", "query", "expected") or source.path.suffix == ".py":
         return True
-    return opening(source) not in _JSON and _ASSIGNED.search(source.text) is not None
+    return first_character(source) not in _JSON and _ASSIGNED.search(source.text) is not None
 
 
 def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
@@ -38,8 +38,8 @@ def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gol
     if json_has(source, "{", _RESULTS):
         about, records = read_listing(source, _RESULTS)
     else:
-        about = Record({}, source.at(1))
-        records = read_entries(source) if opening(source) in _JSON else _read_literal(source)
+        about = JsonRecord({}, source.at(1))
+        records = read_entries(source) if first_character(source) in _JSON else _read_literal(source)
     originals = [r.word("id") if "id" in r.values else row_id(n) for n, r in enumerate(records, 1)]
     ids = safe_ids(originals)
     queries = []
@@ -51,11 +51,11 @@ def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gol
         tags = {key: record.text(key) for key in _TAGS if key in record.values}
         forms = {"human": record.text("query")}
         queries.append(build_query(ids[original], forms, targets, record.place, tags=tags))
-    provenance = unread([about, *records], _READ) | describe_renames(ids)
+    provenance = describe_unread([about, *records], _READ) | describe_renames(ids)
     return build_gold(name, spec, queries, source.at(1), provenance)
 
 
-def _read_literal(source: GoldSource) -> list[Record]:
+def _read_literal(source: GoldSource) -> list[JsonRecord]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # such as invalid escapes
@@ -110,7 +110,7 @@ def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment, 
     return name, node, entries
 
 
-def _record(source: GoldSource, entry: ast.expr) -> Record:
+def _record(source: GoldSource, entry: ast.expr) -> JsonRecord:
     place = source.at(entry.lineno)
     if not isinstance(entry, ast.Dict):
         raise place.error("an entry of the list is not a dict", 'write it as {"query": "...", "expected": "..."}')
@@ -128,7 +128,7 @@ def _record(source: GoldSource, entry: ast.expr) -> Record:
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
             raise source.at(value.lineno).error(f"not a literal: {error}", _NOT_RUN) from error
         values[key.value] = list(literal) if isinstance(literal, tuple) else literal
-    return Record(values, place)
+    return JsonRecord(values, place)
 
 
 _METHODS: Final = frozenset(

@@ -9,7 +9,7 @@ from pathlib import Path
 from assay.errors import ConfigError
 from assay.gold.build import GoldSource, suggest
 from assay.gold.formats import beir_trec, benchmarks, karta, octocode, plain, pyckle, semble, siacode
-from assay.gold.formats.losses import WriterOutput, comes_from, file_name, read_back, verify_output
+from assay.gold.formats.losses import WriterOutput, file_name, find_source, read_back, verify_output
 from assay.gold.formats.native import read_native, write_native
 from assay.gold.formats.rows import yaml_has
 from assay.types import CorpusSpec, GoldSet, Suite
@@ -21,7 +21,7 @@ _IGNORED = ("left out", "not read", "assumed")
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class GoldFormat:
     """A gold format; for formats that only read directories, `matches` returns False and `read` raises."""
 
     name: str
@@ -49,8 +49,8 @@ def _write_native(suite: Suite) -> WriterOutput:
     return verify_output(suite, files, read_back(suite, ".yaml", lambda source, _name, _corpus: read_native(source)))
 
 
-FORMATS: tuple[Format, ...] = (
-    Format(
+FORMATS: tuple[GoldFormat, ...] = (
+    GoldFormat(
         "native",
         "YAML that begins with assay: 1",
         _YAML,
@@ -59,7 +59,7 @@ FORMATS: tuple[Format, ...] = (
         write=_write_native,
         stores_name=True,
     ),
-    Format(
+    GoldFormat(
         "karta",
         "YAML with corpus_id and queries, each with query and expected, or in five layers",
         _YAML,
@@ -67,7 +67,7 @@ FORMATS: tuple[Format, ...] = (
         karta.read_karta,
         is_companion=karta.is_corpus_file,
     ),
-    Format(
+    GoldFormat(
         "octocode",
         "CSV with the header query,result1,result2,result3",
         (".csv",),
@@ -77,7 +77,7 @@ FORMATS: tuple[Format, ...] = (
         symbols=False,
         whole_files=False,
     ),
-    Format(
+    GoldFormat(
         "semble",
         'JSON list of {"query", "relevant", "secondary"}, or a directory with repos.json and annotations/',
         (".json",),
@@ -88,56 +88,56 @@ FORMATS: tuple[Format, ...] = (
         write=semble.write_semble,
         symbols=False,
     ),
-    Format(
+    GoldFormat(
         "sia-code",
         'JSON {"name", "queries": [{"id", "query_text", "relevant_docs"}]}',
         (".json",),
         siacode.matches,
         siacode.read_siacode,
     ),
-    Format(
+    GoldFormat(
         "pyckle",
         'JSON list of {"query", "expected"}, or EVAL_SET = [...] in a Python file',
         (".json", ".py"),
         pyckle.matches,
         pyckle.read_pyckle,
     ),
-    Format(
+    GoldFormat(
         "codesearchnet",
         "CSV with the header Language,Query,GitHubUrl,Relevance,Notes",
         (".csv",),
         benchmarks.is_codesearchnet,
         benchmarks.read_codesearchnet,
     ),
-    Format(
+    GoldFormat(
         "repoeval",
         'JSON lines {"prompt", "metadata": {"task_id", "ground_truth", "fpath_tuple", "line_no"}}',
         _DATA_SETS,
         benchmarks.is_repoeval,
         benchmarks.read_repoeval,
     ),
-    Format(
+    GoldFormat(
         "crosscodeeval",
         'JSON lines {"prompt", "groundtruth", "metadata": {"repository", "file", "groundtruth_start_lineno"}}',
         _DATA_SETS,
         benchmarks.is_crosscodeeval,
         benchmarks.read_crosscodeeval,
     ),
-    Format(
+    GoldFormat(
         "contextbench",
         'JSON lines or Parquet {"instance_id", "repo", "base_commit", "problem_statement", "gold_context"}',
         _DATA_SETS,
         benchmarks.is_contextbench,
         benchmarks.read_contextbench,
     ),
-    Format(
+    GoldFormat(
         "swe-bench",
         'JSON lines or Parquet {"instance_id", "repo", "base_commit", "problem_statement", "patch"}',
         _DATA_SETS,
         benchmarks.is_swebench,
         benchmarks.read_swebench,
     ),
-    Format(
+    GoldFormat(
         "beir",
         "a directory with corpus.jsonl, queries.jsonl and qrels/*.tsv",
         (),
@@ -147,7 +147,7 @@ FORMATS: tuple[Format, ...] = (
         read_folder=beir_trec.read_beir_folder,
         write=beir_trec.write_beir,
     ),
-    Format(
+    GoldFormat(
         "trec",
         "lines of QUERY 0 DOCUMENT RELEVANCE, with topics in NAME.topics or topics.tsv",
         (beir_trec.QRELS,),
@@ -157,7 +157,7 @@ FORMATS: tuple[Format, ...] = (
         read_folder=beir_trec.read_trec_folder,
         write=beir_trec.write_trec,
     ),
-    Format(
+    GoldFormat(
         "plain",
         'CSV with the header query,path, or JSON lines {"query", "path"}',
         (".csv", ".jsonl"),
@@ -171,7 +171,7 @@ FORMATS: tuple[Format, ...] = (
 SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffixes) - {".py", ".txt", ".tsv"}
 
 
-def find_format(name: str, *, write: bool = False) -> Format:
+def find_format(name: str, *, write: bool = False) -> GoldFormat:
     """Return a format by name; if unknown, raise with a hint that lists readable or writable formats."""
     for known in FORMATS:
         if known.name == name:
@@ -183,11 +183,11 @@ def find_format(name: str, *, write: bool = False) -> Format:
     raise ConfigError(f"unknown gold format '{name}'", hint=hint)
 
 
-def _summarize(formats: Sequence[Format]) -> str:
+def _summarize(formats: Sequence[GoldFormat]) -> str:
     return "; ".join(f"{known.name}: {known.summary}" for known in formats)
 
 
-def detect(source: GoldSource) -> Format:
+def detect(source: GoldSource) -> GoldFormat:
     for known in FORMATS:
         if known.matches(source):
             return known
@@ -205,6 +205,6 @@ def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
     for gold in golds:
         named_yaml = gold.source is not None and Path(gold.source).suffix in _YAML
         texts = {key: gold.provenance[key] for key in _IGNORED if gold.provenance.get(key)}
-        if texts and not (named_yaml and comes_from(gold, _matches_native) is not None):
+        if texts and not (named_yaml and find_source(gold, _matches_native) is not None):
             notes |= {f"{gold.source or gold.name}: {key}: {text}": None for key, text in texts.items()}
     return tuple(notes)

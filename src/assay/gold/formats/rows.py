@@ -21,11 +21,11 @@ _LARGEST_DATA_SET = 256_000_000
 def open_source(path: Path) -> GoldSource:
     """Read a gold file as text; each row of a Parquet file becomes one line of JSON."""
     if is_parquet(path):
-        return GoldSource(path, rows_as_lines(path))
+        return GoldSource(path, parquet_to_json_lines(path))
     return read_source(path, _LARGEST_DATA_SET) if path.suffix in (".jsonl", ".parquet") else read_source(path)
 
 
-def opening(source: GoldSource) -> str:
+def first_character(source: GoldSource) -> str:
     """Return the first non-whitespace character of a source, without copying its text."""
     match = re.search(r"\S", source.text)
     return match[0] if match else ""
@@ -36,7 +36,7 @@ def json_has(source: GoldSource, brackets: str, *keys: str) -> bool:
 
     Quotes are escaped inside JSON strings, so a query that mentions a key does not match.
     """
-    return opening(source) in tuple(brackets) and all(_has_key(source, key) for key in keys)
+    return first_character(source) in tuple(brackets) and all(_has_key(source, key) for key in keys)
 
 
 def json_matcher(brackets: str, *keys: str) -> Callable[[GoldSource], bool]:
@@ -45,7 +45,7 @@ def json_matcher(brackets: str, *keys: str) -> Callable[[GoldSource], bool]:
 
 def yaml_has(source: GoldSource, *keys: str) -> bool:
     """Return whether a text has all keys at the top level, in block style, as JSON or first in a flow mapping."""
-    if opening(source) in ("{", "["):
+    if first_character(source) in ("{", "["):
         return all(_has_key(source, key) or re.match(rf"\s*\{{\s*['\"]?{key}['\"]?\s*:", source.text) for key in keys)
     return all(re.search(rf"""^["']?{key}["']?\s*:""", source.text, re.MULTILINE) for key in keys)
 
@@ -58,7 +58,7 @@ _LARGEST_ID = 10**18  # Python cannot format numbers with thousands of digits
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class JsonRecord:
     """A JSON object with its location and its name in messages."""
 
     values: Mapping[str, object]
@@ -84,11 +84,11 @@ class Record:
             raise self.place.error(f"'{key}' of {self.what} is not a string", f'write "{key}": "..."')
         return self.place.text(value, f"'{key}' of {self.what}")
 
-    def mapping(self, key: str) -> Record:
+    def mapping(self, key: str) -> JsonRecord:
         value = self.values.get(key)
         if not isinstance(value, dict):
             raise self.place.error(f"'{key}' of {self.what} is not an object", f'write "{key}": {{...}}')
-        return Record(value, self.place, f"'{key}' of {self.what}")
+        return JsonRecord(value, self.place, f"'{key}' of {self.what}")
 
     def word(self, key: str) -> str:
         """Return the id at `key`: a string, or an integer converted to text."""
@@ -97,7 +97,7 @@ class Record:
         return str(value) if whole else self.text(key)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(Record({key: entry}, self.place, self.what).text(key) for entry in self.entries(key))
+        return tuple(JsonRecord({key: entry}, self.place, self.what).text(key) for entry in self.entries(key))
 
     def number(self, key: str) -> int:
         value = self.values.get(key)
@@ -113,7 +113,7 @@ class Record:
         return value
 
 
-def read_records(source: GoldSource) -> list[Record]:
+def read_records(source: GoldSource) -> list[JsonRecord]:
     cursor = _Cursor(source)
     records = list(cursor.objects())
     cursor.end()
@@ -122,11 +122,11 @@ def read_records(source: GoldSource) -> list[Record]:
     return records
 
 
-def read_listing(source: GoldSource, key: str) -> tuple[Record, list[Record]]:
+def read_listing(source: GoldSource, key: str) -> tuple[JsonRecord, list[JsonRecord]]:
     """Read a JSON object with a list of objects under `key`; return the other members and the list."""
     cursor = _Cursor(source)
     about: dict[str, object] = {}
-    records: list[Record] | None = None
+    records: list[JsonRecord] | None = None
     place = cursor.place
     for name in cursor.members():
         if name in about or (name == key and records is not None):
@@ -138,27 +138,27 @@ def read_listing(source: GoldSource, key: str) -> tuple[Record, list[Record]]:
     cursor.end()
     if not records:
         raise place.error(f"no entry in '{key}'", f'write "{key}": [{{...}}, ...]')
-    return Record(about, place, "the set"), records
+    return JsonRecord(about, place, "the set"), records
 
 
-def read_entries(source: GoldSource) -> list[Record]:
+def read_entries(source: GoldSource) -> list[JsonRecord]:
     """Read the objects of JSON lines or of a JSON list."""
-    if opening(source) == "[":
+    if first_character(source) == "[":
         found: list[tuple[Mapping[str, object], GoldLocation]] = [(r.values, r.place) for r in read_records(source)]
     else:
         found = []
         for number, line in enumerate(source.text.split("\n"), 1):
             if line.strip():
-                value = parse(line, source.at(number))
+                value = parse_json(line, source.at(number))
                 if not isinstance(value, dict):
                     raise source.at(number).error("not a JSON object", "write one object per line: {...}")
                 found.append((value, source.at(number)))
     if not found:
         raise source.at(1).error("the file is empty", "write one JSON object per line")
-    return [Record(values, place, f"row {number}") for number, (values, place) in enumerate(found, 1)]
+    return [JsonRecord(values, place, f"row {number}") for number, (values, place) in enumerate(found, 1)]
 
 
-def unread(records: Sequence[Record], read: Sequence[str]) -> dict[str, str]:
+def describe_unread(records: Sequence[JsonRecord], read: Sequence[str]) -> dict[str, str]:
     """Return a provenance entry that lists unread keys, if any."""
     keys = sorted({key for record in records for key in record.values}.difference(read))
     return {"not read": ", ".join(keys)} if keys else {}
@@ -198,13 +198,13 @@ class _Cursor:
         self._move(after)
         return value
 
-    def objects(self) -> Iterator[Record]:
+    def objects(self) -> Iterator[JsonRecord]:
         for _ in self._items("[", "]", "list"):
             place = self.place
             value = self.value()
             if not isinstance(value, dict):
                 raise place.error("an entry of the list is not an object", "write the entry as {...}")
-            yield Record(value, place)
+            yield JsonRecord(value, place)
 
     def members(self) -> Iterator[str]:
         for _ in self._items("{", "}", "object"):
@@ -243,7 +243,7 @@ class _Cursor:
             raise self.place.error(f"invalid JSON {what}: expected '{mark}'", _FIX)
 
 
-def parse(text: str, place: GoldLocation, what: str = "") -> object:
+def parse_json(text: str, place: GoldLocation, what: str = "") -> object:
     """Parse a JSON value; raise on duplicate keys."""
     try:
         value: object = _DECODER.decode(text)
@@ -289,7 +289,7 @@ class CsvRow:
         return self.place.text(self.cells.get(column, ""), f"'{column}' of the row")
 
 
-def header(text: str) -> tuple[str, ...]:
+def read_header(text: str) -> tuple[str, ...]:
     """Return the column names of a CSV text, or an empty tuple if the text is not CSV."""
     try:
         line = next(csv.reader(io.StringIO(text[:_HEAD], newline=""), strict=True), [])
@@ -365,7 +365,7 @@ def is_parquet(path: Path) -> bool:
     return False
 
 
-def rows_as_lines(path: Path, limits: ParquetLimits | None = None) -> str:
+def parquet_to_json_lines(path: Path, limits: ParquetLimits | None = None) -> str:
     limits = limits or ParquetLimits()
     try:
         import pyarrow

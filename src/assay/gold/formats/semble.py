@@ -14,7 +14,7 @@ from assay.corpus.spec import is_url, spec_text
 from assay.gold.anchors import check_path, ranged_span
 from assay.gold.build import GoldLocation, GoldSource, build_gold, build_query, read_source, row_id
 from assay.gold.formats.losses import FieldLoss, WriterOutput, file_name, verify_output
-from assay.gold.formats.rows import Record, json_matcher, read_records
+from assay.gold.formats.rows import JsonRecord, json_matcher, read_records
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Span, Suite, Target
 
 REPOS = "repos.json"
@@ -81,7 +81,7 @@ def _repos(source: GoldSource) -> _Repos:
     return repos
 
 
-def _query(record: Record, number: int, language: str) -> Query:
+def _query(record: JsonRecord, number: int, language: str) -> Query:
     record.check_keys(_ANNOTATION, required=("query", "relevant"))
     grades = (("relevant", PRIMARY), ("secondary", SECONDARY))
     targets = [Target(_span(one, record, key), grade) for key, grade in grades for one in record.entries(key)]
@@ -91,12 +91,12 @@ def _query(record: Record, number: int, language: str) -> Query:
     return build_query(row_id(number), {"human": record.text("query")}, targets, record.place, tags=tags)
 
 
-def _span(entry: object, record: Record, key: str) -> Span:
+def _span(entry: object, record: JsonRecord, key: str) -> Span:
     if isinstance(entry, str):
         return Span(check_path(entry, record.place))
     if not isinstance(entry, Mapping):
         raise record.place.error(f"expected a path or an object as entry of '{key}'", "write the path as a string")
-    ranged = Record(entry, record.place, f"an entry of '{key}'")
+    ranged = JsonRecord(entry, record.place, f"an entry of '{key}'")
     ranged.check_keys(_RANGE, required=_RANGE)
     return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.place)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query, describe_renames, require_corpus, safe_ids
-from assay.gold.formats.rows import Record, json_matcher, read_listing
+from assay.gold.formats.rows import JsonRecord, json_matcher, read_listing
 from assay.types import CorpusSpec, GoldSet, Target
 
 _DATASET = ("name", "corpus", "metadata")
@@ -26,7 +26,7 @@ def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Go
         record.check_keys(_QUERY, required=("id", "query_text", "relevant_docs"))
     ids = safe_ids(record.word("id") for record in records)
     own = about.text("name") if "name" in about.values else name
-    described = [r.mapping("metadata") if "metadata" in r.values else Record({}, r.place) for r in records]
+    described = [r.mapping("metadata") if "metadata" in r.values else JsonRecord({}, r.place) for r in records]
     queries = []
     for record, metadata in zip(records, described, strict=True):
         targets = [_target(document, record) for document in record.texts("relevant_docs")]
@@ -40,7 +40,7 @@ def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Go
     return build_gold(safe_ids([own])[own], spec, queries, source.at(1), provenance | describe_renames(ids))
 
 
-def _target(document: str, record: Record) -> Target:
+def _target(document: str, record: JsonRecord) -> Target:
     path, colon, symbol = document.rpartition(":")
     native = not colon or path.endswith(":") or symbol.replace("-", "").isdigit()
     return parse_target(document if native else f"{path}::{symbol}", record.place)

@@ -13,7 +13,7 @@ from assay.types import Suite
 
 
 @dataclass(frozen=True, slots=True)
-class Power:
+class DetectionPower:
     """A function from sample size to minimum detectable effect, and its assumptions."""
 
     smallest: Callable[[int, int], float]  # queries, repositories -> minimum detectable effect
@@ -36,7 +36,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
         yield view.finding("forms-missing", None, "", f"of {total} queries, {', '.join(missing)}")
 
 
-def check_size(suite: Suite, power: Power, config: LintConfig) -> Iterator[LintFinding]:
+def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Iterator[LintFinding]:
     """Yield a finding if all sets together are too small to detect a difference as large as the margin."""
     queries = sum(len(gold.queries) for gold in suite.golds)
     repositories = len({gold.corpus.repository for gold in suite.golds})

@@ -54,10 +54,10 @@ _BRANDS = frozenset(
 def is_symbol_query(query: Query) -> bool:
     """Return whether a query is tagged as a search for a name or consists of a single identifier."""
     text = query.headline.strip()
-    return query.tags.get("category") == "symbol" or bool(_TOKEN.fullmatch(text) and identifiers(text))
+    return query.tags.get("category") == "symbol" or bool(_TOKEN.fullmatch(text) and find_identifiers(text))
 
 
-def identifiers(text: str) -> tuple[str, ...]:
+def find_identifiers(text: str) -> tuple[str, ...]:
     """Return the distinct words of a text that look like code: camelCase, snake_case, capitalized in a sentence."""
     found: dict[str, None] = {}
     for match in _TOKEN.finditer(text):
@@ -92,7 +92,7 @@ class _NamedQuery(NamedTuple):
 def check_definitions(view: LintContext) -> Iterator[LintFinding]:
     """Yield a finding for each query that names a definition which none of its targets covers."""
     prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
-    counts = Counter(name for text in prose for name in identifiers(text))
+    counts = Counter(name for text in prose for name in find_identifiers(text))
     directories = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
     # identifiers that name the program or a directory of it, not one definition
     topics = {

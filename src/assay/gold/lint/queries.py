@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
-from assay.gold.lint.definitions import identifiers, is_symbol_query
-from assay.gold.lint.rules import Leaks, LintContext, LintFinding
-from assay.gold.query_properties import ARTICLES, WORD, count_retained, leakage, replacements
+from assay.gold.lint.definitions import find_identifiers, is_symbol_query
+from assay.gold.lint.rules import LeakageCounts, LintContext, LintFinding
+from assay.gold.query_properties import ARTICLES, WORD, count_replacements, count_retained, leakage
 from assay.syntax.identifiers import split
 from assay.types import Query, Target
 
@@ -23,15 +23,15 @@ _PLAIN = frozenset({"index", "main", "mod", "lib", "init", "utils", "util", "typ
 
 def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield a finding for each duplicate query, faulty wrong-term phrasing and query that quotes its target's name."""
-    for earlier, query in duplicates(view.gold.queries):
-        rule = "query-twice" if same_answers(earlier, query) else "queries-alike"
+    for earlier, query in find_duplicates(view.gold.queries):
+        rule = "query-twice" if have_same_targets(earlier, query) else "queries-alike"
         which = "the same primary targets" if rule == "query-twice" else "other primary targets"
         yield view.finding(rule, query, "", f"'{query.id}' has the same words as '{earlier.id}' and {which}")
     for query in view.gold.queries:
         human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
         if human is None or wrong is None:
             continue
-        count = replacements(human, wrong)
+        count = count_replacements(human, wrong)
         if count == 0:
             message = f"the wrong_terminology phrasing of '{query.id}' has the same words as its human phrasing"
             yield view.finding("wrong-term-missing", query, "", message)
@@ -51,18 +51,18 @@ def check(view: LintContext) -> Iterator[LintFinding]:
                 break
 
 
-def leaks(view: LintContext) -> Leaks:
+def count_leakage(view: LintContext) -> LeakageCounts:
     """Count the queries by the share of their words found in their targets' paths and symbols."""
     shares = [leakage(query.headline, query.targets) for query in view.gold.queries]
     none, half = sum(share == 0 for share in shares), sum(share >= view.config.leak_half for share in shares)
-    return Leaks(view.gold.name, none, len(shares) - none - half, half)
+    return LeakageCounts(view.gold.name, none, len(shares) - none - half, half)
 
 
-def duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
+def find_duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
     """Yield pairs of queries with the same words: the first query with these words, and a later one."""
     first: dict[tuple[str, ...], Query] = {}
     for query in queries:
-        text, names = query.headline, set(identifiers(query.headline))
+        text, names = query.headline, set(find_identifiers(query.headline))
         words = WORD.findall(text)
         key = tuple(word if word in names else word.lower() for word in words if word.lower() not in _IDLE)
         key = (text.strip(),) if len(words) == 1 else key
@@ -71,7 +71,7 @@ def duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
             yield earlier, query
 
 
-def same_answers(one: Query, other: Query) -> bool:
+def have_same_targets(one: Query, other: Query) -> bool:
     return {target.anchor for target in one.primaries} == {target.anchor for target in other.primaries}
 
 
@@ -80,7 +80,7 @@ def _find_name(text: str, target: Target) -> str:
     symbol = [target.symbol.partition("~")[0].rpartition(".")[2]] if target.symbol else []
     file = PurePosixPath(target.span.path)
     stem = [] if file.stem.lower().strip("_") in _PLAIN else [file.stem]
-    code = identifiers(text)
+    code = find_identifiers(text)
     if exact := next((name for name in (*symbol, *stem, file.name) if name in code), ""):
         return exact
     words = split(file.stem)

@@ -74,7 +74,7 @@ def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False
     ceilings: list[Ceiling] = []
     for query in view.resolved():
         found = [target for target in query.targets if is_reachable(target)]
-        top = ceiling(query.targets, found, view.config.cutoff)
+        top = compute_ceiling(query.targets, found, view.config.cutoff)
         ceilings.append(top)
         for target in query.targets:
             if target not in found:
@@ -98,7 +98,7 @@ class Ceiling:
     ndcg: float
 
 
-def ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: int) -> Ceiling:
+def compute_ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: int) -> Ceiling:
     """Return recall and nDCG for the reachable targets in the best order; the gain of a target is its grade."""
 
     def gain(some: Sequence[Target]) -> float:

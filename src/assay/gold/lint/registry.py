@@ -62,13 +62,13 @@ def lint(
     found = dict.fromkeys(finding for check in checks for finding in check(view) if selection.includes(finding.code))
     place = {query.id: number for number, query in enumerate(gold.queries, 1)}
     findings = sorted(found, key=lambda one: (place.get(one.query, 0), one.code, one.anchor, one.message))
-    return LintReport(tuple(findings), (queries.leaks(view),))
+    return LintReport(tuple(findings), (queries.count_leakage(view),))
 
 
-def join(
+def merge_reports(
     suite: Suite,
     reports: Sequence[LintReport],
-    power: coverage.Power | None = None,
+    power: coverage.DetectionPower | None = None,
     selection: RuleSelection = EVERY_RULE,
     *,
     config: LintConfig = DEFAULT,

@@ -66,7 +66,7 @@ class LintFinding:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaks:
+class LeakageCounts:
     """Counts of queries by the share of their words found in the paths and symbols of their targets."""
 
     gold: str
@@ -80,7 +80,7 @@ class LintReport:
     """Findings in the order of sets and queries, and the leakage of each set."""
 
     findings: tuple[LintFinding, ...]
-    leaks: tuple[Leaks, ...] = ()
+    leaks: tuple[LeakageCounts, ...] = ()
 
     def count(self, severity: Severity) -> int:
         return sum(finding.severity == severity for finding in self.findings)

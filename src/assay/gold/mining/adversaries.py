@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.gold.code_index import CodeIndex, DefinitionRef, is_peripheral, name_key, stems
+from assay.gold.code_index import CodeIndex, DefinitionRef, is_peripheral, name_key, stem_words
 from assay.gold.formats.native import STRENGTHS
 from assay.gold.mining.intake import Intake, IntakeResult
 from assay.gold.mining.questions import ADDED, word_set
-from assay.gold.review.items import Item, Origin
+from assay.gold.review.items import ItemOrigin, ReviewItem
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content
 from assay.types import Adversary, GoldSet, Hit, Query, Ranking, Run, Span, Target
@@ -46,7 +46,7 @@ class SimilarCode:
 
 def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
     """Propose a few adversaries of each relationship for every query of a set; none overlaps a label."""
-    code, items = intake.code, list[Item]()
+    code, items = intake.code, list[ReviewItem]()
     relations = CodeRelations(code)
     for query in gold.queries:
         labels = [*query.targets, *(adversary.target for adversary in query.adversaries)]
@@ -70,15 +70,15 @@ def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> I
 
 def _candidates(
     relations: CodeRelations, gold: GoldSet, query: Query, run: Run | None
-) -> Iterator[tuple[SimilarCode, Origin, tuple[str, ...]]]:
+) -> Iterator[tuple[SimilarCode, ItemOrigin, tuple[str, ...]]]:
     code = relations.code
-    for similar, engines in confusions(code, run, gold.name, query) if run else ():
-        yield similar, Origin("confusion", "run results", engines), (_JUDGE,)
-    words = stems(parts(" ".join(word for word in content(query.headline) if word not in ADDED)))
+    for similar, engines in find_confusions(code, run, gold.name, query) if run else ():
+        yield similar, ItemOrigin("confusion", "run results", engines), (_JUDGE,)
+    words = stem_words(parts(" ".join(word for word in content(query.headline) if word not in ADDED)))
     for right in (ref for target in query.primaries for ref in code.definitions_of(target)):
         for similar in relations.similar(right):
             if len(words & code.stems_of(similar.ref)) >= _LEAST_SHARE[similar.strength] * len(words):
-                yield similar, Origin("names", f"beside {right.name}"), ()
+                yield similar, ItemOrigin("names", f"beside {right.name}"), ()
 
 
 _CLASSES: Final = frozenset({"class", "interface", "enum", "type"})
@@ -231,7 +231,9 @@ def base_names(signature: str) -> list[str]:
     return [name for name in found if name not in _NO_BASE]
 
 
-def confusions(code: CodeIndex, run: Run, gold: str, query: Query) -> Iterator[tuple[SimilarCode, tuple[str, ...]]]:
+def find_confusions(
+    code: CodeIndex, run: Run, gold: str, query: Query
+) -> Iterator[tuple[SimilarCode, tuple[str, ...]]]:
     """Yield the definitions that engines rank above the targets, sorted by the count of engines and the best rank."""
     # By results, so that identical ones count once.
     engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}

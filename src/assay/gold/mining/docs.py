@@ -15,9 +15,9 @@ from assay.gold.code_index import (
     DefinitionRef,
     SampleSize,
     doc_sentence,
-    documentation,
+    find_documentation,
     name_key,
-    stems,
+    stem_words,
 )
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import (
@@ -26,12 +26,12 @@ from assay.gold.mining.questions import (
     base_form,
     is_query_length,
     lower_first,
-    question,
+    make_question,
     stands_alone,
     topic_question,
 )
 from assay.gold.query_properties import leakage
-from assay.gold.review.items import Origin
+from assay.gold.review.items import ItemOrigin
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, headings, is_idle, is_prose, names_it, sentences, unfenced, without_markup
 from assay.types import Span, Target
@@ -96,7 +96,7 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         for heading, after in zip_longest(starts, starts[1:]):
             end = after.line - 1 if after else len(lines)
             under = [prose.get(line, "") for line in range(heading.line + 1, end + 1)]
-            origin = Origin("docs", f"line {heading.line} of {file.path}")
+            origin = ItemOrigin("docs", f"line {heading.line} of {file.path}")
             for text, targets in _section_questions(code, heading.title, list(_sentences(under))):
                 found.setdefault(normalize(text), Intent(text, targets, origin, notes=(_VERBATIM,)))
     empty = "no Markdown or reStructuredText sentence describes a definition that it names"
@@ -148,7 +148,7 @@ def sentence_question(sentence: str) -> str | None:
     for pattern in (_USE, _TO, _CAN):
         found = pattern.search(plain)
         if found and found[1].lower() in VERBS and "\x00" not in found[2]:
-            return question(f"{found[1].lower()} {found[2]}")
+            return make_question(f"{found[1].lower()} {found[2]}")
     thing, does = _IS.match(plain), _DOES.match(plain)
     if thing and "\x00" not in thing[1]:
         return f"where is the {lower_first(thing[1])}?"
@@ -189,12 +189,12 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     words: list[frozenset[str]] = []  # stems of each sentence
     by_stem: dict[str, list[int]] = defaultdict(list)
     for path, file in sorted(code.files.items()):
-        documents = documentation(file.definitions, file.comments)
+        documents = find_documentation(file.definitions, file.comments)
         for position, (definition, comments) in enumerate(zip(file.definitions, documents, strict=True)):
             known = definition.kind in TARGET_KINDS and comments
             text = doc_sentence(comments, definition, file.language) if known else None
             if text:
-                words.append(stems(parts(" ".join(content(text)))))
+                words.append(stem_words(parts(" ".join(content(text)))))
                 for word in words[-1]:
                     by_stem[word].append(len(found))
                 found.append((code.definition(path, position), text, comments[0].start))
@@ -208,7 +208,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
 
     fitting: list[Intent] = []
     for nth, (ref, text, line) in enumerate(found):
-        query_text = question(text)
+        query_text = make_question(text)
         body = ref.definition.end - ref.definition.name_line + 1
         if (
             is_query_length(text)
@@ -221,7 +221,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             and leakage(query_text, (target,)) < MAX_LEAKAGE
             and not _ABSTRACT.search(code.text(ref))
         ):
-            origin = Origin("comments", f"the comment in line {line} of {ref.path}")
+            origin = ItemOrigin("comments", f"the comment in line {line} of {ref.path}")
             fitting.append(Intent(query_text, (target,), origin, notes=(_VERBATIM,)))
     return _draw(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
 
@@ -240,6 +240,6 @@ def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             and len(code.by_name[name_key(ref.name)]) == 1
             and (target := code.anchor(ref)) is not None
         ):
-            origin = Origin("names", f"a name in {ref.path}")
+            origin = ItemOrigin("names", f"a name in {ref.path}")
             fitting.append(Intent(" ".join(split(ref.name)), (target,), origin, "keyword", (_BY_NAME,)))
     return _draw(fitting, wanted, "names", "no name of several words is unique")

@@ -17,8 +17,8 @@ from assay.gold.mining.intake import Intake, IntakeResult, Intent, Rejection, no
 from assay.gold.mining.phrasings import MADE, Phrase, PhrasingRules, phrasing_item
 from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import QueryTextRules, is_query_length
-from assay.gold.query_properties import replacements
-from assay.gold.review.items import Origin
+from assay.gold.query_properties import count_replacements
+from assay.gold.review.items import ItemOrigin
 from assay.redaction import scrub
 from assay.syntax.prose import sentences
 from assay.types import GoldSet, Query, Target
@@ -37,7 +37,7 @@ _INDENT: Final = "  "  # of a definition, below its file
 
 
 @dataclass(frozen=True, slots=True)
-class Module:
+class ModuleDigest:
     """A directory of a corpus, and its definitions as text."""
 
     folder: str
@@ -72,13 +72,13 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
         yield replace(result, refused=tuple(refused), notes=notes)
 
 
-def modules(code: CodeIndex) -> tuple[Module, ...]:
+def modules(code: CodeIndex) -> tuple[ModuleDigest, ...]:
     """Return the directories with enough definitions, in path order."""
     folders: dict[str, dict[str, list[DefinitionRef]]] = {}
     for ref in code.definitions:
         if code.can_be_target(ref):
             folders.setdefault(str(PurePosixPath(ref.path).parent), {}).setdefault(ref.path, []).append(ref)
-    found: list[Module] = []
+    found: list[ModuleDigest] = []
     for folder, files in sorted(folders.items()):
         if sum(map(len, files.values())) < ProposalRules.fewest:
             continue
@@ -95,7 +95,7 @@ def modules(code: CodeIndex) -> tuple[Module, ...]:
             count += len(own)
         shown = _cut(lines, ProposalRules.chars)
         left_out = count - sum(line.startswith(_INDENT) for line in shown)
-        found.append(Module(folder, scrub("\n".join(shown)), left_out))
+        found.append(ModuleDigest(folder, scrub("\n".join(shown)), left_out))
     return tuple(found)
 
 
@@ -108,8 +108,8 @@ def _ask(endpoint: Endpoint, prompt: str, lead: str, text: str) -> str:
     return complete(endpoint, Prompt(load_prompt(prompt), f"{lead}\n{quote(text, 'shown', lead)}"))
 
 
-def _origin(endpoint: Endpoint, prompt: str) -> Origin:
-    return Origin("endpoint", f"{endpoint.name} prompt {prompt} {prompt_version(load_prompt(prompt))}")
+def _origin(endpoint: Endpoint, prompt: str) -> ItemOrigin:
+    return ItemOrigin("endpoint", f"{endpoint.name} prompt {prompt} {prompt_version(load_prompt(prompt))}")
 
 
 def read_queries(answer: str) -> list[Mapping[str, object]] | str:
@@ -184,6 +184,6 @@ def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] =
     private = private_part(answer, known=known)
     if private is not None:
         return f"the answer contains {private}"
-    if form == "wrong_terminology" and replacements(query.forms.get("human", ""), answer) != 1:
+    if form == "wrong_terminology" and count_replacements(query.forms.get("human", ""), answer) != 1:
         return "the answer does not differ from the human phrasing in exactly one term"
     return None

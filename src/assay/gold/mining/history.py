@@ -12,18 +12,25 @@ from typing import Final
 from assay.corpus.sources import find_top
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
-from assay.gold.code_index import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stems
-from assay.gold.git_history import Commit, Message, list_commits, list_merges, read_messages
+from assay.gold.code_index import (
+    ChangedDefinition,
+    CodeIndex,
+    SampleSize,
+    changed_definitions,
+    is_peripheral,
+    stem_words,
+)
+from assay.gold.git_history import Commit, CommitMessage, list_commits, list_merges, read_messages
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, SOURCES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
 from assay.gold.query_properties import leakage
-from assay.gold.review.items import Origin
+from assay.gold.review.items import ItemOrigin
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content, is_prose, is_trivial, names_it, plain_subject, sentences
 from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
 
-class CommitRules:
+class HistoryRules:
     files: int = 3  # changed, without tests and docs; a wider change has no particular location
     definitions: int = 4  # changed and still defined, for the same reason
     lost: float = 0.5  # maximum share of the changed definitions that no longer exist
@@ -73,7 +80,7 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         subjects = _read_subjects(code, folder, revision)
         shuffled = [subjects[i] for i in wanted.rng(SOURCES.index("history")).permutation(len(subjects))]
         # Titles of pull requests come first: another person has read them.
-        sample = sorted(shuffled, key=lambda one: "pull request" not in one.source)[: CommitRules.tried * wanted.count]
+        sample = sorted(shuffled, key=lambda one: "pull request" not in one.source)[: HistoryRules.tried * wanted.count]
         own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
         changed = changed_definitions(folder, [one.commit.id for one in sample], own)
     except SetupError as error:
@@ -117,10 +124,10 @@ def _read_subjects(code: CodeIndex, folder: Path, revision: str) -> list[_Subjec
     def is_narrow(commit: Commit) -> bool:
         known, languages = code.files, code.languages
         source = [p for p in commit.paths if not is_peripheral(p) and (p in known or p not in languages)]
-        return 0 < len(source) <= CommitRules.files and any(code.is_own_code(path) for path in source)
+        return 0 < len(source) <= HistoryRules.files and any(code.is_own_code(path) for path in source)
 
-    merges = list_merges(folder, CommitRules.merges, revision)
-    narrow = [c for c in (*merges, *list_commits(folder, CommitRules.newest, revision)) if is_narrow(c)]
+    merges = list_merges(folder, HistoryRules.merges, revision)
+    narrow = [c for c in (*merges, *list_commits(folder, HistoryRules.newest, revision)) if is_narrow(c)]
     found = read_messages(folder, [commit.id for commit in narrow])
     merged = frozenset(commit.id for commit in merges)
     subjects = [one for commit in narrow if (one := _subject(commit, found.get(commit.id), merged)) is not None]
@@ -128,7 +135,7 @@ def _read_subjects(code: CodeIndex, folder: Path, revision: str) -> list[_Subjec
     return [one for one in subjects if times[normalize(one.text)] == 1]
 
 
-def _subject(commit: Commit, message: Message | None, merged: frozenset[str]) -> _Subject | None:
+def _subject(commit: Commit, message: CommitMessage | None, merged: frozenset[str]) -> _Subject | None:
     if message is None or _BOT.search(message.author):
         return None
     pull = _PULL_REQUEST.search(f"{commit.subject}\n{message.body}")
@@ -142,7 +149,7 @@ def _subject(commit: Commit, message: Message | None, merged: frozenset[str]) ->
         return None
     squashed = _SQUASHED.search(commit.subject)
     number = next((n for n in pull.groups() if n), "") if pull else squashed[1] if squashed else ""
-    if not number and weight(change_question(text)) < CommitRules.unreviewed:
+    if not number and weight(change_question(text)) < HistoryRules.unreviewed:
         return None
     source = f"commit {commit.id[:10]}" + (f", pull request {number}" if number else "")
     return _Subject(commit, text, source)
@@ -161,26 +168,26 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
         and (ref := code.definition(one.path, one.position)).lines <= MAX_TARGET_LINES
         and code.can_be_target(ref)
     }
-    if not refs or len(refs) > CommitRules.definitions or len(refs) < (1 - CommitRules.lost) * len(found):
+    if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(found):
         return None
     text, query_text = subject.text, change_question(subject.text)
-    words = stems(parts(" ".join(content(text))))
+    words = stem_words(parts(" ".join(content(text))))
     shared = {
         one: words & code.stems_of(ref)
         for one, ref in refs.items()
         if not any(other.is_inside(ref) for other in refs.values())
     }
     best = max(map(len, shared.values()), default=0)
-    few = max(CommitRules.few, CommitRules.rare * len(code.files))
+    few = max(HistoryRules.few, HistoryRules.rare * len(code.files))
     rare = any(code.file_counts[word] <= few for own in shared.values() for word in own)
-    if best < max(CommitRules.shared, CommitRules.share * len(words)) or not rare:
+    if best < max(HistoryRules.shared, HistoryRules.share * len(words)) or not rare:
         return None
     weights = {
         one: one.written * len(own) for one, own in shared.items() if own and (len(own) == best or one.written > 1)
     }
     targets: dict[str, Target] = {}
     for one in sorted(weights, key=lambda one: (-weights[one], one.path, one.names)):
-        main = weights[one] >= CommitRules.main_share * max(weights.values())
+        main = weights[one] >= HistoryRules.main_share * max(weights.values())
         target = code.anchor(refs[one], PRIMARY if main else SECONDARY)
         if target is not None:
             targets.setdefault(target.anchor, target)
@@ -189,4 +196,4 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
     if named or all(target.grade != PRIMARY for target in every) or leakage(query_text, every) >= MAX_LEAKAGE:
         return None
     notes = (f"commit subject: {text}",) if query_text != text else ()
-    return Intent(query_text, every, Origin("history", subject.source), notes=notes)
+    return Intent(query_text, every, ItemOrigin("history", subject.source), notes=notes)

@@ -11,13 +11,13 @@ from typing import Final
 from assay.corpus.spec import spec_text, without_credentials
 from assay.errors import GoldError
 from assay.gold.build import GoldLocation, build_query
-from assay.gold.code_index import CodeIndex, SampleSize, draw
+from assay.gold.code_index import CodeIndex, SampleSize, draw_by_file
 from assay.gold.lint.registry import lint
 from assay.gold.lint.rules import LintDependencies, LintFinding
 from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import ADDED, QueryTextRules
 from assay.gold.query_properties import leakage
-from assay.gold.review.items import Item, ItemKind, Origin, make_item
+from assay.gold.review.items import ItemKind, ItemOrigin, ReviewItem, make_item
 from assay.syntax.identifiers import split
 from assay.syntax.prose import content
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
@@ -34,7 +34,7 @@ MAX_LEAKAGE: Final = 0.75  # share of a query's words in its target's path or na
 class Intent:
     text: str
     targets: tuple[Target, ...]
-    origin: Origin
+    origin: ItemOrigin
     form: str = "human"
     notes: tuple[str, ...] = ()
     forms: Mapping[str, str] = field(default_factory=dict)  # further phrasings, if the source has them
@@ -69,7 +69,7 @@ Check = Callable[[Sequence[Query]], Iterable[LintFinding]]
 
 @dataclass(frozen=True, slots=True)
 class IntakeResult:
-    items: tuple[Item, ...] = ()
+    items: tuple[ReviewItem, ...] = ()
     refused: tuple[Rejection, ...] = ()
     known: int = 0  # proposals that are in the set or in its queue
     notes: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Intake:
         self,
         code: CodeIndex,
         gold: GoldSet | None,
-        queued: Iterable[Item] = (),
+        queued: Iterable[ReviewItem] = (),
         *,
         on: str = "",
         commit: str = "",
@@ -111,7 +111,7 @@ class Intake:
                 self._texts.add(normalize(text))
                 self._ids.add(query.id)
         findings = list(self._check([query for query, _ in made])) if made and self._check else []
-        items: list[Item] = []
+        items: list[ReviewItem] = []
         for query, intent in made:
             own = [finding for finding in findings if finding.query == query.id]
             errors = [f"{one.code} {one.message}" for one in own if one.severity == "error"]
@@ -142,7 +142,7 @@ class Intake:
         except GoldError as error:
             return Rejection(intent.origin.source, error.message, text)
 
-    def item(self, kind: ItemKind, query: Query, origin: Origin, notes: Sequence[str] = ()) -> Item:
+    def item(self, kind: ItemKind, query: Query, origin: ItemOrigin, notes: Sequence[str] = ()) -> ReviewItem:
         return make_item(kind, query, origin, on=self._on, commit=self._commit, notes=notes)
 
 
@@ -191,4 +191,4 @@ def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str) -> 
         first = intent.targets[0]
         return first.span.path, first.anchor, intent.text, intent.origin.source
 
-    return draw(intents, key, wanted, wanted.rng(SOURCES.index(source)))
+    return draw_by_file(intents, key, wanted, wanted.rng(SOURCES.index(source)))

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay.gold.code_index import CodeIndex, DefinitionRef, name_key, stems
+from assay.gold.code_index import CodeIndex, DefinitionRef, name_key, stem_words
 from assay.gold.mining.intake import MAX_TARGET_LINES, Intent, MinedItems, Rejection, UnlocatedQuery, normalize
-from assay.gold.mining.logs import LogRules, OpenedFile, Search, parse_command, read_shell, read_transcript
+from assay.gold.mining.logs import LoggedSearch, LogRules, OpenedFile, parse_command, read_shell, read_transcript
 from assay.gold.mining.privacy import private_names, private_part
 from assay.gold.mining.questions import is_query_length
-from assay.gold.review.items import How, Origin
+from assay.gold.review.items import ItemOrigin, ProposalSource
 from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content
 from assay.types import SECONDARY, Span, Target
@@ -35,7 +35,7 @@ _MARKED: Final = re.compile(r"^\s*<|```")
 
 
 #: The actions of a command, or one action of a transcript, with its line; a text is a message of the user.
-_Step = tuple[int, Iterable[str | Search | OpenedFile]]
+_Step = tuple[int, Iterable[str | LoggedSearch | OpenedFile]]
 
 
 @dataclass(slots=True)
@@ -65,7 +65,12 @@ def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
 
 
 def _mine(
-    code: CodeIndex, how: How, file: str, steps: Sequence[_Step], names: frozenset[str], skipped: Mapping[str, int]
+    code: CodeIndex,
+    how: ProposalSource,
+    file: str,
+    steps: Sequence[_Step],
+    names: frozenset[str],
+    skipped: Mapping[str, int],
 ) -> MinedItems:
     notes = [f"{file}: skipped {count} lines that are {problem}" for problem, count in skipped.items() if count]
     if not steps:
@@ -80,7 +85,7 @@ def _mine(
         if private is not None:
             refused.append(Rejection(where, f"contains {private}"))
         elif targets := locator.locate(one.text, one.opened):
-            intents.setdefault(key, Intent(one.text, targets, Origin(how, where), one.form))
+            intents.setdefault(key, Intent(one.text, targets, ItemOrigin(how, where), one.form))
         else:
             unlocated.setdefault(key, UnlocatedQuery(one.text, where))
     lost = tuple(one for text, one in unlocated.items() if text not in intents)
@@ -97,10 +102,10 @@ def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:
             if isinstance(action, str):
                 yield from (*asked, *searched)
                 paragraphs = action.split("\n") if not _MARKED.search(action) else ()
-                texts = [(text, whole) for whole in paragraphs for text in questions(whole)]
+                texts = [(text, whole) for whole in paragraphs for text in find_questions(whole)]
                 asked = [_LoggedQuery(text, "human", line, whole, LogRules.steps) for text, whole in texts]
                 searched = []
-            elif isinstance(action, Search):
+            elif isinstance(action, LoggedSearch):
                 yield from searched
                 searched = [_LoggedQuery(action.text, action.form, line, action.raw, LogRules.after)]
             else:
@@ -109,7 +114,7 @@ def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:
     yield from (*asked, *searched)
 
 
-def questions(paragraph: str) -> Iterator[str]:
+def find_questions(paragraph: str) -> Iterator[str]:
     for sentence in _SENTENCE.findall(paragraph):
         plain = _POLITE.sub("", " ".join(sentence.split()))
         if _ASKING.search(plain) and is_query_length(plain):
@@ -125,7 +130,7 @@ class _Locator:
 
     def locate(self, text: str, files: Sequence[OpenedFile]) -> tuple[Target, ...]:
         """Return the targets of a question in the files opened next, else the definitions that the question names."""
-        if stems(parts(text)).isdisjoint(self.code.file_counts):
+        if stem_words(parts(text)).isdisjoint(self.code.file_counts):
             return ()  # without a word of the code, the files opened next are unrelated
         opened: tuple[Target, ...] = ()
         places = {path: one for one in files if (path := self._path(one.path)) and self.code.is_own_code(path)}
@@ -164,7 +169,7 @@ class _Locator:
         return (self.code.anchor(ref) if ref else None) or Target(Span(path))
 
     def _by_content(self, text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
-        wanted = stems(parts(" ".join(content(text))))
+        wanted = stem_words(parts(" ".join(content(text))))
         shares = {ref: len(wanted & self.code.stems_of(ref)) / len(wanted) for ref in refs if wanted}
         fitting = [ref for ref, share in shares.items() if share >= LogRules.fitting]
 

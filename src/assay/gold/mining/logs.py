@@ -35,7 +35,7 @@ class LogRules:
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class LoggedSearch:
     text: str
     form: str  # keyword, or human for a question
     raw: str = field(default="", compare=False)  # as typed, checked for private data
@@ -48,7 +48,7 @@ class OpenedFile:
 
 
 #: A step of a transcript, with its line (1 in a single JSON document): a message of the user, a search or a file.
-TranscriptStep = tuple[int, str | Search | OpenedFile]
+TranscriptStep = tuple[int, str | LoggedSearch | OpenedFile]
 
 #: zsh escapes some bytes as this one followed by the byte XOR 32.
 _META: Final = re.compile(rb"\x83(.)", re.DOTALL)
@@ -148,7 +148,7 @@ def _parse_json(raw: bytes) -> object:
         return None
 
 
-def _walk(value: object, depth: int) -> Iterator[str | Search | OpenedFile]:
+def _walk(value: object, depth: int) -> Iterator[str | LoggedSearch | OpenedFile]:
     if depth > LogRules.depth:
         return
     if isinstance(value, dict):
@@ -179,7 +179,7 @@ def _texts(content: object) -> Iterator[str]:
             yield part["text"]
 
 
-def _tool_call(name: str, arguments: str | Mapping[str, object]) -> Iterator[Search | OpenedFile]:
+def _tool_call(name: str, arguments: str | Mapping[str, object]) -> Iterator[LoggedSearch | OpenedFile]:
     if isinstance(arguments, str):
         value = _parse_json(arguments.encode("utf-8", "replace"))
         if not isinstance(value, dict):
@@ -230,7 +230,7 @@ _DEFINING: Final = word_set("def class func function fn struct enum trait impl i
 _MARKS: Final = word_set("todo todos fixme fixmes xxx hack hacks wip nocommit")
 
 
-def parse_command(command: str) -> Iterator[Search | OpenedFile]:
+def parse_command(command: str) -> Iterator[LoggedSearch | OpenedFile]:
     """Yield the searches and opened files of a command line, in order; nothing if it cannot be parsed."""
     if len(command) > LogRules.command or not command.strip():
         return
@@ -256,7 +256,7 @@ def parse_command(command: str) -> Iterator[Search | OpenedFile]:
                     yield OpenedFile(at[1], int(at[2])) if at else OpenedFile(word, line)
 
 
-def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[Search]:
+def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[LoggedSearch]:
     """Yield a search pattern as a query without regular expression syntax; nothing if no word is left."""
     if words:
         found = pattern.split()
@@ -270,7 +270,7 @@ def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[Search]:
     is_question = len(unique) > QueryTextRules.fewest and not STOP_WORDS.isdisjoint(word.lower() for word in unique)
     text = " ".join(unique)
     if long and len(text) <= QueryTextRules.longest:
-        yield Search(text, "human" if is_question else "keyword", pattern)
+        yield LoggedSearch(text, "human" if is_question else "keyword", pattern)
 
 
 def _split_name(rest: list[str]) -> tuple[str, list[str]]:

@@ -13,9 +13,9 @@ from typing import Final, NamedTuple
 
 from assay.gold.code_index import CodeIndex, name_key
 from assay.gold.mining.intake import Intake, IntakeResult, normalize
-from assay.gold.mining.questions import ADDED, base_form, question, third_person, word_set
-from assay.gold.query_properties import replacements
-from assay.gold.review.items import Item, Origin
+from assay.gold.mining.questions import ADDED, base_form, make_question, third_person, word_set
+from assay.gold.query_properties import count_replacements
+from assay.gold.review.items import ItemOrigin, ReviewItem
 from assay.syntax.identifiers import parts, split, stem, words
 from assay.syntax.prose import content, sentences
 from assay.types import GoldSet, Query
@@ -59,10 +59,10 @@ class Phrase:
 
 def mine_phrasings(intake: Intake, gold: GoldSet) -> IntakeResult:
     made = [(query, phrase) for query in gold.queries for phrase in rule_phrases(intake.code, query)]
-    return IntakeResult(tuple(phrasing_item(intake, query, phrase, Origin("rules")) for query, phrase in made))
+    return IntakeResult(tuple(phrasing_item(intake, query, phrase, ItemOrigin("rules")) for query, phrase in made))
 
 
-def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: Origin) -> Item:
+def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: ItemOrigin) -> ReviewItem:
     return intake.item("phrasing", replace(query, forms={phrase.form: phrase.text}), origin, phrase.notes)
 
 
@@ -82,7 +82,7 @@ def _human(_code: CodeIndex, query: Query) -> Phrase | None:
     if not text:
         return None
     plain = " ".join(text.split())
-    query_text = question(plain) if _ORDER.match(plain) else plain
+    query_text = make_question(plain) if _ORDER.match(plain) else plain
     return Phrase("human", query_text if query_text != plain else f"where is the code for {plain}?")
 
 
@@ -161,7 +161,7 @@ def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
             continue
         if stem(word) not in names and stem(term.wrong) not in names and term.wrong not in lower:
             wrong = _replace_word(text, tokens[place], term.wrong)
-            if replacements(text, wrong) != 1:  # `byte byte string`, where a word was only added
+            if count_replacements(text, wrong) != 1:  # `byte byte string`, where a word was only added
                 continue
             own, refs = stem(term.wrong), filter(code.can_be_target, code.definitions)
             found = sum(own in {stem(part) for part in parts(ref.name)} for ref in refs)

@@ -98,7 +98,7 @@ def stands_alone(text: str) -> bool:
     return _POINTS.search(text) is None
 
 
-def question(text: str) -> str:
+def make_question(text: str) -> str:
     """Turn a title or sentence into a question; text that fits no pattern only loses its final punctuation."""
     plain = text.strip().rstrip(".:;!,").strip()
     if not plain or _ASKS.match(plain):
@@ -120,7 +120,7 @@ def question(text: str) -> str:
 
 
 def topic_question(heading: str) -> str:
-    return f"how does {lower_first(heading)} work?" if _GERUND.match(heading) else question(heading)
+    return f"how does {lower_first(heading)} work?" if _GERUND.match(heading) else make_question(heading)
 
 
 def change_question(subject: str) -> str:
@@ -132,7 +132,7 @@ def change_question(subject: str) -> str:
         return f"where is the implementation of {subject[added.end() :]}?"
     if fixed and len(content(subject[fixed.end() :])) > 1:
         return subject[fixed.end() :]
-    return question(subject)
+    return make_question(subject)
 
 
 def describes_behavior(subject: str) -> bool:
@@ -144,7 +144,7 @@ def describes_behavior(subject: str) -> bool:
         rest = subject[fixed.end() :]
         return _WHEN.search(rest) is not None and re.match(r"(?:and|or|for|in|to)\b", rest) is None
     first = subject.split(" ", 1)[0].lower()
-    behaves = {first, base_form(first)} & VERBS - _ABOUT_CODE and question(subject) != subject
+    behaves = {first, base_form(first)} & VERBS - _ABOUT_CODE and make_question(subject) != subject
     return bool(_ADDITION.match(subject) or behaves) or _SHOULD.search(subject) is not None
 
 

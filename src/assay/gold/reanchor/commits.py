@@ -13,7 +13,7 @@ from typing import Final
 from assay.corpus import decode_text
 from assay.corpus.git import git, parse_hunk, read_blobs
 from assay.errors import CorpusError
-from assay.gold.reanchor.sections import LineRange, ParsedFile, Section, WordIndex, has_word, normalize_blanks
+from assay.gold.reanchor.sections import FileRange, ParsedFile, Section, WordIndex, has_word, normalize_blanks
 from assay.syntax.text import split_lines
 
 #: Options that disable programs configured in the repository.
@@ -21,7 +21,7 @@ _PLAIN: Final = ("--no-ext-diff", "--no-textconv", "--ignore-submodules")
 
 
 @dataclass(frozen=True, slots=True)
-class Reanchoring:
+class ReanchorConfig:
     """Thresholds for matching old and new code. Likeness is `Fingerprint.similarity`, from 0 to 1."""
 
     #: Percent of a file that is left in a renamed or copied one. git's default of 50 misses files that were split;
@@ -65,7 +65,7 @@ class Reanchoring:
     file_bytes: int = 1_000_000  # of the largest file; longer ones are generated
 
 
-DEFAULT = Reanchoring()
+DEFAULT = ReanchorConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class GitRepository:
         return path.removeprefix(prefix) if path.startswith(prefix) else None
 
 
-class Tree:
+class CommitTree:
     """The regular files of a commit below the root, each of at most `most_bytes`, read on demand."""
 
     def __init__(self, repository: GitRepository, commit: str, most_bytes: int) -> None:
@@ -139,7 +139,7 @@ class Tree:
 class CommitPair:
     """An old and a new commit, with cached comparisons of their files."""
 
-    def __init__(self, old: Tree, new: Tree, config: Reanchoring) -> None:
+    def __init__(self, old: CommitTree, new: CommitTree, config: ReanchorConfig) -> None:
         self.old, self.new, self.config = old, new, config
         self.before = cache(lambda path: ParsedFile(path, old.lines(path)))
         self.after = cache(lambda path: ParsedFile(path, new.lines(path)))
@@ -186,10 +186,10 @@ class CommitPair:
         best = best or [other for other in fresh if other.parent == old.parent and other.stem == old.stem]
         return (str(best[0]),) if len(best) == 1 else ()
 
-    def alike(self, old: LineRange, new: LineRange) -> float:
+    def alike(self, old: FileRange, new: FileRange) -> float:
         return self.before(old.path).fingerprint(old).similarity(self.after(new.path).fingerprint(new))
 
-    def contained(self, old: LineRange, new: LineRange) -> float:
+    def contained(self, old: FileRange, new: FileRange) -> float:
         return self.before(old.path).fingerprint(old).share_in(self.after(new.path).fingerprint(new))
 
     @cached_property

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from assay.gold.reanchor.commits import CommitPair
-from assay.gold.reanchor.sections import LineRange, ParsedFile, RangePart, Section, normalize_blanks, title_similarity
+from assay.gold.reanchor.sections import FileRange, ParsedFile, RangePart, Section, normalize_blanks, title_similarity
 from assay.types import Span
 
 #: Evidence for a new range. lines: unchanged lines, in file order. scattered: lines found elsewhere.
@@ -30,7 +30,7 @@ class MoveCandidate:
     reason: str
 
 
-def find_candidates(pair: CommitPair, old: LineRange) -> list[MoveCandidate]:
+def find_candidates(pair: CommitPair, old: FileRange) -> list[MoveCandidate]:
     before = pair.before(old.path)
     pieces = before.split(old, pair.config.slack)
     found = [one for other in pair.successors(old.path) for one in _find_in_successor(pair, old, pieces, other)]
@@ -57,13 +57,13 @@ def find_candidates(pair: CommitPair, old: LineRange) -> list[MoveCandidate]:
 
 
 def _find_in_successor(
-    pair: CommitPair, old: LineRange, pieces: Sequence[RangePart], other: str
+    pair: CommitPair, old: FileRange, pieces: Sequence[RangePart], other: str
 ) -> Iterator[MoveCandidate]:
     before, after = pair.before(old.path), pair.after(other)
     stayed = pair.line_map(old.path, other)
     first, last = stayed.get(old.start), stayed.get(old.end)
     if first is not None and last is not None:
-        new = LineRange(other, first, last)
+        new = FileRange(other, first, last)
         block = all(stayed.get(line + 1, -1) == stayed.get(line, -2) + 1 for line in range(old.start, old.end))
         # Repeated lines must be in the same definition.
         if block and (before.distinct(old) or _scope(before, old) == _scope(after, new)):
@@ -74,7 +74,7 @@ def _find_in_successor(
         lines = [line.rstrip() for line in after.lines]
         starts = [at for at, line in enumerate(lines) if line == wanted[0] and lines[at : at + len(wanted)] == wanted]
         if len(starts) == 1:
-            new = LineRange(other, starts[0] + 1, starts[0] + len(wanted))
+            new = FileRange(other, starts[0] + 1, starts[0] + len(wanted))
             yield _candidate(pair, old, new, "lines", "same text")
     placed = [(piece, place) for piece in pieces if (place := _place(pair, piece, other)) is not None]
     for piece in pieces if not placed else ():
@@ -92,17 +92,17 @@ def _find_in_successor(
         else:
             groups.append([(piece, place)])
     best = max(groups, key=lambda group: sum(piece.length for piece, _ in group))
-    new = LineRange(other, min(p.start for _, p in best), max(p.end for _, p in best))
+    new = FileRange(other, min(p.start for _, p in best), max(p.end for _, p in best))
     main = max(best, key=lambda one: one[0].length)[1]
     yield _candidate(pair, old, new, main.by, main.reason)
 
 
-def _scope(file: ParsedFile, lines: LineRange) -> str:
+def _scope(file: ParsedFile, lines: FileRange) -> str:
     part = file.enclosing(lines)
     return part.plain if part else ""
 
 
-def _candidate(pair: CommitPair, old: LineRange, new: LineRange, by: Evidence, reason: str) -> MoveCandidate:
+def _candidate(pair: CommitPair, old: FileRange, new: FileRange, by: Evidence, reason: str) -> MoveCandidate:
     before, after = pair.before(old.path).text(old), pair.after(new.path).text(new)
     exact = [line.rstrip() for line in before] == [line.rstrip() for line in after]
     return MoveCandidate(new.span, pair.alike(old, new), pair.contained(old, new), by, exact, reason)
@@ -178,7 +178,7 @@ def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
     return [new for new in after.parts if new.plain not in known]
 
 
-def find_scattered(pair: CommitPair, old: LineRange, *, whole: bool) -> Iterator[LineRange]:
+def find_scattered(pair: CommitPair, old: FileRange, *, whole: bool) -> Iterator[FileRange]:
     """Yield the range of each changed file with most of the old lines, or a whole section if the old range was one."""
     before = pair.before(old.path)
     lines = {normalize_blanks(line) for line in before.text(old)}
@@ -206,11 +206,11 @@ def find_scattered(pair: CommitPair, old: LineRange, *, whole: bool) -> Iterator
         holding = [p for p in after.parts if 2 * sum(p.start <= line <= p.end for line in window) > len(window)]
         part = min(holding, key=lambda part: (part.length, part), default=None) if whole else None
         fits = part is not None and part.length <= length + pair.config.grown_lines
-        yield part if part is not None and fits else LineRange(path, window[0], window[-1])
+        yield part if part is not None and fits else FileRange(path, window[0], window[-1])
 
 
 @dataclass(frozen=True, slots=True)
-class _Placement(LineRange):
+class _Placement(FileRange):
     by: Evidence
     reason: str
 

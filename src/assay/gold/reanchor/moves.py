@@ -13,18 +13,18 @@ from assay.corpus.git import fetch_commit, git, open_mirror
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
 from assay.gold.anchors import content_digest, find_digest
-from assay.gold.reanchor.commits import DEFAULT, CommitPair, GitRepository, Reanchoring, Tree
+from assay.gold.reanchor.commits import DEFAULT, CommitPair, CommitTree, GitRepository, ReanchorConfig
 from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
-from assay.gold.reanchor.sections import LineRange
+from assay.gold.reanchor.sections import FileRange
 from assay.store import Store, cache_dir
 from assay.types import GoldSet, Query, Span, Target
 
 _SHORT = 12  # digits of a commit in a message
 _NAMED = 3  # commits that a message names; the rest is counted
 Role = Literal["target", "adversary"]
-Lost = Literal["refuse", "drop", "keep"]
+LostPolicy = Literal["refuse", "drop", "keep"]
 #: Returns the lines of a file of the corpus, or None without such a file.
-Lines = Callable[[str], Sequence[str] | None]
+LineReader = Callable[[str], Sequence[str] | None]
 Confidence = Literal["unchanged", "exact", "sure", "low", "lost"]
 #: From best to worst. Unchanged: same lines, same text. Exact: same text elsewhere. Sure: found by name, or by lines of
 #: which most are left. Low: some evidence, needs review. Lost: not enough evidence.
@@ -39,7 +39,7 @@ class MoveSuggestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class TargetMove:
     """The move of a target. A lost target has no new location, only candidates, best first."""
 
     old: Target
@@ -54,11 +54,11 @@ class Move:
 class LabelMove:
     query: str
     role: Role
-    move: Move
+    move: TargetMove
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
+class GoldMoves:
     gold: GoldSet
     old: str  # commits
     new: str
@@ -78,7 +78,7 @@ class RepoCommits:
     new: str
 
 
-def locate(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCommits:
+def locate_commits(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCommits:
     """Find the repository that holds both revisions: the given one, else the corpus of the set."""
     corpus, root = gold.corpus, gold.corpus.root or ""
     old = old or labeled_revision(gold)
@@ -128,11 +128,11 @@ def _targets(query: Query) -> Iterator[tuple[Role, Target]]:
     yield from (("adversary", adversary.target) for adversary in query.adversaries)
 
 
-def reanchor(gold: GoldSet, located: RepoCommits, config: Reanchoring = DEFAULT) -> Moves:
+def reanchor(gold: GoldSet, located: RepoCommits, config: ReanchorConfig = DEFAULT) -> GoldMoves:
     """Locate each target and adversary of a gold set in the new commit."""
-    old, new = (Tree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
+    old, new = (CommitTree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
     pair = CommitPair(old, new, config)
-    known: dict[Target, Move] = {}
+    known: dict[Target, TargetMove] = {}
     rows: list[LabelMove] = []
     for query in gold.queries:
         for role, target in _targets(query):
@@ -140,14 +140,14 @@ def reanchor(gold: GoldSet, located: RepoCommits, config: Reanchoring = DEFAULT)
                 known[target] = _relocate(pair, target)
             rows.append(LabelMove(query.id, role, known[target]))
     digests = {one: _digest(pair, move.new.span) for one, move in known.items() if move.new and _has_lines(move.new)}
-    return Moves(gold, located.old, located.new, tuple(rows), digests)
+    return GoldMoves(gold, located.old, located.new, tuple(rows), digests)
 
 
 def _has_lines(target: Target) -> bool:
     return target.symbol is None and target.span.start is not None
 
 
-def _relocate(pair: CommitPair, target: Target) -> Move:
+def _relocate(pair: CommitPair, target: Target) -> TargetMove:
     span = target.span
     if span.path not in pair.old:
         return _lost(target, f"{span.path} is not in the old revision")
@@ -155,14 +155,14 @@ def _relocate(pair: CommitPair, target: Target) -> Move:
         return _move_symbol(pair, target, target.symbol)
     if span.start is None or span.end is None:
         return _move_file(pair, target)
-    return _move_lines(pair, target, LineRange(span.path, span.start, span.end))
+    return _move_lines(pair, target, FileRange(span.path, span.start, span.end))
 
 
 def _digest(pair: CommitPair, span: Span) -> str:
     return content_digest(pair.after(span.path).lines[(span.start or 1) - 1 : span.end or 1])
 
 
-def judge(old: LineRange, found: MoveCandidate, config: Reanchoring) -> Confidence:
+def judge_confidence(old: FileRange, found: MoveCandidate, config: ReanchorConfig) -> Confidence:
     if found.exact:
         return "unchanged" if found.span == old.span else "exact"
     if found.by in ("scattered", "words"):
@@ -179,27 +179,27 @@ def judge(old: LineRange, found: MoveCandidate, config: Reanchoring) -> Confiden
     return "sure" if found.likeness >= config.sure and not grown and not shrunk else "low"
 
 
-def _lost(target: Target, reason: str, candidates: Iterable[MoveSuggestion] = (), likeness: float = 0.0) -> Move:
-    return Move(target, None, "lost", likeness, reason, tuple(candidates))
+def _lost(target: Target, reason: str, candidates: Iterable[MoveSuggestion] = (), likeness: float = 0.0) -> TargetMove:
+    return TargetMove(target, None, "lost", likeness, reason, tuple(candidates))
 
 
-def _move_lines(pair: CommitPair, target: Target, old: LineRange) -> Move:
+def _move_lines(pair: CommitPair, target: Target, old: FileRange) -> TargetMove:
     before = pair.before(old.path)
     starts = [old.start] if old.end <= len(before.lines) else []
     if target.digest is not None and content_digest(before.text(old)) != target.digest:
         starts = list(find_digest(before.lines, target.digest, old.length))
     if len(starts) != 1:
         return _lost(target, "the range is not valid in the old revision")
-    old = LineRange(old.path, starts[0], starts[0] + old.length - 1)
+    old = FileRange(old.path, starts[0], starts[0] + old.length - 1)
     found = find_candidates(pair, old)
     if not found:
         return _lost(target, "no similar code in the new revision")
     best, others = found[0], _suggest(pair, found[1:])
-    confidence = judge(old, best, pair.config)
+    confidence = judge_confidence(old, best, pair.config)
     if confidence == "lost":
         return _lost(target, "no sufficiently similar code", (*_suggest(pair, found[:1]), *others), best.likeness)
     new = replace(target, span=best.span, unit=None, digest=target.digest and _digest(pair, best.span))
-    return Move(target, new, confidence, best.likeness, best.reason, others if confidence == "low" else ())
+    return TargetMove(target, new, confidence, best.likeness, best.reason, others if confidence == "low" else ())
 
 
 def _suggest(pair: CommitPair, found: Iterable[MoveCandidate]) -> tuple[MoveSuggestion, ...]:
@@ -207,7 +207,7 @@ def _suggest(pair: CommitPair, found: Iterable[MoveCandidate]) -> tuple[MoveSugg
     return tuple(MoveSuggestion(one.span, one.likeness, one.reason) for one in worth[: pair.config.listed])
 
 
-def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> Move:
+def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> TargetMove:
     path = target.span.path
     part = next((part for part in pair.before(path).parts if part.name == symbol), None)
     if part is None or pair.before(path).is_document:
@@ -227,10 +227,10 @@ def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> Move:
     else:
         confidence = "sure" if max(best.likeness, pair.contained(part, new)) >= pair.config.sure else "low"
     moved = Target(Span(new.path), target.grade, new.name)
-    return Move(target, moved, confidence, best.likeness, best.reason)
+    return TargetMove(target, moved, confidence, best.likeness, best.reason)
 
 
-def _move_file(pair: CommitPair, target: Target) -> Move:
+def _move_file(pair: CommitPair, target: Target) -> TargetMove:
     path = target.span.path
     old = pair.before(path).whole
 
@@ -241,13 +241,13 @@ def _move_file(pair: CommitPair, target: Target) -> Move:
     if path in pair.new:
         changed: Confidence = "sure" if pair.contained(old, pair.after(path).whole) >= pair.config.named else "low"
         confidence = "unchanged" if pair.old.blobs[path] == pair.new.blobs[path] else changed
-        return Move(target, target, confidence, alike(path), "same path")
+        return TargetMove(target, target, confidence, alike(path), "same path")
     found = [(alike(other), other) for other in pair.successors(path)]
     if found:
         likeness, other = max(found)
         exact = pair.before(path).lines == pair.after(other).lines
         confidence = "exact" if exact else "sure" if likeness >= pair.config.sure else "low"
-        return Move(target, replace(target, span=Span(other)), confidence, likeness, f"renamed to {other}")
+        return TargetMove(target, replace(target, span=Span(other)), confidence, likeness, f"renamed to {other}")
     name = PurePosixPath(path).name
     named = {other for other in pair.new.blobs if PurePosixPath(other).name == name}
     holding = {lines.path for lines in find_scattered(pair, old, whole=False)}
@@ -266,7 +266,7 @@ class ReanchoredGold:
     notes: tuple[str, ...] = ()  # on dropped labels and missing hashes
 
 
-def apply(moves: Moves, *, lost: Lost = "refuse", digest: bool = False) -> ReanchoredGold:
+def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool = False) -> ReanchoredGold:
     """Return the gold set at the new commit; raise for lost targets, or drop or keep them."""
     gone = sum(row.move.confidence == "lost" for row in moves.rows)
     if gone and lost == "refuse":
@@ -328,7 +328,7 @@ def _is_conflict(wrong: Target, right: Target) -> bool:
     return wrong.anchor == right.anchor or (whole and wrong.span.path == right.span.path)
 
 
-def add_digests(gold: GoldSet, lines: Lines) -> ReanchoredGold:
+def add_digests(gold: GoldSet, lines: LineReader) -> ReanchoredGold:
     """Return the set with content hashes on its line anchors, and notes on anchors outside the corpus."""
     notes: list[str] = []
 

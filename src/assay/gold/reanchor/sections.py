@@ -34,7 +34,7 @@ _WORD: Final = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class LineRange:
+class FileRange:
     """A range of lines of a file, of the old or the new commit."""
 
     path: str
@@ -51,7 +51,7 @@ class LineRange:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Section(LineRange):
+class Section(FileRange):
     """A definition of a program, or a section of a document with its subsections."""
 
     name: str  # with its scopes; a repeated one with ~2
@@ -76,7 +76,7 @@ class Section(LineRange):
 
 
 @dataclass(frozen=True, slots=True)
-class RangePart(LineRange):
+class RangePart(FileRange):
     """Lines of a range: a whole section, lines inside the section `holder`, or lines outside any section."""
 
     whole: Section | None
@@ -127,13 +127,13 @@ class ParsedFile:
         return {part: (padded[place], padded[place + 2]) for place, part in enumerate(self.parts)}
 
     @property
-    def whole(self) -> LineRange:
-        return LineRange(self.path, 1, len(self.lines))
+    def whole(self) -> FileRange:
+        return FileRange(self.path, 1, len(self.lines))
 
-    def text(self, lines: LineRange) -> tuple[str, ...]:
+    def text(self, lines: FileRange) -> tuple[str, ...]:
         return self.lines[lines.start - 1 : lines.end]
 
-    def fingerprint(self, lines: LineRange) -> Fingerprint:
+    def fingerprint(self, lines: FileRange) -> Fingerprint:
         return self._fingerprint(lines.start, lines.end)
 
     def is_filler(self, start: int, end: int) -> bool:
@@ -152,16 +152,16 @@ class ParsedFile:
         text = normalize_blanks(self.lines[line - 1])
         return has_word(text) and self._counts[text] == 1
 
-    def distinct(self, lines: LineRange) -> frozenset[str]:
+    def distinct(self, lines: FileRange) -> frozenset[str]:
         """Return the lines of a range that occur only once in the file; repeated lines identify nothing."""
         numbers = filter(self.is_distinct, range(lines.start, lines.end + 1))
         return frozenset(normalize_blanks(self.lines[number - 1]) for number in numbers)
 
-    def enclosing(self, lines: LineRange, besides: Section | None = None) -> Section | None:
+    def enclosing(self, lines: FileRange, besides: Section | None = None) -> Section | None:
         outer = [p for p in self.parts if p.start <= lines.start and lines.end <= p.end and p != besides]
         return min(outer, key=lambda part: (part.length, part), default=None)
 
-    def split(self, lines: LineRange, slack: int) -> tuple[RangePart, ...]:
+    def split(self, lines: FileRange, slack: int) -> tuple[RangePart, ...]:
         """Split a range into its sections and the remaining lines; one part if it is a section or contains none."""
         path, start, end = lines.path, lines.start, lines.end
         whole = [part for part in self.parts if self._is_section(part, start, end, slack)]

@@ -14,8 +14,8 @@ from assay.gold.build import GoldLocation, build_query
 from assay.gold.formats.native import write_native
 from assay.gold.formats.native_edit import save
 from assay.gold.journal import open_journal, read_rows
-from assay.gold.review.items import Queue, make_item
-from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, all_votes, item_statuses, read_decisions
+from assay.gold.review.items import ReviewQueue, make_item
+from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, compute_statuses, read_all_votes, read_decisions
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query
 
@@ -49,32 +49,32 @@ class Acceptance:
         return sum(status.value not in AGAINST for status in self.taken)
 
 
-def read_statuses(queue: Queue, rules: ReviewRules | None = None) -> tuple[ItemStatus, ...]:
-    return item_statuses(queue.items(), all_votes(queue), read_decisions(queue), read_written(queue), rules)
+def read_statuses(queue: ReviewQueue, rules: ReviewRules | None = None) -> tuple[ItemStatus, ...]:
+    return compute_statuses(queue.items(), read_all_votes(queue), read_decisions(queue), read_written(queue), rules)
 
 
-def read_written(queue: Queue) -> dict[str, str]:
+def read_written(queue: ReviewQueue) -> dict[str, str]:
     """Return the last recorded value of each applied item."""
     return {fields["item"].text(): fields["value"].text() for fields in _read_accepted(queue)}
 
 
-def read_acceptance_times(queue: Queue) -> dict[str, str]:
+def read_acceptance_times(queue: ReviewQueue) -> dict[str, str]:
     """Return the time when each item was first applied to the set."""
     return {fields["item"].text(): fields["on"].text() for fields in reversed(_read_accepted(queue))}
 
 
-def read_closed(queue: Queue) -> frozenset[str]:
+def read_closed(queue: ReviewQueue) -> frozenset[str]:
     """Return the items that need no more votes because they were decided or applied, without reading votes."""
     return frozenset(read_written(queue)) | {decision.item for decision in read_decisions(queue)}
 
 
-def _read_accepted(queue: Queue) -> list[dict[str, YamlNode]]:
+def _read_accepted(queue: ReviewQueue) -> list[dict[str, YamlNode]]:
     rows = read_rows(queue.folder / _FILE)
     return sorted((row.mapping(_ACCEPTED) for row in rows), key=lambda fields: fields["on"].text())
 
 
 def accept(
-    queue: Queue,
+    queue: ReviewQueue,
     load: Callable[[], GoldSet | None],
     check: Check,
     *,
@@ -102,7 +102,7 @@ def accept(
 
 
 def preview(
-    queue: Queue,
+    queue: ReviewQueue,
     old: GoldSet | None,
     check: Check,
     *,

@@ -11,8 +11,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal, get_args
 
 from assay.errors import ConfigError
-from assay.gold.review.items import KINDS, Item, ItemKind
-from assay.gold.review.votes import UNSURE, Adjudication, Vote, values_for
+from assay.gold.review.items import KINDS, ItemKind, ReviewItem
+from assay.gold.review.votes import UNSURE, Adjudication, Vote, vote_values
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +87,7 @@ def cohen_kappa(
     κ = 1 − Σ w·o / Σ w·e with o the observed shares, e the product of the margins, and w the disagreement of two
     values: 0 or 1 (Cohen 1960), or their distance or its square in the order of `values` (Cohen 1968).
     """
-    table = confusion(ratings, first, second, values)
+    table = confusion_matrix(ratings, first, second, values)
     places = range(len(values))
     rows = [sum(row) for row in table]
     columns = [sum(row[b] for row in table) for b in places]
@@ -142,7 +142,7 @@ def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) 
     return [[0.0 if a == b else between(min(a, b), max(a, b)) for b in places] for a in places]
 
 
-def with_interval(
+def bootstrap_interval(
     statistic: Callable[[Ratings], float | None], ratings: Ratings, resampling: Resampling | None = None
 ) -> Coefficient:
     """Return a coefficient with its percentile bootstrap interval over items; ignore draws where it is undefined."""
@@ -160,7 +160,7 @@ def with_interval(
     return Coefficient(value, ratings.items, low, high)
 
 
-def confusion(ratings: Ratings, first: str, second: str, values: Sequence[str]) -> tuple[tuple[int, ...], ...]:
+def confusion_matrix(ratings: Ratings, first: str, second: str, values: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """Return the confusion matrix of two reviewers: rows are values of the first, columns of the second."""
     pairs: Counter[tuple[str, str]] = Counter()
     for votes, times in ratings:
@@ -200,8 +200,8 @@ class KindAgreement:
     pairs: tuple[PairAgreement, ...]
 
 
-def agreement(
-    items: Sequence[Item],
+def compute_agreement(
+    items: Sequence[ReviewItem],
     votes: Iterable[Vote],
     decisions: Iterable[Adjudication],
     resampling: Resampling | None = None,
@@ -230,14 +230,14 @@ def agreement(
         of_kind = [blind[item] for item in ids if item in blind]
         if not of_kind:
             continue
-        values = tuple(sorted(value for value in values_for(kind) if value != UNSURE))
+        values = tuple(sorted(value for value in vote_values(kind) if value != UNSURE))
         sure = [{name: vote.value for name, vote in some.items() if vote.value != UNSURE} for some in of_kind]
         ratings = Ratings.of(sure)
         names = sorted({name for some in of_kind for name in some})
         alpha: dict[str, Coefficient] = {}
         for metric in METRICS if kind == "target" else METRICS[:1]:
             statistic = partial(krippendorff_alpha, values=values, metric=metric)
-            alpha[metric] = with_interval(statistic, ratings, resampling)
+            alpha[metric] = bootstrap_interval(statistic, ratings, resampling)
         found.append(
             KindAgreement(
                 kind=kind,
@@ -258,7 +258,7 @@ def agreement(
 def _pair(
     ratings: Ratings, first: str, second: str, kind: ItemKind, values: tuple[str, ...], resampling: Resampling | None
 ) -> PairAgreement:
-    table = confusion(ratings, first, second, values)
+    table = confusion_matrix(ratings, first, second, values)
     both = Ratings.of(
         {first: votes[first], second: votes[second]}
         for votes, times in ratings
@@ -267,7 +267,7 @@ def _pair(
     )
 
     def kappa(weights: Weights) -> Coefficient:
-        return with_interval(lambda some: cohen_kappa(some, first, second, values, weights), both, resampling)
+        return bootstrap_interval(lambda some: cohen_kappa(some, first, second, values, weights), both, resampling)
 
     weighted = kappa("quadratic") if kind == "target" else None
     return PairAgreement(first, second, both.items, table, kappa("none"), weighted)

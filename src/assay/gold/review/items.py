@@ -20,11 +20,11 @@ ItemKind = Literal["query", "target", "adversary", "phrasing"]
 KINDS: tuple[ItemKind, ...] = get_args(ItemKind)
 
 #: Sources of proposals: miners, rules, models, engines, labels of the set, and reviewers.
-How = Literal[
+ProposalSource = Literal[
     "history", "shell", "transcript", "docs", "comments", "names",
     "confusion", "rules", "endpoint", "pool", "set", "reviewer",
 ]  # fmt: skip
-HOWS: tuple[How, ...] = get_args(How)
+PROPOSAL_SOURCES: tuple[ProposalSource, ...] = get_args(ProposalSource)
 
 ID_DIGITS = 12  # 48 bits: among 100,000 proposals of one set two share an id once in 50,000 sets
 
@@ -35,20 +35,20 @@ _ATTRIBUTES = "# Lines are independent: Git merges keep those of both sides.\n*.
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    how: How
+class ItemOrigin:
+    how: ProposalSource
     source: str = ""  # such as "commit 3f2a91c"; never a path in the user's home
     shown_by: tuple[str, ...] = ()  # engines that returned it
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ReviewItem:
     """A proposal: a whole query, or a query reduced to the one target, adversary or phrasing that is proposed."""
 
     id: str
     kind: ItemKind
     query: Query
-    origin: Origin
+    origin: ItemOrigin
     on: str = ""  # ISO date
     commit: str = ""  # of the corpus
     notes: tuple[str, ...] = ()  # for reviewers, such as lint findings
@@ -73,8 +73,8 @@ class Item:
 
 
 def make_item(
-    kind: ItemKind, query: Query, origin: Origin, *, on: str = "", commit: str = "", notes: Sequence[str] = ()
-) -> Item:
+    kind: ItemKind, query: Query, origin: ItemOrigin, *, on: str = "", commit: str = "", notes: Sequence[str] = ()
+) -> ReviewItem:
     """Make an item whose id is a hash of the proposal, independent of its origin."""
     bare = replace(query, line=None, labels=())
     if kind == "target":
@@ -93,10 +93,10 @@ def make_item(
         content.append((bare.targets[0] if kind == "target" else bare.adversaries[0].target).anchor)
     text = json.dumps([kind, *content], ensure_ascii=True, sort_keys=True)
     digest = hashlib.sha256(text.encode("ascii")).hexdigest()[:ID_DIGITS]
-    return Item(digest, kind, bare, origin, on, commit, tuple(note for note in notes if note.strip()))
+    return ReviewItem(digest, kind, bare, origin, on, commit, tuple(note for note in notes if note.strip()))
 
 
-def item_mapping(item: Item) -> dict[str, object]:
+def item_mapping(item: ReviewItem) -> dict[str, object]:
     origin = {"how": item.origin.how, "source": item.origin.source, "shown_by": list(item.origin.shown_by)}
     extra = {"on": item.on, "commit": item.commit, "notes": list(item.notes)}
     return {
@@ -108,13 +108,17 @@ def item_mapping(item: Item) -> dict[str, object]:
     }
 
 
-def read_item(row: YamlNode, number: int) -> Item:
+def read_item(row: YamlNode, number: int) -> ReviewItem:
     """Parse a line of the queue; raise if its id does not match its content."""
     fields = row.mapping(_ITEM)
     kind = cast(ItemKind, fields["kind"].one_of(KINDS))
     query = read_query(fields["query"], number)
     source = fields["origin"].mapping(_ORIGIN)
-    origin = Origin(cast(How, source["how"].one_of(HOWS)), _text(source, "source"), _texts(source, "shown_by"))
+    origin = ItemOrigin(
+        cast(ProposalSource, source["how"].one_of(PROPOSAL_SOURCES)),
+        _text(source, "source"),
+        _texts(source, "shown_by"),
+    )
     on, commit, notes = _text(fields, "on"), _text(fields, "commit"), _texts(fields, "notes")
     try:
         item = make_item(kind, query, origin, on=on, commit=commit, notes=notes)
@@ -135,13 +139,13 @@ def _texts(fields: Mapping[str, YamlNode], key: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class AddedItems:
     new: int
     known: int
     cut: int = 0  # bytes removed with a truncated line
 
 
-class Queue:
+class ReviewQueue:
     """The proposals for a gold file, which need not exist yet."""
 
     def __init__(self, gold_file: Path) -> None:
@@ -153,20 +157,20 @@ class Queue:
     def file(self, kind: Literal["votes", "looks", "adjudicators"], name: str) -> Path:
         return self.folder / kind / f"{name}.jsonl"
 
-    def _read(self) -> tuple[Item, ...]:
-        found: dict[str, Item] = {}
+    def _read(self) -> tuple[ReviewItem, ...]:
+        found: dict[str, ReviewItem] = {}
         for number, row in enumerate(read_rows(self.path), 1):
             item = read_item(row, number)
             found.setdefault(item.id, item)
         return tuple(found.values())
 
-    def add(self, items: Iterable[Item]) -> Added:
+    def add(self, items: Iterable[ReviewItem]) -> AddedItems:
         """Append new proposals; concurrent processes add each proposal only once."""
         self.prepare()
         with open_journal(self.path) as journal:
             rows, given = journal.rows(), list(items)
             known = {row.mapping()["id"].text() for row in rows}
-            new: dict[str, Item] = {}
+            new: dict[str, ReviewItem] = {}
             for item in given:
                 if item.id not in known:
                     new.setdefault(item.id, item)
@@ -174,7 +178,7 @@ class Queue:
             for number, line in enumerate(lines, len(rows) + 1):
                 read_item(read_row(line, self.path, number), number)
             journal.append(lines)
-        return Added(len(new), len(given) - len(new), journal.cut)
+        return AddedItems(len(new), len(given) - len(new), journal.cut)
 
     def prepare(self) -> None:
         """Create the review directory, which corpora ignore and whose files Git merges by union."""

@@ -13,24 +13,24 @@ from assay.errors import ConfigError, GoldError
 from assay.gold.anchors import AnchorIndex, UnresolvedTarget, parse_target
 from assay.gold.build import GoldLocation
 from assay.gold.review.acceptance import read_closed
-from assay.gold.review.items import Item, ItemKind, Origin, Queue, make_item
-from assay.gold.review.views import ItemView, ReviewWorkspace, describe
+from assay.gold.review.items import ItemKind, ItemOrigin, ReviewItem, ReviewQueue, make_item
+from assay.gold.review.views import ItemView, ReviewWorkspace, format_view
 from assay.gold.review.votes import (
     STATES,
     UNSURE,
     Adjudication,
+    ItemState,
     ItemStatus,
-    State,
     Vote,
     VoteLog,
-    adjudicates,
     check_may_vote,
     check_vote,
     find_item,
-    question_for,
+    is_adjudicator,
+    list_reviewers,
     read_decisions,
-    reviewers,
-    values_for,
+    vote_question,
+    vote_values,
 )
 from assay.types import GoldSet, Query, Target
 
@@ -45,14 +45,20 @@ class VoteInput:
     line: int | None = None  # of the input file
 
 
-def open_items(workspace: ReviewWorkspace, log: VoteLog) -> list[Item]:
+def list_open_items(workspace: ReviewWorkspace, log: VoteLog) -> list[ReviewItem]:
     """Return the unsettled items that the reviewer has not voted on, in queue order."""
     done = read_closed(workspace.queue) | set(log.votes())
     return [item for item in workspace.items() if item.id not in done]
 
 
 def make_vote(
-    workspace: ReviewWorkspace, reviewer: str, item: Item, given: VoteInput, *, engines: bool = False, prompt: str = ""
+    workspace: ReviewWorkspace,
+    reviewer: str,
+    item: ReviewItem,
+    given: VoteInput,
+    *,
+    engines: bool = False,
+    prompt: str = "",
 ) -> Vote:
     """Validate and return a vote; `engines` is whether the reviewer saw which engines returned the location."""
     check_may_vote(workspace.queue, reviewer)
@@ -88,10 +94,10 @@ def make_decision(
     return Adjudication(item.id, reviewer, given.value, given.reason, timestamp(), workspace.commit)
 
 
-def has_taken_part(queue: Queue, name: str) -> bool:
+def has_taken_part(queue: ReviewQueue, name: str) -> bool:
     """Return whether a person voted or decided on an item or adjudicates, ignoring the case of the name."""
-    names = {*reviewers(queue), *(decision.by for decision in read_decisions(queue))}
-    return name.casefold() in {one.casefold() for one in names} or adjudicates(queue, name)
+    names = {*list_reviewers(queue), *(decision.by for decision in read_decisions(queue))}
+    return name.casefold() in {one.casefold() for one in names} or is_adjudicator(queue, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +107,15 @@ class ModelVote:
     problem: str = ""  # with the answer
 
 
-def version() -> str:
+def review_prompt_version() -> str:
     return prompt_version(load_prompt("review"))
 
 
 def ask_model(endpoint: Endpoint, view: ItemView) -> ModelVote:
     """Request a vote on an item, which the prompt quotes as untrusted text."""
-    kind, item = view.item.kind, quote("\n".join(describe(view)), "item")
-    prompt = Prompt(load_prompt("review"), f"{question_for(kind)}\n{item}")
-    return read_answer(complete(endpoint, prompt), values_for(kind))
+    kind, item = view.item.kind, quote("\n".join(format_view(view)), "item")
+    prompt = Prompt(load_prompt("review"), f"{vote_question(kind)}\n{item}")
+    return read_answer(complete(endpoint, prompt), vote_values(kind))
 
 
 def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
@@ -126,7 +132,7 @@ def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
     return ModelVote(problem="the answer lacks a vote or a reason")
 
 
-def propose_location(workspace: ReviewWorkspace, item: Item, anchor: str) -> Item:
+def propose_location(workspace: ReviewWorkspace, item: ReviewItem, anchor: str) -> ReviewItem:
     """Propose another location for the query of an item; do not record the proposer, to keep votes blind."""
     target = parse_target(anchor, GoldLocation("the place"))
     found = AnchorIndex(workspace.corpus).look_up(target)
@@ -134,17 +140,17 @@ def propose_location(workspace: ReviewWorkspace, item: Item, anchor: str) -> Ite
         raise GoldError(found.message, hint=found.hint)
     gold = workspace.load()
     query = next((known for known in (gold.queries if gold else ()) if known.id == item.query.id), item.query)
-    return _target_item(query, target, Origin("reviewer"), on=today(), commit=workspace.commit)
+    return _target_item(query, target, ItemOrigin("reviewer"), on=today(), commit=workspace.commit)
 
 
-def label_items(gold: GoldSet, *, on: str = "", commit: str = "") -> Iterator[Item]:
+def make_label_items(gold: GoldSet, *, on: str = "", commit: str = "") -> Iterator[ReviewItem]:
     """Yield an item for each target of a set, without the grade, which reviewers must not see."""
     for query in gold.queries:
         for target in query.targets:
-            yield _target_item(query, target, Origin("set", gold.name), on=on, commit=commit)
+            yield _target_item(query, target, ItemOrigin("set", gold.name), on=on, commit=commit)
 
 
-def _target_item(query: Query, target: Target, origin: Origin, *, on: str, commit: str) -> Item:
+def _target_item(query: Query, target: Target, origin: ItemOrigin, *, on: str, commit: str) -> ReviewItem:
     about = replace(query, targets=(target,), adversaries=(), rationale=None)
     return make_item("target", about, origin, on=on, commit=commit)
 
@@ -160,8 +166,8 @@ class ReviewerProgress:
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
     items: int
-    states: Mapping[State, int]  # all states
-    kinds: Mapping[ItemKind, Mapping[State, int]]  # existing kinds and their states
+    states: Mapping[ItemState, int]  # all states
+    kinds: Mapping[ItemKind, Mapping[ItemState, int]]  # existing kinds and their states
     reviewers: tuple[ReviewerProgress, ...]
 
 

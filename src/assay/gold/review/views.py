@@ -14,8 +14,8 @@ from assay.gold.formats.native import query_mapping
 from assay.gold.git_history import commit_of
 from assay.gold.journal import truncated_bytes
 from assay.gold.load import load_gold
-from assay.gold.review.items import Item, Queue
-from assay.gold.review.votes import question_for, values_for
+from assay.gold.review.items import ReviewItem, ReviewQueue
+from assay.gold.review.votes import vote_question, vote_values
 from assay.types import Corpus, CorpusSpec, GoldSet, Target
 
 
@@ -44,7 +44,7 @@ class CodeExcerpt:
 
 @dataclass(frozen=True, slots=True)
 class ItemView:
-    item: Item
+    item: ReviewItem
     places: tuple[CodeExcerpt, ...]
 
 
@@ -54,7 +54,7 @@ class ItemViewer:
         self._library = AnchorIndex(corpus)
         self._config = config or ViewConfig()
 
-    def view(self, item: Item) -> ItemView:
+    def view(self, item: ReviewItem) -> ItemView:
         primaries = item.query.primaries
         targets = [("primary" if target in primaries else "secondary", target) for target in item.query.targets]
         if item.kind == "target":
@@ -74,7 +74,7 @@ class ItemViewer:
         return CodeExcerpt(role, target.anchor, start, shown, len(lines) - len(shown), path=found.span.path)
 
 
-def describe(view: ItemView, *, engines: bool = False) -> Iterator[str]:
+def format_view(view: ItemView, *, engines: bool = False) -> Iterator[str]:
     """Yield a view as lines of text, for a person or a model."""
     item = view.item
     of = f": '{item.query.id}'" if item.kind == "query" else f" of query '{item.query.id}'"
@@ -102,7 +102,7 @@ def describe(view: ItemView, *, engines: bool = False) -> Iterator[str]:
             yield f"  … {place.more} more lines"
 
 
-def shows_origin(item: Item) -> bool:
+def shows_origin(item: ReviewItem) -> bool:
     """Return whether a voter sees the origin of an item.
 
     Showing that a reviewer proposed a location would reveal a vote, so the origins of locations from engines, the set
@@ -124,8 +124,8 @@ def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
     return {
         "item": item.id,
         "kind": item.kind,
-        "question": question_for(item.kind),
-        "votes": list(values_for(item.kind)),
+        "question": vote_question(item.kind),
+        "votes": list(vote_values(item.kind)),
         "query": query_mapping(item.query),
         "origin": origin | ({"shown_by": list(item.origin.shown_by)} if engines else {}),
         "notes": list(item.notes),
@@ -141,8 +141,8 @@ class ReviewWorkspace:
     given: CorpusSpec | None = None
 
     @cached_property
-    def queue(self) -> Queue:
-        return Queue(self.path)
+    def queue(self) -> ReviewQueue:
+        return ReviewQueue(self.path)
 
     def load(self) -> GoldSet | None:
         if not self.path.exists():
@@ -170,7 +170,7 @@ class ReviewWorkspace:
     def commit(self) -> str:
         return commit_of(self.corpus)
 
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[ReviewItem, ...]:
         items = self.queue.items()
         if not items:
             hint = "fill it with `assay gold mine`, `assay gold pool --queue` or --queue-labels"

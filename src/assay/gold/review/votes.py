@@ -10,7 +10,7 @@ from typing import Final, Literal, NamedTuple, cast, get_args
 from assay.clock import timestamp
 from assay.errors import ConfigError, GoldError
 from assay.gold.journal import JournalCache, open_journal, read_row, read_rows
-from assay.gold.review.items import Item, ItemKind, Queue
+from assay.gold.review.items import ItemKind, ReviewItem, ReviewQueue
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
 
 Reader = Literal["human", "model"]
@@ -21,8 +21,8 @@ ACCEPT, REJECT = "accept", "reject"
 AGAINST = ("0", REJECT)  # values that reject a proposal
 LOOK: Final = "look"  # `Vote.after` of an unblinded vote
 
-State = Literal["open", "waiting", "agreed", "disputed", "decided", "accepted", "rejected"]
-STATES: tuple[State, ...] = get_args(State)
+ItemState = Literal["open", "waiting", "agreed", "disputed", "decided", "accepted", "rejected"]
+STATES: tuple[ItemState, ...] = get_args(ItemState)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,13 +80,13 @@ class StaleVoteError(ConfigError):
     """An attempt to replace a vote from another tab or terminal that the reviewer has not seen."""
 
 
-def values_for(kind: ItemKind) -> tuple[str, ...]:
+def vote_values(kind: ItemKind) -> tuple[str, ...]:
     return (*GRADES, UNSURE) if kind == "target" else (ACCEPT, REJECT, UNSURE)
 
 
-def question_for(kind: ItemKind) -> str:
+def vote_question(kind: ItemKind) -> str:
     """Return the question about a kind of item and the possible votes, in one line."""
-    words = {value: MEANINGS[value].word for value in values_for(kind)}
+    words = {value: MEANINGS[value].word for value in vote_values(kind)}
     options = [value if value == word else f"{value} = {word}" for value, word in words.items()]
     return f"{QUESTIONS[kind]} {', '.join(options)}"
 
@@ -99,16 +99,16 @@ def check_name(reviewer: str) -> str:
     return reviewer
 
 
-def check_vote(item: Item, value: str, reason: str) -> None:
+def check_vote(item: ReviewItem, value: str, reason: str) -> None:
     """Raise if the value is invalid for this kind of item or the reason is missing."""
-    known = values_for(item.kind)
+    known = vote_values(item.kind)
     if value not in known:
         raise ConfigError(f"invalid vote '{value}' on the {item.kind} {item.id}", hint=f"use one of {', '.join(known)}")
     if not reason.strip():
         raise ConfigError(f"the vote on {item.id} has no reason", hint="add a short reason")
 
 
-def find_item(items: Sequence[Item], given: str) -> Item:
+def find_item(items: Sequence[ReviewItem], given: str) -> ReviewItem:
     """Return the item with this id, or with this prefix of an id if only one matches."""
     found = [item for item in items if item.id.startswith(given)] if given else []
     if len(found) != 1:
@@ -118,7 +118,7 @@ def find_item(items: Sequence[Item], given: str) -> Item:
 
 
 class VoteLog:
-    def __init__(self, queue: Queue, reviewer: str) -> None:
+    def __init__(self, queue: ReviewQueue, reviewer: str) -> None:
         self.reviewer = check_name(reviewer)
         self.queue = queue
         self.path = queue.file("votes", reviewer)
@@ -173,18 +173,20 @@ class VoteLog:
 
     def check_namesake(self) -> None:
         """Raise if a name differs from an existing name only by case, which some file systems ignore."""
-        for other in reviewers(self.queue):
+        for other in list_reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
                 raise ConfigError(f"reviewer '{other}' already exists", hint=f"vote as {other}, or use another name")
 
 
-def reviewers(queue: Queue) -> tuple[str, ...]:
+def list_reviewers(queue: ReviewQueue) -> tuple[str, ...]:
     return tuple(sorted(path.stem for path in (queue.folder / "votes").glob("*.jsonl")))
 
 
-def all_votes(queue: Queue) -> tuple[Vote, ...]:
+def read_all_votes(queue: ReviewQueue) -> tuple[Vote, ...]:
     """Return the votes of all reviewers by name: for status, adjudication and agreement, never for voting."""
-    found = [mark_unblinded(VoteLog(queue, name).history(), read_unblindings(queue, name)) for name in reviewers(queue)]
+    found = [
+        mark_unblinded(VoteLog(queue, name).history(), read_unblindings(queue, name)) for name in list_reviewers(queue)
+    ]
     return tuple(vote for votes in found for vote in votes)
 
 
@@ -219,7 +221,7 @@ class UnblindedView(NamedTuple):
     items: tuple[str, ...] = ()
 
 
-def read_unblindings(queue: Queue, name: str) -> tuple[UnblindedView, ...]:
+def read_unblindings(queue: ReviewQueue, name: str) -> tuple[UnblindedView, ...]:
     rows = [row.mapping(_UNBLINDING) for row in read_rows(queue.file("looks", name))]
     return tuple(UnblindedView(row["on"].text(), row["items"].texts() if "items" in row else ()) for row in rows)
 
@@ -253,20 +255,20 @@ def mark_unblinded(votes: Sequence[Vote], views: Sequence[UnblindedView]) -> tup
 
 def become_adjudicator(log: VoteLog) -> None:
     log.prepare()
-    if not adjudicates(log.queue, log.reviewer):
+    if not is_adjudicator(log.queue, log.reviewer):
         with open_journal(log.queue.file("adjudicators", log.reviewer)) as journal:
             journal.append([{"by": log.reviewer, "on": timestamp()}])
 
 
-def adjudicates(queue: Queue, name: str) -> bool:
+def is_adjudicator(queue: ReviewQueue, name: str) -> bool:
     """Return whether a person adjudicates, ignoring the case of the name; a truncated line does not count."""
     files = (queue.folder / "adjudicators").glob("*.jsonl")
     same = [path for path in files if path.stem.casefold() == name.casefold()]
     return any(row.mapping(_ADJUDICATOR) for path in same for row in read_rows(path))
 
 
-def check_may_vote(queue: Queue, name: str) -> None:
-    if adjudicates(queue, name):
+def check_may_vote(queue: ReviewQueue, name: str) -> None:
+    if is_adjudicator(queue, name):
         hint = f"decide disputed items, or vote as another person (recorded in {queue.file('adjudicators', name)})"
         raise ConfigError(f"{name} adjudicates this set and cannot vote", hint=hint)
 
@@ -283,13 +285,13 @@ class Adjudication:
     commit: str = ""
 
 
-def read_decisions(queue: Queue) -> tuple[Adjudication, ...]:
+def read_decisions(queue: ReviewQueue) -> tuple[Adjudication, ...]:
     """Return all decisions by time, without the duplicates that a merge may leave."""
     found = [_read_decision(row) for row in read_rows(queue.folder / "decisions.jsonl")]
     return tuple(sorted(dict.fromkeys(found), key=lambda decision: decision.on))
 
 
-def decide(queue: Queue, decisions: Sequence[Adjudication]) -> None:
+def record_decisions(queue: ReviewQueue, decisions: Sequence[Adjudication]) -> None:
     queue.prepare()
     path = queue.folder / "decisions.jsonl"
     for number, decision in enumerate(decisions, 1):
@@ -320,8 +322,8 @@ class ReviewRules:
 class ItemStatus:
     """An item and its current votes by reviewer name."""
 
-    item: Item
-    state: State
+    item: ReviewItem
+    state: ItemState
     votes: tuple[Vote, ...] = ()
     decision: Adjudication | None = None
     value: str | None = None  # the result, once settled
@@ -347,8 +349,8 @@ class ItemStatus:
         return any(vote.reviewer.casefold() == reviewer.casefold() for vote in self.votes)
 
 
-def item_statuses(
-    items: Sequence[Item],
+def compute_statuses(
+    items: Sequence[ReviewItem],
     votes: Iterable[Vote],
     decisions: Iterable[Adjudication] = (),
     written: Mapping[str, str] | None = None,
@@ -365,7 +367,7 @@ def item_statuses(
         by_name = tuple(vote for _, vote in sorted(current.get(item.id, {}).items()))
         values = {vote.value for vote in by_name}
         decision, known = decided.get(item.id), (written or {}).get(item.id)
-        state: State = "open"
+        state: ItemState = "open"
         value: str | None = None
         if decision:
             state, value = "decided", decision.value
