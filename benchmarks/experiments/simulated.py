@@ -141,7 +141,7 @@ def simulate(repositories: int, setup: Setup) -> dict[str, float]:
         keeper = CellStore(folder, lasting=Store(folder / "kept"))
         work = run_cells(plan, plan.slots, fleet, keeper, lambda _: None)
         clock.append(time.perf_counter())
-        run = run_of(outline_of(plan, spec.claim()), work)
+        run = run_of(outline_of(plan, spec.analysis_plan()), work)
         clock.append(time.perf_counter())
         write_run(run, folder / "out")
         clock.append(time.perf_counter())

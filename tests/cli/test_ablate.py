@@ -59,7 +59,7 @@ def test_ablation_of_a_sweep_and_of_the_last_one_that_gained(small, capsys):
         (("--split", "dev,sealed"), "not for ablations"),
         (("--set", 'run.split=["sealed"]'), "--set run.split="),
         (("--split", "tset"), "did you mean test?"),
-        (("--only", "nothing"), "means no part here"),
+        (("--only", "nothing"), "matches no part"),
         (("nonsense",), "nonsense"),
         (("--gold", "nowhere.yaml"), "nowhere.yaml"),
     ],

@@ -169,7 +169,7 @@ def test_unmet_baseline_is_refused_before_anything_runs(swept, capsys, monkeypat
 def test_twin_of_an_engine_in_a_sweep_is_told(swept, capsys):
     twin = ["--set", "engines.mine.search.stem.files=0.2", "--set", "engines.mine.search.stem.spans=0.1"]
     assert main(["run", "--dry-run", *twin]) == 0
-    assert "w:files=0.2,spans=0.1 is set just as mine is" in capsys.readouterr().err
+    assert "w:files=0.2,spans=0.1 has the same settings as mine" in capsys.readouterr().err
 
 
 def test_family_gets_verdicts_and_the_others_means(swept_run, capsys):

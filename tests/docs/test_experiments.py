@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.spec.layers import shipped_experiments
-from assay.experiment.spec.load import load_spec
+from assay.experiment.spec.load import load_spec, shipped_experiments
 from tests.docs.running import DOCS, Ran, run_page
 
 PAGE = DOCS / "guides/experiments.md"
@@ -65,7 +64,7 @@ def test_page_says_how_many_variants_the_question_has(tmp_path):
     full = re.findall(r"```toml\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)[-1]
     (tmp_path / "assay.toml").write_text(full)
     spec = load_spec(tmp_path / "assay.toml")
-    varied = [subject for subject in spec.subjects() if subject.variation]
+    varied = [subject for subject in spec.entries() if subject.variation]
     assert len(varied) == 8 * 6 * 4
     assert f"That is {len(varied)} variants" in PAGE.read_text("utf-8")
     searches = [subject.settings["search"] for subject in varied if isinstance(subject.settings, Mapping)]
@@ -73,7 +72,7 @@ def test_page_says_how_many_variants_the_question_has(tmp_path):
     models = {(str(search.get("index")), search["dense"]["model"]) for search in searches}
     assert len(chunkings) == 8
     assert len(models) == 48
-    assert len(spec.claim().family) == 2 * 6 * 4
+    assert len(spec.analysis_plan().family) == 2 * 6 * 4
 
 
 def test_page_lists_every_experiment_that_ships():

@@ -10,8 +10,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.errors import ConfigError
-from assay.experiment.spec.layers import shipped_experiments
-from assay.experiment.spec.load import load_spec
+from assay.experiment.spec.load import load_spec, shipped_experiments
 from assay.search import SearchConfig
 from assay.search.rerank import make_reranker
 from tests.serving import Reply, serving
@@ -80,7 +79,7 @@ def matrix(page, title="Matrix ("):
 
 def searches(name):
     """The settings of the reference engine in an experiment, by variant."""
-    subjects = load_spec(preset=name).subjects()
+    subjects = load_spec(preset=name).entries()
     return {
         s.name: s.settings["search"] for s in subjects if isinstance(s.settings, Mapping) and "search" in s.settings
     }
@@ -248,7 +247,7 @@ def test_a_and_b_are_yours_to_replace(bench):
     spec = load_spec(Path("mine.toml"))
     assert spec.engines["A"] == {"kind": "builtin", "search": {"dense": {"model": ""}}}
     assert spec.engines["B"] == {"kind": "keywords"}
-    assert spec.claim().tables == ("ranks", "bootstrap")
+    assert spec.analysis_plan().tables == ("ranks", "bootstrap")
 
 
 @pytest.mark.nightly

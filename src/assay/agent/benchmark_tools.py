@@ -120,7 +120,7 @@ class Benchmarks:
             made = run_spec(spec, suite, progress=watch)
             if order.out is None:
                 _keep_from_git(folder.parent)
-            return BenchmarkResult(folder, publish(made, spec.claim(), folder).results)
+            return BenchmarkResult(folder, publish(made, spec.analysis_plan(), folder).results)
 
     def stop(self) -> None:
         """End the run that is under way, in the middle of a question too, and wait until its engines are gone."""
@@ -165,9 +165,9 @@ class Benchmarks:
         return override(self._spec or Spec(), **changes, split=())
 
     def _chosen(self, names: tuple[str, ...]) -> dict[str, Mapping[str, Any] | str]:
-        from assay.experiment.spec import untemplated
+        from assay.experiment.spec.model import without_template_keys
 
-        known = untemplated(self._spec.engines) if self._spec else {}
+        known = without_template_keys(self._spec.engines) if self._spec else {}
         for name in names:
             if name not in self.engines:
                 hint = (
@@ -364,7 +364,7 @@ def measure(house: ServerContext, order: BenchmarkRequest, watch: RunMonitor) ->
 def read(house: ServerContext, folder: str, section: str | None) -> ToolResponse:
     """Score a run again from its records, and show the report or a part of it."""
     from assay.experiment import read_run
-    from assay.experiment.spec.model import claim_of
+    from assay.experiment.spec.model import analysis_plan_of
     from assay.gold.split import sealed_queries
     from assay.report import analyse
 
@@ -373,7 +373,7 @@ def read(house: ServerContext, folder: str, section: str | None) -> ToolResponse
     if any(sealed_queries(gold) for gold in run.suite.golds):
         hint = "people read it with `assay score`, which writes the look down"
         raise ConfigError("the run holds sealed queries", file=place.path, hint=hint)
-    return _report(analyse(run, claim_of(run)), place.real, section)
+    return _report(analyse(run, analysis_plan_of(run)), place.real, section)
 
 
 def _report(results: Results, folder: Path, section: str | None) -> ToolResponse:

@@ -160,8 +160,9 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
     from pathlib import Path
 
     from assay.cli.options import config_file
-    from assay.experiment.spec import load_spec, locate
+    from assay.experiment.spec import load_spec
     from assay.files import read_utf8
+    from assay.toml import line_of
 
     path = config_file(config)
     if path is None:
@@ -169,9 +170,9 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
     spec = load_spec(path)
     if name not in spec.engines:
         return None
-    path = Path(spec.places[f"engines.{name}"].file or path)  # it may stand in a file that this one extends
+    path = Path(spec.locations[f"engines.{name}"].file or path)  # it may stand in a file that this one extends
     text = read_utf8(path)
-    first = locate(text, f"engines.{name}")
+    first = line_of(text, f"engines.{name}")
     lines = text.split("\n")[(first or 1) - 1 :]
     own = re.compile(rf"\[+engines\.[\"']?{re.escape(name)}[\"']?[.\]]")
     after = (n for n, line in enumerate(lines) if n and line.startswith("[") and not own.match(line))

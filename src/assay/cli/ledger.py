@@ -91,10 +91,10 @@ def add_command(args: argparse.Namespace) -> int:
 
 
 def _claim(args: argparse.Namespace, run: Run) -> AnalysisPlan:
-    from assay.experiment.spec.model import changed, claim_of
+    from assay.experiment.spec.model import analysis_plan_of, change_plan
 
     flags = {**claim_flags(args), "baseline": None}
-    claim = changed(claim_of(run), run.k, **flags)
+    claim = change_plan(analysis_plan_of(run), run.k, **flags)
     return claim if args.against or not args.baseline else replace(claim, baseline=args.baseline)
 
 
@@ -113,14 +113,14 @@ def _log_looks(run: Run, engine: str) -> None:
 
 def _inside(args: argparse.Namespace, run: Run, claim: AnalysisPlan) -> MeasuredChange:
     from assay.experiment.ledger import MeasuredChange
-    from assay.experiment.spec.model import check_claim
+    from assay.experiment.spec.model import check_plan
     from assay.report.comparison import compare_engines
     from assay.report.scored_run import compared_engines, pick
     from assay.scoring import score
     from assay.stats.slices import by_repository
 
     claim = replace(claim, family=tuple(name for name in claim.family if name != claim.baseline))
-    check_claim(claim, run.k, [engine.name for engine in run.engines])
+    check_plan(claim, run.k, [engine.name for engine in run.engines])
     new, old = _engine(run, args.engine), _engine(run, claim.baseline)
     if new is old:
         raise ConfigError(f"{new.name} is compared with itself", hint="name another --baseline")

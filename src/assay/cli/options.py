@@ -119,15 +119,15 @@ def typed(args: argparse.Namespace, *names: str) -> list[str]:
 
 def claim_for(run: Run, args: argparse.Namespace) -> AnalysisPlan:
     """Take the claim that a run was made for, changed by the flags given now."""
-    from assay.experiment.spec.model import changed, check_claim, check_suite, claim_of, resolved_family
+    from assay.experiment.spec.model import analysis_plan_of, change_plan, check_plan, check_suite, resolve_family
 
     names = [*(engine.name for engine in run.engines), *run.header.skipped]
-    claim = changed(claim_of(run), run.k, **claim_flags(args))
+    claim = change_plan(analysis_plan_of(run), run.k, **claim_flags(args))
     family = family_flag(args, names)
     if family is not None:
-        claim = replace(claim, family=resolved_family(family, names, claim.baseline))
+        claim = replace(claim, family=resolve_family(family, names, claim.baseline))
     check_suite(claim.cluster, run.suite)
-    return check_claim(claim, run.k, names)
+    return check_plan(claim, run.k, names)
 
 
 def reject_flags(args: argparse.Namespace, what: str, *flags: str) -> None:
@@ -302,14 +302,14 @@ def varied_data(args: argparse.Namespace, spec: Spec, use: SplitUse) -> DevData:
     """Load the queries that may be used; what a flag or the file asks for and may not have is refused by name."""
     from assay.experiment.ablation import dev_data
     from assay.experiment.running.loading import load_suite
-    from assay.experiment.spec.model import placed
+    from assay.experiment.spec.model import locate_error
 
     asked = listed(args.split)
     suite = load_suite(spec)
     try:
         data = dev_data(suite, spec.split if asked is None else asked, use)
     except ConfigError as error:
-        raise (error if asked else placed(error, spec, "run", {"split": spec.split})) from error
+        raise (error if asked else locate_error(error, spec, "run", {"split": spec.split})) from error
     for note in data.notes:
         if note.kind == "used up":
             warn(note.text)
@@ -329,11 +329,11 @@ def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
 
 def keep_run(args: argparse.Namespace, made: Run, spec: Spec, suite: Suite) -> None:
     """Write a run as `assay run` does, where asked: what stands there keeps its rows."""
-    from assay.experiment.records.merge import declared_hashes
+    from assay.experiment.spec.model import retained_engines
     from assay.report import publish
 
     if args.out:
-        publish(made, spec.claim(), Path(args.out), declared=declared_hashes(spec, suite))
+        publish(made, spec.analysis_plan(), Path(args.out), declared=retained_engines(spec, suite))
         info(args, f"written to {args.out}/")
 
 

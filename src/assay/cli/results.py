@@ -234,7 +234,7 @@ def show_command(args: argparse.Namespace) -> int:
     assay show results-old results-new tax-lookup       the same engine in two runs (--engine NAME)
     """
     from assay.experiment.records.folder import is_run
-    from assay.experiment.spec.model import claim_of
+    from assay.experiment.spec.model import analysis_plan_of
     from assay.gold.split import SEALED, split_of
     from assay.report.show import find_query, no_query, show_document, show_json, show_query
 
@@ -244,7 +244,7 @@ def show_command(args: argparse.Namespace) -> int:
     if args.engine and args.engines:
         raise ConfigError("--engine and --engines", hint="name one engine or two")
     runs = [read_results(folder) for folder in folders]
-    claim = claim_of(runs[-1])
+    claim = analysis_plan_of(runs[-1])
     found = find_query(runs[-1], wanted)
     subjects = _subjects(args, runs, folders, claim)
     measures = tuple(dict.fromkeys((*claim.measures, *found.query.measures)))

@@ -113,7 +113,7 @@ def run_command(args: argparse.Namespace) -> int:
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
     from assay.experiment import check_folder
-    from assay.experiment.records.merge import declared_hashes
+    from assay.experiment.spec.model import retained_engines
     from assay.report import require_parquet
 
     folder = check_folder(Path(spec.out))
@@ -123,7 +123,7 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing
     _tell_sealed(args, spec, suite)
     with execution_options(args, folder) as how:
         carried = carried_out(args, spec, suite, missing, how)
-    return write_report(args, carried, spec.claim(), folder, declared_hashes(spec, suite), page)
+    return write_report(args, carried, spec.analysis_plan(), folder, retained_engines(spec, suite), page)
 
 
 def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
@@ -132,7 +132,7 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
     Nothing that was kept is used: an answer that is taken from another repeat says nothing about chance.
     """
     from assay.experiment.records.folder import repeat_folders
-    from assay.experiment.records.merge import declared_hashes
+    from assay.experiment.spec.model import retained_engines
     from assay.report import require_parquet
 
     folders, page = repeat_folders(Path(spec.out), args.repeat), page_flags(args, spec)
@@ -145,7 +145,7 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
         info(args, f"repeat {number} of {len(folders)}")
         with execution_options(anew, folder) as how:
             carried = carried_out(anew, spec, suite, missing, how)
-        published(args, carried, spec.claim(), folder, declared_hashes(spec, suite), page)
+        published(args, carried, spec.analysis_plan(), folder, retained_engines(spec, suite), page)
         runs.append(carried.run)
     _tell_repeats(args, runs, spec)
     return _check_answered(args, runs)
@@ -156,7 +156,7 @@ def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> 
     from assay.report.render.document import Document
     from assay.report.scored_run import real_engines
 
-    claim = spec.claim()
+    claim = spec.analysis_plan()
     seen = gather(runs, (claim.primary,), spec.out)
     found = [stability(seen, name, claim.primary) for name in real_engines(seen)]
     data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": found}
@@ -242,11 +242,11 @@ def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
 
 def _spec(args: argparse.Namespace) -> Spec:
     from assay.experiment.spec import override
-    from assay.experiment.spec.model import chosen_names
+    from assay.experiment.spec.model import match_names
 
     spec = _flagged(args, declared_by(args))
-    names = list(spec.all_engines())
-    only = chosen_names(args.only, names, "--only") if args.only else None
+    names = spec.names()
+    only = match_names(args.only, names, "--only") if args.only else None
     spec = override(spec, **claim_flags(args), family=family_flag(args, names), only=only)
     _check_runnable(args, spec)
     return spec
@@ -272,8 +272,7 @@ def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
 
 
 def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
-    from assay.experiment.spec import missing_requirement, twin_notes
-    from assay.experiment.spec.layers import environment_note
+    from assay.experiment.spec.variants import duplicate_notes, environment_note, missing_requirement
 
     if args.repeat is not None and args.repeat < 2:
         raise ConfigError(f"--repeat {args.repeat}", hint="2 or more; a run that is not repeated needs no flag")
@@ -282,11 +281,11 @@ def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
     flag = next((flag for flag in ("cluster", "shard") if getattr(args, flag)), None)
     if spec.times and flag:
         raise ConfigError(f"times = true with --{flag}", hint="cells that run side by side have no times: --no-times")
-    baseline = spec.subject(spec.claim().baseline)
+    baseline = spec.entry(spec.analysis_plan().baseline)
     reason = missing_requirement(baseline.requires) if baseline else None
     if baseline and reason:
         raise ConfigError(f"baseline = {baseline.name!r} cannot run here: {reason}", hint="choose another --baseline")
-    for note in twin_notes(spec):
+    for note in duplicate_notes(spec):
         warn(note)
     note = environment_note(spec)
     if note:
@@ -390,15 +389,15 @@ def add_subject(parser: argparse.ArgumentParser) -> None:
 
 def engine_named(text: str, config: str | None) -> EngineFactory:
     """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
-    from assay.experiment.spec import load_spec, recipe_of
-    from assay.experiment.spec.layers import with_environment
+    from assay.experiment.spec import engine_factory, load_spec
     from assay.experiment.spec.model import EngineFactory
+    from assay.experiment.spec.variants import with_environment
 
     path = config_file(config)
     if path:
         spec = load_spec(path)
-        if text in spec.engines or spec.subject(text) is not None:
-            return recipe_of(spec, text)
+        if text in spec.engines or spec.entry(text) is not None:
+            return engine_factory(spec, text)
     return EngineFactory(with_environment(text))
 
 

@@ -162,7 +162,7 @@ def _configuration() -> DoctorCheck:
         load_config((), Path(FILE), os.environ)
     except AssayError as error:
         return DoctorCheck(FILE, "failed", str(error).replace("\n", " "))
-    return DoctorCheck(FILE, "ok", f"{len(spec.all_engines())} engines, {len(spec.gold)} gold sources")
+    return DoctorCheck(FILE, "ok", f"{len(spec.entries())} engines, {len(spec.gold)} gold sources")
 
 
 _CHECKS: tuple[Callable[[], DoctorCheck], ...] = (

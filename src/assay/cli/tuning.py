@@ -67,7 +67,7 @@ def ablate_command(args: argparse.Namespace) -> int:
     book = plan_ledger(args, spec)
     queries = varied_data(args, spec, ABLATING)
     taken = _measure_parts(args, found, queries.suite)
-    claim = found.base.spec.claim()
+    claim = found.base.spec.analysis_plan()
     result = ablation_result(taken.run, claim, found.base.name, taken.steps, queries.notes)
     keep_run(args, taken.run, found.base.spec, queries.suite)
     data = ablation_json(result)
@@ -91,7 +91,7 @@ def _measure_parts(args: argparse.Namespace, found: EngineComponents, suite: Sui
     made = ask(*plan.variants)
     if at_once == ways:
         return ForwardSelection(made, plan.steps)
-    climbed = select_forward(made, found.base.name, found.parts, found.base.spec.claim().primary, ask)
+    climbed = select_forward(made, found.base.name, found.parts, found.base.spec.analysis_plan().primary, ask)
     return ForwardSelection(climbed.run, (*plan.steps, *climbed.steps))
 
 
@@ -141,7 +141,7 @@ def tune_command(args: argparse.Namespace) -> int:
     book = plan_ledger(args, spec)
     data = varied_data(args, spec, TUNING)
     made = run_varied(args, grid.spec, data.suite)
-    claim = grid.spec.claim()
+    claim = grid.spec.analysis_plan()
     report = _tuned(grid, made, claim, settings.partitions, data.notes)
     keep_run(args, made, grid.spec, data.suite)
     shown = tune_json(report)
@@ -181,7 +181,7 @@ def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
 
 def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid:
     from assay.experiment.spec import make_engines
-    from assay.experiment.spec.model import placed
+    from assay.experiment.spec.model import locate_error
     from assay.experiment.tuning import find_base, grid_points, spec_with
     from assay.types import Suite
 
@@ -193,7 +193,7 @@ def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid
         grid = replace(spec_with(base, [point.change for point in points]), split=())
         make_engines(grid, Suite(()))  # a knob that no engine has shows before anything runs
     except ConfigError as error:
-        raise (error if args.knob else placed(error, spec, "tune", spec.tune)) from error
+        raise (error if args.knob else locate_error(error, spec, "tune", spec.tune)) from error
     return _Grid(grid, base.name, points)
 
 

@@ -17,7 +17,7 @@ from assay.engines.base import FullEngine
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE, KEYS, TABLES, Spec
-from assay.experiment.spec.layers import DROP, EXTENDS, PRESET
+from assay.experiment.spec.load import DROP, EXTENDS, PRESET
 from assay.gold import resolve
 from assay.gold.access_log import access_log_path
 from assay.gold.load import SHIPPED, load_gold, reload_set
@@ -97,8 +97,8 @@ def files_of(spec: Spec) -> tuple[Path, ...]:
     if not gold:
         return ()
     beside = [access_log_path(file) for file in gold]
-    others = experiments_near(dict.fromkeys((spec.folder, *(file.parent for file in gold))))
-    return tuple(dict.fromkeys((*gold, *beside, *map(Path, spec.files), *others, *ledgers_above(spec.folder))))
+    others = experiments_near(dict.fromkeys((spec.directory, *(file.parent for file in gold))))
+    return tuple(dict.fromkeys((*gold, *beside, *map(Path, spec.files), *others, *ledgers_above(spec.directory))))
 
 
 def _gold_files(source: Path) -> list[Path]:

@@ -17,7 +17,7 @@ from assay.digests import text_digest
 from assay.errors import ConfigError, InputError
 from assay.experiment.records import config_hash
 from assay.experiment.spec import Spec
-from assay.experiment.spec.model import placed, read_table
+from assay.experiment.spec.model import locate_error, read_table
 from assay.files import check_regular, write_atomic
 from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of
@@ -641,9 +641,9 @@ def ledger_plan(spec: Spec, file: str | None = None, rule: str | None = None) ->
     try:
         in_force = read_rule(settings.rule) if rule is None else read_rule(rule, "--rule")
     except ConfigError as error:
-        raise (error if rule is not None else placed(error, spec, "ledger", spec.ledger)) from error
-    path = Path(file) if file else spec.folder / settings.file
+        raise (error if rule is not None else locate_error(error, spec, "ledger", spec.ledger)) from error
+    path = Path(file) if file else spec.directory / settings.file
     if not path.name.endswith(FILE):
         problem = ConfigError(f"file = {str(path)!r}", hint=f"its name ends in {FILE}, so that no engine finds it")
-        raise problem if file else placed(problem, spec, "ledger", spec.ledger)
+        raise problem if file else locate_error(problem, spec, "ledger", spec.ledger)
     return LedgerPlan(path, in_force)

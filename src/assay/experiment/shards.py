@@ -31,10 +31,11 @@ from assay.experiment.cells.running import PlanResult, run_cells
 from assay.experiment.corpora import Missing
 from assay.experiment.records.codec import Lines, dump, join_lines
 from assay.experiment.records.folder import SHARDS
-from assay.experiment.records.merge import RetainedEngine, declared_hashes
+from assay.experiment.records.merge import RetainedEngine
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.matrix import ExecutionOptions, cell_store, executor_for, plan_of
 from assay.experiment.spec import Spec
+from assay.experiment.spec.model import retained_engines
 from assay.files import atomic_stream
 from assay.gold.access_log import log_access
 from assay.types import Suite
@@ -194,8 +195,8 @@ def run_part(
     with executor_for(spec, how) as fleet:
         work = run_cells(plan, slots, fleet, keeper, progress or (lambda _: None))
     learn(plan, work)
-    outline = outline_of(plan, spec.claim())
-    return ShardResult(shard, outline, work, declared_hashes(spec, suite), keeper)
+    outline = outline_of(plan, spec.analysis_plan())
+    return ShardResult(shard, outline, work, retained_engines(spec, suite), keeper)
 
 
 @dataclass(frozen=True, slots=True)

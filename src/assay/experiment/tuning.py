@@ -15,7 +15,7 @@ from assay.engines.kinds import Component, list_components
 from assay.errors import ConfigError, GoldError, did_you_mean
 from assay.experiment import spec as specs
 from assay.experiment.spec import Spec, Sweep, with_engines
-from assay.experiment.spec.model import chosen_names
+from assay.experiment.spec.model import match_names
 from assay.experiment.spec.variants import canonical, declared_engines, own_value, points
 from assay.stats import compare, means
 from assay.stats.clustered import ClusterTable, cluster_table
@@ -251,7 +251,7 @@ def find_parts(spec: Spec, name: str | None) -> EngineComponents:
 
 def only_parts(found: EngineComponents, patterns: Sequence[str]) -> EngineComponents:
     """Keep the parts that names or globs mean; no pattern means all."""
-    names = chosen_names(patterns, [part.name for part in found.parts], "--only", kind="part")
+    names = match_names(patterns, [part.name for part in found.parts], "--only", kind="part")
     return replace(found, parts=tuple(part for part in found.parts if part.name in names)) if patterns else found
 
 

@@ -27,7 +27,7 @@ from assay.experiment.records.folder import (
 )
 from assay.experiment.records.merge import Merged, RetainedEngine, comparability_of, merge_runs
 from assay.experiment.records.trec import trec_files
-from assay.experiment.spec.model import BASELINE, claim_of
+from assay.experiment.spec.model import BASELINE, analysis_plan_of
 from assay.files import remove_leftovers, write_atomic
 from assay.report.analysis import analyse, analyse_case
 from assay.report.explorer.excerpts import traces_for
@@ -250,6 +250,6 @@ def _earlier_rows(folder: Path, before: Run | None, merged: Merged) -> tuple[Eng
     if rows is not None or before is None or not merged.stale:
         return rows or ()
     try:
-        return analyse(before, claim_of(before)).rows
+        return analyse(before, analysis_plan_of(before)).rows
     except AssayError:  # a run that can no longer be scored has no row to keep
         return ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from assay.errors import NotComparableError
-from assay.experiment.spec.model import claim_of
+from assay.experiment.spec.model import analysis_plan_of
 from assay.experiment.tracing import QueryTrace
 from assay.report.comparison import changed_corpora, require_comparable
 from assay.report.explorer.data import waterfall_data
@@ -134,9 +134,9 @@ def _claim(old: Run, new: Run, names: RunNames) -> AnalysisPlan:
     shared = [name for name in after if name in before]
     if not before or not after:
         raise NotComparableError("one of the runs has no engine under test", hint="run one more engine")
-    declared = [name for name in claim_of(new).family if name in shared]
+    declared = [name for name in analysis_plan_of(new).family if name in shared]
     baseline = (declared or shared or [before[0]])[0]
-    return replace(claim_of(new), baseline=f"{baseline} @ {names.old}", family=(), tables=())
+    return replace(analysis_plan_of(new), baseline=f"{baseline} @ {names.old}", family=(), tables=())
 
 
 SCHEMA = "assay/ask/1"

@@ -26,7 +26,7 @@ from assay.experiment.records.folder import (
     is_run,
     peek_generation,
 )
-from assay.experiment.spec.model import claim_of
+from assay.experiment.spec.model import analysis_plan_of
 from assay.report.comparison import verdict_tone
 from assay.search.config import SHIPPED
 from assay.settings import apply_overrides, flatten
@@ -323,7 +323,7 @@ class CachedRun:
     @property
     def claim(self) -> AnalysisPlan:
         """What is claimed of it."""
-        return claim_of(self.run)
+        return analysis_plan_of(self.run)
 
     def gold(self, name: str) -> GoldSet:
         """Give one of its gold sets."""

@@ -19,12 +19,12 @@ from assay.experiment.records.merge import (
     UNDECLARED,
     RetainedEngine,
     comparability_of,
-    declared_hashes,
     merge_runs,
 )
 from assay.experiment.running.engine_runs import joined
 from assay.experiment.running.loading import load_suite
 from assay.experiment.spec import load_spec
+from assay.experiment.spec.model import retained_engines
 from assay.report.rows import read_rows
 from assay.types import (
     AnalysisPlan,
@@ -182,13 +182,13 @@ def test_settings_of_engines_that_are_not_asked_are_those_that_the_run_recorded(
     suite = load_suite(spec)
     run = run_spec(spec, suite)
     only = replace(spec, only=("mine",))
-    known = declared_hashes(only, suite)
+    known = retained_engines(only, suite)
     assert list(known) == ["mine", "random", "keywords", "oracle"]
     assert known == {
         e.name: RetainedEngine() if e.name == "mine" else RetainedEngine(config_hash(e.config), e.fingerprint)
         for e in run.engines
     }
-    assert declared_hashes(spec, suite) == {}
+    assert retained_engines(spec, suite) == {}
     assert comparability_of(run).left_by(comparability_of(run)) == ""
 
 

@@ -10,9 +10,9 @@ import assay
 from assay.cli.main import main
 from assay.errors import ConfigError
 from assay.experiment import read_run
-from assay.experiment.records.merge import declared_hashes
 from assay.experiment.running.loading import load_suite
 from assay.experiment.spec import Spec, load_spec, make_engines, override, with_engines
+from assay.experiment.spec.model import retained_engines
 from assay.experiment.tuning import find_base, spec_with
 from assay.types import Suite
 
@@ -97,7 +97,7 @@ def test_tuning_starts_from_what_the_environment_says(declared: Path, monkeypatc
 
 def test_a_variant_that_the_environment_makes_equal_is_refused(declared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(FILES, "0.9")
-    with pytest.raises(ConfigError, match="strong is set just as mine is"):
+    with pytest.raises(ConfigError, match="strong has the same settings as mine"):
         load_spec(declared)
 
 
@@ -123,7 +123,7 @@ def test_a_run_records_it(declared: Path, monkeypatch: pytest.MonkeyPatch, way: 
 def test_rows_of_other_settings_are_stale(declared: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def hashes() -> object:
         spec = override(load_spec(declared), only=("other",))
-        return declared_hashes(spec, load_suite(spec))["mine"]
+        return retained_engines(spec, load_suite(spec))["mine"]
 
     before = hashes()
     monkeypatch.setenv(FILES, "0.5")

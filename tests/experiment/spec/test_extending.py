@@ -6,7 +6,7 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.corpora import files_of
-from assay.experiment.spec import load_spec, recipe_of
+from assay.experiment.spec import engine_factory, load_spec
 from tests.experiment.spec.files import BASE, written
 
 
@@ -40,9 +40,9 @@ def test_later_files_win_and_a_file_counts_once(tmp_path):
 def test_extending_twice_is_extending_once(tmp_path):
     written(tmp_path, BASE + "[variants.v]\nengine = 'mine'\nset = { per = 'span' }\n", "base.toml")
     once = load_spec(written(tmp_path, 'extends = "base.toml"\n'))
-    assert load_spec(written(tmp_path, 'extends = ["base.toml", "./base.toml"]\n')).subjects() == once.subjects()
+    assert load_spec(written(tmp_path, 'extends = ["base.toml", "./base.toml"]\n')).entries() == once.entries()
     plain = load_spec(tmp_path / "base.toml")
-    assert plain.all_engines() == once.all_engines()
+    assert plain.names() == once.names()
 
 
 def test_relative_paths_are_of_the_file_that_says_them(tmp_path):
@@ -56,7 +56,7 @@ def test_relative_paths_are_of_the_file_that_says_them(tmp_path):
     text += '[variants.v]\nengine = "tool"\nset = { git = true }\n'
     spec = load_spec(written(tmp_path, text))
     assert (spec.gold, spec.out) == ((str(tmp_path / "lib/g.yaml"),), str(tmp_path / "lib/base-results"))
-    folders = {name: recipe_of(spec, name).folder.name for name in ("tool", "own", "v")}
+    folders = {name: engine_factory(spec, name).directory.name for name in ("tool", "own", "v")}
     assert folders == {"tool": "lib", "own": tmp_path.name, "v": "lib"}
     assert load_spec(written(tmp_path, text + '[run]\ngold = "h.yaml"\n')).gold == (str(tmp_path / "h.yaml"),)
 
@@ -64,7 +64,7 @@ def test_relative_paths_are_of_the_file_that_says_them(tmp_path):
 def test_engine_stays_where_it_is_declared_when_another_file_changes_it(tmp_path):
     written(tmp_path, '[engines.tool]\nkind = "command"\nargv = ["x", "{query}"]\n', "lib/base.toml")
     spec = load_spec(written(tmp_path, 'extends = "lib/base.toml"\n[engines.tool]\ngit = true\n'))
-    assert recipe_of(spec, "tool").folder == tmp_path / "lib"
+    assert engine_factory(spec, "tool").directory == tmp_path / "lib"
 
 
 def test_files_that_are_extended_are_hidden_from_the_corpus_too(tmp_path):
@@ -119,7 +119,7 @@ def test_circle_of_files_is_told_where_it_closes(tmp_path):
 def test_preset_is_extended_by_a_file_or_by_a_flag(tmp_path):
     alone = load_spec(preset="octocode-matrix")
     spec = load_spec(written(tmp_path, 'extends = "preset:octocode-matrix"\n[run]\nseed = 7\n'))
-    assert [s.name for s in spec.subjects()] == [s.name for s in alone.subjects()]
+    assert [s.name for s in spec.entries()] == [s.name for s in alone.entries()]
     assert (spec.seed, alone.file, spec.file) == (7, None, str(tmp_path / "assay.toml"))
 
 
@@ -181,7 +181,7 @@ def test_what_is_dropped_may_be_said_anew_and_nothing_of_the_old_is_left(tmp_pat
     path = written(tmp_path, text)
     spec = load_spec(path)
     assert spec.sweeps["try"].knobs == {"per": ("span",)}
-    assert spec.places["sweeps.try"].file == str(path)
+    assert spec.locations["sweeps.try"].file == str(path)
 
 
 def test_engine_that_is_dropped_and_said_anew_belongs_to_who_says_it(tmp_path):
@@ -189,7 +189,7 @@ def test_engine_that_is_dropped_and_said_anew_belongs_to_who_says_it(tmp_path):
     text = 'extends = "lib/base.toml"\ndrop = "engines.tool"\n[engines.tool]\npreset = "tool.toml"\n'
     spec = load_spec(written(tmp_path, text))
     assert spec.engines["tool"] == {"preset": "tool.toml"}
-    assert recipe_of(spec, "tool").folder == tmp_path
+    assert engine_factory(spec, "tool").directory == tmp_path
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_engine_that_is_dropped_and_said_anew_belongs_to_who_says_it(tmp_path):
         ('"run.k.x"', "run.k.x", "family"),
         ('"variants..v"', "dotted", None),
         ("3", "drop = 3", "variants.x"),
-        ('["variants.v", "variants.v"]', "variants.v here", "w"),
+        ('["variants.v", "variants.v"]', "unknown key variants.v", "w"),
     ],
 )
 def test_unknown_name_that_is_dropped_is_told_with_its_line(tmp_path, drop, word, hint):
@@ -213,5 +213,5 @@ def test_unknown_name_that_is_dropped_is_told_with_its_line(tmp_path, drop, word
 
 
 def test_only_what_other_files_say_can_be_dropped(tmp_path):
-    with pytest.raises(ConfigError, match="drop: nothing is called engines.mine here"):
+    with pytest.raises(ConfigError, match="drop: unknown key engines.mine"):
         load_spec(written(tmp_path, 'drop = ["engines.mine"]\n' + BASE))

@@ -72,12 +72,12 @@ def test_variant_inherits_what_its_engine_requires(machine):
             sweeps={"s": Sweep("mine", "grid", {"per": ("span",)}, requires=("env:C",))},
         )
     )
-    wanted = {subject.name: subject.requires for subject in spec.subjects()}
+    wanted = {subject.name: subject.requires for subject in spec.entries()}
     assert wanted["mine"] == ("tool:sh", "env:A")
     assert wanted["v"] == ("tool:sh", "env:A", "env:B")
     assert wanted["s:per=span"] == ("tool:sh", "env:A", "env:C")
     assert wanted["keywords"] == ()
-    assert "requires" not in spec.all_engines()["v"]
+    assert "requires" not in {entry.name: entry.settings for entry in spec.entries()}["v"]
 
 
 def test_value_of_a_variable_is_never_said(machine, monkeypatch):

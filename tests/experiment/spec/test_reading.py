@@ -7,7 +7,8 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.running.matrix import select_engines
-from assay.experiment.spec import Spec, check, engine_table, load_spec, override, recipe_of, with_engines
+from assay.experiment.spec import Spec, check, load_spec, override, with_engines
+from assay.experiment.spec.model import engine_factory, parse_engine_flags
 from tests.experiment.spec.files import BASE, written
 
 
@@ -20,8 +21,8 @@ def test_spec_of_a_full_file(tmp_path):
     spec = load_spec(path)
     assert spec.gold == (str(tmp_path / "g.yaml"), "stdlib")
     assert spec.out == str(tmp_path / "r")
-    assert (spec.k, spec.claim().primary, spec.margin) == (20, "RR@20", 0.05)
-    assert list(spec.all_engines()) == ["mine", "random", "keywords", "oracle"]
+    assert (spec.k, spec.analysis_plan().primary, spec.margin) == (20, "RR@20", 0.05)
+    assert spec.names() == ["mine", "random", "keywords", "oracle"]
 
 
 def test_single_string_stands_for_a_list_of_one(tmp_path):
@@ -50,18 +51,22 @@ BAD = {
     "times of what runs side by side": ("[run]\njobs = 2\ntimes = true\n", 3, "times = true with jobs"),
     "run is no table": ("run = 3\n", 1, "table"),
     "variant is no table": ("[variants]\nx = 3\n", 2, "variants.x"),
-    "variant without an engine": ("[variants.x]\nset = { a = 1 }\n", 1, "no engine"),
-    "variant without changes": ('[variants.x]\nengine = "builtin"\n', 1, "no set"),
+    "variant without an engine": ("[variants.x]\nset = { a = 1 }\n", 1, "missing key 'engine'"),
+    "variant without changes": ('[variants.x]\nengine = "builtin"\n', 1, "missing key 'set'"),
     "variant with no change in it": ('[variants.x]\nengine = "builtin"\nset = {}\n', 1, "changes nothing"),
     "unknown key of a variant": ('[variants.x]\nengine = "builtin"\nsets = {}\n', 3, "sets"),
     "variant of nobody": ('\n[variants.x]\nengine = "bultin"\nset = { per = "span" }\n', 2, "bultin"),
     "variant with the name of a reference": ('[variants.oracle]\nengine="builtin"\nset={per="span"}\n', 1, "reference"),
     "variant with the name of an engine": (BASE + '[variants.mine]\nengine="mine"\nset={per="span"}\n', 5, "mine"),
-    "variant as its base": (BASE + '[variants.x]\nengine = "mine"\nset = { per = "file" }\n', 5, "changes nothing"),
+    "variant as its base": (
+        BASE + '[variants.x]\nengine = "mine"\nset = { per = "file" }\n',
+        5,
+        "x has the same settings as mine",
+    ),
     "two variants alike": (
         BASE + '[variants.x]\nengine="mine"\nset={a=1}\n[variants.y]\nengine="mine"\nset={a=1}\n',
         8,
-        "y is set just as x",
+        "y has the same settings as x",
     ),
     "setting said twice": (
         '[variants.x]\nengine="builtin"\n[variants.x.set]\n"a.b" = 1\na = { b = 2 }\n',
@@ -72,7 +77,7 @@ BAD = {
     "unknown key of a sweep": ('[sweeps.w]\nengine = "builtin"\nknob = {}\n', 3, "knob"),
     "unknown way": ('[sweeps.w]\nengine = "builtin"\nway = "random"\n', 3, "way"),
     "grid without knobs": ('[sweeps.w]\nengine = "builtin"\n', 1, "needs knobs"),
-    "grid with parts": ('[sweeps.w]\nengine="builtin"\nparts={a={b=1}}\n', 1, "parts mean nothing"),
+    "grid with parts": ('[sweeps.w]\nengine="builtin"\nparts={a={b=1}}\n', 1, "grid takes knobs, not parts"),
     "variant of a variant": (
         BASE + '[variants.a]\nengine="mine"\nset={per="span"}\n[variants.b]\nengine="a"\nset={per="span"}\n',
         8,
@@ -84,7 +89,7 @@ BAD = {
     "part that nothing switches off": (
         '[sweeps.w]\nengine="builtin"\nway="leave-one-out"\nparts={a={}}\n',
         1,
-        "switched off by nothing",
+        "no setting switches off",
     ),
     "name with an unknown field": ('[sweeps.w]\nengine="builtin"\nknobs={a=[1]}\nname="{b}"\n', 1, "{b}"),
     "name that is the same for all": ('[sweeps.w]\nengine="builtin"\nknobs={a=[1,2]}\nname="x"\n', 1, "two engines"),
@@ -97,7 +102,7 @@ BAD = {
     "template is a switch": ('[engines.mine]\nkind = "builtin"\ntemplate = "yes"\n', 3, "template"),
     "need of no kind": ('[engines.mine]\nkind = "builtin"\nrequires = ["rg"]\n', 1, "requires = 'rg'"),
     "need that is no text": ('[engines.mine]\nkind = "builtin"\nrequires = [1]\n', 3, "requires"),
-    "unknown extra": ('[variants.x]\nengine="builtin"\nset={a=1}\nrequires=["extra:nope"]\n', 1, "no such extra"),
+    "unknown extra": ('[variants.x]\nengine="builtin"\nset={a=1}\nrequires=["extra:nope"]\n', 1, "unknown extra"),
     "references are a switch": ('[run]\nreferences = "yes"\n', 2, "references"),
 }
 
@@ -129,17 +134,17 @@ def test_file_that_is_not_utf8_is_an_error_with_its_line(tmp_path):
 
 def test_flags_override_the_file_and_none_changes_nothing():
     spec = override(Spec(), k=20, margin=None)
-    assert (spec.k, spec.margin, spec.claim().primary) == (20, 0.02, "nDCG@20")
+    assert (spec.k, spec.margin, spec.analysis_plan().primary) == (20, 0.02, "nDCG@20")
 
 
 def test_engine_flags_take_a_name_or_are_named_after_their_kind():
-    table = engine_table(["builtin", "mine=command:x {query} a=b", "python:m:f"])
+    table = parse_engine_flags(["builtin", "mine=command:x {query} a=b", "python:m:f"])
     assert table == {"builtin": "builtin", "mine": "command:x {query} a=b", "python": "python:m:f"}
 
 
 def test_two_engines_of_one_name_are_refused():
     with pytest.raises(ConfigError, match="builtin"):
-        engine_table(["builtin", "builtin"])
+        parse_engine_flags(["builtin", "builtin"])
 
 
 def test_names_of_the_references_are_reserved():
@@ -149,7 +154,7 @@ def test_names_of_the_references_are_reserved():
 
 def test_without_references_the_first_engine_is_the_baseline():
     spec = check(Spec(engines={"mine": "builtin", "other": "builtin:span"}, references=False))
-    assert spec.claim().baseline == "mine"
+    assert spec.analysis_plan().baseline == "mine"
 
 
 def test_paths_of_the_file_are_relative_to_its_folder(tmp_path, monkeypatch):
@@ -157,7 +162,7 @@ def test_paths_of_the_file_are_relative_to_its_folder(tmp_path, monkeypatch):
     (tmp_path / "sub" / "assay.toml").write_text('[run]\ngold = "g.csv"\ncorpus = "src"\n')
     monkeypatch.chdir(tmp_path)
     spec = load_spec(Path("sub/assay.toml"))
-    assert (spec.gold, spec.corpus, spec.folder) == (("sub/g.csv",), "sub/src", Path("sub"))
+    assert (spec.gold, spec.corpus, spec.directory) == (("sub/g.csv",), "sub/src", Path("sub"))
 
 
 def test_engine_flags_name_engines_of_the_file_before_anything_else():
@@ -165,7 +170,7 @@ def test_engine_flags_name_engines_of_the_file_before_anything_else():
         "builtin": {"kind": "builtin", "per": "span"},
         "mine": {"kind": "command", "argv": ["x", "{query}"]},
     }
-    table = engine_table(["builtin", "other=mine", "keywords"], declared)
+    table = parse_engine_flags(["builtin", "other=mine", "keywords"], declared)
     assert table == {"builtin": declared["builtin"], "other": declared["mine"], "keywords": "keywords"}
 
 
@@ -175,8 +180,8 @@ def test_engine_flags_run_instead_of_all_that_the_file_declares(tmp_path):
         + '[variants.x]\nengine = "mine"\nset = { per = "span" }\n[engines.other]\nkind = "builtin"\ntemplate = true\n'
     )
     spec = with_engines(load_spec(written(tmp_path, text)), ["again=mine", "other"])
-    assert [subject.name for subject in spec.subjects()][:2] == ["again", "other"]
-    assert (spec.variants, spec.subjects()[0].place.line) == ({}, 2)
+    assert [subject.name for subject in spec.entries()][:2] == ["again", "other"]
+    assert (spec.variants, spec.entries()[0].location.line) == ({}, 2)
 
 
 def test_times_are_measured_unless_something_asks_for_cells(tmp_path):
@@ -192,11 +197,11 @@ SETS = {
     'run.measures=["RR@10", "P@5"]': lambda spec: spec.measures == ("RR@10", "P@5"),
     "run.gold=stdlib": lambda spec: spec.gold == ("stdlib",),
     "run.references=false": lambda spec: not spec.references,
-    "engines.mine.search.stem.files=0.4": lambda spec: spec.all_engines()["mine"]["search"]["stem"]["files"] == 0.4,
-    "engines.new.kind=builtin": lambda spec: spec.all_engines()["new"] == {"kind": "builtin"},
-    "variants.x.set.search.without=[]": lambda spec: spec.subject("x").variation.changes == {"search.without": []},
-    'variants.x.set."search.without"=[]': lambda spec: spec.subject("x").variation.changes == {"search.without": []},
-    'sweeps.w.knobs.per=["span"]': lambda spec: spec.subject("w:per=span") is not None,
+    "engines.mine.search.stem.files=0.4": lambda spec: spec.entry("mine").settings["search"]["stem"]["files"] == 0.4,
+    "engines.new.kind=builtin": lambda spec: spec.entry("new").settings == {"kind": "builtin"},
+    "variants.x.set.search.without=[]": lambda spec: spec.entry("x").variation.changes == {"search.without": []},
+    'variants.x.set."search.without"=[]': lambda spec: spec.entry("x").variation.changes == {"search.without": []},
+    'sweeps.w.knobs.per=["span"]': lambda spec: spec.entry("w:per=span") is not None,
     "tune.seed=3": lambda spec: spec.tune == {"seed": 3},
 }
 SET_IN = (
@@ -222,7 +227,7 @@ def test_later_set_wins(tmp_path):
 
 
 def test_set_needs_no_file():
-    assert load_spec(sets=["run.k=20", "engines.mine.kind=builtin"]).subjects()[0].name == "mine"
+    assert load_spec(sets=["run.k=20", "engines.mine.kind=builtin"]).entries()[0].name == "mine"
 
 
 @pytest.mark.parametrize(
@@ -234,10 +239,10 @@ def test_set_needs_no_file():
         ("run.k", "no value"),
         ("run.k=ten", "k: expected an integer, got 'ten'"),
         ("run.k=0", "k = 0"),
-        ("run k=3", "cannot be read"),
+        ("run k=3", "not TOML"),
         ("run.baseline=nobody", "nobody"),
         ("extends=base.toml", "extends"),
-        ("variants.y.set.per=span", "no engine"),
+        ("variants.y.set.per=span", "missing key 'engine'"),
         ("variants.x.engin=mine", "engin"),
     ],
 )
@@ -252,7 +257,7 @@ def test_unknown_setting_of_a_flag_names_the_flag_when_the_engine_is_made(tmp_pa
     text = "engines.mine.search.stem.fils=0.4"
     spec = load_spec(written(tmp_path, SET_IN), sets=[text])
     with pytest.raises(ConfigError, match="fils") as caught:
-        recipe_of(spec, "mine").make()
+        engine_factory(spec, "mine").make()
     assert caught.value.message.startswith(f"--set {text}: ")
 
 
@@ -260,13 +265,13 @@ def test_unknown_setting_of_a_variant_is_told_with_its_line_when_it_is_made(tmp_
     text = BASE + '\n[variants.x]\nengine = "mine"\nset = { "search.stem.fils" = 0.1 }\n'
     path = written(tmp_path, text)
     with pytest.raises(ConfigError, match="x: .*fils") as caught:
-        recipe_of(load_spec(path), "x").make()
+        engine_factory(load_spec(path), "x").make()
     assert (caught.value.file, caught.value.line) == (str(path), 6)
 
 
 @pytest.mark.parametrize("name", ["mine", "x", "w:per=span", "keywords"])
 def test_everything_that_runs_can_be_made(tmp_path, name):
-    assert recipe_of(load_spec(written(tmp_path, SET_IN)), name).make().role in ("contestant", "yardstick")
+    assert engine_factory(load_spec(written(tmp_path, SET_IN)), name).make().role in ("contestant", "yardstick")
 
 
 def test_only_names_what_runs():
@@ -279,7 +284,7 @@ def test_flag_is_not_blamed_for_what_the_file_says(tmp_path):
     text = BASE + "[engines.mine.search.noise]\nfiles = 3\n"
     spec = load_spec(written(tmp_path, text), sets=["engines.mine.search.stem.files=0.4"])
     with pytest.raises(ConfigError, match="noise") as caught:
-        recipe_of(spec, "mine").make()
+        engine_factory(spec, "mine").make()
     assert (Path(str(caught.value.file)).name, caught.value.line) == ("assay.toml", 2)
 
 
@@ -289,7 +294,7 @@ def test_variant_of_a_variant_is_told_which_engine_to_name(tmp_path):
     )
     with pytest.raises(ConfigError, match="a is a variant") as caught:
         load_spec(written(tmp_path, text))
-    assert caught.value.hint == "name its engine, mine"
+    assert caught.value.hint == "name the engine of that variant: 'mine'"
 
 
 @pytest.mark.parametrize(("value", "shown"), [("0.1", "[0.1]"), ('"span"', '["span"]'), ("true", "[true]")])
@@ -297,7 +302,7 @@ def test_knob_with_a_single_value_is_told_how_a_list_is_written(tmp_path, value,
     path = written(tmp_path, f"[sweeps.w]\nengine = 'builtin'\nknobs = {{ x = {value} }}\n")
     with pytest.raises(ConfigError, match="knobs: x = ") as caught:
         load_spec(path)
-    assert caught.value.hint == f"a list of values to try, such as {shown}"
+    assert caught.value.hint == f"write a list of values to try, such as {shown}"
     assert caught.value.line == 3
 
 

@@ -22,8 +22,9 @@ from assay.experiment.spec import (
     load_spec,
     shipped_experiments,
 )
-from assay.experiment.spec.model import ENGINE_KEYS, read_table
+from assay.experiment.spec.model import read_table
 from assay.experiment.spec.starter import starter_config
+from assay.experiment.spec.variants import ENGINE_KEYS
 from assay.experiment.tuning import TuneSettings
 from tests.experiment.spec.files import BASE, schema, written
 
@@ -96,7 +97,7 @@ def test_schema_refuses_what_the_reader_refuses(case):
 @pytest.mark.parametrize("name", shipped_experiments())
 def test_shipped_experiment_fits_schema_and_reader(name):
     validator().validate(tomllib.loads(shipped_experiments()[name].read_text(encoding="utf-8")))
-    assert load_spec(preset=name).subjects()
+    assert load_spec(preset=name).entries()
 
 
 def uncommented(text: str) -> str:
@@ -116,10 +117,12 @@ def test_starter_file_fits_schema_and_reader_when_all_of_it_is_said(tmp_path):
     validator().validate(tomllib.loads(text))
     written(tmp_path, '[run]\nk = 3\n[variants.old]\nengine = "mine"\nset = { git = true }\n', "base.toml")
     spec = load_spec(written(tmp_path, text))
-    names = [subject.name for subject in spec.subjects()]
+    names = [subject.name for subject in spec.entries()]
     assert names[:4] == ["builtin", "mine", "ours", "no-stem"]
-    assert spec.claim().family == tuple(name for name in names if name == "no-stem" or name.startswith("weights:"))
-    assert len(spec.claim().family) == 5
+    assert spec.analysis_plan().family == tuple(
+        name for name in names if name == "no-stem" or name.startswith("weights:")
+    )
+    assert len(spec.analysis_plan().family) == 5
     assert names[-5:] == ["without stem", "without scope", "random", "keywords", "oracle"]
     assert read_table(TuneSettings, spec, "tune", spec.tune).knobs
     assert ledger_plan(spec).path == tmp_path / "ledger.jsonl"
@@ -154,8 +157,11 @@ def test_starter_file_names_every_key_with_its_default():
         "cluster",
     ):
         assert given[key] == getattr(defaults, key), key
-    assert tuple(given["measures"]) == defaults.claim().measures
-    assert (given["primary"], given["baseline"]) == (defaults.claim().primary, defaults.claim().baseline)
+    assert tuple(given["measures"]) == defaults.analysis_plan().measures
+    assert (given["primary"], given["baseline"]) == (
+        defaults.analysis_plan().primary,
+        defaults.analysis_plan().baseline,
+    )
 
 
 def test_schema_takes_the_engine_of_the_tests(tmp_path: Path):

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.experiment.spec import Spec, Sweep, Variant, check, twin_notes
-from assay.experiment.spec.variants import MOST_POINTS, points, short_labels, value_text
+from assay.experiment.spec import Spec, Sweep, Variant, check
+from assay.experiment.spec.variants import MOST_POINTS, duplicate_notes, points, short_labels, value_text
 from assay.settings import apply_overrides
 
 KEYS = st.lists(st.from_regex(r"[a-z]{1,3}(\.[a-z]{1,3}){0,2}", fullmatch=True), min_size=1, max_size=4, unique=True)
@@ -31,6 +31,10 @@ def knobs(draw) -> dict[str, list[Any]]:
 
 def made(sweep: Sweep, own: dict[str, Any] | None = None, *, template: bool = False) -> list:
     return points("s", sweep, centre=lambda key: (own or {}).get(key, "nothing like it"), template=template)
+
+
+def settings(spec: Spec, name: str) -> object:
+    return {entry.name: entry.settings for entry in spec.entries()}[name]
 
 
 @given(knobs())
@@ -115,28 +119,35 @@ def test_subjects_stand_in_the_order_engines_variants_sweeps_references():
         )
     )
     names = ["mine", "v", "s:files=0.1", "s:files=0.3", "random", "keywords", "oracle"]
-    assert [subject.name for subject in spec.subjects()] == names
-    variation = spec.subjects()[2].variation
+    assert [subject.name for subject in spec.entries()] == names
+    variation = spec.entries()[2].variation
     assert variation is not None
     assert (variation.base, variation.changes, variation.sweep) == ("mine", {"search.stem.files": 0.1}, "s")
-    assert spec.all_engines()["s:files=0.1"] == {"kind": "builtin", "search": {"stem": {"files": 0.1}}}
+    assert settings(spec, "s:files=0.1") == {
+        "kind": "builtin",
+        "search": {"stem": {"files": 0.1}},
+    }
 
 
 def test_value_that_the_engine_has_anyway_is_no_point_around_it():
     around = {"search.stem.files": (0.2, 0.3), "per": ("file", "span")}  # file is the default of the kind
     spec = check(Spec(engines={"mine": ENGINE}, sweeps={"s": Sweep("mine", "one-at-a-time", around)}))
-    assert [s.name for s in spec.subjects() if s.variation] == ["s:files=0.3", "s:per=span"]
+    assert [s.name for s in spec.entries() if s.variation] == ["s:files=0.3", "s:per=span"]
 
 
 def test_point_of_a_grid_that_is_the_engine_is_told_and_kept():
     spec = check(Spec(engines={"mine": ENGINE}, sweeps={"s": Sweep("mine", "grid", {"search.stem.files": (0.2, 0.3)})}))
-    assert len(spec.subjects()) == 6
-    assert twin_notes(spec) == ("s:files=0.2 is set just as mine is: it will rank the same",)
+    assert len(spec.entries()) == 6
+    assert duplicate_notes(spec) == ("s:files=0.2 has the same settings as mine: its ranking will be the same",)
 
 
 def test_variants_of_an_engine_that_is_named_by_a_text():
     spec = check(Spec(engines={"mine": "builtin:span"}, variants={"v": Variant("mine", {"search.without": ["stem"]})}))
-    assert spec.all_engines()["v"] == {"kind": "builtin", "per": "span", "search": {"without": ["stem"]}}
+    assert settings(spec, "v") == {
+        "kind": "builtin",
+        "per": "span",
+        "search": {"without": ["stem"]},
+    }
 
 
 def test_two_sweeps_may_not_give_one_name():
@@ -150,5 +161,5 @@ def test_short_names_mean_one_setting_in_the_whole_file():
     sweeps = {name: Sweep("builtin", "grid", {key: (0.1,)}) for name, key in spans.items()}
     sweeps["d"] = Sweep("builtin", "one-at-a-time", {"search.stem.spans": (0.7,)}, name="{knob} {value}")
     sweeps["e"] = Sweep("builtin", "grid", {"search.stem.spans": (0.8,)}, name="{spans}, {stem.spans}")
-    names = [subject.name for subject in check(Spec(sweeps=sweeps)).subjects() if subject.variation]
+    names = [subject.name for subject in check(Spec(sweeps=sweeps)).entries() if subject.variation]
     assert names == ["a:definition.spans=0.1", "b:stem.spans=0.1", "c:files=0.1", "stem.spans 0.7", "0.8, 0.8"]

@@ -107,11 +107,11 @@ def test_the_engine_that_is_meant_is_found():
 def test_variants_are_run_beside_the_engine_alone():
     base = find_base(Spec(baseline="keywords", sweeps={}), None)
     spec = spec_with(base, plan_ablation(list_components(base.settings), base.name).variants)
-    assert spec.claim().baseline == "builtin"
-    names = [subject.name for subject in spec.subjects()]
+    assert spec.analysis_plan().baseline == "builtin"
+    names = [subject.name for subject in spec.entries()]
     assert names[0] == "builtin"
     assert "keywords" not in names
-    assert all(s.variation and s.variation.base == "builtin" for s in spec.subjects()[1:])
+    assert all(s.variation and s.variation.base == "builtin" for s in spec.entries()[1:])
     assert spec.timed is False
 
 
@@ -223,5 +223,5 @@ def test_some_parts_are_taken_by_name_or_glob():
     found = find_parts(Spec(), "builtin")
     assert only_parts(found, ()) is found
     assert [part.name for part in only_parts(found, ["st*", "dense"]).parts] == ["dense", "stem"]
-    with pytest.raises(ConfigError, match="means no part here"):
+    with pytest.raises(ConfigError, match="matches no part"):
         only_parts(found, ["nothing"])

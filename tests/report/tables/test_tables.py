@@ -61,7 +61,7 @@ def test_an_unknown_table_is_refused_before_anything_runs():
 
 
 def test_a_specification_hands_its_tables_to_the_claim():
-    assert Spec(tables=("ranks", "matrix")).claim().tables == ("ranks", "matrix")
+    assert Spec(tables=("ranks", "matrix")).analysis_plan().tables == ("ranks", "matrix")
 
 
 def test_matrix_has_a_row_a_variant_and_a_column_a_measure():

@@ -193,11 +193,11 @@ def _contest_data(contest: TopTwoGap, run: Run) -> dict[str, object]:
 
 
 def _verdicts(contest: TopTwoGap, run: Run) -> dict[str, str]:
-    from assay.experiment.spec.model import claim_of
+    from assay.experiment.spec.model import analysis_plan_of
     from assay.stats import compare
     from assay.stats.config import settings_of
 
-    claim = claim_of(run)
+    claim = analysis_plan_of(run)
     found = {}
     for name, scores in contest.scenes.items():
         made = compare(

@@ -166,4 +166,4 @@ def _recipe_here(recipe: EngineFactory, way: CorpusAccess) -> EngineFactory:
     if way.folder is None or way.folder == Path.cwd():
         return recipe
     file = None if recipe.file is None else str(way.folder / recipe.file)
-    return replace(recipe, folder=way.folder / recipe.folder, file=file)
+    return replace(recipe, directory=way.folder / recipe.directory, file=file)

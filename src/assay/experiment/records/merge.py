@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, cast
 
-from assay.errors import AssayError
 from assay.experiment.records.codec import config_hash, join_sets, named_lines
-from assay.redaction import make_redactor
-from assay.types import EngineRun, Run, Suite, sort_phrasings
-
-if TYPE_CHECKING:
-    from assay.experiment.spec import Spec
-
+from assay.types import EngineRun, Run, sort_phrasings
 
 #: Why a row of an earlier run takes no part in this one, beside what its footing says.
 UNDECLARED = "no longer declared"
@@ -156,25 +149,3 @@ def _skipped(
         if name not in there and (declared is None or name in declared)
     }
     return before | dict(new.header.skipped)
-
-
-def declared_hashes(spec: Spec, suite: Suite) -> dict[str, RetainedEngine]:
-    """Give the engines that stay though they are not asked now, with what they are made from, in the order shown.
-
-    Without `--only` everything that is declared is asked: whatever else an earlier run has is declared no longer.
-    """
-    if not spec.only:
-        return {}
-    names = [subject.name for subject in spec.subjects()]
-    return {name: RetainedEngine() if name in spec.only else _declared(spec, name, suite) for name in names}
-
-
-def _declared(spec: Spec, name: str, suite: Suite) -> RetainedEngine:
-    from assay.experiment.spec import recipe_of
-
-    try:
-        engine = recipe_of(spec, name, suite).make()
-    except AssayError:
-        return RetainedEngine()
-    config = cast(Mapping[str, object], make_redactor(engine.secrets).value(engine.config))
-    return RetainedEngine(config_hash(config), engine.fingerprint)

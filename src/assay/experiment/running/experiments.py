@@ -14,8 +14,8 @@ from assay.experiment.running.asking import Tell
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import ExecutionOptions, is_timed, matrix, select_engines
 from assay.experiment.running.turns import Failed, check_answered, run
-from assay.experiment.spec import FILE, Spec, load_spec, override, recipe_of
-from assay.experiment.spec.model import chosen_names
+from assay.experiment.spec import FILE, Spec, engine_factory, load_spec, override
+from assay.experiment.spec.model import match_names
 from assay.types import Run, Suite
 
 
@@ -87,7 +87,7 @@ def run_experiment(
     are measured. Nothing is written but what is kept in the cache. `failed` is that of `assay.run`.
     """
     spec = load_spec(Path(file), sets=sets)
-    names = chosen_names(list(only), list(spec.all_engines()), "only") if only else ()
+    names = match_names(list(only), spec.names(), "only") if only else ()
     chosen = override(spec, only=names)
     how = ExecutionOptions(fleet=FuturesAdapter(executor) if executor is not None else None, fresh=fresh)
     made = run_spec(chosen, load_suite(chosen), how=how)
@@ -98,7 +98,7 @@ def _take_turns(
     spec: Spec, suite: Suite, missing: Missing | None, progress: Tell | None, how: ExecutionOptions
 ) -> CompletedRun:
     asked = select_engines(spec)
-    engines = {subject.name: recipe_of(spec, subject.name, suite).make() for subject in asked.run}
+    engines = {subject.name: engine_factory(spec, subject.name, suite).make() for subject in asked.run}
     keeper = CellStore(how.folder, fresh=how.fresh) if how.folder else None
     made = run(
         engines,
@@ -117,5 +117,5 @@ def _take_turns(
         keeper=keeper,
         variations={s.name: s.variation for s in asked.run if s.variation},
     )
-    header = replace(made.header, claim=spec.claim(), skipped=asked.skipped)
+    header = replace(made.header, claim=spec.analysis_plan(), skipped=asked.skipped)
     return CompletedRun(replace(made, header=header), None, keeper)

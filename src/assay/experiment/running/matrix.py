@@ -18,7 +18,7 @@ from assay.experiment.corpora import Missing
 from assay.experiment.executors.base import Fleet, SerialExecutor
 from assay.experiment.executors.processes import ProcessExecutor
 from assay.experiment.running.asking import EngineLimits, Tell
-from assay.experiment.spec import RunEntry, Spec, missing_requirement, recipe_of
+from assay.experiment.spec import RunEntry, Spec, engine_factory, missing_requirement
 from assay.gold.access_log import log_access
 from assay.gold.split import select
 from assay.types import Run, Suite
@@ -69,10 +69,10 @@ def is_timed(spec: Spec, how: ExecutionOptions | None = None) -> bool:
 
 def select_engines(spec: Spec) -> EngineSelection:
     """Choose what is run: what `only` names, without what lacks something that it needs and is checked all the same."""
-    wanted = [subject for subject in spec.subjects() if not spec.only or subject.name in spec.only]
+    wanted = [subject for subject in spec.entries() if not spec.only or subject.name in spec.only]
     lacking = {subject.name: reason for subject in wanted if (reason := missing_requirement(subject.requires))}
     for name in lacking:
-        recipe_of(spec, name).check()
+        engine_factory(spec, name).check()
     chosen = tuple(subject for subject in wanted if subject.name not in lacking)
     if not any(subject.name in spec.engines or subject.variation for subject in chosen) and lacking:
         name, reason = next(iter(lacking.items()))
@@ -90,7 +90,7 @@ def plan_of(spec: Spec, suite: Suite, missing: Missing | None = None, *, reuse_i
 
 
 def _asked(spec: Spec, subject: RunEntry, suite: Suite) -> PlannedEngine:
-    recipe = recipe_of(spec, subject.name, suite)
+    recipe = engine_factory(spec, subject.name, suite)
     return PlannedEngine(recipe, recipe.make(), subject.variation)
 
 
@@ -110,7 +110,7 @@ def matrix(
     with executor_for(spec, how) as fleet:
         work = run_cells(plan, plan.slots, fleet, keeper, progress or (lambda _: None))
     learn(plan, work)
-    return MatrixResult(run_of(outline_of(plan, spec.claim()), work), work, keeper)
+    return MatrixResult(run_of(outline_of(plan, spec.analysis_plan()), work), work, keeper)
 
 
 def dry_run(

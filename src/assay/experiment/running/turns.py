@@ -20,7 +20,7 @@ from assay.experiment.corpora import Missing, PreparedGold, prepare
 from assay.experiment.environment import environment
 from assay.experiment.running.asking import EngineLimits, Progress, Tell, run_interleaved
 from assay.experiment.running.engine_runs import engine_run
-from assay.experiment.spec.model import check_writable
+from assay.experiment.spec.model import check_encodable
 from assay.gold.access_log import log_access
 from assay.gold.split import select
 from assay.redaction import declare_values
@@ -72,7 +72,7 @@ def run(
         raise InputError(f"k is {k}", hint="ask for at least one result")
     if threads is not None and threads < 1:
         raise InputError(f"threads is {threads}", hint="an engine needs at least one")
-    check_writable(engines)
+    check_encodable(engines)
     tell = progress or (lambda _: None)
     places = []
     for part in suite.golds:

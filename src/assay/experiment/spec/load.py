@@ -1,223 +1,326 @@
-"""Load assay.toml with its `extends` and overrides, and check every key."""
+"""Load assay.toml with the files that it extends and --set flags; errors name the file and line, or the flag."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 from assay.errors import ConfigError, did_you_mean
-from assay.experiment.spec.layers import (
-    EXTENDS,
-    ConfigLayer,
-    MergedConfig,
-    file_layers,
-    flag_layer,
-    preset_layers,
-    stack,
-)
-from assay.experiment.spec.model import (
+from assay.experiment.spec.model import KEYS, SWEEP_KEYS, TABLES, VARIANT_KEYS, Spec, check
+from assay.experiment.spec.variants import (
+    BUILTIN,
     ENGINE_KEYS,
-    KEYS,
-    REFERENCES,
-    SWEEP_KEYS,
-    TABLE_NAMES,
-    TABLES,
-    VARIANT_KEYS,
     ConfigLocation,
     Settings,
-    Spec,
     Sweep,
     Variant,
-    about,
-    check_claim,
-    check_writable,
+    parse_override,
 )
-from assay.experiment.spec.variants import OWN, reject_duplicates
 from assay.gold.load import SHIPPED
 from assay.redaction import declare
-from assay.settings import coerce, is_required
-from assay.toml import line_of
+from assay.settings import coerce, flatten, is_required, merge, split_key
+from assay.toml import line_of, read_toml, write_key
 
+EXTENDS = "extends"
+DROP = "drop"
+PRESET = "preset:"
+#: The tables of a variant or a sweep whose keys are dotted settings.
+_DOTTED = {"variants": ("set",), "sweeps": ("knobs", "parts")}
+
+Keys = tuple[str, ...]
 T = TypeVar("T", Variant, Sweep)
 
 
 def load_spec(path: Path | None = None, *, preset: str | None = None, sets: Sequence[str] = ()) -> Spec:
-    """Read a file, or an experiment that ships, or neither; then change it by `TABLE.KEY=VALUE` texts.
+    """Load a file, a shipped experiment or the defaults, then apply `TABLE.KEY=VALUE` overrides.
 
-    Paths in a file are relative to its folder.
+    Paths in a file are relative to its directory.
     """
-    files = file_layers(path) if path else preset_layers(preset) if preset else ()
-    sheet = stack([*files, *map(flag_layer, sets)])
-    _check_tables(sheet)
+    if preset and not path:
+        layers = _load_layers(_shipped_path(preset, None))
+    else:
+        layers = _load_layers(path) if path else iter(())
+    files = {layer.file and layer.file.resolve(): layer for layer in layers}.values()
+    config = _merge_layers([*files, *map(_flag_layer, sets)])
+    _check_tables(config)
     spec = Spec(
-        **_run_values(sheet),
-        engines=_engines(sheet),
-        variants=dict(_records(sheet, "variants", Variant, VARIANT_KEYS)),
-        sweeps=dict(_records(sheet, "sweeps", Sweep, SWEEP_KEYS)),
-        tune=sheet.data.get("tune", {}),
-        ledger=sheet.data.get("ledger", {}),
-        report=sheet.data.get("report", {}),
+        **_run_values(config),
+        engines=_engines(config),
+        variants=dict(_records(config, "variants", Variant, VARIANT_KEYS)),
+        sweeps=dict(_records(config, "sweeps", Sweep, SWEEP_KEYS)),
+        tune=config.data.get("tune", {}),
+        ledger=config.data.get("ledger", {}),
+        report=config.data.get("report", {}),
         file=str(path) if path else None,
         files=tuple(str(layer.file) for layer in reversed(files)),
-        places=dict(_places(sheet)),
+        locations=dict(_locations(config)),
     )
-    return _checked(_placed(spec, sheet), sheet)
+    try:
+        return check(_resolve_paths(spec, config))
+    except ConfigError as error:
+        if error.file or not config.layers or error.message.startswith("--set "):
+            raise
+        key = error.message.split()[0]  # messages of `check` begin with the key
+        raise config.error(error.message, error.hint, "run", key) from error
 
 
-def _check_tables(sheet: MergedConfig) -> None:
-    for name, value in sheet.data.items():
-        if name == EXTENDS:  # only a flag can say it here: a file's is read before
-            raise sheet.error("extends cannot be set", "name the file with --config, or --preset", name)
-        _check_known(sheet, name, TABLES, (), f"[{name}]")
+def shipped_experiments() -> dict[str, Path]:
+    """Return the files of the shipped experiments by name."""
+    directory = Path(str(resources.files("assay.data") / "experiments"))
+    return {path.stem: path for path in sorted(directory.glob("*.toml"), key=lambda path: path.stem)}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigLayer:
+    """The settings of one file or one flag."""
+
+    data: Mapping[str, Any]
+    file: Path | None = None
+    text: str = field(default="", repr=False)
+    flag: str = ""  # such as --set run.k=20
+    shipped: bool = False  # a file of the package, whose directory is not written to
+    drop: tuple[Keys, ...] = ()  # keys that this layer removes from earlier ones
+
+    @property
+    def directory(self) -> Path:
+        return self.file.parent if self.file else Path()
+
+    def line(self, *keys: str) -> int | None:
+        """Return the line of a key, or of the innermost table around it."""
+        lines = (line_of(self.text, ".".join(keys[:end])) for end in range(len(keys), 0, -1))
+        return next((line for line in lines if line is not None), None)
+
+    def error(self, message: str, hint: str | None, *keys: str) -> ConfigError:
+        if self.flag:
+            return ConfigError(f"{self.flag}: {message}", hint=hint)
+        return ConfigError(message, file=self.file, line=self.line(*keys), hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class MergedConfig:
+    """All layers as one table, with the layers that set each key."""
+
+    layers: tuple[ConfigLayer, ...]
+    data: Mapping[str, Any]
+    sources: Mapping[Keys, tuple[ConfigLayer, ...]] = field(repr=False)  # by key or table, the last one applies
+
+    def layer(self, *keys: str) -> ConfigLayer | None:
+        """Return the layer whose value of a key applies."""
+        sources = self.sources.get(keys)
+        return sources[-1] if sources else None
+
+    def error(self, message: str, hint: str | None, *keys: str) -> ConfigError:
+        """Return an error at the layer that sets a key; for a key that is not set, at the last file."""
+        if layer := self.layer(*keys):
+            return layer.error(message, hint, *keys)
+        files = [layer.file for layer in self.layers if not layer.flag]
+        return ConfigError(message, file=files[-1] if files else None, hint=hint)
+
+
+def _load_layers(path: Path, chain: tuple[Path, ...] = (), parent: ConfigLayer | None = None) -> Iterator[ConfigLayer]:
+    real = path.resolve()
+    if parent is not None and real in chain:
+        names = " → ".join(file.name for file in (*chain[chain.index(real) :], real))
+        raise parent.error(f"extends itself: {names}", "take one of them out", EXTENDS)
+    file = read_toml(path, hint="make one with `assay init`")
+    shipped = real in {shipped.resolve() for shipped in shipped_experiments().values()}
+    layer = ConfigLayer(file.data, path, file.text, shipped=shipped)
+    for name in _read_names(layer, EXTENDS, 'a file, a list of files, or "preset:NAME"'):
+        if name.startswith(PRESET):
+            extended = _shipped_path(name.removeprefix(PRESET), layer)
+        elif not (extended := layer.directory / name).is_file():
+            raise layer.error(f"extends {name!r}: no such file", f"looked at {extended}", EXTENDS)
+        yield from _load_layers(extended, (*chain, real), layer)
+    yield _normalize(replace(layer, data={key: value for key, value in file.data.items() if key != EXTENDS}))
+
+
+def _shipped_path(name: str, layer: ConfigLayer | None) -> Path:
+    known = shipped_experiments()
+    if name in known:
+        return known[name]
+    message, hint = f"no experiment {name!r} ships", did_you_mean(name, known) or f"there are: {', '.join(known)}"
+    raise layer.error(message, hint, EXTENDS) if layer else ConfigError(f"--preset: {message}", hint=hint)
+
+
+def _flag_layer(text: str) -> ConfigLayer:
+    layer = ConfigLayer(parse_override(text), flag=f"--set {text}")
+    if EXTENDS in layer.data:
+        raise layer.error("extends cannot be set", "name the file with --config, or --preset")
+    return _normalize(layer)
+
+
+def _normalize(layer: ConfigLayer) -> ConfigLayer:
+    """Flatten the settings of variants and sweeps to dotted keys, so that layers can override them one by one."""
+    data = {key: value for key, value in layer.data.items() if key != DROP}
+    for table, inner in _DOTTED.items():
+        if isinstance(data.get(table), Mapping):
+            data[table] = {name: _flatten_dotted(layer, (table, name), one, inner) for name, one in data[table].items()}
+    return replace(layer, data=data, drop=tuple(_read_drop(layer)))
+
+
+def _flatten_dotted(layer: ConfigLayer, keys: Keys, table: object, inner: Sequence[str]) -> object:
+    if not isinstance(table, Mapping):
+        return table
+    changed: dict[str, Any] = dict(table)
+    for key in inner:
+        value = changed.get(key)
         if not isinstance(value, Mapping):
-            raise sheet.error(f"[{name}] is a table", "see `assay init` for a commented file", name)
+            continue
+        try:
+            if key == "parts":
+                changed[key] = {n: flatten(off) if isinstance(off, Mapping) else off for n, off in value.items()}
+            else:
+                changed[key] = flatten(value)
+        except ConfigError as error:
+            raise layer.error(f"{key}: {error.message}", error.hint, *keys, key) from error
+    return changed
+
+
+def _read_drop(layer: ConfigLayer) -> Iterator[Keys]:
+    for name in _read_names(layer, DROP, 'a list of names, such as ["variants.x", "sweeps.try"]'):
+        try:
+            keys = split_key(name)
+            start = 4 if keys[2:3] == ("parts",) else 3  # of the setting in variants.NAME.set.SETTING
+            if len(keys) > start and keys[2] in _DOTTED.get(keys[0], ()):
+                setting = split_key(keys[start]) if len(keys) == start + 1 else keys[start:]
+                keys = (*keys[:start], write_key(setting))
+            yield keys
+        except ConfigError as error:
+            raise layer.error(f"{DROP}: {error.message}", error.hint, DROP) from error
+
+
+def _read_names(layer: ConfigLayer, key: str, expected: str) -> list[str]:
+    value = layer.data.get(key, [])
+    names = [value] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise layer.error(f"{key} = {value!r}", expected, key)
+    return names
+
+
+def _merge_layers(layers: Sequence[ConfigLayer]) -> MergedConfig:
+    """Merge layers: tables key by key, lists and single values are replaced."""
+    data: dict[str, Any] = {}
+    sources: dict[Keys, tuple[ConfigLayer, ...]] = {}
+    for layer in layers:
+        for keys in layer.drop:
+            data = _without(data, keys, layer)
+            sources = {name: by for name, by in sources.items() if name[: len(keys)] != keys}
+        data = merge(data, layer.data)
+        for keys in _all_keys(layer.data):
+            sources[keys] = (*sources.get(keys, ()), layer)
+    return MergedConfig(tuple(layers), data, sources)
+
+
+def _without(table: Mapping[str, Any], keys: Keys, layer: ConfigLayer, above: Keys = ()) -> dict[str, Any]:
+    first, *rest = keys
+    inner = table.get(first)
+    if first not in table or (rest and not isinstance(inner, Mapping)):
+        known = ", ".join(write_key((name,)) for name in table) or "nothing"
+        hint = did_you_mean(first, table) or f"{write_key(above) or 'the extended configuration'} has: {known}"
+        raise layer.error(f"{DROP}: nothing is called {write_key((*above, *keys))} here", hint, DROP)
+    if not rest:
+        return {name: value for name, value in table.items() if name != first}
+    return {**table, first: _without(cast(Mapping[str, Any], inner), tuple(rest), layer, (*above, first))}
+
+
+def _all_keys(table: Mapping[str, Any], outer: Keys = ()) -> Iterator[Keys]:
+    for key, value in table.items():
+        yield (*outer, key)
+        if isinstance(value, Mapping):
+            yield from _all_keys(value, (*outer, key))
+
+
+def _check_tables(config: MergedConfig) -> None:
+    for name, value in config.data.items():
+        _check_known(config, name, TABLES, (), f"[{name}]")
+        if not isinstance(value, Mapping):
+            raise config.error(f"[{name}] must be a table", "see `assay init` for a commented file", name)
         for inner, table in value.items() if name in ("engines", "variants", "sweeps") else ():
             if not isinstance(table, Mapping):
-                raise sheet.error(f"[{name}.{inner}] is a table", "see `assay init` for an example", name, inner)
+                message = f"[{name}.{inner}] must be a table"
+                raise config.error(message, "see `assay init` for an example", name, inner)
 
 
-def _check_known(sheet: MergedConfig, key: str, known: Sequence[str], outer: tuple[str, ...], shown: str) -> None:
+def _check_known(config: MergedConfig, key: str, known: Sequence[str], outer: Keys, shown: str) -> None:
     if key not in known:
         hint = did_you_mean(key, known) or f"known here: {', '.join(known)}"
-        raise sheet.error(f"unknown key {shown}", hint, *outer, key)
+        raise config.error(f"unknown key {shown}", hint, *outer, key)
 
 
-def _run_values(sheet: MergedConfig) -> dict[str, Any]:
+def _run_values(config: MergedConfig) -> dict[str, Any]:
     values, hints = {}, get_type_hints(Spec)
-    for key, value in sheet.data.get("run", {}).items():
-        _check_known(sheet, key, KEYS, ("run",), f"[run] {key}")
-        values[key] = _fitted(sheet, value, hints[key], "run", key)
+    for key, value in config.data.get("run", {}).items():
+        _check_known(config, key, KEYS, ("run",), f"[run] {key}")
+        values[key] = _coerce(config, value, hints[key], "run", key)
     return values
 
 
-def _fitted(sheet: MergedConfig, value: object, hint: Any, *keys: str) -> Any:  # noqa: ANN401 - a type hint is any object
+def _coerce(config: MergedConfig, value: object, hint: Any, *keys: str) -> Any:  # noqa: ANN401 - a type hint is any object
     if hint == tuple[str, ...] and isinstance(value, str):
         value = [value]
     try:
         return coerce(value, hint, keys[-1])
     except ConfigError as error:
-        raise sheet.error(error.message, error.hint, *keys) from error
+        raise config.error(error.message, error.hint, *keys) from error
 
 
-def _engines(sheet: MergedConfig) -> Mapping[str, Settings]:
-    engines: dict[str, Mapping[str, Any]] = dict(sheet.data.get("engines", {}))
-    if OWN in engines and not {"kind", "preset"} & set(engines[OWN]):  # --set engines.builtin.search.… without a file
-        engines[OWN] = {"kind": OWN, **engines[OWN]}
-    declare([engines, sheet.data.get("variants", {}), sheet.data.get("sweeps", {})])
+def _engines(config: MergedConfig) -> Mapping[str, Settings]:
+    engines: dict[str, Mapping[str, Any]] = dict(config.data.get("engines", {}))
+    if BUILTIN in engines and not {"kind", "preset"} & set(engines[BUILTIN]):  # --set engines.builtin.… without a file
+        engines[BUILTIN] = {"kind": BUILTIN, **engines[BUILTIN]}
+    declare([engines, config.data.get("variants", {}), config.data.get("sweeps", {})])
     for name, table in engines.items():
         if not {"kind", "preset"} & set(table):
-            raise sheet.error(
-                f"engine {name!r} has neither kind nor preset",
-                'add kind = "command" (or another), or preset = "semble"; `assay engines` lists both',
-                *("engines", name),
-            )
-        for key, hint in zip(ENGINE_KEYS, (bool, tuple[str, ...]), strict=True):
+            hint = 'add kind = "command" (or another), or preset = "semble"; `assay engines` lists both'
+            raise config.error(f"engine {name!r} has neither kind nor preset", hint, "engines", name)
+        for key, expected in zip(ENGINE_KEYS, (bool, tuple[str, ...]), strict=True):
             if key in table:
-                _fitted(sheet, table[key], hint, "engines", name, key)
+                _coerce(config, table[key], expected, "engines", name, key)
     return engines
 
 
-def _records(sheet: MergedConfig, table: str, record: type[T], known: Sequence[str]) -> Iterator[tuple[str, T]]:
+def _records(config: MergedConfig, table: str, record: type[T], known: Sequence[str]) -> Iterator[tuple[str, T]]:
     hints = get_type_hints(record)
-    for name, values in sheet.data.get(table, {}).items():
+    for name, values in config.data.get(table, {}).items():
         for key in values:
-            _check_known(sheet, key, known, (table, name), f"[{table}.{name}] {key}")
-        for field in record.__dataclass_fields__.values():
-            if is_required(field) and field.name not in values:
+            _check_known(config, key, known, (table, name), f"[{table}.{name}] {key}")
+        for declared in record.__dataclass_fields__.values():
+            if is_required(declared) and declared.name not in values:
                 hint = f"keys of [{table}.NAME]: {', '.join(known)}"
-                raise sheet.error(f"[{table}.{name}] has no {field.name}", hint, table, name)
-        _check_knobs(sheet, table, name, values.get("knobs"))
-        yield name, record(**{k: _fitted(sheet, v, hints[k], table, name, k) for k, v in values.items()})
+                raise config.error(f"[{table}.{name}]: missing key {declared.name!r}", hint, table, name)
+        knobs = values.get("knobs")
+        for key, value in knobs.items() if isinstance(knobs, Mapping) else ():
+            if not isinstance(value, list | tuple):
+                hint = f"write a list of values to try, such as [{json.dumps(value, default=str)}]"
+                raise config.error(f"knobs: {key} = {value!r}", hint, table, name, "knobs")
+        yield name, record(**{key: _coerce(config, v, hints[key], table, name, key) for key, v in values.items()})
 
 
-def _check_knobs(sheet: MergedConfig, table: str, name: str, knobs: object) -> None:
-    for key, value in knobs.items() if isinstance(knobs, Mapping) else ():
-        if not isinstance(value, list | tuple):
-            hint = f"a list of values to try, such as [{json.dumps(value, default=str)}]"
-            raise sheet.error(f"knobs: {key} = {value!r}", hint, table, name, "knobs")
-
-
-def _places(sheet: MergedConfig) -> Iterator[tuple[str, ConfigLocation]]:
-    for table, value in sheet.data.items():
+def _locations(config: MergedConfig) -> Iterator[tuple[str, ConfigLocation]]:
+    for table, value in config.data.items():
         for name in value:
-            layer = sheet.file_of(table, name) or ConfigLayer({})
-            owner = sheet.by(table, name, "kind") or sheet.by(table, name, "preset") or layer
+            sources = config.sources.get((table, name), ())
+            files = [layer for layer in sources if not layer.flag]
+            layer = (files or sources or [ConfigLayer({})])[-1]
+            owner = config.layer(table, name, "kind") or config.layer(table, name, "preset") or layer
             file = None if layer.flag or layer.file is None else str(layer.file)
-            yield (
-                f"{table}.{name}",
-                ConfigLocation(file, layer.line(table, name), owner.folder, sheet.flags_of(table, name)),
-            )
+            flags = tuple(source.flag for source in sources if source.flag)
+            yield f"{table}.{name}", ConfigLocation(file, layer.line(table, name), owner.directory, flags)
 
 
-def _placed(spec: Spec, sheet: MergedConfig) -> Spec:
-    def folder(key: str) -> Path:
-        layer = sheet.by("run", key)
-        return layer.folder if layer else spec.folder
+def _resolve_paths(spec: Spec, config: MergedConfig) -> Spec:
+    def directory(key: str) -> Path:
+        layer = config.layer("run", key)
+        return layer.directory if layer else spec.directory
 
-    gold = tuple(source if source in SHIPPED else str(folder("gold") / source) for source in spec.gold)
+    gold = tuple(source if source in SHIPPED else str(directory("gold") / source) for source in spec.gold)
     corpus = spec.corpus
-    if corpus and (folder("corpus") / corpus).is_dir():
-        corpus = str(folder("corpus") / corpus)
-    said = sheet.by("run", "out")
-    out = spec.folder if said is None or said.shipped else said.folder
+    if corpus and (directory("corpus") / corpus).is_dir():
+        corpus = str(directory("corpus") / corpus)
+    out_layer = config.layer("run", "out")
+    out = spec.directory if out_layer is None or out_layer.shipped else out_layer.directory
     return replace(spec, gold=gold, corpus=corpus, out=str(out / spec.out))
-
-
-def _checked(spec: Spec, sheet: MergedConfig) -> Spec:
-    try:
-        return check(spec)
-    except ConfigError as error:
-        if error.file or not sheet.layers or error.message.startswith("--set "):
-            raise
-        raise sheet.error(error.message, error.hint, "run", about(error)) from error
-
-
-def check(spec: Spec) -> Spec:
-    """Refuse a specification that cannot give a result, before anything runs."""
-    for key in ("k", "timeout", "index_timeout"):
-        if not getattr(spec, key) > 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} is more than 0")
-    for key in ("give_up", "threads", "jobs"):
-        if (getattr(spec, key) or 0) < 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} is 0 or more")
-    _check_names(spec.engines)
-    _check_way(spec)
-    reject_duplicates(spec)
-    names = list(spec.all_engines())
-    for name in spec.only:
-        if name not in names:
-            raise ConfigError(f"only = {name!r}", hint=did_you_mean(name, names) or f"there are: {', '.join(names)}")
-    check_claim(spec.claim(), spec.k, names)
-    return spec
-
-
-def _check_way(spec: Spec) -> None:
-    if spec.times and spec.jobs is not None:
-        raise ConfigError(
-            "times = true with jobs", hint="engines that run side by side disturb one another's times: choose one"
-        )
-    for name in spec.tables:
-        if name not in TABLE_NAMES:
-            hint = did_you_mean(name, TABLE_NAMES) or f"there are: {', '.join(TABLE_NAMES)}"
-            raise ConfigError(f"tables = {name!r}", hint=hint)
-
-
-def _check_names(engines: Mapping[str, Settings]) -> None:
-    check_writable(engines)
-    for name, engine in engines.items():
-        kind = engine.partition(":")[0] if isinstance(engine, str) else engine.get("kind")
-        if name in REFERENCES and kind != name:
-            raise ConfigError(f"{name} is the name of a reference engine", hint="give your engine a name of its own")
-
-
-def locate(text: str, table: str, key: str | None = None) -> int | None:
-    """Find the line of a table or of a key in it."""
-    return line_of(text, ".".join(part for part in (table, key) if part))
-
-
-def override(spec: Spec, **changes: object) -> Spec:
-    """Replace what flags name; None means the flag was not given."""
-    return check(replace(spec, **{key: value for key, value in changes.items() if value is not None}))  # type: ignore[arg-type]  # checked by `check`

@@ -1,4 +1,4 @@
-"""Expand engines, variants, sweeps and references into named run entries."""
+"""Variants and sweeps of engines, and their expansion into the entries of a run."""
 
 from __future__ import annotations
 
@@ -7,57 +7,274 @@ import math
 import os
 import re
 import shutil
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache, partial
-from importlib import metadata
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import ConfigError, did_you_mean, install_hint
-from assay.experiment.spec.layers import with_environment
-from assay.experiment.spec.model import ENGINE_KEYS, REFERENCES, ConfigLocation, RunEntry, Settings, Spec, Sweep
-from assay.settings import apply_overrides, flatten, get_key, split_key
-from assay.types import Suite, VariantInfo
+from assay.settings import apply_overrides, flatten, get_key, leaves, split_key
+from assay.types import VariantInfo
 
 if TYPE_CHECKING:
-    from assay.engines.base import FullEngine
-    from assay.experiment.spec.model import EngineFactory
+    from assay.experiment.spec.model import Spec
 
-
-#: More points than this are a mistake in the file, not an experiment.
+#: Reference engines in every table: the floor, a careful grep, and the reachable ceiling.
+REFERENCES = ("random", "keywords", "oracle")
+BUILTIN = "builtin"  # the engine of a specification that declares none
+CENTRE = "centre"  # name of the unchanged engine in a one-at-a-time sweep of a template
+#: Keys of an [engines.NAME] table that are not settings of the engine.
+ENGINE_KEYS = ("template", "requires")
+#: A larger grid is a mistake in the file, not an experiment.
 MOST_POINTS = 10_000
-#: What the engine itself is called in a sweep around it, where it does not run by itself.
-CENTRE = "centre"
+_ENVIRONMENT_PREFIX = "ASSAY_SEARCH"
+
+Settings = Mapping[str, Any] | str  # a table, or a text such as `command:my-search`
+Way = Literal["grid", "one-at-a-time", "leave-one-out"]
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """One variant of a sweep."""
+class Variant:
+    """An engine with changed settings."""
+
+    engine: str
+    set: Mapping[str, object]  # dotted setting -> value
+    requires: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Many variants of one engine."""
+
+    engine: str
+    way: Way = "grid"
+    knobs: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # dotted setting -> values
+    parts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # part -> settings that switch it off
+    name: str = ""  # such as w{search.dense.language}; default: SWEEP:key=value
+    requires: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SettingChange:
+    """A named set of changed settings."""
 
     name: str
-    changes: Mapping[str, Any]
+    changes: Mapping[str, Any] = field(default_factory=dict)  # dotted setting -> value
 
 
-def check_sweep(sweep: Sweep) -> None:
-    """Refuse a sweep that makes no sense, before its points are made."""
-    wanted, unwanted = ("parts", "knobs") if sweep.way == "leave-one-out" else ("knobs", "parts")
-    if getattr(sweep, unwanted):
-        raise ConfigError(f"{unwanted} mean nothing for {sweep.way}", hint=f"it takes {wanted}")
-    if not getattr(sweep, wanted):
-        raise ConfigError(f"{sweep.way} needs {wanted}", hint=_EXAMPLES[wanted])
+@dataclass(frozen=True, slots=True)
+class ConfigLocation:
+    """File and line of a declaration, and the --set flags that changed it."""
+
+    file: str | None = None
+    line: int | None = None
+    directory: Path = Path()  # base of relative paths in the settings
+    flags: tuple[str, ...] = ()
+
+    def error(self, message: str, hint: str | None) -> ConfigError:
+        if self.file is None and self.flags:
+            message = f"{self.flags[-1]}: {message}"
+        return ConfigError(message, file=self.file, line=self.line, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class RunEntry:
+    """An engine or variant as one row of a run."""
+
+    name: str
+    settings: Settings
+    variation: VariantInfo | None = None
+    requires: tuple[str, ...] = ()
+    location: ConfigLocation = ConfigLocation()
+
+
+def expand(spec: Spec) -> tuple[RunEntry, ...]:
+    """Return engines, variants, points of sweeps and references, in the order shown; raise on duplicate names."""
+    declared = declared_engines(spec)
+    own = [entry for name, entry in declared.items() if not _is_template(spec, name)]
+    own += [*_expand_variants(spec, declared), *_expand_sweeps(spec, declared)]
+    if not own:
+        location = location_of(spec, f"engines.{next(iter(declared))}")
+        raise location.error("every engine is a template: nothing runs", "declare a variant, or remove template")
+    by_name: dict[str, RunEntry] = {}
+    for entry in own:
+        if entry.name in REFERENCES and entry.variation:
+            raise entry.location.error(f"{entry.name!r} is the name of a reference engine", "choose another name")
+        if other := by_name.get(entry.name):
+            where = f": the other is at {other.location.file}:{other.location.line}" if other.location.file else ""
+            hint = 'rename one of them; a sweep takes name = "...{setting}..."'
+            raise entry.location.error(f"two engines are called {entry.name!r}{where}", hint)
+        by_name[entry.name] = entry
+    references = [RunEntry(name, name) for name in REFERENCES if spec.references and name not in by_name]
+    return (*own, *references)
+
+
+def declared_engines(spec: Spec) -> dict[str, RunEntry]:
+    """Return the engines of [engines] by name, including templates."""
+    return {name: _declared_engine(spec, name, table) for name, table in (spec.engines or {BUILTIN: BUILTIN}).items()}
+
+
+def _declared_engine(spec: Spec, name: str, settings: Settings) -> RunEntry:
+    if isinstance(settings, str):
+        location = ConfigLocation(directory=spec.directory)
+        return RunEntry(name, with_environment(settings, location.directory), location=location)
+    location = location_of(spec, f"engines.{name}")
+    with _located(location, name):
+        requires = _read_requires(settings.get("requires", ()))
+    own = {key: value for key, value in settings.items() if key not in ENGINE_KEYS}
+    return RunEntry(name, with_environment(own, location.directory, location.flags), None, requires, location)
+
+
+def _is_template(spec: Spec, name: str) -> bool:
+    settings = spec.engines.get(name)
+    return isinstance(settings, Mapping) and settings.get("template") is True
+
+
+def location_of(spec: Spec, dotted: str) -> ConfigLocation:
+    """Return the location of a declaration such as `variants.no-stem`; default: the main file."""
+    return spec.locations.get(dotted) or ConfigLocation(spec.file, None, spec.directory)
+
+
+def _expand_variants(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[RunEntry]:
+    for name, variant in spec.variants.items():
+        location = location_of(spec, f"variants.{name}")
+        with _located(location, name):
+            base = _base_engine(variant.engine, declared, spec)
+            if not variant.set:
+                raise ConfigError("set is empty: it changes nothing", hint='set = { "search.stem.files" = 0.2 }')
+            requires = _read_requires(variant.requires)
+            yield _variant_entry(name, base, VariantInfo(base.name, variant.set), requires, location)
+
+
+def _expand_sweeps(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[RunEntry]:
+    knobs = [key for sweep in spec.sweeps.values() for key in sweep.knobs]
+    for name, sweep in spec.sweeps.items():
+        location = location_of(spec, f"sweeps.{name}")
+        with _located(location, name):
+            base, requires = _base_engine(sweep.engine, declared, spec), _read_requires(sweep.requires)
+            own = partial(own_value, base.settings)
+            for point in points(name, sweep, centre=own, template=_is_template(spec, base.name), others=knobs):
+                yield _variant_entry(point.name, base, VariantInfo(base.name, point.changes, name), requires, location)
+
+
+@contextmanager
+def _located(location: ConfigLocation, name: str) -> Iterator[None]:
+    try:
+        yield
+    except ConfigError as error:
+        raise (error if error.file else location.error(f"{name}: {error.message}", error.hint)) from error
+
+
+def _base_engine(name: str, declared: Mapping[str, RunEntry], spec: Spec) -> RunEntry:
+    if name not in declared and name in spec.variants:
+        hint = f"name the engine of that variant: {spec.variants[name].engine!r}"
+        raise ConfigError(f"engine = {name!r}: {name} is a variant", hint=hint)
+    if name not in declared:
+        hint = did_you_mean(name, declared) or f"declared are: {', '.join(declared)}; others need an [engines.{name}]"
+        raise ConfigError(f"engine = {name!r} is not declared", hint=hint)
+    return declared[name]
+
+
+def _variant_entry(
+    name: str, base: RunEntry, variation: VariantInfo, requires: tuple[str, ...], location: ConfigLocation
+) -> RunEntry:
+    if not name.strip() or not name.isprintable():
+        raise ConfigError(f"invalid name {name!r}", hint="choose a name with printable characters on one line")
+    settings = apply_overrides(settings_table(base.settings), variation.changes)
+    flags = (*base.location.flags, *location.flags)
+    located = ConfigLocation(location.file, location.line, base.location.directory, flags)
+    return RunEntry(name, settings, variation, tuple(dict.fromkeys((*base.requires, *requires))), located)
+
+
+def settings_table(settings: Settings) -> Mapping[str, Any]:
+    """Return the settings of an engine as a table."""
+    from assay.engines import engine_table
+
+    return engine_table(settings) if isinstance(settings, str) else settings
+
+
+def own_value(settings: Settings, key: str) -> object:
+    """Return an engine's value of a setting: from its table, or the default of its kind."""
+    table = settings_table(settings)
+    value = get_key(table, key, MISSING)
+    return _default_value(str(table["kind"]), key) if value is MISSING and "kind" in table else value
+
+
+@cache
+def _default_value(kind: str, key: str) -> object:
+    from assay.engines import KINDS
+
+    record = KINDS[kind].settings_class() if kind in KINDS else None
+    first, *rest = split_key(key)
+    known = {f.name: f for f in fields(record)} if is_dataclass(record) else {}
+    if first not in known:
+        return MISSING
+    default, factory = known[first].default, known[first].default_factory
+    value: object = default if factory is MISSING else factory()
+    for name in rest:
+        value = getattr(value, name, MISSING)
+    return value
+
+
+def reject_duplicates(spec: Spec) -> None:
+    """Raise ConfigError for a variant with the settings of an engine or another variant.
+
+    A point of a sweep may have them, because a grid around an engine contains the engine; see `duplicate_notes`.
+    """
+    known = {_identity(entry): entry for entry in declared_engines(spec).values()}
+    for name in spec.variants:
+        entry = spec.entry(name)
+        other = known.setdefault(_identity(entry), entry) if entry else None
+        if entry and other and other is not entry:
+            message = f"{name} has the same settings as {other.name}"
+            raise entry.location.error(message, "change a setting, or remove the variant")
+
+
+def duplicate_notes(spec: Spec) -> tuple[str, ...]:
+    """Return a note per point of a sweep that has the settings of another entry."""
+    known: dict[str, RunEntry] = {}
+    notes = []
+    for entry in spec.entries():
+        other = known.setdefault(_identity(entry), entry)
+        if other is not entry and entry.variation:
+            notes.append(f"{entry.name} has the same settings as {other.name}: its ranking will be the same")
+    return tuple(notes)
+
+
+def _identity(entry: RunEntry) -> str:
+    return f"{entry.location.directory}|{canonical(entry.settings)}"
+
+
+def points(
+    name: str, sweep: Sweep, *, centre: Callable[[str], object], template: bool, others: Iterable[str] = ()
+) -> list[SettingChange]:
+    """Return the points of a sweep in file order, named `SWEEP:key=value` unless the sweep declares names.
+
+    `centre` returns the engine's own value of a setting. `others` are the settings of all sweeps, so that a short label
+    means the same setting in all names.
+    """
+    _check_sweep(sweep)
+    labels = short_labels(tuple(dict.fromkeys((*sweep.knobs, *others))))
+    if sweep.way == "grid":
+        return list(_grid_points(name, sweep, labels))
+    if sweep.way == "leave-one-out":
+        return [
+            SettingChange(_format_name(sweep, f"{name}:no-{part}", {"part": part}), off)
+            for part, off in sweep.parts.items()
+        ]
+    found = [SettingChange(f"{name}:{CENTRE}")] if template else []
     for key, values in sweep.knobs.items():
-        shown = [canonical(value) for value in values]
-        if not shown or len(set(shown)) < len(shown):
-            what = "has no value" if not shown else "has a value twice"
-            raise ConfigError(f"knobs: {key} {what}", hint="list the values to try, each once")
-    for part, off in sweep.parts.items():
-        if not off:
-            raise ConfigError(f"parts: {part} is switched off by nothing", hint=_EXAMPLES["parts"])
-    if sweep.way == "grid" and (many := math.prod(map(len, sweep.knobs.values()))) > MOST_POINTS:
-        raise ConfigError(f"a grid of {many:,} points", hint=f"at most {MOST_POINTS:,}; take values out, or use tune")
+        own = canonical(centre(key))
+        for value in values:
+            if canonical(value) != own:
+                text = value_text(value)
+                label = _format_name(sweep, f"{name}:{labels[key]}={text}", {"knob": labels[key], "value": text})
+                found.append(SettingChange(label, flatten({key: value})))
+    return found
 
 
 _EXAMPLES = {
@@ -66,59 +283,47 @@ _EXAMPLES = {
 }
 
 
-def points(
-    name: str, sweep: Sweep, *, centre: Callable[[str], object], template: bool, others: Iterable[str] = ()
-) -> list[Point]:
-    """Make the points of a sweep, in the order of the file; `centre` gives the engine's own value of a setting.
-
-    Their names begin with that of the sweep, unless it has none. `others` are the knobs of the sweeps beside it: what
-    a setting is called by its last parts means that setting in the whole file.
-    """
-    check_sweep(sweep)
-    labels = short_labels(tuple(dict.fromkeys((*sweep.knobs, *others))))
-    if sweep.way == "grid":
-        return list(_grid(name, sweep, labels))
-    if sweep.way == "leave-one-out":
-        return [Point(_named(sweep, f"{name}:no-{part}", {"part": part}), off) for part, off in sweep.parts.items()]
-    around = list(_around(name, sweep, labels, centre))
-    return [Point(f"{name}:{CENTRE}", {}), *around] if template else around
-
-
-def _grid(name: str, sweep: Sweep, labels: Mapping[str, str]) -> Iterator[Point]:
-    shortest = short_labels(tuple(sweep.knobs))  # what the name of the sweep may call them
-    for values in product(*sweep.knobs.values()):
-        chosen = dict(zip(sweep.knobs, values, strict=True))
-        told = {key: value_text(value) for key, value in chosen.items()}
-        usual = (f"{name}:" if name else "") + ",".join(f"{labels[key]}={text}" for key, text in told.items())
-        fields = {labels[key]: text for key, text in told.items()} | told
-        fields |= {shortest[key]: text for key, text in told.items()}
-        yield Point(_named(sweep, usual, fields), flatten(chosen))
-
-
-def _around(name: str, sweep: Sweep, labels: Mapping[str, str], centre: Callable[[str], object]) -> Iterator[Point]:
+def _check_sweep(sweep: Sweep) -> None:
+    wanted, unwanted = ("parts", "knobs") if sweep.way == "leave-one-out" else ("knobs", "parts")
+    if getattr(sweep, unwanted):
+        raise ConfigError(f"{sweep.way} takes {wanted}, not {unwanted}", hint=_EXAMPLES[wanted])
+    if not getattr(sweep, wanted):
+        raise ConfigError(f"{sweep.way} needs {wanted}", hint=_EXAMPLES[wanted])
     for key, values in sweep.knobs.items():
-        own = canonical(centre(key))
-        for value in values:
-            if canonical(value) != own:
-                text = value_text(value)
-                fields = {"knob": labels[key], "value": text}
-                yield Point(_named(sweep, f"{name}:{labels[key]}={text}", fields), flatten({key: value}))
+        if not values or len(set(map(canonical, values))) < len(values):
+            problem = "has a value twice" if values else "has no value"
+            raise ConfigError(f"knobs: {key} {problem}", hint="list the values to try, each once")
+    for part, off in sweep.parts.items():
+        if not off:
+            raise ConfigError(f"parts: no setting switches off {part!r}", hint=_EXAMPLES["parts"])
+    size = math.prod(map(len, sweep.knobs.values()))
+    if sweep.way == "grid" and size > MOST_POINTS:
+        raise ConfigError(f"a grid of {size:,} points", hint=f"at most {MOST_POINTS:,}; remove values, or use tune")
 
 
-def _named(sweep: Sweep, usual: str, fields: Mapping[str, str]) -> str:
-    def filled(match: re.Match[str]) -> str:
-        if match[1] not in fields:
-            raise ConfigError(
-                f"name: nothing is called {{{match[1]}}} here",
-                hint=did_you_mean(match[1], fields) or f"there are: {', '.join(f'{{{field}}}' for field in fields)}",
-            )
-        return fields[match[1]]
+def _grid_points(name: str, sweep: Sweep, labels: Mapping[str, str]) -> Iterator[SettingChange]:
+    own_labels = short_labels(tuple(sweep.knobs))  # also allowed in the name that the sweep declares
+    for values in product(*sweep.knobs.values()):
+        texts = {key: value_text(value) for key, value in zip(sweep.knobs, values, strict=True)}
+        usual = (f"{name}:" if name else "") + ",".join(f"{labels[key]}={text}" for key, text in texts.items())
+        known = {labels[key]: text for key, text in texts.items()} | texts
+        known |= {own_labels[key]: text for key, text in texts.items()}
+        changes = flatten(dict(zip(sweep.knobs, values, strict=True)))
+        yield SettingChange(_format_name(sweep, usual, known), changes)
 
-    return re.sub(r"\{([^{}]*)\}", filled, sweep.name) if sweep.name else usual
+
+def _format_name(sweep: Sweep, usual: str, known: Mapping[str, str]) -> str:
+    def fill(match: re.Match[str]) -> str:
+        if match[1] not in known:
+            hint = did_you_mean(match[1], known) or f"known: {', '.join(f'{{{key}}}' for key in known)}"
+            raise ConfigError(f"name: unknown placeholder {{{match[1]}}}", hint=hint)
+        return known[match[1]]
+
+    return re.sub(r"\{([^{}]*)\}", fill, sweep.name) if sweep.name else usual
 
 
 def short_labels(keys: Sequence[str]) -> dict[str, str]:
-    """Name each setting by the last parts of its key: as few as tell it from the others."""
+    """Return the shortest unambiguous end of each dotted key."""
     split = {key: split_key(key) for key in keys}
     labels = {}
     for key, names in split.items():
@@ -129,7 +334,7 @@ def short_labels(keys: Sequence[str]) -> dict[str, str]:
 
 
 def value_text(value: object) -> str:
-    """Write a value in a name: as TOML would, without quotes; a list's items are joined by a plus sign."""
+    """Format a value for a name: as TOML without quotes, with `+` between the items of a list."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
@@ -140,7 +345,7 @@ def value_text(value: object) -> str:
 
 
 def canonical(value: object) -> str:
-    """Write a value so that equal ones are equal texts: 1 and 1.0 are one number, true is none."""
+    """Return equal texts for equal values; 1 equals 1.0, true equals no number."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return repr(float(value)) if abs(value) < 2**53 else repr(value)
     if isinstance(value, list | tuple):
@@ -150,292 +355,106 @@ def canonical(value: object) -> str:
     return f"{type(value).__name__}:{value}"
 
 
-KINDS = ("env", "tool", "extra")
-_DISTRIBUTION = "assay"
-_EXTRA = re.compile(r"extra\s*==\s*['\"]([^'\"]+)['\"]")
-_PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+def with_environment(settings: Settings, directory: Path = Path(), flags: Sequence[str] = ()) -> Settings:
+    """Apply the ASSAY_SEARCH variables to the settings of a built-in engine; --set flags take precedence."""
+    if not _search_variables() or not _is_builtin(settings, directory):
+        return settings
+    from assay.engines.builtin import environment_settings
+
+    flagged = {keys[2:] for flag in flags for keys, _ in leaves(parse_override(flag.removeprefix("--set ")))}
+    variables = environment_settings(os.environ)
+    changes = {key: value for key, value in variables.items() if split_key(key) not in flagged}
+    return apply_overrides(settings_table(settings), changes)
 
 
-def check_needs(requires: Sequence[str]) -> None:
-    """Refuse a need that nobody can look up."""
-    for need in requires:
-        kind, colon, name = need.partition(":")
-        if not colon or not name.strip() or kind not in KINDS:
-            raise ConfigError(f"requires = {need!r}", hint="env:NAME, tool:NAME or extra:NAME")
-        if kind == "extra" and name not in extras():
-            known = ", ".join(extras()) or "none that this installation knows"
-            raise ConfigError(
-                f"requires = {need!r}: no such extra", hint=did_you_mean(name, extras()) or f"extras of Assay: {known}"
-            )
+def parse_override(text: str) -> dict[str, Any]:
+    """Parse `TABLE.KEY=VALUE`, where the value is TOML or a text without quotes."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigError(f"--set {text}: there is no value", hint="write it like --set run.k=20")
+    for written in (text, f"{key} = {json.dumps(value.strip())}"):
+        try:
+            return tomllib.loads(written)
+        except tomllib.TOMLDecodeError:
+            continue
+    raise ConfigError(f"--set {text}: not TOML", hint="write it like --set run.k=20; quote keys that contain dots")
+
+
+def environment_note(spec: Spec) -> str:
+    """Return a note on which variables apply to which engines; empty without any."""
+    variables = _search_variables()
+    names = [
+        entry.name for entry in spec.entries() if variables and _is_builtin(entry.settings, entry.location.directory)
+    ]
+    return f"{', '.join(variables)} from the environment applied to {', '.join(names)}" if names else ""
+
+
+def _search_variables() -> list[str]:
+    return sorted(name for name in os.environ if name.startswith(_ENVIRONMENT_PREFIX))
+
+
+def _is_builtin(settings: Settings, directory: Path) -> bool:
+    table = settings_table(settings)
+    if "preset" not in table:
+        return table.get("kind") == BUILTIN
+    from assay.engines.presets import load_preset
+
+    try:
+        return load_preset(str(table["preset"]), directory).kind == BUILTIN
+    except ConfigError:  # an unknown preset is reported where the engine is made
+        return False
 
 
 def missing_requirement(requires: Sequence[str]) -> str | None:
-    """Say what is missing of some needs; None when nothing is."""
-    check_needs(requires)
-    missing = [said for said in map(_missing, requires) if said]
-    return "; ".join(missing) or None
+    """Return which requirements this machine lacks; None if it has all."""
+    return "; ".join(filter(None, map(_missing, _read_requires(requires)))) or None
 
 
-def _missing(need: str) -> str | None:
-    kind, _, name = need.partition(":")
+def _read_requires(requires: object) -> tuple[str, ...]:
+    items = [requires] if isinstance(requires, str) else requires
+    if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
+        raise ConfigError(f"requires = {requires!r}", hint='a list such as ["env:NAME", "tool:rg", "extra:parquet"]')
+    for item in items:
+        kind, _, name = item.partition(":")
+        if kind not in ("env", "tool", "extra") or not name.strip():
+            raise ConfigError(f"requires = {item!r}", hint="env:NAME, tool:NAME or extra:NAME")
+        if kind == "extra" and name not in extras():
+            hint = did_you_mean(name, extras()) or f"extras of Assay: {', '.join(extras()) or 'none'}"
+            raise ConfigError(f"requires = {item!r}: unknown extra", hint=hint)
+    return tuple(items)
+
+
+def _missing(requirement: str) -> str | None:
+    kind, _, name = requirement.partition(":")
     if kind == "env":
         return None if os.environ.get(name) else f"the variable {name} is not set"
     if kind == "tool":
         return None if shutil.which(name) else f"{name} is not on the PATH"
-    absent = [package for package in extras()[name] if not _installed(package)]
+    absent = [package for package in extras()[name] if not _is_installed(package)]
     return f"{', '.join(absent)} not installed ({install_hint(name)})" if absent else None
 
 
 @cache
 def extras() -> dict[str, tuple[str, ...]]:
-    """List the extras of Assay with their packages, as its metadata has them."""
+    """Return the extras of Assay with their packages, from its metadata."""
+    from importlib import metadata
+
     try:
-        about = metadata.metadata(_DISTRIBUTION)
-        wanted = metadata.requires(_DISTRIBUTION) or []
+        assay = metadata.distribution("assay")
     except metadata.PackageNotFoundError:
         return {}
-    packages: dict[str, list[str]] = {name: [] for name in about.get_all("Provides-Extra") or ()}
-    for line in wanted:
-        name, extra = _PACKAGE.match(line), _EXTRA.search(line)
-        if name and extra:
-            packages.setdefault(extra.group(1), []).append(name.group())
+    packages: dict[str, list[str]] = {name: [] for name in assay.metadata.get_all("Provides-Extra") or ()}
+    for line in assay.requires or ():
+        if found := re.match(r"([A-Za-z0-9][A-Za-z0-9._-]*).*extra\s*==\s*['\"]([^'\"]+)['\"]", line):
+            packages.setdefault(found[2], []).append(found[1])
     return {extra: tuple(names) for extra, names in sorted(packages.items())}
 
 
-def _installed(package: str) -> bool:
+def _is_installed(package: str) -> bool:
+    from importlib import metadata
+
     try:
         metadata.version(package)
     except metadata.PackageNotFoundError:
         return False
     return True
-
-
-OWN = "builtin"  # runs if no engine is declared
-
-
-def expand(spec: Spec) -> tuple[RunEntry, ...]:
-    """List what runs, in the order shown; names are unique."""
-    declared = declared_engines(spec)
-    own = [
-        *(s for name, s in declared.items() if not is_template(spec.engines.get(name, ""))),
-        *_varied(spec, declared),
-    ]
-    if not own:
-        place = place_of(spec, f"engines.{next(iter(declared))}")
-        raise _error(place, "every engine is a template: nothing runs", "declare a variant, or take template out")
-    names: dict[str, RunEntry] = {}
-    for subject in own:
-        if subject.name in names or (subject.name in REFERENCES and subject.variation):
-            raise _taken(subject, names.get(subject.name))
-        names[subject.name] = subject
-    references = [RunEntry(name, name) for name in REFERENCES if spec.references and name not in names]
-    return (*own, *references)
-
-
-def declared_engines(spec: Spec) -> dict[str, RunEntry]:
-    """Give the engines of [engines] by name, templates too, without the keys that are not theirs."""
-    engines = dict(spec.engines) or {OWN: OWN}
-    return {name: _declared(spec, name, settings) for name, settings in engines.items()}
-
-
-def _declared(spec: Spec, name: str, settings: Settings) -> RunEntry:
-    place = place_of(spec, f"engines.{name}") if isinstance(settings, Mapping) else ConfigLocation(folder=spec.folder)
-    if isinstance(settings, str):
-        return RunEntry(name, with_environment(settings, place.folder), place=place)
-    with _told(place, name):
-        needs = _needs(settings.get("requires", ()))
-    own = {key: value for key, value in settings.items() if key not in ENGINE_KEYS}
-    return RunEntry(name, with_environment(own, place.folder, place.flags), None, needs, place)
-
-
-def is_template(settings: Settings) -> bool:
-    """Tell whether an engine is only there to be varied."""
-    return isinstance(settings, Mapping) and settings.get("template") is True
-
-
-def place_of(spec: Spec, dotted: str) -> ConfigLocation:
-    """Find where something is declared; what nobody wrote down belongs to the file that was named."""
-    return spec.places.get(dotted) or ConfigLocation(spec.file, None, spec.folder)
-
-
-def _varied(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[RunEntry]:
-    for name, variant in spec.variants.items():
-        place = place_of(spec, f"variants.{name}")
-        with _told(place, name):
-            base = _base(variant.engine, declared, spec)
-            if not variant.set:
-                raise ConfigError("set is empty: it changes nothing", hint='set = { "search.stem.files" = 0.2 }')
-            yield _variant(name, base, VariantInfo(base.name, variant.set), _needs(variant.requires), place)
-    knobs = [key for sweep in spec.sweeps.values() for key in sweep.knobs]
-    for name, sweep in spec.sweeps.items():
-        place = place_of(spec, f"sweeps.{name}")
-        with _told(place, name):
-            base, needs = _base(sweep.engine, declared, spec), _needs(sweep.requires)
-            template = is_template(spec.engines.get(base.name, ""))
-            own = partial(own_value, base.settings)
-            for point in points(name, sweep, centre=own, template=template, others=knobs):
-                yield _variant(point.name, base, VariantInfo(base.name, point.changes, name), needs, place)
-
-
-@contextmanager
-def _told(place: ConfigLocation, name: str) -> Iterator[None]:
-    try:
-        yield
-    except ConfigError as problem:
-        raise (problem if problem.file else _error(place, f"{name}: {problem.message}", problem.hint)) from problem
-
-
-def _error(place: ConfigLocation, message: str, hint: str | None) -> ConfigError:
-    if place.file is None and place.flags:
-        message = f"{place.flags[-1]}: {message}"
-    return ConfigError(message, file=place.file, line=place.line, hint=hint)
-
-
-def _taken(subject: RunEntry, other: RunEntry | None) -> ConfigError:
-    if other is None:
-        return _error(subject.place, f"{subject.name} is the name of a reference engine", "give it a name of its own")
-    where = f" at {other.place.file}:{other.place.line}" if other.place.file else ""
-    hint = 'give one of them another name; a sweep takes name = "...{setting}..."'
-    return _error(subject.place, f"two engines are called {subject.name!r}{where and f': the other is{where}'}", hint)
-
-
-def _base(name: str, declared: Mapping[str, RunEntry], spec: Spec) -> RunEntry:
-    if name not in declared and name in spec.variants:
-        engine = spec.variants[name].engine
-        raise ConfigError(f"engine = {name!r}: {name} is a variant", hint=f"name its engine, {engine}")
-    if name not in declared:
-        hint = did_you_mean(name, declared) or f"declared are: {', '.join(declared)}; others need an [engines.{name}]"
-        raise ConfigError(f"engine = {name!r} is not declared", hint=hint)
-    return declared[name]
-
-
-def _needs(requires: object) -> tuple[str, ...]:
-    items = [requires] if isinstance(requires, str) else requires
-    if not isinstance(items, list | tuple) or not all(isinstance(item, str) for item in items):
-        raise ConfigError(f"requires = {requires!r}", hint='a list such as ["env:NAME", "tool:rg", "extra:parquet"]')
-    check_needs(items)
-    return tuple(items)
-
-
-def _variant(
-    name: str, base: RunEntry, variation: VariantInfo, needs: tuple[str, ...], place: ConfigLocation
-) -> RunEntry:
-    if not name.strip() or not name.isprintable():
-        raise ConfigError(f"{name!r} is no name", hint="a name has no line breaks and is not empty")
-    settings = apply_overrides(_table(base.settings), variation.changes)
-    at = ConfigLocation(place.file, place.line, base.place.folder, (*base.place.flags, *place.flags))
-    return RunEntry(name, settings, variation, tuple(dict.fromkeys((*base.requires, *needs))), at)
-
-
-def _table(settings: Settings) -> Mapping[str, Any]:
-    from assay.engines import engine_table
-
-    return engine_table(settings) if isinstance(settings, str) else settings
-
-
-def own_value(settings: Settings, key: str) -> object:
-    """Give an engine's own value of a setting: what its table says, or the default of its kind."""
-    table = _table(settings)
-    found = get_key(table, key, MISSING)
-    return _default(str(table["kind"]), key) if found is MISSING and "kind" in table else found
-
-
-@cache
-def _default(kind: str, key: str) -> object:
-    from assay.engines import KINDS
-
-    record = KINDS[kind].settings_class() if kind in KINDS else None
-    names = split_key(key)
-    first = {f.name: f for f in fields(record)}.get(names[0]) if is_dataclass(record) else None
-    if first is None:
-        return MISSING
-    found: object = first.default_factory() if first.default_factory is not MISSING else first.default
-    for name in names[1:]:
-        found = getattr(found, name, MISSING)
-    return found
-
-
-def reject_duplicates(spec: Spec) -> None:
-    """Refuse a variant that is set as an engine or another variant is: its row would be theirs once more.
-
-    A point of a sweep may be one: a grid around an engine holds the engine. `twin_notes` tells of those.
-    """
-    seen = {_identity(subject): subject for subject in declared_engines(spec).values()}
-    for name in spec.variants:
-        subject = spec.subject(name)
-        other = seen.setdefault(_identity(subject), subject) if subject else None
-        if subject and other and other is not subject:
-            raise _error(
-                subject.place,
-                f"{name} is set just as {other.name} is: it changes nothing",
-                "change a setting, or take it out",
-            )
-
-
-def twin_notes(spec: Spec) -> tuple[str, ...]:
-    """Tell which points of sweeps are other engines once more: a grid around an engine holds the engine."""
-    seen: dict[str, RunEntry] = {}
-    notes = []
-    for subject in spec.subjects():
-        other = seen.setdefault(_identity(subject), subject)
-        if other is not subject and subject.variation:
-            notes.append(f"{subject.name} is set just as {other.name} is: it will rank the same")
-    return tuple(notes)
-
-
-def _identity(subject: RunEntry) -> str:
-    return f"{subject.place.folder}|{canonical(subject.settings)}"
-
-
-def engine_table(specs: Sequence[str], declared: Mapping[str, Settings] | None = None) -> dict[str, Settings]:
-    """Read `NAME=SPEC` or `SPEC` flags into an engine table; an engine that the file declares goes before others."""
-    return {label: (declared or {}).get(spec, spec) for label, spec in _labelled(specs).items()}
-
-
-def _labelled(specs: Sequence[str]) -> dict[str, str]:
-    table: dict[str, str] = {}
-    for text in specs:
-        name, equals, rest = text.partition("=")
-        named = bool(equals) and re.fullmatch(r"[\w.-]+", name) is not None
-        alone = Path(text).stem if text.endswith(".toml") else text.partition(":")[0]
-        label, spec = (name, rest) if named else (alone, text)
-        if label in table:
-            raise ConfigError(f"two engines are called {label!r}", hint="give each a name: --engine NAME=SPEC")
-        table[label] = spec
-    return table
-
-
-def with_engines(spec: Spec, flags: Sequence[str]) -> Spec:
-    """Run the engines that flags name, and nothing else that the file declares; a template that is named runs."""
-    engines = engine_table(flags, untemplated(spec.engines))
-    named = {label: text for label, text in _labelled(flags).items() if text in spec.engines}
-    places = {**spec.places, **{f"engines.{label}": place_of(spec, f"engines.{text}") for label, text in named.items()}}
-    return replace(spec, engines=engines, variants={}, sweeps={}, places=places)
-
-
-def untemplated(engines: Mapping[str, Settings]) -> dict[str, Settings]:
-    """Give engines that somebody names, which makes templates engines like the others."""
-    return {
-        name: settings if isinstance(settings, str) else {k: v for k, v in settings.items() if k != "template"}
-        for name, settings in engines.items()
-    }
-
-
-def make_engines(spec: Spec, suite: Suite) -> dict[str, FullEngine]:
-    """Make every engine of a specification; what is wrong with one is told with its name, file and line."""
-    return {subject.name: recipe(spec, subject, suite).make() for subject in spec.subjects()}
-
-
-def recipe_of(spec: Spec, name: str, suite: Suite | None = None) -> EngineFactory:
-    """Say how one of its engines is made, a template too."""
-    return recipe(spec, spec.subject(name) or declared_engines(spec)[name], suite)
-
-
-def recipe(spec: Spec, subject: RunEntry, suite: Suite | None = None) -> EngineFactory:
-    """Say how something that runs is made; a table is always the file's, flags are texts."""
-    from assay.experiment.spec.model import EngineFactory
-
-    place, table = subject.place, isinstance(subject.settings, Mapping)
-    folder = place.folder if table else spec.folder
-    file, line = (place.file, place.line) if table else (None, None)
-    return EngineFactory(subject.settings, folder, spec.seed, suite, subject.name, file, line, place.flags)

@@ -15,7 +15,7 @@ from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.folder import PAGE
 from assay.experiment.spec import Spec
-from assay.experiment.spec.model import placed, read_table
+from assay.experiment.spec.model import locate_error, read_table
 from assay.report.explorer.data import pack_rankings, queries, shown_measures, summary, trace_data
 from assay.report.explorer.excerpts import USUAL_TRACES, ExcerptPlan, SourceTexts, cut, fitting, wanted
 from assay.report.explorer.limits import DEFAULT_LIMITS, PageLimits
@@ -302,7 +302,7 @@ def page_plan(
     try:
         wanted = _plan(settings)
     except ConfigError as error:
-        raise (placed(error, spec, "report", spec.report) if spec else error) from error
+        raise (locate_error(error, spec, "report", spec.report) if spec else error) from error
     if traces is not None and traces < 0:
         raise ConfigError(f"--traces {traces}", hint="it is 0 or more")
     size = wanted.limits.max_bytes if max_size is None else parse_size(max_size, "--max-size")
