@@ -125,7 +125,7 @@ def _load_layers(path: Path, chain: tuple[Path, ...] = (), parent: ConfigLayer |
     real = path.resolve()
     if parent is not None and real in chain:
         names = " → ".join(file.name for file in (*chain[chain.index(real) :], real))
-        raise parent.error(f"extends itself: {names}", "take one of them out", EXTENDS)
+        raise parent.error(f"extends itself: {names}", "remove one of these extends", EXTENDS)
     file = read_toml(path, hint="make one with `assay init`")
     shipped = real in {shipped.resolve() for shipped in shipped_experiments().values()}
     layer = ConfigLayer(file.data, path, file.text, shipped=shipped)
@@ -142,7 +142,7 @@ def _shipped_path(name: str, layer: ConfigLayer | None) -> Path:
     known = shipped_experiments()
     if name in known:
         return known[name]
-    message, hint = f"no experiment {name!r} ships", did_you_mean(name, known) or f"there are: {', '.join(known)}"
+    message, hint = f"unknown experiment {name!r}", did_you_mean(name, known) or f"known: {', '.join(known)}"
     raise layer.error(message, hint, EXTENDS) if layer else ConfigError(f"--preset: {message}", hint=hint)
 
 
@@ -221,7 +221,7 @@ def _without(table: Mapping[str, Any], keys: Keys, layer: ConfigLayer, above: Ke
     if first not in table or (rest and not isinstance(inner, Mapping)):
         known = ", ".join(write_key((name,)) for name in table) or "nothing"
         hint = did_you_mean(first, table) or f"{write_key(above) or 'the extended configuration'} has: {known}"
-        raise layer.error(f"{DROP}: nothing is called {write_key((*above, *keys))} here", hint, DROP)
+        raise layer.error(f"{DROP}: unknown key {write_key((*above, *keys))}", hint, DROP)
     if not rest:
         return {name: value for name, value in table.items() if name != first}
     return {**table, first: _without(cast(Mapping[str, Any], inner), tuple(rest), layer, (*above, first))}
@@ -247,7 +247,7 @@ def _check_tables(config: MergedConfig) -> None:
 
 def _check_known(config: MergedConfig, key: str, known: Sequence[str], outer: Keys, shown: str) -> None:
     if key not in known:
-        hint = did_you_mean(key, known) or f"known here: {', '.join(known)}"
+        hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
         raise config.error(f"unknown key {shown}", hint, *outer, key)
 
 

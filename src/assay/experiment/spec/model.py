@@ -167,14 +167,16 @@ def check_plan(plan: AnalysisPlan, k: int, engines: Sequence[str]) -> AnalysisPl
     Settings(**settings_of(plan))
     deepest = max(parse_measure(measure).depth for measure in plan.measures)
     if deepest > k:
-        hint = f"a measure looks at {deepest} results: ask for as many, or lower its cut-off"
-        raise ConfigError(f"k = {k}", hint=hint)
+        hint = "increase k, or lower the cutoff of the measure"
+        raise ConfigError(f"k = {k}: a measure needs {deepest} results", hint=hint)
     if plan.baseline not in engines:
-        raise ConfigError(f"baseline = {plan.baseline!r}", hint=f"name an engine of this run: {', '.join(engines)}")
+        raise ConfigError(
+            f"baseline = {plan.baseline!r} is not an engine of this run", hint=_known(plan.baseline, engines)
+        )
     match_names(plan.family, engines, "family")
     if plan.baseline in plan.family:
         hint = "remove it: the other engines are compared with the baseline"
-        raise ConfigError(f"family contains the baseline {plan.baseline!r}", hint=hint)
+        raise ConfigError(f"family contains the baseline {plan.baseline!r} is not an engine of this run", hint=hint)
     return plan
 
 
@@ -219,7 +221,7 @@ def check(spec: Spec) -> Spec:
     """Raise ConfigError for a specification that cannot give a result; return the specification."""
     for key in ("k", "timeout", "index_timeout"):
         if not getattr(spec, key) > 0:
-            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} is more than 0")
+            raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be more than 0")
     for key in ("give_up", "threads", "jobs"):
         if (getattr(spec, key) or 0) < 0:
             raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be 0 or more")
@@ -229,7 +231,7 @@ def check(spec: Spec) -> Spec:
         if name in REFERENCES and kind != name:
             raise ConfigError(f"{name!r} is the name of a reference engine", hint="choose another name")
     if spec.times and spec.jobs is not None:
-        hint = "engines that run side by side disturb one another's times: choose one"
+        hint = "parallel engines disturb each other's times: remove one of the two"
         raise ConfigError("times = true with jobs", hint=hint)
     for name in spec.tables:
         if name not in TABLE_NAMES:
