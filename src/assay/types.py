@@ -26,7 +26,7 @@ ALPHA = 0.05
 MARGIN = 0.02
 
 #: Role of an engine in result tables: `random` is the floor, `oracle` the ceiling, `keywords` the reference.
-Role = Literal["contestant", "yardstick", "floor", "ceiling"]
+EngineRole = Literal["contestant", "yardstick", "floor", "ceiling"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class TimeLimits:
 
 TIME_LIMITS = TimeLimits()
 
-Kind = Literal["code", "docs", "config", "other"]
+FileKind = Literal["code", "docs", "config", "other"]
 CorpusKind = Literal["path", "stdlib", "git", "pypi", "npm"]
 
 
@@ -213,7 +213,7 @@ class SourceFile:
 
     path: str
     size: int
-    kind: Kind
+    kind: FileKind
     language: str | None = None
 
 
@@ -319,7 +319,7 @@ class EngineRun:
 
     name: str
     rankings: tuple[Ranking, ...]
-    role: Role = "contestant"
+    role: EngineRole = "contestant"
     oversample: int = 1  # factor on the requested k
     config: Mapping[str, object] = field(default_factory=dict)  # settings that affect the ranking; no secrets
     index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold set name: opening, startup included

@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 
 from assay.corpus import parse_spec
-from assay.corpus.sources import KINDS, Kind, kind_examples
+from assay.corpus.sources import KINDS, CorpusKindInfo, kind_examples
 from assay.gold.formats import native
 from assay.types import CorpusKind
 
@@ -17,7 +17,7 @@ def test_kinds_are_those_of_the_shared_records_and_of_gold_files() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=lambda kind: kind.name)
-def test_kind_is_read_from_the_word_it_shows(kind: Kind) -> None:
+def test_kind_is_read_from_the_word_it_shows(kind: CorpusKindInfo) -> None:
     spec = parse_spec(kind.word)
     assert spec.kind == kind.name
     assert (spec.rev is not None) is kind.has_revision

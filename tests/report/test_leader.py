@@ -13,7 +13,7 @@ from assay.report.gate import claims
 from assay.report.headlines import headline
 from assay.report.render.markup import to_markdown
 from assay.report.tables import PAIRS
-from assay.types import AnalysisPlan, Role
+from assay.types import AnalysisPlan, EngineRole
 from tests.properties import examples
 from tests.report.labs import WRONG, lab
 
@@ -57,7 +57,7 @@ def test_fewest_is_best_where_less_is_better():
 
 def test_reference_as_baseline_is_named_but_nobody_looks_for_the_best_there():
     made = lab({"mine": [1] * 20, "z": [2] * 20})
-    roles: dict[str, Role] = {"mine": "yardstick"}
+    roles: dict[str, EngineRole] = {"mine": "yardstick"}
     made = replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
     results = analyse(made, CLAIM)
     assert results.leader == "z"
@@ -86,7 +86,7 @@ def test_leader_is_never_behind_anybody(given_ranks):
     assert ("nothing beats mine" in headline(results)) is not beaten
 
 
-def with_roles(made, **roles: Role):
+def with_roles(made, **roles: EngineRole):
     return replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
 
 
@@ -137,7 +137,7 @@ def test_engine_outside_the_declared_family_is_not_the_headline():
     assert "b against a on RR@10" in headline(results)
 
 
-ROLES: tuple[Role, ...] = ("contestant", "yardstick")
+ROLES: tuple[EngineRole, ...] = ("contestant", "yardstick")
 
 
 @examples(40)

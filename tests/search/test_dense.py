@@ -16,10 +16,10 @@ from assay.errors import ConfigError
 from assay.search import Index, Per, SearchConfig, embedders
 from assay.search.config import DenseSettings
 from assay.search.dense import parse_fusion, passage
-from assay.search.embedders import EmbedderConfig, ModelEmbedder, Role
+from assay.search.embedders import EmbedderConfig, ModelEmbedder, TextRole
 from assay.search.pipeline import retrieve
 from assay.search.query import parse_query
-from assay.search.vectors import Kind
+from assay.search.vectors import VectorFormat
 from assay.store import Store
 from assay.types import Hit
 from tests.search.conftest import write_files
@@ -48,7 +48,7 @@ PERS: tuple[Per, ...] = get_args(Per)
 #: Every kind of vectors and every fusion once or twice in `make test`, all combinations in `make nightly`.
 PAIRED = [
     pytest.param(kind, fusion, marks=() if (number + place) % 3 == 0 else pytest.mark.nightly)
-    for number, kind in enumerate(get_args(Kind))
+    for number, kind in enumerate(get_args(VectorFormat))
     for place, fusion in enumerate(FUSIONS)
 ]
 
@@ -75,7 +75,7 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     def watched(path: str, config: EmbedderConfig) -> ModelEmbedder:
         embedder = opened(path, config)
 
-        def encode(texts: Sequence[str], role: Role) -> Any:
+        def encode(texts: Sequence[str], role: TextRole) -> Any:
             seen.extend((role, text) for text in texts)
             return embedder.encode(texts, role)
 
@@ -106,7 +106,7 @@ def test_meaning_finds_what_no_word_does(root: Path, model: str) -> None:
 
 
 @pytest.mark.parametrize(("vectors", "fusion"), PAIRED)
-def test_open_equals_build_after_every_edit(root: Path, model: str, vectors: Kind, fusion: str) -> None:
+def test_open_equals_build_after_every_edit(root: Path, model: str, vectors: VectorFormat, fusion: str) -> None:
     config = config_of(model, vectors=vectors, fusion=fusion)
     edits: list[dict[str, str | None]] = [
         {},
@@ -129,7 +129,9 @@ def test_open_equals_build_after_every_edit(root: Path, model: str, vectors: Kin
 
 @pytest.mark.parametrize(("vectors", "fusion"), PAIRED)
 @pytest.mark.parametrize("per", PERS)
-def test_prefix_and_filters_hold_with_meaning(root: Path, model: str, vectors: Kind, fusion: str, per: Per) -> None:
+def test_prefix_and_filters_hold_with_meaning(
+    root: Path, model: str, vectors: VectorFormat, fusion: str, per: Per
+) -> None:
     index = Index.build(root, config_of(model, vectors=vectors, fusion=fusion))
     for query in QUERIES:
         every = index.search(query, 99, per=per)
@@ -301,8 +303,8 @@ def test_build_reads_and_writes_no_cache(
     assert Index.build(root, config).view.chunk_count == len(embedded), "a cache that is there is not read"
 
 
-@pytest.mark.parametrize("vectors", get_args(Kind))
-def test_a_model_may_have_nothing_to_read(root: Path, model: str, vectors: Kind) -> None:
+@pytest.mark.parametrize("vectors", get_args(VectorFormat))
+def test_a_model_may_have_nothing_to_read(root: Path, model: str, vectors: VectorFormat) -> None:
     config = config_of(model, docs_model=model, vectors=vectors)
     (root / "guide.md").unlink()
     (root / "notes.md").unlink()
@@ -348,7 +350,7 @@ def test_missing_model_is_refused_when_the_index_is_made(root: Path, tmp_path: P
 def test_vectors_lie_beside_the_index_and_are_smaller_as_bytes(root: Path, model: str) -> None:
     sizes = {}
     write_files(root, {"many.py": "".join(f"def f{n}(file):\n    open the file {n}\n\n\n" for n in range(300))})
-    for kind in get_args(Kind):
+    for kind in get_args(VectorFormat):
         Index.open(root, config_of(model, vectors=kind))
         place = next(Store().kind_dir("index").rglob("vectors-*.assay"))
         assert (place.parent / "index.assay").is_file()

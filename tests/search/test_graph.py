@@ -7,7 +7,7 @@ from math import log2
 import numpy as np
 
 from assay.search.table import ReferenceTable
-from assay.search.view import Graph, GraphConfig, build_graph
+from assay.search.view import GraphConfig, ReferenceGraph, build_graph
 
 
 def mentions(*pairs: tuple[int, int]) -> ReferenceTable:
@@ -15,7 +15,7 @@ def mentions(*pairs: tuple[int, int]) -> ReferenceTable:
     return ReferenceTable(np.array([f for f, _ in ordered], np.int32), np.array([n for _, n in ordered], np.uint64))
 
 
-def edges(graph: Graph) -> list[tuple[int, int]]:
+def edges(graph: ReferenceGraph) -> list[tuple[int, int]]:
     source = np.repeat(np.arange(len(graph.begin) - 1), np.diff(graph.begin))
     return list(zip(source.tolist(), graph.target.tolist(), strict=True))
 

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from assay.search.view import Memo
+from assay.search.view import QueryMemo
 
 
 def counting(calls, value):
@@ -18,7 +18,7 @@ def counting(calls, value):
 
 
 def test_value_is_made_once_for_each_question_and_key():
-    memo = Memo()
+    memo = QueryMemo()
     calls: list[object] = []
     for question in ("a", "b"):
         for key in (1, 2):
@@ -28,7 +28,7 @@ def test_value_is_made_once_for_each_question_and_key():
 
 
 def test_question_that_was_asked_longest_ago_is_forgotten():
-    memo = Memo(queries=2)
+    memo = QueryMemo(queries=2)
     calls: list[object] = []
     for question in ("a", "b", "a", "c", "a", "b"):
         memo.get(question, 1, counting(calls, question))
@@ -36,7 +36,7 @@ def test_question_that_was_asked_longest_ago_is_forgotten():
 
 
 def test_what_has_no_room_is_made_every_time():
-    memo = Memo(most_bytes=2_000)
+    memo = QueryMemo(most_bytes=2_000)
     calls: list[object] = []
     for _ in range(2):
         memo.get("a", "small", counting(calls, np.zeros(100)))
@@ -45,20 +45,20 @@ def test_what_has_no_room_is_made_every_time():
 
 
 def test_nobody_can_change_what_is_remembered():
-    found = Memo().get("a", 1, lambda: np.zeros(3))
+    found = QueryMemo().get("a", 1, lambda: np.zeros(3))
     with pytest.raises(ValueError, match="read-only"):
         found[0] = 1.0
 
 
 def test_maker_that_fails_leaves_nothing():
-    memo = Memo()
+    memo = QueryMemo()
     with pytest.raises(ZeroDivisionError):
         memo.get("a", 1, lambda: 1 // 0)
     assert memo.get("a", 1, lambda: 2) == 2
 
 
 def test_threads_may_ask_at_once():
-    memo = Memo(queries=1)
+    memo = QueryMemo(queries=1)
     wrong = []
 
     def ask(name):

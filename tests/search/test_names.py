@@ -9,15 +9,15 @@ import pytest
 
 from assay.search.analysis import NameRow, names_table
 from assay.search.query import folder_name, stem_name, whole_hash
-from assay.search.view import Matches, NameIndex, Prefixes
+from assay.search.view import NameIndex, NameMatches, PrefixRules
 
 _NAMES = ["parseArgs", "parse", "configuration", "read_config_file", "x"]
-_EXACT = Prefixes(weight=0.0)
+_EXACT = PrefixRules(weight=0.0)
 
 
-def match(words: list[str], weights: list[float], prefixes: Prefixes = _EXACT) -> dict[str, tuple[float, float]]:
+def match(words: list[str], weights: list[float], prefixes: PrefixRules = _EXACT) -> dict[str, tuple[float, float]]:
     index = NameIndex(names_table([NameRow(n, name) for n, name in enumerate(_NAMES)]))
-    found: Matches = index.match(words, prefixes)
+    found: NameMatches = index.match(words, prefixes)
     pairs = zip(found.precision.tolist(), found.recall(np.array(weights)).tolist(), strict=True)
     return {_NAMES[owner]: pair for owner, pair in zip(found.owner.tolist(), pairs, strict=True)}
 
@@ -40,7 +40,7 @@ def test_words_without_weight_share_recall_evenly_and_nothing_is_found_for_nothi
 
 def test_prefix_counts_by_the_share_in_common() -> None:
     # The root of configuration is configur: six of its eight letters, times the weight.
-    found = match(["config"], [2.0], Prefixes(inside=4, apart=5, weight=0.5))
+    found = match(["config"], [2.0], PrefixRules(inside=4, apart=5, weight=0.5))
     share = 0.5 * 6 / 8
     assert found["configuration"] == pytest.approx((share, share))
     assert found["read_config_file"] == pytest.approx((6 / 14, 1.0))
@@ -48,12 +48,12 @@ def test_prefix_counts_by_the_share_in_common() -> None:
 
 
 def test_words_that_go_different_ways_need_more_in_common() -> None:
-    assert match(["configx"], [1.0], Prefixes(4, 5, 1.0))["configuration"][1] == pytest.approx(6 / 8)
-    assert "configuration" not in match(["confer"], [1.0], Prefixes(4, 5, 1.0))
+    assert match(["configx"], [1.0], PrefixRules(4, 5, 1.0))["configuration"][1] == pytest.approx(6 / 8)
+    assert "configuration" not in match(["confer"], [1.0], PrefixRules(4, 5, 1.0))
 
 
 def test_part_matched_by_two_words_counts_once_by_the_better_one() -> None:
-    found = match(["config", "configur"], [1.0, 1.0], Prefixes(4, 5, 1.0))
+    found = match(["config", "configur"], [1.0, 1.0], PrefixRules(4, 5, 1.0))
     precision, recall = found["configuration"]
     assert precision == 1.0
     assert isclose(recall, (6 / 8 + 1) / 2)

@@ -19,7 +19,7 @@ from assay.errors import ConfigError
 if TYPE_CHECKING:
     from assay.agent.context import RootedPath
     from assay.search import Index
-    from assay.search.results import Filter
+    from assay.search.results import ResultFilter
     from assay.types import Hit
 
 
@@ -124,17 +124,17 @@ def check_query(text: str) -> None:
         raise ConfigError("the query is empty", hint='say what you look for, such as "where are retries limited?"')
 
 
-def _filter(asked: SearchRequest) -> Filter:
+def _filter(asked: SearchRequest) -> ResultFilter:
     from assay.corpus.languages import language_name
-    from assay.search.results import Filter
+    from assay.search.results import ResultFilter
 
     if asked.regex is not None:
         check_pattern(asked.regex)
     languages = tuple(language_name(name) for name in asked.languages)
-    return Filter(asked.paths, languages, asked.kinds, asked.regex)
+    return ResultFilter(asked.paths, languages, asked.kinds, asked.regex)
 
 
-def _within(index: Index, asked: SearchRequest, wanted: Filter, place: RootedPath) -> Iterator[Hit]:
+def _within(index: Index, asked: SearchRequest, wanted: ResultFilter, place: RootedPath) -> Iterator[Hit]:
     return (hit for hit in index.matches(asked.query, per=asked.per, wanted=wanted) if place.holds(hit.path))
 
 

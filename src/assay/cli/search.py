@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assay.search import Index, SearchConfig
     from assay.search.building import OpenedTable
     from assay.search.related import Related, Relation
-    from assay.search.results import Filter
+    from assay.search.results import ResultFilter
     from assay.search.trace import Trace
     from assay.types import Hit
 
@@ -92,8 +92,8 @@ def _count(args: argparse.Namespace) -> int | None:
     return None if args.all else check_count("-k", _K if args.k is None else args.k)
 
 
-def _filter(args: argparse.Namespace) -> Filter:
-    from assay.search.results import KINDS, Filter
+def _filter(args: argparse.Namespace) -> ResultFilter:
+    from assay.search.results import KINDS, ResultFilter
 
     check_known("kind", args.kind, KINDS)
     if args.min_score is not None and not math.isfinite(args.min_score):
@@ -101,7 +101,7 @@ def _filter(args: argparse.Namespace) -> Filter:
     from assay.corpus.languages import language_name
 
     languages = tuple(language_name(name) for name in args.language)
-    return Filter(tuple(args.globs), languages, tuple(args.kind), args.regex, args.min_score)
+    return ResultFilter(tuple(args.globs), languages, tuple(args.kind), args.regex, args.min_score)
 
 
 def _languages(index: Index) -> set[str]:

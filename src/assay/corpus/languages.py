@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from assay.types import Kind
+from assay.types import FileKind
 
 
 @dataclass(frozen=True, slots=True)
 class FileType:
     language: str | None
-    kind: Kind
+    kind: FileKind
 
 
 def _named(words: str) -> dict[str, str]:
@@ -95,7 +95,7 @@ _CONFIG: Final = {
 }
 
 #: (kind, language) -> lowercase file names, which take precedence over extensions.
-_NAMED: Final[Mapping[tuple[Kind, str], str]] = {
+_NAMED: Final[Mapping[tuple[FileKind, str], str]] = {
     ("code", "cmake"): "cmakelists.txt",
     ("code", "just"): "justfile",
     ("code", "makefile"): "gnumakefile makefile",
@@ -137,7 +137,7 @@ _PROGRAMS: Final = _named("elixir fish groovy julia kotlin perl php ruby scala s
     "typescript": "deno ts-node tsx",
 }
 
-_TABLES: Final[Mapping[Kind, Mapping[str, str]]] = {"code": _CODE, "docs": _DOCS, "config": _CONFIG}
+_TABLES: Final[Mapping[FileKind, Mapping[str, str]]] = {"code": _CODE, "docs": _DOCS, "config": _CONFIG}
 _EXTENSIONS: Final = {
     extension: FileType(language, kind)
     for kind, table in _TABLES.items()

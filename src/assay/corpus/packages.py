@@ -58,7 +58,7 @@ _NPM_VARIABLE: Final = re.compile(r"npm_config_.*(registry|userconfig|globalconf
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
+class PythonPackage:
     """A version of a Python package, as a wheel, an sdist or either."""
 
     name: str
@@ -95,12 +95,12 @@ def locate_pypi(request: CorpusRequest) -> LocatedCorpus:
     return locate_tree(request, entry, built_in=True)
 
 
-def parse_package(value: str) -> Package:
+def parse_package(value: str) -> PythonPackage:
     """Parse `name==version` with an optional `#wheel` or `#sdist`."""
     body, _, form = value.partition("#")
     name, equals, text = (part.strip() for part in body.partition("=="))
     try:
-        package = Package(canonicalize_name(name, validate=True), text, Version(text), form or "any")
+        package = PythonPackage(canonicalize_name(name, validate=True), text, Version(text), form or "any")
     except (InvalidName, InvalidVersion) as error:
         if equals and isinstance(error, InvalidVersion):
             raise CorpusError(f"invalid version {text!r}", hint=_EXAMPLE) from None
@@ -110,7 +110,7 @@ def parse_package(value: str) -> Package:
     return package
 
 
-def _fetch(package: Package, work: Path, limits: ArchiveLimits) -> FetchedTree:
+def _fetch(package: PythonPackage, work: Path, limits: ArchiveLimits) -> FetchedTree:
     pip = _find_pip()
     if package.form != "sdist" and (wheel := _download_wheel(package, pip, work / "wheel", limits)):
         note = f"pypi:{package} is the wheel {wheel.name}"
@@ -150,7 +150,7 @@ def _find_pip() -> tuple[str, ...]:
     return (found, "--disable-pip-version-check")
 
 
-def _download_wheel(package: Package, pip: tuple[str, ...], into: Path, limits: ArchiveLimits) -> Path | None:
+def _download_wheel(package: PythonPackage, pip: tuple[str, ...], into: Path, limits: ArchiveLimits) -> Path | None:
     """Download a wheel, or return None if pip finds none; never an sdist, whose setup.py would run."""
     # --only-binary comes last, so that it overrides a configured `no-binary`.
     options = ("--no-deps", "--no-input", "--progress-bar=off", "--dest", str(into), "--only-binary=:all:")
@@ -183,7 +183,7 @@ def parse_settings(text: str) -> PipSettings:
     )
 
 
-def _find_sdist(package: Package, settings: PipSettings, limits: ArchiveLimits) -> PackageLink:
+def _find_sdist(package: PythonPackage, settings: PipSettings, limits: ArchiveLimits) -> PackageLink:
     pages = [f"{index.rstrip('/')}/{package.name}/" for index in settings.indexes]
     for place in settings.find_links:
         is_url = urlsplit(place).scheme in _SCHEMES

@@ -6,13 +6,13 @@ import re
 from typing import Final, Literal, get_args
 
 from assay.syntax.outline import Outline
-from assay.types import Kind
+from assay.types import FileKind
 
-Role = Literal["none", "test", "example", "compat", "vendored", "generated", "stub", "barrel", "docs"]
+FileRole = Literal["none", "test", "example", "compat", "vendored", "generated", "stub", "barrel", "docs"]
 #: All roles; index files store positions in this tuple.
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
+ROLES: Final[tuple[FileRole, ...]] = get_args(FileRole)
 
-_DIRECTORIES: Final[dict[Role, str]] = {
+_DIRECTORIES: Final[dict[FileRole, str]] = {
     "test": r"tests?|__tests__|specs?|testing|test[-_]?(?:data|utils?|helpers?|support|fixtures?)|fixtures?"
     r"|__mocks__|mocks?|benchmarks?|bench(?:es)?|e2e|androidTest|commonTest|jvmTest|[a-z]+Test",
     "example": r"_?examples?|samples?|demos?|docs?_src|tutorials?",
@@ -42,7 +42,7 @@ _TEST_NAME: Final = re.compile(r"^(?:test[_A-Z0-9]|Test[A-Z_]|Benchmark[A-Z_])|^
 _DEFINING: Final = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "module"})
 
 
-def file_role(path: str, text: str = "", kind: Kind = "code", outline: Outline | None = None) -> Role:
+def file_role(path: str, text: str = "", kind: FileKind = "code", outline: Outline | None = None) -> FileRole:
     """Return the role of a file by its path, or else by its text and definitions."""
     if _TEST_FILE.search(path):
         return "test"

@@ -32,7 +32,7 @@ _FEWEST_TESTS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class CorpusKindInfo:
     name: CorpusKind
     word: str  # example for the command line
     keys: tuple[str, ...] = OPTIONS  # options in a gold file
@@ -43,13 +43,13 @@ class Kind:
 
 
 _KINDS: Final = (
-    Kind("path", "a directory"),
-    Kind("stdlib", "stdlib"),
-    Kind("git", "git:URL@REV", ("rev", *OPTIONS)),
-    Kind("pypi", "pypi:NAME==VERSION"),
-    Kind("npm", "npm:NAME@VERSION"),
+    CorpusKindInfo("path", "a directory"),
+    CorpusKindInfo("stdlib", "stdlib"),
+    CorpusKindInfo("git", "git:URL@REV", ("rev", *OPTIONS)),
+    CorpusKindInfo("pypi", "pypi:NAME==VERSION"),
+    CorpusKindInfo("npm", "npm:NAME@VERSION"),
 )
-KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _KINDS}
+KINDS: Final[Mapping[str, CorpusKindInfo]] = {kind.name: kind for kind in _KINDS}
 
 
 def kind_examples() -> str:

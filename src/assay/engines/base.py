@@ -14,7 +14,7 @@ from assay.digests import digest_of
 from assay.engines.fingerprints import digest_modules, fingerprint_of, qualified_name
 from assay.errors import EngineError
 from assay.store.kinds import TABLES, VECTORS
-from assay.types import Corpus, Cost, Hit, Role, Suite, Waterfall
+from assay.types import Corpus, Cost, EngineRole, Hit, Suite, Waterfall
 
 if TYPE_CHECKING:
     from assay.store import Store
@@ -91,7 +91,7 @@ class FullEngine(Engine, Protocol):
         """Notes for the report."""
 
     @property
-    def role(self) -> Role:
+    def role(self) -> EngineRole:
         """Role in result tables: "contestant", except for the shipped references."""
 
     @property
@@ -192,7 +192,7 @@ class EngineDefaults:
     __slots__ = ()
     oversample: int = 1
     notes: tuple[str, ...] = ()
-    role: Role = "contestant"
+    role: EngineRole = "contestant"
     private: bool = False
     git: bool = False
     parallel: int = 1
@@ -213,7 +213,7 @@ class Handle:
     """Wrapper that adds default attributes to an engine."""
 
     inner: Engine
-    role: Role = "contestant"
+    role: EngineRole = "contestant"
     added_notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

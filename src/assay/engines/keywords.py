@@ -22,7 +22,7 @@ from assay.processes.running import ProcessLimits, ProgramSpec
 from assay.settings import check_counts, read_settings, setting
 from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.text import count_lines
-from assay.types import Corpus, Hit, Role
+from assay.types import Corpus, EngineRole, Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class KeywordsSettings:
 @dataclass(frozen=True, slots=True)
 class KeywordsEngine(EngineDefaults):
     settings: KeywordsSettings
-    role: Role = "yardstick"
+    role: EngineRole = "yardstick"
 
     @property
     def config(self) -> Mapping[str, object]:

@@ -18,7 +18,7 @@ from assay.errors import ConfigError, EngineError
 from assay.settings import check_counts, read_settings, setting
 from assay.syntax.symbols import symbols
 from assay.syntax.tokens import line_bytes
-from assay.types import Corpus, Hit, Role, Span, Suite, Target
+from assay.types import Corpus, EngineRole, Hit, Span, Suite, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class RandomSettings:
 @dataclass(frozen=True, slots=True)
 class RandomEngine(EngineDefaults):
     settings: RandomSettings
-    role: Role = "floor"
+    role: EngineRole = "floor"
 
     @property
     def config(self) -> Mapping[str, object]:
@@ -79,7 +79,7 @@ class OracleSettings:
 @dataclass(frozen=True, slots=True)
 class OracleEngine(EngineDefaults):
     suite: Suite
-    role: Role = "ceiling"
+    role: EngineRole = "ceiling"
 
     @property
     def config(self) -> Mapping[str, object]:

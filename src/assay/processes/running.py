@@ -34,7 +34,7 @@ from assay.processes.watch import (
 #: Maximum bytes of one output; ten thousand results with their text are about 20 MB.
 ANSWER_BYTES: Final = 32_000_000
 
-End = Literal["exit", "signal", "timeout", "flood"]
+ProcessEnd = Literal["exit", "signal", "timeout", "flood"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class CompletedProgram:
     stdout: bytes
     stderr: bytes
     code: int
-    end: End
+    end: ProcessEnd
     peak_bytes: int | None = None  # of memory; None if unknown
 
     @property
@@ -106,7 +106,7 @@ def last_line(stderr: bytes) -> str:
 def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> CompletedProgram:
     """Run a program and return its result; after a timeout or too much output, kill its process group."""
     deadline = None if seconds is None else time.monotonic() + seconds
-    end: End = "timeout"
+    end: ProcessEnd = "timeout"
     stdout, stderr = bytearray(), bytearray()
     group = ProcessGroup(task)
     try:
@@ -126,7 +126,7 @@ def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits 
 
 def _read_output(
     group: ProcessGroup, stdout: bytearray, stderr: bytearray, deadline: float | None, limits: ProcessLimits
-) -> End:
+) -> ProcessEnd:
     exited: float | None = None
     with selectors.DefaultSelector() as selector:
         for stream in (group.output, group.errors):

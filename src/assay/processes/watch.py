@@ -79,7 +79,7 @@ _REAPED_FAULTS = 8  # proc(5): cminflt, counted from the field after the name
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class SamplingLimits:
     first: float = 0.001  # seconds between the first samples: one takes some 0.1 ms, and a 5 ms tool must be seen
     longest: float = 0.05
     of_age: float = 0.1  # of a program's age between samples
@@ -89,7 +89,7 @@ class Sampling:
     slack: int = 32_768  # kB by which the kernel's counters may be off: some pages per processor
 
 
-SAMPLING = Sampling()
+SAMPLING = SamplingLimits()
 
 
 class _Memory(NamedTuple):

@@ -36,7 +36,7 @@ from assay.scoring import Ties, evaluation_measures, parse_measure, ties
 from assay.stats import compare_slices, means_only
 from assay.stats.config import settings_of
 from assay.stats.records import Comparison, SliceRow
-from assay.types import AnalysisPlan, EngineRun, Role, Run, Status
+from assay.types import AnalysisPlan, EngineRole, EngineRun, Run, Status
 
 #: Below this many queries a single one moves the mean by three points and more (the Pyckle guide's own limit).
 FEW_QUERIES = 30
@@ -184,7 +184,7 @@ def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
     return text + "."
 
 
-def _with_role(run: Run, role: Role) -> str:
+def _with_role(run: Run, role: EngineRole) -> str:
     return next((e.name for e in run.engines if e.role == role), "")
 
 

@@ -21,7 +21,7 @@ from assay.report.scored_run import real_engines
 from assay.scoring import Measure, parse_measure
 from assay.settings import check_counts, read_settings
 from assay.stats.config import DEFAULT
-from assay.types import AnalysisPlan, CorpusInfo, Role, Scores, Status, Unit
+from assay.types import AnalysisPlan, CorpusInfo, EngineRole, Scores, Status, Unit
 
 SCHEMA = "assay/baseline/2"
 
@@ -122,7 +122,7 @@ class _Engine:
     """An engine, as it is written."""
 
     name: str
-    role: Role
+    role: EngineRole
     settings: str
     asked: int
     failed: int

@@ -20,7 +20,7 @@ from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
 from assay.stats.run_variance import RunVariance, estimate_run_variance
 from assay.stats.runs import EngineOfRun, join_sides
-from assay.types import AnalysisPlan, CorpusInfo, EngineRun, Role, Run, Scores, Status
+from assay.types import AnalysisPlan, CorpusInfo, EngineRole, EngineRun, Run, Scores, Status
 
 if TYPE_CHECKING:
     from assay.types import FloatArray
@@ -51,7 +51,7 @@ class EngineScores:
     """What is known of one engine beside its values."""
 
     name: str
-    role: Role
+    role: EngineRole
     settings: str  # digest of what shapes its ranking
     asked: int  # questions, over all repeats
     failed: int

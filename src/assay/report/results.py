@@ -9,7 +9,7 @@ from typing import Any, cast
 from assay.report.render.terminal import plain
 from assay.report.rows import EngineRow
 from assay.stats.records import Comparison, SliceRow
-from assay.types import Role, RunMetadata
+from assay.types import EngineRole, RunMetadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class EngineSummary:
     """How an engine behaved, beside how well it answered."""
 
     name: str
-    role: Role
+    role: EngineRole
     asked: int
     failed: int
     statuses: dict[str, int]

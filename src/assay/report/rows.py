@@ -21,7 +21,7 @@ from assay.report.render.text import mean_text
 from assay.report.scored_run import ScoredRun
 from assay.scoring import parse_measure
 from assay.stats.records import Comparison
-from assay.types import EngineRun, Role, Status
+from assay.types import EngineRole, EngineRun, Status
 
 State = Literal["measured", "skipped", "stale"]
 
@@ -54,7 +54,7 @@ class EngineRow:
     engine: str
     state: State = "measured"
     reason: str = ""  # why it was skipped or is stale
-    role: Role = "contestant"
+    role: EngineRole = "contestant"
     base: str = ""  # what it is a variant of
     changes: dict[str, object] = field(default_factory=dict)  # by which settings
     date: str = ""  # the day it was asked

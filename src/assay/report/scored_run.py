@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 from assay.errors import ConfigError
 from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.score import Scorer, as_scorer
-from assay.types import AnalysisPlan, EngineRun, Query, Role, Run, Scores, Unit, sort_phrasings
+from assay.types import AnalysisPlan, EngineRole, EngineRun, Query, Run, Scores, Unit, sort_phrasings
 
 if TYPE_CHECKING:
     from assay.stats.records import Comparison
@@ -79,7 +79,7 @@ class EngineLike(Protocol):
         """How it is called."""
 
     @property
-    def role(self) -> Role:
+    def role(self) -> EngineRole:
         """What it is in a table."""
 
 

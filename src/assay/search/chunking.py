@@ -14,7 +14,7 @@ from assay.syntax.parsing import grammar_name
 from assay.syntax.prose import DocHeading, headings
 from assay.syntax.text import count_lines
 from assay.syntax.tokens import estimate_tokens
-from assay.types import Kind
+from assay.types import FileKind
 
 ChunkKind = Literal["ast", "lines", "tokens", "characters", "file"]
 
@@ -46,7 +46,7 @@ class ChunkConfig:
 class SourceText:
     path: str
     text: str
-    kind: Kind
+    kind: FileKind
     language: str | None
     sha256: str = ""  # digest of the file's bytes
 
@@ -185,7 +185,7 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
     children: dict[int, list[int]] = {}
     for position, definition in enumerate(outline.definitions):
         children.setdefault(definition.parent, []).append(position)
-    layout = _Layout(outline.definitions, children, config)
+    layout = _DefinitionLayout(outline.definitions, children, config)
     settled: list[Chunk] = []
     for chunk in layout.fill(-1, 1, len(lines), ()):
         if chunk.kind == "gap" and settled and not any(map(_has_text, lines[chunk.start - 1 : chunk.end])):
@@ -211,7 +211,7 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _DefinitionLayout:
     definitions: tuple[Definition, ...]
     children: Mapping[int, list[int]]
     config: ChunkConfig

@@ -38,7 +38,7 @@ from assay.search.signals import (
     References,
     ScopeName,
 )
-from assay.search.vectors import Kind
+from assay.search.vectors import VectorFormat
 from assay.search.view import GraphConfig
 from assay.settings import apply_overrides, coerce, leaves, read_settings, setting
 from assay.toml import line_of, read_toml, write_key
@@ -57,7 +57,7 @@ _LIST_ALL: Final = "run `assay search --show-config` to list all settings"
 
 
 @dataclass(frozen=True, slots=True)
-class Feedback:
+class FeedbackSettings:
     """Pseudo-relevance feedback: when spans are ranked, the first results shift the query vector."""
 
     # +.01 on questions that share no word with their target; .3 to .8 are flat
@@ -73,7 +73,7 @@ class DenseSettings:
     model: str = setting(SHIPPED, "embedder; static is the bundled model, empty disables dense retrieval", repr=False)
     docs_model: str = setting("", "embedder for documentation; empty to use `model`", repr=False)
     # 1 kB per chunk of 256 numbers; int8 takes a quarter and is as good
-    vectors: Kind = setting("float32", "storage format of vectors")
+    vectors: VectorFormat = setting("float32", "storage format of vectors")
     # the margins of BM25 carry information: max .891, z-score .876, RRF .833-.870 on semble's half
     fusion: str = setting("max", "fusion of lexical and dense scores: relative, max, zscore, rrf or rrf(k=20)")
     # .4 to .6 are flat where spans are ranked, with feedback
@@ -87,7 +87,7 @@ class DenseSettings:
     path: float = setting(1.0, "weight of path words relative to chunk words when files are ranked (static models)")
     # 200 to 1,000 are flat; scaling by all chunks cost .02 on the 50,000 of the standard library
     reach: int = setting(500, "number of nearest chunks that get a dense score; these match without sharing a word")
-    feedback: Feedback = field(default_factory=Feedback)
+    feedback: FeedbackSettings = field(default_factory=FeedbackSettings)
     # .5 to 2 gained nothing: coverage of the query does not predict relevance
     rise: float = setting(0.0, "increase of the dense weight by the share of the query that the best chunk lacks")
     token_env: str = setting("", "environment variable with the API token")

@@ -18,16 +18,16 @@ from assay.digests import digest_of
 from assay.errors import ConfigError, SetupError, did_you_mean
 from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, chunk_text, own_names, scope_text
-from assay.search.vectors import Columns, Kind, Matrix, Vectors, VectorScanConfig, best_rows
+from assay.search.vectors import Columns, Matrix, VectorFormat, Vectors, VectorScanConfig, best_rows
 from assay.store import Store, writer_lock
-from assay.store.array_file import IndexFormatError, Stored, read_store, write_store
+from assay.store.array_file import ArrayFile, IndexFormatError, read_store, write_store
 from assay.store.kinds import EMBEDDINGS
 
 if TYPE_CHECKING:
-    from assay.search.config import DenseSettings, Feedback
-    from assay.search.embedders import Embedder, Role
+    from assay.search.config import DenseSettings, FeedbackSettings
+    from assay.search.embedders import Embedder, TextRole
     from assay.search.static import PathWords
-    from assay.search.view import Memo
+    from assay.search.view import QueryMemo
 
 Vector = NDArray[np.float32]
 
@@ -47,7 +47,7 @@ class DenseScores:
     settings: DenseSettings
     parts: tuple[DenseIndex, ...]
     chunk_count: int
-    memo: Memo | None = None  # shared by engines with different settings
+    memo: QueryMemo | None = None  # shared by engines with different settings
 
     def weight(self, kind: QueryKind, per: Per) -> float:
         weight: float = getattr(self.settings, kind)
@@ -91,7 +91,7 @@ class DenseIndex:
             similarity = self.paths(similarity, vector)
         return vector, similarity, _scale(similarity, reach)
 
-    def move(self, query: Vector, found: Values, feedback: Feedback) -> Vector:
+    def move(self, query: Vector, found: Values, feedback: FeedbackSettings) -> Vector:
         """Move the query vector toward the vectors of its first results (Rocchio, 1971)."""
         first = best_rows(found, feedback.units)
         total = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
@@ -181,8 +181,8 @@ def embed_chunks(
     embedder: Embedder,
     table: IndexTable,
     group: ModelGroup,
-    kind: Kind,
-    stored: Stored | None = None,
+    kind: VectorFormat,
+    stored: ArrayFile | None = None,
     store: Store | None = None,
 ) -> Columns:
     """Return the vectors of chunks as columns to store; static models add columns for paths and updates."""
@@ -196,7 +196,7 @@ def embed_chunks(
         return {**Vectors.build(made.matrix, kind).columns(), **made.columns()}
     docs = table.files.kind[table.chunks.file[group.rows]] == FILE_KINDS.index("docs")
     matrix = np.zeros((len(group.rows), embedder.dimension), dtype=np.float32)
-    roles: tuple[tuple[Role, NDArray[np.bool_]], ...] = (("code", ~docs), ("docs", docs))
+    roles: tuple[tuple[TextRole, NDArray[np.bool_]], ...] = (("code", ~docs), ("docs", docs))
     for role, mask in roles:
         files = groupby(group.rows[mask].tolist(), key=table.chunks.file.__getitem__)
         matrix[mask] = embed_parts(embedder, [[passage(table, row) for row in rows] for _, rows in files], role, store)
@@ -204,7 +204,7 @@ def embed_chunks(
 
 
 def embed_parts(
-    embedder: Embedder, parts: Sequence[Sequence[str]], role: Role, store: Store | None, batch: int = _BATCH
+    embedder: Embedder, parts: Sequence[Sequence[str]], role: TextRole, store: Store | None, batch: int = _BATCH
 ) -> Matrix:
     """Return one vector per text; the texts of one part (usually a file) are cached as one entry."""
     keys = [digest_of([embedder.identity, embedder.dimension, role, *texts]) for texts in parts]
@@ -247,7 +247,7 @@ def _readable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-Method = Literal["relative", "max", "zscore", "rrf"]
+FusionMethod = Literal["relative", "max", "zscore", "rrf"]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -264,7 +264,7 @@ class Fusion:
     z-scores 0.876, reciprocal ranks 0.833 (k = 60) to 0.870 (k = 5).
     """
 
-    method: Method
+    method: FusionMethod
     k: int = 60  # for rrf only; 60 as in the paper, smaller values favor the first ranks
 
     def __repr__(self) -> str:
@@ -291,7 +291,7 @@ class Fusion:
 
 def parse_fusion(text: str) -> Fusion:
     """Parse a fusion method: `relative`, `max`, `zscore`, `rrf` or `rrf(k=20)`."""
-    methods: tuple[Method, ...] = get_args(Method)
+    methods: tuple[FusionMethod, ...] = get_args(FusionMethod)
     for method in methods:
         if text == method:
             return Fusion(method)

@@ -25,7 +25,7 @@ from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupErro
 from assay.files import read_utf8
 from assay.search.vectors import Matrix, unit_rows
 
-Role = Literal["query", "code", "docs"]
+TextRole = Literal["query", "code", "docs"]
 T = TypeVar("T")
 
 
@@ -40,7 +40,7 @@ class Embedder(Protocol):
     def dimension(self) -> int:
         """Length of each vector."""
 
-    def embed(self, texts: Sequence[str], role: Role) -> Matrix:
+    def embed(self, texts: Sequence[str], role: TextRole) -> Matrix:
         """Return one float32 row per text, without NaN or infinity."""
 
 
@@ -116,10 +116,10 @@ class ModelEmbedder:
 
     identity: str
     dimension: int
-    encode: Callable[[Sequence[str], Role], ArrayLike] = field(repr=False)
+    encode: Callable[[Sequence[str], TextRole], ArrayLike] = field(repr=False)
     prefixes: Mapping[str, str] = field(default_factory=dict)  # by role
 
-    def embed(self, texts: Sequence[str], role: Role) -> Matrix:
+    def embed(self, texts: Sequence[str], role: TextRole) -> Matrix:
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
         prefix = self.prefixes.get(role, "")
@@ -143,7 +143,7 @@ class _OpenAI:
     model: str
     config: EmbedderConfig
 
-    def encode(self, dimension: int, texts: Sequence[str], _: Role) -> Matrix:
+    def encode(self, dimension: int, texts: Sequence[str], _: TextRole) -> Matrix:
         rows = np.zeros((len(texts), dimension), dtype=np.float32)
         filled = [row for row, text in enumerate(texts) if text.strip()]  # the API rejects blank texts
         for batch in in_batches(filled, self.config.http_batch):
@@ -232,7 +232,7 @@ def open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
 def wrap_fastembed(name: str, model: Any, config: EmbedderConfig) -> ModelEmbedder:  # noqa: ANN401
     """Wrap a loaded fastembed model, which adds its own prefixes for queries and passages."""
 
-    def encode(texts: Sequence[str], role: Role) -> ArrayLike:
+    def encode(texts: Sequence[str], role: TextRole) -> ArrayLike:
         embed = model.query_embed if role == "query" else model.passage_embed
         return list(embed(list(texts), batch_size=config.batch))
 
@@ -271,7 +271,7 @@ def open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
         raise ConfigError(f"the network has unknown inputs: {', '.join(unknown)}", file=graph, hint=hint)
     run = partial(_run_network, session, _load_tokenizer(words, "onnx", most), pooling)
 
-    def encode(texts: Sequence[str], _: Role) -> ArrayLike:
+    def encode(texts: Sequence[str], _: TextRole) -> ArrayLike:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         with ThreadPoolExecutor(cores) as pool:
             return np.concatenate(list(pool.map(run, in_batches(texts, config.batch))))
@@ -365,7 +365,7 @@ def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
         vectors = table[row if mapping is None else mapping[row]]
         return np.asarray((vectors if weights is None else vectors * weights[row][:, None]).sum(axis=0))
 
-    def encode(texts: Sequence[str], _: Role) -> ArrayLike:
+    def encode(texts: Sequence[str], _: TextRole) -> ArrayLike:
         rows = np.zeros((len(texts), table.shape[1]), dtype=np.float32)
         for first, batch in enumerate(in_batches([text[:longest] for text in texts], _TOKENIZED)):
             encoded = tokenizer.encode_batch_fast(list(batch), add_special_tokens=False)
@@ -387,7 +387,7 @@ def open_sentence_transformers(name: str, config: EmbedderConfig) -> ModelEmbedd
     if isinstance(model.max_seq_length, int):  # a static model has no limit
         model.max_seq_length = min(model.max_seq_length, config.max_tokens)
 
-    def encode(texts: Sequence[str], role: Role) -> ArrayLike:
+    def encode(texts: Sequence[str], role: TextRole) -> ArrayLike:
         encode = model.encode_query if role == "query" else model.encode_document
         rows: Matrix = encode(list(texts), batch_size=config.batch, show_progress_bar=False, convert_to_numpy=True)
         return rows

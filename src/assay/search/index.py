@@ -15,7 +15,7 @@ from assay.search.dense import embed_table
 from assay.search.pipeline import rank, rank_inside, retrieve
 from assay.search.query import Per, parse_query
 from assay.search.related import Related, find_related
-from assay.search.results import Filter, SpanHit, order_of, select_spans
+from assay.search.results import ResultFilter, SpanHit, order_of, select_spans
 from assay.search.signals import QueryFeatures
 from assay.search.table import IndexTable, Values, chunk_text
 from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assay.search.rerank import Reranker
 
 
-class _Match(NamedTuple):
+class _RankedSpan(NamedTuple):
     span: SpanHit
     file: int
     score: float
@@ -109,18 +109,18 @@ class Index:
         if k < 0:
             raise ConfigError(f"expected `k` of 0 or more, got {k}", hint="set `k` to the number of results to return")
         named = tuple(language_name(name) for name in _as_tuple(languages))
-        wanted = Filter(_as_tuple(paths), named, _as_tuple(kinds), regex, min_score)
+        wanted = ResultFilter(_as_tuple(paths), named, _as_tuple(kinds), regex, min_score)
         return tuple(islice(self.matches(query, per=per, wanted=wanted), k))
 
-    def matches(self, query: str, *, per: Per = "file", wanted: Filter | None = None) -> Iterator[Hit]:
+    def matches(self, query: str, *, per: Per = "file", wanted: ResultFilter | None = None) -> Iterator[Hit]:
         """Yield every matching file or span, best first."""
-        accepts = (wanted or Filter()).compile(self.table)
+        accepts = (wanted or ResultFilter()).compile(self.table)
         features = retrieve(parse_query(query), self.view, self.config, per)
         scores = rank(features, self.config)
         matches = self._files(scores, features) if per == "file" else self._spans(scores, features)
         for match in self._rerank(query, matches):
 
-            def text(match: _Match = match) -> str:  # evaluated only for a regular expression
+            def text(match: _RankedSpan = match) -> str:  # evaluated only for a regular expression
                 if per == "span":
                     return self._hit(match).snippet or ""
                 first, stop = self.view.chunk_range(match.file)
@@ -129,20 +129,20 @@ class Index:
             if accepts(match.file, match.span.chunk, match.score, text):
                 yield self._hit(match)
 
-    def _files(self, scores: Values, features: QueryFeatures) -> Iterator[_Match]:
+    def _files(self, scores: Values, features: QueryFeatures) -> Iterator[_RankedSpan]:
         chunks = rank_inside(features, self.config)
         for file in order_of(scores).tolist():
             first, stop = self.view.chunk_range(file)
             chunk = first + int(chunks[first:stop].argmax())
-            yield _Match(SpanHit(chunk, chunk, chunk), file, float(scores[file]))
+            yield _RankedSpan(SpanHit(chunk, chunk, chunk), file, float(scores[file]))
 
-    def _spans(self, scores: Values, features: QueryFeatures) -> Iterator[_Match]:
+    def _spans(self, scores: Values, features: QueryFeatures) -> Iterator[_RankedSpan]:
         query = features.query
         wanted = self.view.definitions(query.symbol, query.name) if query.symbol is not None else {}
         for span in select_spans(scores, self.view, self.config.growth, wanted):
-            yield _Match(span, int(self.table.chunks.file[span.chunk]), float(scores[span.chunk]))
+            yield _RankedSpan(span, int(self.table.chunks.file[span.chunk]), float(scores[span.chunk]))
 
-    def _rerank(self, query: str, matches: Iterator[_Match]) -> Iterator[_Match]:
+    def _rerank(self, query: str, matches: Iterator[_RankedSpan]) -> Iterator[_RankedSpan]:
         if self.reranker is None:
             yield from matches
             return
@@ -155,7 +155,7 @@ class Index:
         yield from (head[place] for place in rerank(query, passages, self.reranker))
         yield from matches
 
-    def _hit(self, match: _Match) -> Hit:
+    def _hit(self, match: _RankedSpan) -> Hit:
         span, chunks = match.span, self.table.chunks
         path = self.table.files.paths[match.file]
         first, last = int(chunks.start[span.first]), int(chunks.end[span.last])

@@ -16,7 +16,7 @@ from assay.search.table import Values
 from assay.search.view import CorpusView
 
 Signal = Callable[[Values, QueryFeatures], Values]
-Watcher = Callable[[str, Values], None]
+StageObserver = Callable[[str, Values], None]
 
 #: Signals that rank the chunks of one file. The others are equal within a file, or too slow for their small effect.
 _INSIDE: Final = frozenset({"definition", "identifier", "gaps"})
@@ -63,7 +63,7 @@ def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Valu
     return np.where(found, np.maximum(scores, _LEAST), 0.0)
 
 
-def rank(features: QueryFeatures, config: SearchConfig, watch: Watcher | None = None) -> Values:
+def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | None = None) -> Values:
     """Score every file or chunk; call `watch` with the scores after retrieval and after each signal."""
     view, files = features.view, features.per == "file"
     if watch:

@@ -115,7 +115,7 @@ def _grow(chunk: int, scores: Values, taken: NDArray[np.bool_], view: CorpusView
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class ResultFilter:
     """Conditions on results, which do not affect scores or order; an empty tuple accepts every result."""
 
     paths: tuple[str, ...] = ()  # globs, as in a corpus: `src/**`, `*.py`

@@ -22,7 +22,7 @@ from assay.search.index import Index
 from assay.search.query import Per
 from assay.search.table import IndexTable, read_table, table_arrays
 from assay.search.vectors import Columns
-from assay.search.view import CorpusView, Memo, make_translator
+from assay.search.view import CorpusView, QueryMemo, make_translator
 from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import TABLES, VECTORS
@@ -56,7 +56,7 @@ def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: 
     """Return an index equal to that of `Index.build`, with its table and vectors taken from the cache."""
     table = shared.once(f"table {keys.table}", lambda: _table(corpus, config, shared, keys.table))
     known: dict[Hashable, Any] = shared.once(f"known {keys.table}", dict)
-    memo = shared.once(f"memo {keys.table}", Memo)
+    memo = shared.once(f"memo {keys.table}", QueryMemo)
     dense, settings = None, config.dense
     if settings.model:
         embedded = shared.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shared, keys.vectors))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from assay.corpus.roles import ROLES
 from assay.search.query import ParsedQuery, Per
 from assay.search.table import CHUNK_KINDS, IntArray, Values, ranges
-from assay.search.view import CorpusView, Lookup, Matches, NameIndex, Prefixes
+from assay.search.view import CorpusView, NameIndex, NameMatches, PrefixRules, TermLookup
 from assay.settings import setting
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ class QueryFeatures:
     chunk_scores: Values  # lexical and dense score of each chunk, fused, relative to the best
     coherence: Values  # score of each file by its best chunks together, relative to the best
     basis: Hashable = None  # the settings that determine `chunk_scores`
-    _names: dict[tuple[int, Prefixes], Matches] = field(default_factory=dict, repr=False)
+    _names: dict[tuple[int, PrefixRules], NameMatches] = field(default_factory=dict, repr=False)
 
     def weight(self, files: float, spans: float) -> float:
         return files if self.per == "file" else spans
@@ -47,7 +47,7 @@ class QueryFeatures:
     def word_weights(self) -> Values:
         return np.array([self.view.idf(self.view.term(word)) for word in self.query.words])
 
-    def names(self, index: NameIndex, prefixes: Prefixes) -> Matches:
+    def names(self, index: NameIndex, prefixes: PrefixRules) -> NameMatches:
         """Match the words of the query with the names in an index; the result is memoized."""
         key = (id(index), prefixes)
         if key not in self._names:
@@ -97,7 +97,7 @@ class Bm25:
             scores += self._sum(wanted[start : start + size], view)
         return scores.astype(np.float64)
 
-    def _sum(self, wanted: Sequence[Lookup], view: CorpusView) -> NDArray[np.float32]:
+    def _sum(self, wanted: Sequence[TermLookup], view: CorpusView) -> NDArray[np.float32]:
         postings, norm = view.table.postings, view.norm(self.k1, self.b)
         number = np.concatenate([one.number for one in wanted])
         weight = np.concatenate([one.weight for one in wanted]) * np.float32(self.k1 + 1)
@@ -182,7 +182,7 @@ class FileStem:
     prefix: float = setting(0.7, "weight of a part of the stem that shares a prefix with a word")
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
-        found = features.names(features.view.stem, Prefixes(3, 5, self.prefix))
+        found = features.names(features.view.stem, PrefixRules(3, 5, self.prefix))
         share = features.of_files(best(found.owner, found.precision, features.view.file_count))
         if features.per == "span":
             share = features.matched * share
@@ -212,7 +212,7 @@ class DefinitionName:
         return np.asarray(scores + np.where(features.view.docs, self.headings, self.spans) * fit)
 
     def _fit(self, features: QueryFeatures) -> Values:
-        found = features.names(features.view.own, Prefixes(weight=self.prefix))
+        found = features.names(features.view.own, PrefixRules(weight=self.prefix))
         fit = np.sqrt(found.precision * found.recall(features.word_weights))
         if features.per == "file":
             return best(features.view.table.chunks.file[found.owner], fit, features.view.file_count)
@@ -234,7 +234,7 @@ class ScopeName:
 
     @staticmethod
     def _fit(features: QueryFeatures) -> Values:
-        found = features.names(features.view.scope, Prefixes(weight=0.0))
+        found = features.names(features.view.scope, PrefixRules(weight=0.0))
         return best(found.owner, found.precision, features.view.chunk_count)
 
 

@@ -26,7 +26,7 @@ from assay.store.array_file import IndexFormatError, read_store
 
 if TYPE_CHECKING:
     from assay.search.config import TranslationSettings
-    from assay.search.embedders import Role
+    from assay.search.embedders import TextRole
 
 Hashes = NDArray[np.uint64]
 Rows = NDArray[np.int64]
@@ -121,7 +121,7 @@ class StaticEmbedder:
     def dimension(self) -> int:
         return self.model.dimension
 
-    def embed(self, texts: Sequence[str], role: Role) -> Matrix:
+    def embed(self, texts: Sequence[str], role: TextRole) -> Matrix:
         if role != "query":
             return unit_rows(self.sum_texts(texts))
         rows = np.empty((len(texts), self.dimension), dtype=np.float32)

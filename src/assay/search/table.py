@@ -15,7 +15,7 @@ from typing import Any, Final, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.store.array_file import Strings, pack_strings
+from assay.store.array_file import StringColumn, pack_strings
 
 IntArray = NDArray[np.int32]
 LongArray = NDArray[np.int64]
@@ -328,7 +328,7 @@ def read_table(arrays: Mapping[str, NDArray[Any]]) -> IndexTable:
     def column(name: str, hint: object) -> object:
         if hint != tuple[str, ...]:
             return arrays[name]
-        return tuple(Strings(arrays[f"{name}.text"], arrays[f"{name}.offset"]).all())
+        return tuple(StringColumn(arrays[f"{name}.text"], arrays[f"{name}.offset"]).all())
 
     parts = {
         group: record(**{name: column(_stored_name(group, name), hint) for name, hint in _hints(record).items()})

@@ -20,10 +20,10 @@ from numpy.typing import ArrayLike, NDArray
 from assay.errors import ConfigError
 
 Matrix = NDArray[np.float32]
-Kind = Literal["float32", "int8", "binary"]
-Exact = Literal["float32", "int8"]
+VectorFormat = Literal["float32", "int8", "binary"]
+ExactFormat = Literal["float32", "int8"]
 Columns = Mapping[str, NDArray[Any]]
-Words = NDArray[np.uint64]
+CodeWords = NDArray[np.uint64]
 Signs = NDArray[np.int8]  # (rounds, size); size is a power of two
 
 #: int8 without -128, so that a row and its negative are stored symmetrically.
@@ -65,7 +65,7 @@ class VectorScanConfig:
     #: 1000 0.999. Noise without structure is much harder.
     rescored: int = 200
     #: Storage for rescoring. int8 makes the whole store a third of float32 alone; float32 is exact.
-    exact: Exact = "float32"
+    exact: ExactFormat = "float32"
     #: Bits of each number of a query in the binary scan. RaBitQ's choice: four add 3 % to the estimate's variance
     #: (step² / 12 against 1 - 2/pi, at a range of three deviations), and each costs a pass over the codes.
     query_bits: int = 4
@@ -83,18 +83,18 @@ class Vectors:
     """Stored vectors that can be scored against a query."""
 
     rows: VectorRows
-    codes: Codes | None = None
+    codes: BinaryCodes | None = None
     config: VectorScanConfig = DEFAULT_VECTORS
 
     @classmethod
-    def build(cls, matrix: Matrix, kind: Kind, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
+    def build(cls, matrix: Matrix, kind: VectorFormat, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
         """Store a float32 matrix; binary codes depend on all rows, so any change requires a rebuild."""
         rows = VectorRows.of(matrix, config.exact if kind == "binary" else kind)
         return cls(rows, encode(matrix, config) if kind == "binary" else None, config)
 
     @classmethod
     def from_columns(cls, columns: Columns, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
-        codes = Codes.from_columns(columns) if "codes" in columns else None
+        codes = BinaryCodes.from_columns(columns) if "codes" in columns else None
         values = columns["float32"] if "float32" in columns else columns["int8"]
         return cls(VectorRows(values, columns.get("scale")), codes, config)
 
@@ -154,7 +154,7 @@ class VectorRows:
     scale: Matrix | None = None  # (n,), for int8 values
 
     @classmethod
-    def of(cls, matrix: Matrix, kind: Exact) -> Self:
+    def of(cls, matrix: Matrix, kind: ExactFormat) -> Self:
         if kind == "float32":
             return cls(np.ascontiguousarray(matrix))
         scale = np.abs(matrix).max(axis=1, initial=0).astype(np.float32) / np.float32(_LEVELS)
@@ -174,10 +174,10 @@ class VectorRows:
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
+class BinaryCodes:
     """Binary codes of all rows (RaBitQ), and the coefficients that turn bit counts into inner products."""
 
-    words: Words  # (size / 64, n), so that the scan reads the same word of all rows in sequence
+    words: CodeWords  # (size / 64, n), so that the scan reads the same word of all rows in sequence
     slope: Matrix  # (n,)
     offset: Matrix  # (n,)
     center: Matrix  # (dimension,)
@@ -199,7 +199,7 @@ class Codes:
         return cls(*(columns[name] for name in _CODES))
 
 
-def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
+def encode(matrix: Matrix, config: VectorScanConfig) -> BinaryCodes:
     signs = draw_signs(matrix.shape[1], np.random.default_rng(config.seed))
     center = np.asarray(matrix.mean(axis=0, dtype=np.float64) if len(matrix) else np.zeros(matrix.shape[1]), np.float32)
     words = np.zeros((signs.shape[1] // 64, len(matrix)), dtype=np.uint64)
@@ -210,7 +210,7 @@ def encode(matrix: Matrix, config: VectorScanConfig) -> Codes:
         rotated = rotate(signs, (matrix[part] - center).T)
         words[:, part] = _pack(rotated > 0)
         slope[part] = _slopes(rotated)
-    return Codes(words, slope, np.vecdot(matrix, center), center, signs)
+    return BinaryCodes(words, slope, np.vecdot(matrix, center), center, signs)
 
 
 def _slopes(rotated: Matrix) -> Matrix:
@@ -220,12 +220,12 @@ def _slopes(rotated: Matrix) -> Matrix:
     return np.asarray(np.vecdot(rows, rows) / np.where(spread > 0, spread, 1), dtype=np.float32)
 
 
-def _pack(positive: NDArray[np.bool_]) -> Words:
+def _pack(positive: NDArray[np.bool_]) -> CodeWords:
     octets = np.packbits(positive, axis=0)
     return np.ascontiguousarray(octets.reshape(-1, 8, octets.shape[1]).transpose(0, 2, 1)).view(np.uint64)[:, :, 0]
 
 
-def _planes(rotated: Matrix, bits: int) -> tuple[Words, float]:
+def _planes(rotated: Matrix, bits: int) -> tuple[CodeWords, float]:
     levels = 2**bits
     reach = float(np.abs(rotated).max())
     step = 2 * reach / (levels - 1) if reach > 0 else 1.0
@@ -234,7 +234,7 @@ def _planes(rotated: Matrix, bits: int) -> tuple[Words, float]:
     return _pack(((level[:, None] >> shifts) & 1).astype(bool)).T, step
 
 
-def _count(words: Words, planes: Words, block: int) -> NDArray[np.int32]:
+def _count(words: CodeWords, planes: CodeWords, block: int) -> NDArray[np.int32]:
     total = np.zeros(words.shape[1], dtype=np.int32)
     differing, bits = np.empty(block, dtype=np.uint64), np.empty(block, dtype=np.uint8)
     for start in range(0, words.shape[1], block):

@@ -53,7 +53,7 @@ class TableCache(Generic[T]):
         return found
 
 
-class Lookup(NamedTuple):
+class TermLookup(NamedTuple):
     """Postings rows of a term and its translations, and the weight of each."""
 
     number: LongArray
@@ -70,7 +70,7 @@ class CorpusView:
         dense: DenseScores | None = None,
         translator: Translator | None = None,
         known: dict[Hashable, Any] | None = None,
-        memo: Memo | None = None,
+        memo: QueryMemo | None = None,
     ) -> None:
         """Create a view; views of one table may share the caches `known` and `memo`."""
         self.table = table
@@ -101,16 +101,16 @@ class CorpusView:
         at = int(hashes.searchsorted(np.uint64(wanted)))
         return at if at < len(hashes) and hashes[at] == wanted else -1
 
-    def lookup(self, term: str, kind: QueryKind | None) -> Lookup:
+    def lookup(self, term: str, kind: QueryKind | None) -> TermLookup:
         """Look up a term and, if a kind of query is given, its translations."""
 
-        def find() -> Lookup:
+        def find() -> TermLookup:
             others = self.translator(term, kind) if self.translator and kind else ()
             number = np.array([self.term(term), *(self.number(one.term) for one in others)], dtype=np.int64)
             idf = np.array([self.idf(one) for one in number.tolist()])
             share = np.array([1.0, *(one.strength for one in others)])
             weight = (share * np.minimum(idf, idf[0])).astype(np.float32)
-            return Lookup(number[number >= 0], weight[number >= 0])
+            return TermLookup(number[number >= 0], weight[number >= 0])
 
         return self.cached(("lookup", term, kind, self.translator and self.translator.settings), find)
 
@@ -139,7 +139,7 @@ class CorpusView:
     stem = TableCache(lambda view: NameIndex(view.table.stem))  # names of files
 
     @property
-    def graph(self) -> Graph:
+    def graph(self) -> ReferenceGraph:
         table, config = self.table, self._graph
         return self.cached(("graph", config), lambda: build_graph(table.defined, table.used, self.file_count, config))
 
@@ -220,7 +220,7 @@ def make_translator(settings: TranslationSettings) -> Translator | None:
     return Translator(settings, open_static(settings.folder))
 
 
-class Memo:
+class QueryMemo:
     """Thread-safe memo of intermediate values, shared by engines that differ in a few settings.
 
     It holds two queries: the current one, and one that an abandoned thread may still compute. The limit per query fits
@@ -268,7 +268,7 @@ _LAST: Final = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
-class Prefixes:
+class PrefixRules:
     """Rules for prefix matches between words and parts of names, as in config and configuration."""
 
     inside: int = 4  # minimum common characters if one is a prefix of the other
@@ -277,7 +277,7 @@ class Prefixes:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class NameMatches:
     """Names that match at least one word of a query."""
 
     owner: IntArray
@@ -307,11 +307,11 @@ class NameIndex:
         self._begin: list[int] = np.searchsorted(names.part[order], np.arange(len(names.parts) + 1)).tolist()
         self._total = np.bincount(row, weights=length[names.part], minlength=len(names.owner))
 
-    def match(self, words: Sequence[str], prefixes: Prefixes) -> Matches:
+    def match(self, words: Sequence[str], prefixes: PrefixRules) -> NameMatches:
         """Return the names that share a part with the given words."""
         found = [(w, part, fit) for w, word in enumerate(words) for part, fit in self._similar(word, prefixes)]
         if not found:
-            return Matches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
+            return NameMatches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
         held = [self._row[self._begin[part] : self._begin[part + 1]] for _, part, _ in found]
         times = np.array([len(one) for one in held])
         owned = np.concatenate(held)
@@ -326,7 +326,7 @@ class NameIndex:
             best[part] = max(fit, best.get(part, 0.0))
         characters = np.array([best.pop(part, 0.0) * len(self._parts[part]) for _, part, _ in found])
         matched = np.bincount(row, weights=characters.repeat(times), minlength=len(rows))
-        return Matches(
+        return NameMatches(
             self._owner[rows],
             np.minimum(matched / self._total[rows], 1.0),
             np.array([word for word, _, _ in found]).repeat(times),
@@ -334,7 +334,7 @@ class NameIndex:
             np.array([fit for _, _, fit in found]).repeat(times),
         )
 
-    def _similar(self, word: str, prefixes: Prefixes) -> Iterator[tuple[int, float]]:
+    def _similar(self, word: str, prefixes: PrefixRules) -> Iterator[tuple[int, float]]:
         parts = self._parts
         if not prefixes.weight or len(word) < prefixes.inside:
             at = bisect_left(parts, word)
@@ -364,7 +364,7 @@ class GraphConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Graph:
+class ReferenceGraph:
     """Directed graph of references: the files that each file uses."""
 
     begin: LongArray
@@ -380,7 +380,7 @@ class Graph:
         return np.asarray(given / np.sqrt(self.incoming + 3.0))
 
 
-def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, config: GraphConfig) -> Graph:
+def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, config: GraphConfig) -> ReferenceGraph:
     names, name = np.unique(defined.name, return_inverse=True)
     definers = np.bincount(name, minlength=len(names))
     at = np.minimum(np.searchsorted(names, used.name), max(len(names) - 1, 0))
@@ -399,4 +399,4 @@ def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, confi
     key, nth = np.unique(source[other] * files + target[other], return_inverse=True)
     tie = np.bincount(nth, weights=weights[other], minlength=len(key))
     source, target = np.divmod(key[tie > config.strength], max(files, 1))
-    return Graph(np.searchsorted(source, np.arange(files + 1)), target, np.bincount(target, minlength=files))
+    return ReferenceGraph(np.searchsorted(source, np.arange(files + 1)), target, np.bincount(target, minlength=files))

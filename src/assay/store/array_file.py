@@ -35,7 +35,7 @@ from assay.files import atomic_stream
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 Array: TypeAlias = NDArray[Any]
-Trouble = Literal["missing", "foreign", "old", "newer", "damaged"]
+IndexProblem = Literal["missing", "foreign", "old", "newer", "damaged"]
 
 #: Incremented when the format changes; files of other versions are rebuilt, never read.
 VERSION: Final = 1
@@ -50,13 +50,13 @@ _NUMBERS: Final = "biuf"
 class IndexFormatError(AssayError):
     """An index file that is missing, damaged or of another format version."""
 
-    def __init__(self, kind: Trouble, sentence: str, *, file: str | Path | None = None) -> None:
+    def __init__(self, kind: IndexProblem, sentence: str, *, file: str | Path | None = None) -> None:
         super().__init__(sentence, file=file, hint="rebuild the index")
-        self.kind: Trouble = kind
+        self.kind: IndexProblem = kind
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class ArrayFile:
     """The metadata and arrays of an index file; the arrays are read-only memory maps."""
 
     meta: Mapping[str, JSON]
@@ -87,7 +87,7 @@ def write_store(path: Path, meta: Mapping[str, JSON], arrays: Mapping[str, Array
             stream.write(piece)
 
 
-def read_store(path: Path) -> Stored:
+def read_store(path: Path) -> ArrayFile:
     """Map an index file into memory; raise IndexFormatError if the file is invalid."""
     mapped = _map_file(path)
     if not _MAGIC.startswith(mapped[: len(_MAGIC)]):
@@ -96,7 +96,7 @@ def read_store(path: Path) -> Stored:
         raise _damage(path, "truncated file")
     _, version, length, crc = _PREFIX.unpack_from(mapped)
     if version != VERSION:
-        kind: Trouble = "old" if version < VERSION else "newer"
+        kind: IndexProblem = "old" if version < VERSION else "newer"
         raise IndexFormatError(kind, f"the index has format {version}, expected {VERSION}", file=path)
     begin = _PREFIX.size + length
     if begin > len(mapped):
@@ -115,7 +115,7 @@ def read_store(path: Path) -> Stored:
         if _checksum(whole[start : start + array.nbytes + -array.nbytes % _ALIGNMENT]) != info["crc32"]:
             raise _damage(path, f"wrong checksum of {info['name']!r}")
         arrays[info["name"]] = array
-    return Stored(header["meta"], MappingProxyType(arrays))
+    return ArrayFile(header["meta"], MappingProxyType(arrays))
 
 
 def _map_file(path: Path) -> mmap.mmap:
@@ -160,7 +160,7 @@ def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Strings:
+class StringColumn:
     """A list of strings, each decoded on access."""
 
     blob: NDArray[np.uint8]

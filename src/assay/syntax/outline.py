@@ -111,7 +111,7 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
     if has_too_many_errors(tree, limits):
         return _unknown("too many syntax errors")
     cursor = QueryCursor(load_grammar(grammar).query, match_limit=PARSING.open_matches)
-    matches: dict[int, _Match] = {}  # by the first byte of the name
+    matches: dict[int, _DefinitionMatch] = {}  # by the first byte of the name
     headers: list[_Header] = []
     imports: dict[str, None] = {}
     references: dict[bytes, None] = {}  # in order of first use
@@ -147,7 +147,7 @@ class _Header(NamedTuple):
     alone: bool  # whether only whitespace precedes it on its line
 
 
-class _Match(NamedTuple):
+class _DefinitionMatch(NamedTuple):
     pattern: int
     kind: str
     node: Node
@@ -166,12 +166,12 @@ def _header(node: Node, source: bytes, *, comment: bool) -> _Header:
     return _Header(row + 1, end, source[start : node.end_byte] if comment else None, alone)
 
 
-def _match(pattern: int, kind: str, node: Node, captures: dict[str, list[Node]], source: bytes) -> _Match:
+def _match(pattern: int, kind: str, node: Node, captures: dict[str, list[Node]], source: bytes) -> _DefinitionMatch:
     body, doc = captures.get("body", [None])[0], captures.get("doc", [None])[0]
     end = node.end_byte if body is None else max(node.end_byte, body.end_byte)
     while end > node.start_byte and source[end - 1] in _BLANK_BYTES:
         end -= 1
-    return _Match(pattern, kind, node, captures["name"][0], body, doc, end)
+    return _DefinitionMatch(pattern, kind, node, captures["name"][0], body, doc, end)
 
 
 def _size(node: Node) -> int:
@@ -190,7 +190,9 @@ def _plain(comment: str) -> str:
     return _flat(_MARKERS.sub("", comment[: 4 * LIMITS.doc]), LIMITS.doc)  # markers take less than three quarters
 
 
-def _definitions(matches: list[_Match], headers: list[_Header], source: bytes, grammar: str) -> tuple[Definition, ...]:
+def _definitions(
+    matches: list[_DefinitionMatch], headers: list[_Header], source: bytes, grammar: str
+) -> tuple[Definition, ...]:
     ends = {each.end: each for each in headers if each.alone}
 
     @cache  # a minified file has thousands of definitions on one line
@@ -240,7 +242,7 @@ def _definitions(matches: list[_Match], headers: list[_Header], source: bytes, g
     return tuple(replace(made[i], parent=place[made[i].parent]) for i in order)
 
 
-def _signature(one: _Match, source: bytes) -> str:
+def _signature(one: _DefinitionMatch, source: bytes) -> str:
     start = one.name.start_byte - one.name.start_point[1]
     if one.body is not None and one.body.start_byte > one.name.end_byte:
         stop = one.body.start_byte

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from assay.corpus.languages import LANGUAGES
 from assay.files import write_atomic
 from assay.search.query import folder_name, parse_query, runs, stem_name, terms
-from assay.store.array_file import Array, IndexFormatError, Strings, pack_strings, read_store, write_store
+from assay.store.array_file import Array, IndexFormatError, StringColumn, pack_strings, read_store, write_store
 from assay.training.config import MiningConfig
 
 _CACHED: Final = 300_000  # runs: enough for the largest repositories, about 100 MB
@@ -216,7 +216,7 @@ def read_shard(path: Path) -> PairShard:
     arrays = stored.arrays
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
     columns |= {name: Bags(*(arrays[f"{name}.{part}"] for part in _PARTS)) for name in _BAGS}
-    words = tuple(Strings(arrays["words.blob"], arrays["words.offset"]).all())
+    words = tuple(StringColumn(arrays["words.blob"], arrays["words.offset"]).all())
     return PairShard(cast(str, stored.meta["repository"]), words, **columns)
 
 

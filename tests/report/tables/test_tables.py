@@ -15,7 +15,7 @@ from assay.report.render.markup import to_markdown
 from assay.report.render.terminal import print_document
 from assay.report.scored_run import open_case
 from assay.report.tables import BOOTSTRAP, TABLES, THUMB, DuelConfig, duels
-from assay.types import AnalysisPlan, EngineRun, Role, RunMetadata, Status
+from assay.types import AnalysisPlan, EngineRole, EngineRun, RunMetadata, Status
 from tests.report.labs import lab
 
 RANKS = {"a": [1, 2, 0, 1] * 10, "b": [2, 2, 2, 2] * 10, "c": [0, 1, 0, 10] * 10}
@@ -81,7 +81,7 @@ def test_matrix_has_a_row_a_variant_and_a_column_a_measure():
 
 def test_matrix_praises_no_reference():
     made = lab({**RANKS, "oracle": [1] * 40, "grep": [2] * 40})
-    roles: dict[str, Role] = {"oracle": "ceiling", "grep": "yardstick"}
+    roles: dict[str, EngineRole] = {"oracle": "ceiling", "grep": "yardstick"}
     made = replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
     matrix = section(analysed(made, "matrix"), "Matrix")[0]
     tones = {row[0].text: [cell.tone for cell in row[1:]] for row in matrix.rows}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search.dense import embed_parts
-from assay.search.embedders import Role
+from assay.search.embedders import TextRole
 from assay.search.vectors import Matrix, unit_rows
 from assay.store import Store, StoreLimits
 from tests.properties import examples
@@ -41,7 +41,7 @@ def hash_of(text: str) -> int:
 
 
 def cached(
-    folder: Path, embedder: Counting, parts: Sequence[Sequence[str]], role: Role = "code", batch: int = 9
+    folder: Path, embedder: Counting, parts: Sequence[Sequence[str]], role: TextRole = "code", batch: int = 9
 ) -> Matrix:
     return embed_parts(embedder, parts, role, Store(folder), batch)
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError, SetupError
-from assay.search.embedders import EmbedderConfig, Role, make_embedder, read_tensors, wrap_fastembed
+from assay.search.embedders import EmbedderConfig, TextRole, make_embedder, read_tensors, wrap_fastembed
 from tests.search.dense.models import WORDS, table, write_model2vec, write_onnx, write_safetensors
 
 TEXTS = ["def retry ( backoff )", "", "unknownword", "close the socket", "the the file"]
-ROLES: tuple[Role, ...] = ("query", "code", "docs")
+ROLES: tuple[TextRole, ...] = ("query", "code", "docs")
 
 
 def mean_of(text: str) -> np.ndarray:

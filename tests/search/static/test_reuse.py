@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.search import Index, SearchConfig
-from assay.search.vectors import Kind
+from assay.search.vectors import VectorFormat
 from assay.store import Store
 from assay.store.array_file import read_store, write_store
 from tests.properties import examples
@@ -30,7 +30,7 @@ FILES = {
 QUERIES = ("how do I remove a file", "connect", "read the next token")
 
 
-def configure(model: str = "static", docs_model: str = "", vectors: Kind = "float32") -> SearchConfig:
+def configure(model: str = "static", docs_model: str = "", vectors: VectorFormat = "float32") -> SearchConfig:
     config = SearchConfig()
     return replace(config, dense=replace(config.dense, model=model, docs_model=docs_model, vectors=vectors))
 
@@ -55,7 +55,7 @@ STEPS = st.lists(
     st.tuples(
         st.sampled_from(["static", "hand"]),
         st.sampled_from(["", "static", "hand"]),
-        st.sampled_from(get_args(Kind)),
+        st.sampled_from(get_args(VectorFormat)),
         st.none() | st.tuples(st.sampled_from(sorted(FILES)), st.sampled_from(["delete", "edit", "grow"])),
     ),
     min_size=2,
@@ -66,7 +66,7 @@ STEPS = st.lists(
 @examples(60)
 @given(STEPS)
 def test_any_sequence_of_models_and_edits(
-    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, Kind, tuple[str, str] | None]]
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, str, VectorFormat, tuple[str, str] | None]]
 ) -> None:
     folder = tmp_path_factory.mktemp("sequence")
     names = {"": "", "static": "static", "hand": f"static:{write_model(folder / 'model')}"}

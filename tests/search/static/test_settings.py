@@ -10,7 +10,7 @@ import pytest
 from assay import Index
 from assay.errors import ConfigError
 from assay.search import SearchConfig
-from assay.search.config import Feedback, TranslationSettings
+from assay.search.config import FeedbackSettings, TranslationSettings
 from assay.search.dense import embed_table
 from assay.search.query import parse_query
 from assay.search.trace import translate_terms
@@ -66,9 +66,9 @@ def with_translation(**settings):
         with_dense(reach=0),
         with_dense(rise=3.0),
         with_dense(fusion="rrf"),
-        with_dense(feedback=Feedback(weight=0.0)),
-        with_dense(feedback=Feedback(weight=2.0)),
-        with_dense(feedback=Feedback(units=1)),
+        with_dense(feedback=FeedbackSettings(weight=0.0)),
+        with_dense(feedback=FeedbackSettings(weight=2.0)),
+        with_dense(feedback=FeedbackSettings(units=1)),
         with_translation(model=""),
         with_translation(language=1.0),
         with_translation(keywords=0.0),
@@ -91,7 +91,7 @@ def test_weights_of_a_kind_change_no_other_kind(index, before):
     after = asked(index, with_dense(language=1.0, keywords=1.0))
     assert {key: after[key] for key in symbols} == {key: before[key] for key in symbols}
     assert (
-        asked(index, with_dense(feedback=Feedback(weight=0.0))).items()
+        asked(index, with_dense(feedback=FeedbackSettings(weight=0.0))).items()
         >= {key: hits for key, hits in before.items() if key[1] == "file"}.items()
     ), "feedback is for spans"
 

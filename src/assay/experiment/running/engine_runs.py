@@ -10,7 +10,7 @@ from assay.experiment.cells.keys import deciding_code
 from assay.experiment.running.asking import EngineOutcome
 from assay.experiment.spec.model import BASELINE
 from assay.redaction import make_redactor
-from assay.types import EngineRun, Role, VariantInfo
+from assay.types import EngineRole, EngineRun, VariantInfo
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def engine_run(name: str, engine: FullEngine, gold: str, stay: EngineOutcome) ->
     )
 
 
-def role_of(name: str, engine: FullEngine) -> Role:
+def role_of(name: str, engine: FullEngine) -> EngineRole:
     """Return the role of an engine; a `keywords` engine under another name was declared by the user and is tested."""
     return "contestant" if engine.role == "yardstick" and name != BASELINE else engine.role
 
