@@ -12,7 +12,7 @@ from assay.engines.config_files import ConfigSettings
 from assay.engines.kinds import KINDS
 from assay.engines.python import DECLARED
 from assay.experiment.spec import Spec
-from assay.settings import type_text
+from assay.settings import describe_type
 from assay.types import Corpus
 
 MADE = "Made by `make docs` from the program; edit the program."
@@ -76,7 +76,7 @@ def _placeholders() -> str:
 def _rendered() -> str:
     """Return the sections on configuration files and shared indexes."""
     rows = [
-        f"| `config.{field.name}` | {type_text(hint)} | {field.metadata['about']} |"
+        f"| `config.{field.name}` | {describe_type(hint)} | {field.metadata['about']} |"
         for field, hint in zip(fields(ConfigSettings), get_type_hints(ConfigSettings).values(), strict=True)
     ]
     table = ["| setting | type | meaning |", "|---|---|---|", *rows]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.settings import apply_overrides, flatten, get_key, leaves, nest, split_key
+from assay.settings import apply_overrides, flatten, get_key, iter_leaves, nest, split_key
 from assay.toml import write_key
 
 NAMES = st.lists(st.text(max_size=5), min_size=1, max_size=4).map(tuple)
@@ -29,7 +29,7 @@ def test_what_toml_reads_as_a_key_is_split_alike(key):
         table = tomllib.loads(f"{key} = 0")
     except tomllib.TOMLDecodeError:
         return
-    whole = list(leaves(table))
+    whole = list(iter_leaves(table))
     if len(whole) == 1 and whole[0][1] == 0 and "=" not in key and "#" not in key and key.strip() == key:
         assert split_key(key) == whole[0][0]
 

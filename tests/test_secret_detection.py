@@ -1,6 +1,6 @@
 import pytest
 
-from assay.redaction import SCRUBBED, has_issued_key, scrub, secret_lines
+from assay.redaction import SCRUBBED, find_secret_lines, has_issued_key, scrub_secrets
 from tests.training.mining.samples import PYTHON, make, mined, pairs
 from tests.training.toy import MIT
 
@@ -45,12 +45,12 @@ PLAIN = [
 
 @pytest.mark.parametrize("line", SECRETS)
 def test_secret_is_found_on_its_line(line):
-    assert [list(lines) for lines in secret_lines(f"first\n\n{line}\nlast\n")] == [[2]]
+    assert [list(lines) for lines in find_secret_lines(f"first\n\n{line}\nlast\n")] == [[2]]
 
 
 @pytest.mark.parametrize("line", PLAIN)
 def test_plain_line_is_no_secret(line):
-    assert not list(secret_lines(f"{line}\n"))
+    assert not list(find_secret_lines(f"{line}\n"))
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_plain_line_is_no_secret(line):
 def test_short_keys_are_found_in_settings_but_not_scrubbed(key):
     # training must scrub what it scrubbed when the shipped model was made
     assert has_issued_key(key)
-    assert scrub(key) == key
-    assert not list(secret_lines(key))
+    assert scrub_secrets(key) == key
+    assert not list(find_secret_lines(key))
 
 
 def test_private_key_is_found_to_its_end():
     body = "\n".join([LETTERS] * 3)
-    (lines,) = secret_lines("x\n-----BEGIN " + f"PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\ny\n")
+    (lines,) = find_secret_lines("x\n-----BEGIN " + f"PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\ny\n")
     assert list(lines) == [1, 2, 3, 4, 5]
 
 
@@ -92,8 +92,8 @@ def test_pairs_with_a_secret_are_dropped_and_counted(tmp_path):
 def test_scrub_replaces_secrets_and_keeps_the_rest():
     key = "AKIA" + "ABCDEFGHIJKLMNOP"
     text = f"grep {key} src\nplain words\nurl https://bob:hunter2secret@host/x"
-    scrubbed = scrub(text)
+    scrubbed = scrub_secrets(text)
     assert key not in scrubbed
     assert "hunter2secret" not in scrubbed
     assert scrubbed.startswith(f"grep {SCRUBBED} src\nplain words\n")
-    assert scrub("nothing to hide") == "nothing to hide"
+    assert scrub_secrets("nothing to hide") == "nothing to hide"

@@ -14,7 +14,7 @@ import numpy as np
 
 from assay.corpus import open_corpus
 from assay.search import Index, Per
-from assay.search.dense import passage
+from assay.search.dense import passage_text
 from assay.search.embedders import Embedder, make_embedder
 from assay.search.static import StaticEmbedder
 from assay.search.vectors import unit_rows
@@ -74,7 +74,7 @@ def speed(gold: GoldSet) -> Speed:
     """Embed the units of a corpus in every way, in turns."""
     units = Index.build(open_corpus(gold.corpus), engine("", WORDS).search, workers=1).table
     rows = np.arange(len(units.chunks))
-    texts = [passage(units, row) for row in rows.tolist()]
+    texts = [passage_text(units, row) for row in rows.tolist()]
     static = make_embedder(spec())
     assert isinstance(static, StaticEmbedder)
     peer = model2vec(static.dimension)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from assay.corpus import read_text
-from assay.search.query import runs, terms
+from assay.search.query import find_words, word_terms
 from assay.syntax.identifiers import STOP_WORDS, words
 from assay.types import Corpus, Hit
 
@@ -30,7 +30,7 @@ def _plain(text: str) -> list[str]:
 
 def _stemmed(text: str) -> list[str]:
     """The terms of the reference engine: roots of parts, and compounds."""
-    return [term for run in runs(text) for term in terms(run)]
+    return [term for run in find_words(text) for term in word_terms(run)]
 
 
 #: How a text becomes terms, from what everybody does to what the reference engine does.

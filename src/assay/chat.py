@@ -10,7 +10,7 @@ from importlib import resources
 from typing import Final
 
 from assay.errors import ConfigError, EngineError
-from assay.http import post_json, redact_url, web_address
+from assay.http import parse_web_address, post_json, redact_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Endpoint:
     token_env: str | None = None
 
     def __post_init__(self) -> None:
-        web_address(self.url)
+        parse_web_address(self.url)
         if not self.model.strip():
             raise ConfigError(
                 "missing model name", file=redact_url(self.url), hint="append the name of the model to the address"
@@ -79,7 +79,7 @@ def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CH
     )
 
 
-def fence(*texts: str) -> str:
+def make_fence(*texts: str) -> str:
     """Return a delimiter that cannot be forged inside the texts: a hash of all texts."""
     digest = hashlib.sha256()
     for text in texts:
@@ -89,7 +89,7 @@ def fence(*texts: str) -> str:
 
 
 def prompt_version(*prompts: str) -> str:
-    return fence(*prompts)
+    return make_fence(*prompts)
 
 
 def load_prompt(name: str) -> str:
@@ -98,7 +98,7 @@ def load_prompt(name: str) -> str:
 
 def quote(text: str, tag: str, *context: str) -> str:
     """Enclose an untrusted text in tags with an unpredictable mark, so that the text cannot end the quotation."""
-    mark = fence(*context, text)
+    mark = make_fence(*context, text)
     return f"<{tag} {mark}>\n{text}\n</{tag} {mark}>"
 
 

@@ -169,7 +169,7 @@ def post_json(
     429, 5xx and broken connections are retried up to `retries` times; other statuses and timeouts are not. `timeout`
     limits one attempt. Raise `RequestRejected` if the server rejects the content of the request.
     """
-    query = web_address(url).query
+    query = parse_web_address(url).query
     request = make_request(
         url,
         method="POST",
@@ -192,7 +192,7 @@ def make_request(
     secrets: Iterable[str] = (),
 ) -> HttpRequest:
     """Build and validate a request; a token is sent in the Authorization header."""
-    web_address(url)
+    parse_web_address(url)
     if not _NAME.fullmatch(method):
         raise ConfigError(f"invalid HTTP method {method!r:.20}", hint="use GET, POST or PUT")
     for name, value in (headers or {}).items():
@@ -222,7 +222,7 @@ def read_token(name: str | None) -> str:
     return token
 
 
-def web_address(url: str) -> SplitResult:
+def parse_web_address(url: str) -> SplitResult:
     """Parse a web address; errors do not quote the address, which may contain a secret."""
     with suppress(ValueError):
         parts = urlsplit(url)

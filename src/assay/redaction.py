@@ -72,27 +72,27 @@ def make_redactor(secrets: Iterable[str]) -> Redactor:
 def environment_secrets() -> tuple[str, ...]:
     """Return declared values and the values of variables with secret names, except paths."""
     values = {value.strip() for name, value in os.environ.items() if _NAMED.search(name)} | _DECLARED
-    return tuple(sorted(value for value in values if value and not is_place(value)))
+    return tuple(sorted(value for value in values if value and not is_path(value)))
 
 
-def declare(settings: object) -> None:
+def register_secrets(settings: object) -> None:
     """Redact the environment variables that settings refer to, as {env:NAME} or in keys such as token_env."""
-    declare_values(os.environ.get(name, "").strip() for name in variables(settings))
+    register_secret_values(os.environ.get(name, "").strip() for name in environment_names(settings))
 
 
-def declare_values(values: Iterable[str]) -> None:
+def register_secret_values(values: Iterable[str]) -> None:
     _DECLARED.update(values)
 
 
-def variables(settings: object) -> set[str]:
+def environment_names(settings: object) -> set[str]:
     """Return the names of environment variables in nested settings."""
     if isinstance(settings, str):
         return set(_VARIABLE.findall(settings))
     if isinstance(settings, Mapping):
         named = {str(value) for key, value in settings.items() if str(key).endswith("_env")}
-        return named.union(*(variables(value) for value in settings.values()))
+        return named.union(*(environment_names(value) for value in settings.values()))
     items = settings if isinstance(settings, list | tuple) else ()
-    return set().union(*(variables(item) for item in items))
+    return set().union(*(environment_names(item) for item in items))
 
 
 def is_secret_name(name: str) -> bool:
@@ -100,7 +100,7 @@ def is_secret_name(name: str) -> bool:
     return _ENDS.search(name) is not None
 
 
-def is_place(value: str) -> bool:
+def is_path(value: str) -> bool:
     return value.startswith(("/", "./", "../", "~"))
 
 
@@ -176,14 +176,14 @@ def has_issued_key(text: str) -> bool:
     return issued or bool(re.search(_SHORT_KEY, text) or _PRIVATE_KEY.search(text))
 
 
-def secret_lines(text: str) -> Iterator[range]:
+def find_secret_lines(text: str) -> Iterator[range]:
     """Yield the range of lines of each probable secret, counted from 0."""
     for found in _find_secrets(text):
         first = text.count("\n", 0, found.start())
         yield range(first, first + found[0].count("\n") + 1)
 
 
-def scrub(text: str) -> str:
+def scrub_secrets(text: str) -> str:
     spans = sorted((found.start(), found.end()) for found in _find_secrets(text))
     kept, end = list[str](), 0
     for start, stop in spans:

@@ -39,7 +39,9 @@ def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str,
             raise unknown_name(f"{where}: unknown setting", key, sorted(known), "settings")
     for name, field in known.items():
         if base is None and name not in values and is_required(field):
-            raise ConfigError(f"{where}: missing setting {name!r}", hint=f"set `{name}` to {type_text(hints[name])}")
+            raise ConfigError(
+                f"{where}: missing setting {name!r}", hint=f"set `{name}` to {describe_type(hints[name])}"
+            )
     read: dict[str, object] = {}
     for key, value in values.items():
         at = f"{where}{separator}{key}"
@@ -72,14 +74,14 @@ def check_counts(where: str, **counts: int) -> None:
             raise ConfigError(f"{where}: {name}: expected at least 1, got {count}")
 
 
-def type_text(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type hint is any object
+def describe_type(hint: Any, *, many: bool = False) -> str:  # noqa: ANN401 - a type hint is any object
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return " or ".join(type_text(argument) for argument in arguments if argument is not type(None))
+        return " or ".join(describe_type(argument) for argument in arguments if argument is not type(None))
     if origin is Literal:
         return "one of " + ", ".join(map(str, arguments))
     if origin is tuple:
-        return f"a list of {type_text(arguments[0], many=True)}"
+        return f"a list of {describe_type(arguments[0], many=True)}"
     if is_dataclass(hint) or (origin is not None and issubclass(origin, Mapping)):
         return "tables" if many else "a table"
     singular, plural = _NAMES[hint]
@@ -117,7 +119,7 @@ def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a 
         return float(value)
     if origin is None and isinstance(value, hint) and (hint is bool or not isinstance(value, bool)):
         return value
-    raise ConfigError(f"{where}: expected {type_text(hint)}, got {value!r}")
+    raise ConfigError(f"{where}: expected {describe_type(hint)}, got {value!r}")
 
 
 _NAMES: dict[Any, tuple[str, str]] = {
@@ -157,7 +159,7 @@ def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten a table to dotted keys; raise ConfigError if a key is set twice."""
     found: dict[tuple[str, ...], Any] = {}
     for key, value in table.items():
-        for names, leaf in leaves(value, split_key(key)):
+        for names, leaf in iter_leaves(value, split_key(key)):
             inside = [other for other in found if other[: len(names)] == names or names[: len(other)] == other]
             if inside:
                 raise ConfigError(f"{write_key(names)} is set twice", hint="remove one of the two settings")
@@ -165,11 +167,11 @@ def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
     return {write_key(names): leaf for names, leaf in found.items()}
 
 
-def leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+def iter_leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
     """Yield the key parts and value of every setting in nested tables; an empty table counts as a value."""
     if isinstance(value, Mapping) and value:
         for key, inner in value.items():
-            yield from leaves(inner, (*names, key))
+            yield from iter_leaves(inner, (*names, key))
     else:
         yield names, value
 

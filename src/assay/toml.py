@@ -38,7 +38,7 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
         raise ConfigError(f"not TOML: {error}", file=path, line=line, hint="fix the syntax at that line") from error
 
 
-def line_of(text: str, dotted: str) -> int | None:
+def find_line(text: str, dotted: str) -> int | None:
     """Return the line of a table or key, or of the first key inside a table without a header."""
     dotted = _plain(dotted)
     table = ""

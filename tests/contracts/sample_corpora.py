@@ -23,7 +23,7 @@ from assay.engines import make_engine
 from assay.search import Per
 from assay.search.config import load_config
 from assay.search.table import CHUNK_KINDS, table_arrays
-from assay.syntax.symbols import symbols
+from assay.syntax.symbols import extract_symbols
 from assay.types import Corpus
 
 __all__ = [
@@ -140,7 +140,7 @@ def symbol_lines(root: Path) -> list[str]:
     return [
         f"{file.path}:{one.start}-{one.end} {one.kind} {one.name}"
         for file in corpus.files
-        for one in symbols(file.path, read_text(corpus, file.path), file.language)
+        for one in extract_symbols(file.path, read_text(corpus, file.path), file.language)
     ]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.cli.main import main
-from assay.corpus.languages import LANGUAGES, extensions
+from assay.corpus.languages import LANGUAGES, language_extensions
 from tests.conftest import write_tree
 from tests.contracts.sample_corpora import (
     CORPORA,
@@ -92,7 +92,10 @@ NAMES = """
 
 
 def test_language_and_kind_by_name(tmp_path):
-    named = [*NAMES.split(), *(f"x.{extension}" for language in LANGUAGES for extension in extensions(language))]
+    named = [
+        *NAMES.split(),
+        *(f"x.{extension}" for language in LANGUAGES for extension in language_extensions(language)),
+    ]
     write_tree(tmp_path, {f"{at:03}/{name}": f"{name}\n" for at, name in enumerate(named)})
     found: dict[str, list[str]] = {}
     for file in walked(tmp_path).files:

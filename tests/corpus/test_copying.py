@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from assay.corpus import open_corpus, parse_spec, read_bytes
-from assay.corpus.opening import copy_corpus, folder_bytes
+from assay.corpus.opening import copy_corpus, directory_size
 from assay.errors import CorpusError
 
 
@@ -51,5 +51,5 @@ def test_size_of_a_folder_counts_files_and_not_links(tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "f").write_bytes(b"12345")
     (tmp_path / "g").write_bytes(b"678")
-    assert folder_bytes(tmp_path) == 8
-    assert folder_bytes(tmp_path / "missing") == 0
+    assert directory_size(tmp_path) == 8
+    assert directory_size(tmp_path / "missing") == 0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import open_corpus
-from assay.corpus.opening import digest
+from assay.corpus.opening import corpus_digest
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, paths, write
@@ -25,8 +25,8 @@ def test_walk_gives_the_same_digest_anywhere(tmp_path: Path, opened: Opener) -> 
 
 
 def test_digest_does_not_confuse_names_with_contents() -> None:
-    assert digest({"a": "1" * 64, "b": "2" * 64}) != digest({"a\n": "1" * 64, "b": "2" * 64})
-    assert digest({"b": "2" * 64, "a": "1" * 64}) == digest({"a": "1" * 64, "b": "2" * 64})
+    assert corpus_digest({"a": "1" * 64, "b": "2" * 64}) != corpus_digest({"a\n": "1" * 64, "b": "2" * 64})
+    assert corpus_digest({"b": "2" * 64, "a": "1" * 64}) == corpus_digest({"a": "1" * 64, "b": "2" * 64})
 
 
 @pytest.mark.parametrize(

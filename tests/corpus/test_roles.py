@@ -2,15 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from assay.corpus.languages import detect
+from assay.corpus.languages import detect_type
 from assay.corpus.roles import file_role, is_test_name
 from assay.search.query import parse_query
 from assay.search.signals import ABOUT
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 
 
 def noise(path: str, text: str = "") -> str:
-    return file_role(path, text, detect(path, b"").kind)
+    return file_role(path, text, detect_type(path, b"").kind)
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,8 @@ def test_noise_is_told_from_what_a_file_says_of_itself() -> None:
 def test_barrel_only_passes_on() -> None:
     passes_on = "from shop.cart import Cart\nfrom shop.tax import Rate\n\n__all__ = ['Cart', 'Rate']\n"
     defines = "import math\n\ndef area(r):\n    return math.pi * r\n"
-    assert file_role("shop/__init__.py", passes_on, "code", outline(passes_on, "python")) == "barrel"
-    assert file_role("shop/area.py", defines, "code", outline(defines, "python")) == "none"
+    assert file_role("shop/__init__.py", passes_on, "code", parse_outline(passes_on, "python")) == "barrel"
+    assert file_role("shop/area.py", defines, "code", parse_outline(defines, "python")) == "none"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from assay.search import Index, building
-from assay.search.building import index_folder, index_key
+from assay.search.building import index_directory, index_key
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.samples import EDITS, SAMPLES
@@ -67,7 +67,7 @@ def check_whole(root: Path) -> None:
     assert not opened.notes, opened.notes
     assert_same(opened.table, built.table)
     assert all(opened.search(query, 99) == built.search(query, 99) for query in _QUERIES)
-    folder = index_folder(root, index_key(opened.config.index))
+    folder = index_directory(root, index_key(opened.config.index))
     (folder / ".index.assay.half").touch()  # as a writer leaves it that is killed between two writes
     write_files(root, {"always.py": f"x = {time.time_ns()}\n"})  # a change makes the next one a writer, who cleans up
     Index.open(root)

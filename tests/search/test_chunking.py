@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus.languages import detect
+from assay.corpus.languages import detect_type
 from assay.search.chunking import (
     Chunk,
     ChunkConfig,
@@ -31,7 +31,7 @@ _KINDS: list[ChunkKind] = ["ast", "lines", "tokens", "characters", "file"]
 
 
 def cut_text(path: str, text: str, config: ChunkConfig = _CONFIG) -> ChunkedFile:
-    found = detect(path, b"")
+    found = detect_type(path, b"")
     return chunk_file(SourceText(path, text, found.kind, found.language), config)
 
 

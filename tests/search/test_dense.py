@@ -15,7 +15,7 @@ from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError
 from assay.search import Index, Per, SearchConfig, embedders
 from assay.search.config import DenseSettings
-from assay.search.dense import parse_fusion, passage
+from assay.search.dense import parse_fusion, passage_text
 from assay.search.embedders import EmbedderConfig, ModelEmbedder, TextRole
 from assay.search.pipeline import retrieve
 from assay.search.query import parse_query
@@ -236,7 +236,7 @@ def test_prefixes_are_put_before_what_they_are_for(root: Path, model: str, embed
 
 def test_passage_holds_path_surroundings_names_and_lines(root: Path, model: str) -> None:
     index = Index.build(root, config_of(model))
-    chunks = [passage(index.table, chunk) for chunk in range(index.view.chunk_count)]
+    chunks = [passage_text(index.table, chunk) for chunk in range(index.view.chunk_count)]
     grow = next(text for text in chunks if "def grow" in text)
     head, _, body = grow.partition("\n")
     assert head.startswith("net/socket.py")

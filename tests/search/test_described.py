@@ -13,7 +13,7 @@ from assay.errors import AssayError, ConfigError, EngineError, SetupError
 from assay.search import Index, SearchConfig
 from assay.search.building import index_key
 from assay.search.config import DescriptionSettings, IndexConfig
-from assay.search.query import runs, terms
+from assay.search.query import find_words, word_terms
 from assay.store import Store
 from assay.types import Hit
 from tests.search.conftest import write_files
@@ -71,7 +71,7 @@ def found(index: Index, query: str) -> list[str]:
 
 
 def terms_of(text: str) -> list[str]:
-    return [term for run in runs(text) for term in terms(run)]
+    return [term for run in find_words(text) for term in word_terms(run)]
 
 
 def answers(index: Index) -> list[tuple[Hit, ...]]:

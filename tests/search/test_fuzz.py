@@ -21,7 +21,7 @@ from assay.search import Index, SearchConfig, chunking
 from assay.search.sharing import PartKeys, share_index
 from assay.store import Store
 from assay.syntax import outline as outlines
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from assay.syntax.parsing import ParsingLimits, is_malformed, nesting_problem
 from tests.search.conftest import CorpusOf, write_files
 from tests.waiting import WATCHDOG
@@ -95,18 +95,18 @@ def test_long_line_is_one_unit_and_counts_against_the_limit_of_a_file(corpus_of:
 def test_parse_that_takes_too_long_is_cut_off() -> None:
     source = "!+/" * 20_000
     impatient = ParsingLimits(seconds=0.2, seconds_per_byte=0)
-    found = outline(source, "go", impatient)
+    found = parse_outline(source, "go", impatient)
     assert found.problem == "parsing timed out"
     assert found.broken
     assert found.definitions == ()
-    assert outline("package p\nfunc f() {}\n", "go").definitions[0].name == "f", "the parser is as good as new"
+    assert parse_outline("package p\nfunc f() {}\n", "go").definitions[0].name == "f", "the parser is as good as new"
 
 
 def test_file_whose_parse_took_too_long_is_named_in_notes_and_in_no_shared_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = ParsingLimits(seconds=-1, seconds_per_byte=0)
-    monkeypatch.setattr(chunking, "outline", lambda text, grammar: outline(text, grammar, never))
+    monkeypatch.setattr(chunking, "parse_outline", lambda text, grammar: parse_outline(text, grammar, never))
     root = write_files(tmp_path / "corpus", {"long.py": "def f():\n    return 1\n" * 200, "short.py": "x = 1\n"})
     note = "long.py: parsing timed out; its definitions are missing"
     assert Index.build(root).notes == (note,)
@@ -122,14 +122,14 @@ def test_file_whose_parse_took_too_long_is_named_in_notes_and_in_no_shared_table
 
 def test_source_is_fed_piece_by_piece_with_the_same_result() -> None:
     text = "".join(f'// é {n}\nconst a{n} = require("x");\nfunction f{n}(b) {{ return g(b); }}\n' for n in range(200))
-    whole = outline(text, "javascript", ParsingLimits(piece=10**9))
+    whole = parse_outline(text, "javascript", ParsingLimits(piece=10**9))
     assert (len(whole.definitions), len(whole.imports)) == (200, 200)
     for piece in (1, 7, 256):
-        assert outline(text, "javascript", ParsingLimits(piece=piece, text=3)) == whole
+        assert parse_outline(text, "javascript", ParsingLimits(piece=piece, text=3)) == whole
 
 
 def test_tree_of_too_many_errors_is_left_alone() -> None:
-    found = outline("( " * 900, "python", ParsingLimits(tangle=1000))
+    found = parse_outline("( " * 900, "python", ParsingLimits(tangle=1000))
     assert found.problem == "too many syntax errors"
 
 
@@ -174,7 +174,7 @@ def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
 def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlines, "parse", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
     monkeypatch.setattr(outlines, "can_fork", lambda: True)
-    assert outline("(" * 20, "python").problem == "the parser crashed"
+    assert parse_outline("(" * 20, "python").problem == "the parser crashed"
 
 
 def test_guard_is_only_for_a_process_without_threads() -> None:

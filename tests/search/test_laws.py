@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from assay.corpus import open_corpus, parse_spec
 from assay.search import Index, Per, SearchConfig
-from assay.search.building import build_table, update
+from assay.search.building import build_table, update_table
 from assay.search.chunking import ChunkConfig
 from assay.search.config import FieldConfig, IndexConfig
 from assay.search.dense import embed_table
@@ -96,12 +96,12 @@ def updated_is_rebuilt(steps: list[tuple[str, str, int]], every: int, config: In
         for number, step in enumerate(steps):
             tree.step(*step)
             if number % every == 0 or number == len(steps) - 1:
-                table, _ = update(table, tree.corpus(), config, 1)
+                table, _ = update_table(table, tree.corpus(), config, 1)
         corpus = tree.corpus()
         built = build_table(corpus, corpus.files, config, 1)
         assert_same(table, built)
         assert_same(read_table(table_arrays(table)), built)
-        assert update(table, corpus, config)[1] == 0
+        assert update_table(table, corpus, config)[1] == 0
         plain = SearchConfig(index=config)
         view = Index._of(corpus, table, plain, embed_table(table, plain.dense, None))
         whole = Index.build(corpus, plain)
@@ -157,7 +157,7 @@ def test_update_analyses_a_file_again_whose_language_changed(corpus_of: CorpusOf
     table = build_table(corpus, corpus.files, IndexConfig())
     first, second = corpus.files
     other = replace(corpus, files=(replace(first, language="ruby"), second))
-    found, changed = update(table, other, IndexConfig())
+    found, changed = update_table(table, other, IndexConfig())
     assert changed == 1
     assert_same(found, build_table(other, other.files, IndexConfig()))
 

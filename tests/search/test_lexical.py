@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from assay.search import Index, SearchConfig
 from assay.search.chunking import Chunk, SourceText, chunk_file
 from assay.search.config import FieldConfig, IndexConfig
-from assay.search.query import folder_name, parse_query, runs, stem_name, terms
+from assay.search.query import directory_names, find_words, parse_query, stem_name, word_terms
 from assay.search.signals import Bm25
 from assay.types import Corpus
 from tests.properties import examples
@@ -30,9 +30,10 @@ def weighted_terms(path: str, content: str, chunk: Chunk, fields: FieldConfig) -
     counted: Counter[str] = Counter()
     for weight, texts in (
         (fields.body, lines), (fields.name, chunk.names), (fields.scope, chunk.scopes),
-        (fields.signature, [chunk.signature]), (fields.stem, [stem_name(path)]), (fields.folder, [folder_name(path)]),
+        (fields.signature, [chunk.signature]), (fields.stem, [stem_name(path)]),
+        (fields.folder, [directory_names(path)]),
     ):  # fmt: skip
-        for term in [term for text in texts for run in runs(text) for term in terms(run)]:
+        for term in [term for text in texts for run in find_words(text) for term in word_terms(run)]:
             counted[term] += weight  # type: ignore[assignment]  # weights are no whole numbers
     return counted
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from assay.search.analysis import NameRow, names_table
-from assay.search.query import folder_name, stem_name, whole_hash
+from assay.search.query import directory_names, stem_name, whole_hash
 from assay.search.view import NameIndex, NameMatches, PrefixRules
 
 _NAMES = ["parseArgs", "parse", "configuration", "read_config_file", "x"]
@@ -68,7 +68,7 @@ def test_part_matched_by_two_words_counts_once_by_the_better_one() -> None:
     ],
 )  # fmt: skip
 def test_file_is_called_by_its_stem_or_its_folder(path: str, stem: str, folders: str) -> None:
-    assert (stem_name(path), folder_name(path)) == (stem, folders)
+    assert (stem_name(path), directory_names(path)) == (stem, folders)
 
 
 def test_whole_hash_joins_the_parts_whatever_their_case() -> None:

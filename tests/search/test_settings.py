@@ -21,12 +21,12 @@ from assay.search.config import (
     config_schema,
     config_text,
     find_config,
-    flatten,
+    flatten_config,
     load_config,
     setting_hints,
 )
 from assay.search.signals import Bm25, FileStem
-from assay.toml import line_of
+from assay.toml import find_line
 
 NUMBERS = sorted(key for key, hint in setting_hints().items() if hint in (int, float))
 
@@ -155,9 +155,9 @@ def test_laws_hold_for_configurations_made_in_python():
 
 
 def test_stages_are_those_of_the_pipeline():
-    from assay.search.pipeline import stages
+    from assay.search.pipeline import enabled_signals
 
-    assert tuple(stages(SearchConfig())) == STAGES
+    assert tuple(enabled_signals(SearchConfig())) == STAGES
 
 
 def test_shown_configuration_has_every_setting_and_reads_back(tmp_path):
@@ -165,7 +165,7 @@ def test_shown_configuration_has_every_setting_and_reads_back(tmp_path):
     text = config_text(made)
     assert load_config((), written(tmp_path, text)) == made
     for key in setting_hints():
-        assert line_of(text, f"search.{key}") is not None, key
+        assert find_line(text, f"search.{key}") is not None, key
 
 
 @given(st.dictionaries(st.sampled_from([key for key in NUMBERS if "overlap" not in key]), st.just(1), min_size=1))
@@ -173,7 +173,7 @@ def test_settings_given_in_any_way_are_the_same(values):
     flags = load_config([f"{key}={value}" for key, value in values.items()])
     variables = {f"ASSAY_SEARCH__{key.upper().replace('.', '__')}": str(value) for key, value in values.items()}
     assert flags == load_config((), None, variables)
-    assert {key: flatten(flags)[key] for key in values} == values
+    assert {key: flatten_config(flags)[key] for key in values} == values
 
 
 def schemas() -> referencing.Registry[Any]:

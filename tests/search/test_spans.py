@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from assay.search.analysis import analyze
 from assay.search.chunking import ChunkConfig, SourceText
 from assay.search.config import IndexConfig
-from assay.search.results import SpanGrowth, SpanHit, order_of, select_spans
+from assay.search.results import SpanGrowth, SpanHit, rank_rows, select_spans
 from assay.search.view import CorpusView, GraphConfig
 from tests.properties import examples
 
@@ -89,5 +89,5 @@ def test_order_is_total_however_many_tie() -> None:
     scores = np.random.default_rng(1).integers(0, 3, 5000).astype(float)
     view = view_of([5000], 1)
     expected = sorted(np.flatnonzero(scores > 0).tolist(), key=lambda chunk: (-scores[chunk], chunk))
-    assert order_of(scores).tolist() == expected
+    assert rank_rows(scores).tolist() == expected
     assert [hit.chunk for hit in select_spans(scores, view, SpanGrowth(0))] == expected

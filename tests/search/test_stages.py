@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from assay.search import Index, Per, SearchConfig
-from assay.search.pipeline import rank, rank_inside, retrieve, stages
+from assay.search.pipeline import enabled_signals, rank, rank_inside, retrieve
 from assay.search.query import parse_query
 from assay.search.signals import References
 from assay.search.trace import StageTrace, find_lost_stage
 from tests.search.conftest import CorpusOf
 from tests.search.samples import BY_WORDS
 
-_NAMES = list(stages(SearchConfig()))
+_NAMES = list(enabled_signals(SearchConfig()))
 _BODY = "    x = 1\n" * 9
 
 #: One corpus in which each signal has something to say.
@@ -47,7 +47,7 @@ def scores(index: Index, config: SearchConfig) -> dict[tuple[str, Per], np.ndarr
 def test_signal_changes_something_and_left_out_nothing(index: Index, name: str) -> None:
     config = SearchConfig()
     left_out = replace(config, without=(name,))
-    assert list(stages(left_out)) == [other for other in _NAMES if other != name]
+    assert list(enabled_signals(left_out)) == [other for other in _NAMES if other != name]
     whole, without = scores(index, config), scores(index, left_out)
     assert any(not np.array_equal(whole[key], without[key]) for key in whole), "it speaks"
 

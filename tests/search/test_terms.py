@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.search.query import RUN, runs, term_hash, terms
+from assay.search.query import WORD_OR_NEWLINE, find_words, term_hash, word_terms
 from assay.syntax.identifiers import stem
 
 
@@ -23,7 +23,7 @@ from assay.syntax.identifiers import stem
     ],
 )
 def test_terms_are_the_roots_of_the_parts_and_the_compound(run: str, expected: tuple[str, ...]) -> None:
-    assert terms(run) == expected
+    assert word_terms(run) == expected
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_stem_puts_the_forms_of_a_word_together(word: str, root: str) -> None:
 
 @given(st.text())
 def test_runs_and_newlines_are_what_a_text_is_made_of(text: str) -> None:
-    found = RUN.findall(text)
-    assert [run for run in found if run != "\n"] == runs(text)
+    found = WORD_OR_NEWLINE.findall(text)
+    assert [run for run in found if run != "\n"] == find_words(text)
     assert found.count("\n") == text.count("\n")
-    assert all(term for run in runs(text) for term in terms(run))
+    assert all(term for run in find_words(text) for term in word_terms(run))
 
 
 def test_term_hash_is_fixed_since_indexes_hold_it() -> None:

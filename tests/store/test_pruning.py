@@ -7,7 +7,7 @@ import time
 import pytest
 
 from assay.store import PruneResult, Store, StoreLimits
-from assay.store.entries import EntryPath, name_of
+from assay.store.entries import EntryPath, entry_name
 from tests.store.working import put
 
 
@@ -28,7 +28,7 @@ def aged(store, kind, key, age):
 
 
 def places_of(store, kind, key):
-    return EntryPath(store.root, kind, name_of(kind, key)).path
+    return EntryPath(store.root, kind, entry_name(kind, key)).path
 
 
 def large(store, key, age, size=1_000):

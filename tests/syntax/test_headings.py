@@ -1,10 +1,10 @@
 """Where sections begin."""
 
-from assay.syntax.prose import DocHeading, headings
+from assay.syntax.prose import DocHeading, find_headings
 
 
 def found(text: str) -> list[DocHeading]:
-    return list(headings(text.split("\n")))
+    return list(find_headings(text.split("\n")))
 
 
 def test_headings_of_three_languages():

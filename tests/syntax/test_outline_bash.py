@@ -1,6 +1,6 @@
 """Bash outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -41,11 +41,11 @@ def test_bash_comments_and_signatures_are_read():
 
 
 def test_bash_imports_and_references_are_listed():
-    assert outline(SOURCE, "bash").imports == ("source ./lib.sh", ". ./more.sh")
+    assert parse_outline(SOURCE, "bash").imports == ("source ./lib.sh", ". ./more.sh")
     assert {"cp", "rm"} <= references(SOURCE, "bash")
 
 
 def test_bash_broken_source_keeps_what_can_be_read():
     source = "good() { :; }\nif true; then\n"
-    assert outline(source, "bash").broken
+    assert parse_outline(source, "bash").broken
     assert ("good", "function", 1, 1, -1) in rows(source, "bash")

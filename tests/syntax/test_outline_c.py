@@ -1,6 +1,6 @@
 """C outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -103,7 +103,7 @@ def test_c_signatures_stop_at_the_body():
 
 
 def test_c_imports_are_listed():
-    assert outline(SOURCE, "c").imports == ("#include <stdio.h>", '#include "fruit.h"')
+    assert parse_outline(SOURCE, "c").imports == ("#include <stdio.h>", '#include "fruit.h"')
 
 
 def test_c_references_are_calls_and_types():
@@ -114,6 +114,6 @@ def test_c_references_are_calls_and_types():
 
 def test_c_broken_source_keeps_what_can_be_read():
     source = "int before(void) { return 1; }\nint broken( {\n"
-    assert outline(source, "c").broken
+    assert parse_outline(source, "c").broken
     assert "before" in [name for name, *_ in rows(source, "c")]
-    assert not outline(SOURCE, "c").broken
+    assert not parse_outline(SOURCE, "c").broken

@@ -1,6 +1,6 @@
 """C++ outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -133,7 +133,7 @@ def test_cpp_signatures_stop_at_the_body():
 
 
 def test_cpp_imports_are_listed():
-    assert outline(SOURCE, "cpp").imports == ("#include <vector>", "using std::string;")
+    assert parse_outline(SOURCE, "cpp").imports == ("#include <vector>", "using std::string;")
 
 
 def test_cpp_references_are_calls_and_types():
@@ -144,6 +144,6 @@ def test_cpp_references_are_calls_and_types():
 
 def test_cpp_broken_source_keeps_what_can_be_read():
     source = "int before() { return 1; }\nclass Broken { int f( }\n"
-    assert outline(source, "cpp").broken
+    assert parse_outline(source, "cpp").broken
     assert "before" in [name for name, *_ in rows(source, "cpp")]
-    assert not outline(SOURCE, "cpp").broken
+    assert not parse_outline(SOURCE, "cpp").broken

@@ -1,6 +1,6 @@
 """C# outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -97,7 +97,7 @@ def test_csharp_signatures_stop_at_the_body():
 
 
 def test_csharp_imports_are_listed():
-    assert outline(SOURCE, "csharp").imports == ("using System;", "using Fruit = Shop.Fruit;")
+    assert parse_outline(SOURCE, "csharp").imports == ("using System;", "using Fruit = Shop.Fruit;")
 
 
 def test_csharp_references_are_calls_and_types():
@@ -108,6 +108,6 @@ def test_csharp_references_are_calls_and_types():
 
 def test_csharp_broken_source_keeps_what_can_be_read():
     source = "class Before { }\nclass Broken { int F( }\n"
-    assert outline(source, "csharp").broken
+    assert parse_outline(source, "csharp").broken
     assert "Before" in [name for name, *_ in rows(source, "csharp")]
-    assert not outline(SOURCE, "csharp").broken
+    assert not parse_outline(SOURCE, "csharp").broken

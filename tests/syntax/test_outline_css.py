@@ -1,6 +1,6 @@
 """CSS outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, rows
 
 SOURCE = """\
@@ -43,10 +43,10 @@ def test_css_rules_are_named_by_their_selectors_or_conditions():
 
 def test_css_comments_and_imports_are_read():
     assert docs(SOURCE, "css") == {".cart, #total > p": "The cart."}
-    assert outline(SOURCE, "css").imports == ('@import url("base.css");',)
+    assert parse_outline(SOURCE, "css").imports == ('@import url("base.css");',)
 
 
 def test_css_broken_source_keeps_what_can_be_read():
     source = ".good { top: 0; }\n.bad { top: \n"
-    assert outline(source, "css").broken
+    assert parse_outline(source, "css").broken
     assert (".good", "key", 1, 1, -1) in rows(source, "css")

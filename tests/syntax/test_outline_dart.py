@@ -1,6 +1,6 @@
 """Dart outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -80,11 +80,11 @@ def test_dart_signatures_stop_at_the_body():
 
 
 def test_dart_imports_and_references_are_listed():
-    assert outline(SOURCE, "dart").imports == ("import 'package:shop/base.dart';", "part 'more.dart';")
+    assert parse_outline(SOURCE, "dart").imports == ("import 'package:shop/base.dart';", "part 'more.dart';")
     assert {"Base", "Logging", "open", "Cart", "read", "Future"} <= references(SOURCE, "dart")
 
 
 def test_dart_broken_source_keeps_what_can_be_read():
     source = "class Whole { void good() {} }\nclass Half { void bad( {\n"
-    assert outline(source, "dart").broken
+    assert parse_outline(source, "dart").broken
     assert ("Whole", "class", 1, 1, -1) in rows(source, "dart")

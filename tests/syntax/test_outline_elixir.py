@@ -1,6 +1,6 @@
 """Elixir outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = '''\
@@ -88,7 +88,7 @@ def test_elixir_signatures_stop_at_the_body():
 
 
 def test_elixir_imports_are_listed():
-    assert outline(SOURCE, "elixir").imports == ("use GenServer", "alias Shop.{Item, Price}")
+    assert parse_outline(SOURCE, "elixir").imports == ("use GenServer", "alias Shop.{Item, Price}")
 
 
 def test_elixir_references_are_calls_and_modules():
@@ -99,5 +99,5 @@ def test_elixir_references_are_calls_and_modules():
 
 def test_elixir_broken_source_keeps_what_can_be_read():
     source = "defmodule A do\n  def good(a), do: a\n  def bad(\n"
-    assert outline(source, "elixir").broken
+    assert parse_outline(source, "elixir").broken
     assert rows(source, "elixir") == [("good", "function", 2, 2, -1)]

@@ -1,6 +1,6 @@
 """Go outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -96,7 +96,7 @@ def test_go_signatures_stop_at_the_body():
 
 
 def test_go_imports_are_listed():
-    assert outline(SOURCE, "go").imports == ('import ( "fmt" t "time" )',)
+    assert parse_outline(SOURCE, "go").imports == ('import ( "fmt" t "time" )',)
 
 
 def test_go_references_are_calls_and_types():
@@ -107,6 +107,6 @@ def test_go_references_are_calls_and_types():
 
 def test_go_broken_source_keeps_what_can_be_read():
     source = "package a\n\nfunc before() {}\n\nfunc broken( {\n"
-    assert outline(source, "go").broken
+    assert parse_outline(source, "go").broken
     assert "before" in [name for name, *_ in rows(source, "go")]
-    assert not outline(SOURCE, "go").broken
+    assert not parse_outline(SOURCE, "go").broken

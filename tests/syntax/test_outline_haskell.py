@@ -1,6 +1,6 @@
 """Haskell outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows
 
 SOURCE = """\
@@ -71,11 +71,11 @@ def test_haskell_haddock_comments_are_documentation():
 
 
 def test_haskell_imports_and_references_are_listed():
-    assert outline(SOURCE, "haskell").imports == ("import qualified Data.Map as Map",)
+    assert parse_outline(SOURCE, "haskell").imports == ("import qualified Data.Map as Map",)
     assert {"foldr", "elems", "merge", "Wrapper", "size", "Colour", "String"} <= references(SOURCE, "haskell")
 
 
 def test_haskell_broken_source_keeps_what_can_be_read():
     source = "module A where\n\n-- | Doc.\ngood :: Int\ngood = 1\n\nbad = (\n"
-    assert outline(source, "haskell").broken
+    assert parse_outline(source, "haskell").broken
     assert rows(source, "haskell") == [("good", "function", 3, 5, -1)]

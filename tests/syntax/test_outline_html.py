@@ -1,6 +1,6 @@
 """HTML outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, rows
 
 SOURCE = """\
@@ -46,10 +46,13 @@ def test_html_definitions_have_their_lines_kinds_and_parents():
 
 def test_html_comments_and_imports_are_read():
     assert docs(SOURCE, "html") == {"cart": "The cart."}
-    assert outline(SOURCE, "html").imports == ('<link rel="stylesheet" href="shop.css">', '<script src="shop.js">')
+    assert parse_outline(SOURCE, "html").imports == (
+        '<link rel="stylesheet" href="shop.css">',
+        '<script src="shop.js">',
+    )
 
 
 def test_html_broken_source_keeps_what_can_be_read():
     source = '<div id="good">x</div>\n<div id="bad"\n'
-    assert outline(source, "html").broken
+    assert parse_outline(source, "html").broken
     assert ("good", "key", 1, 1, -1) in rows(source, "html")

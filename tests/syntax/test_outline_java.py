@@ -1,6 +1,6 @@
 """Java outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -99,7 +99,7 @@ def test_java_signatures_stop_at_the_body():
 
 
 def test_java_imports_are_listed():
-    assert outline(SOURCE, "java").imports == ("import java.util.List;", "import static java.lang.Math.*;")
+    assert parse_outline(SOURCE, "java").imports == ("import java.util.List;", "import static java.lang.Math.*;")
 
 
 def test_java_references_are_calls_and_types():
@@ -110,6 +110,6 @@ def test_java_references_are_calls_and_types():
 
 def test_java_broken_source_keeps_what_can_be_read():
     source = "class Before {}\nclass Broken { int f( }\n"
-    assert outline(source, "java").broken
+    assert parse_outline(source, "java").broken
     assert "Before" in [name for name, *_ in rows(source, "java")]
-    assert not outline(SOURCE, "java").broken
+    assert not parse_outline(SOURCE, "java").broken

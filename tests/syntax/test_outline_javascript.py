@@ -1,6 +1,6 @@
 """JavaScript outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -108,7 +108,7 @@ def test_javascript_signatures_stop_at_the_body():
 
 
 def test_javascript_imports_are_listed():
-    assert outline(SOURCE, "javascript").imports == (
+    assert parse_outline(SOURCE, "javascript").imports == (
         "import fs, { join } from 'fs';",
         "export { a } from './a.js';",
         "http = require('http')",
@@ -123,6 +123,6 @@ def test_javascript_references_are_calls_and_types():
 
 def test_javascript_broken_source_keeps_what_can_be_read():
     source = "function before() {}\nfunction broken( {\nclass After {}\n"
-    assert outline(source, "javascript").broken
+    assert parse_outline(source, "javascript").broken
     assert "before" in [name for name, *_ in rows(source, "javascript")]
-    assert not outline(SOURCE, "javascript").broken
+    assert not parse_outline(SOURCE, "javascript").broken

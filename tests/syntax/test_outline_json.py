@@ -1,6 +1,6 @@
 """JSON outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, rows
 
 SOURCE = """\
@@ -34,5 +34,5 @@ def test_json_without_an_object_defines_nothing():
 
 def test_json_broken_source_keeps_what_can_be_read():
     source = '{"good": 1, "bad": }\n'
-    assert outline(source, "json").broken
+    assert parse_outline(source, "json").broken
     assert ("good", "key", 1, 1, -1) in rows(source, "json")

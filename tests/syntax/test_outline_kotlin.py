@@ -1,6 +1,6 @@
 """Kotlin outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -114,7 +114,7 @@ def test_kotlin_signatures_stop_at_the_body():
 
 
 def test_kotlin_imports_are_listed():
-    assert outline(SOURCE, "kotlin").imports == ("import shop.fruit.Apple", "import shop.tools.*")
+    assert parse_outline(SOURCE, "kotlin").imports == ("import shop.fruit.Apple", "import shop.tools.*")
 
 
 def test_kotlin_references_are_calls_and_types():
@@ -125,6 +125,6 @@ def test_kotlin_references_are_calls_and_types():
 
 def test_kotlin_broken_source_keeps_what_can_be_read():
     source = "fun before() {}\nfun broken( {\n"
-    assert outline(source, "kotlin").broken
+    assert parse_outline(source, "kotlin").broken
     assert "before" in [name for name, *_ in rows(source, "kotlin")]
-    assert not outline(SOURCE, "kotlin").broken
+    assert not parse_outline(SOURCE, "kotlin").broken

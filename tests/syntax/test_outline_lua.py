@@ -1,6 +1,6 @@
 """Lua outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -53,11 +53,11 @@ def test_lua_comments_and_signatures_are_read():
 
 
 def test_lua_imports_and_references_are_listed():
-    assert outline(SOURCE, "lua").imports == ('require("cjson")',)
+    assert parse_outline(SOURCE, "lua").imports == ('require("cjson")',)
     assert {"require", "encode", "flush", "helper"} <= references(SOURCE, "lua")
 
 
 def test_lua_broken_source_keeps_what_can_be_read():
     source = "local function good() end\nfunction bad(\n"
-    assert outline(source, "lua").broken
+    assert parse_outline(source, "lua").broken
     assert ("good", "function", 1, 1, -1) in rows(source, "lua")

@@ -1,6 +1,6 @@
 """PHP outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -75,7 +75,7 @@ def test_php_signatures_stop_at_the_body():
 
 
 def test_php_imports_are_listed():
-    assert outline(SOURCE, "php").imports == (
+    assert parse_outline(SOURCE, "php").imports == (
         "use Shop\\Base\\Model as Base;",
         "require_once __DIR__ . '/boot.php'",
         "use Loggable;",
@@ -90,5 +90,5 @@ def test_php_references_are_calls_and_types():
 
 def test_php_broken_source_keeps_what_can_be_read():
     source = "<?php\nfunction good() {}\nclass Half {\n  function bad( {\n"
-    assert outline(source, "php").broken
+    assert parse_outline(source, "php").broken
     assert ("good", "function", 2, 2, -1) in rows(source, "php")

@@ -1,6 +1,6 @@
 """Python outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = '''\
@@ -92,7 +92,7 @@ def test_python_signatures_stop_at_the_body():
 
 
 def test_python_imports_are_listed():
-    assert outline(SOURCE, "python").imports == (
+    assert parse_outline(SOURCE, "python").imports == (
         "from __future__ import annotations",
         "import os.path as p",
         "from shop import Base, mixins",
@@ -107,6 +107,6 @@ def test_python_references_are_calls_and_types():
 
 def test_python_broken_source_keeps_what_can_be_read():
     source = "def before():\n    pass\n\ndef broken(:\n\nclass After:\n    x = 1\n"
-    assert outline(source, "python").broken
+    assert parse_outline(source, "python").broken
     assert "before" in [name for name, *_ in rows(source, "python")]
-    assert not outline(SOURCE, "python").broken
+    assert not parse_outline(SOURCE, "python").broken

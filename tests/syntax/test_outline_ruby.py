@@ -1,6 +1,6 @@
 """Ruby outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -61,11 +61,11 @@ def test_ruby_signatures_stop_at_the_body():
 
 
 def test_ruby_requires_are_imports():
-    assert outline(SOURCE, "ruby").imports == ("require 'json'", 'require_relative "helper"')
+    assert parse_outline(SOURCE, "ruby").imports == ("require 'json'", 'require_relative "helper"')
 
 
 def test_ruby_a_method_named_require_is_no_import():
-    assert outline("params.require(:user)\n", "ruby").imports == ()
+    assert parse_outline("params.require(:user)\n", "ruby").imports == ()
 
 
 def test_ruby_references_are_calls_and_constants():
@@ -75,5 +75,5 @@ def test_ruby_references_are_calls_and_constants():
 
 def test_ruby_broken_source_keeps_what_can_be_read():
     source = "class Whole\n  def good\n  end\nend\nclass Half\n  def bad(\n"
-    assert outline(source, "ruby").broken
+    assert parse_outline(source, "ruby").broken
     assert rows(source, "ruby")[:2] == [("Whole", "class", 1, 4, -1), ("good", "method", 2, 3, 0)]

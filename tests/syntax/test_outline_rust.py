@@ -1,6 +1,6 @@
 """Rust outlines."""
 
-from assay.syntax.outline import LineSpan, outline
+from assay.syntax.outline import LineSpan, parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -80,7 +80,7 @@ def test_rust_signatures_stop_at_the_body():
 
 
 def test_rust_imports_and_comments_are_listed():
-    found = outline(SOURCE, "rust")
+    found = parse_outline(SOURCE, "rust")
     assert found.imports == ("use std::fmt::{self, Display};", "extern crate alloc;", "mod elsewhere;")
     assert found.comments == (LineSpan(1, 1), LineSpan(6, 6), LineSpan(17, 17))
 
@@ -100,6 +100,6 @@ def test_rust_impls_of_every_shape_of_type_are_found():
 
 def test_rust_broken_source_keeps_what_can_be_read():
     source = "fn before() {}\nfn broken( {\nstruct After { x: u8 }\n"
-    assert outline(source, "rust").broken
+    assert parse_outline(source, "rust").broken
     assert ("before", "function", 1, 1, -1) in rows(source, "rust")
-    assert not outline(SOURCE, "rust").broken
+    assert not parse_outline(SOURCE, "rust").broken

@@ -1,6 +1,6 @@
 """Scala outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -110,7 +110,7 @@ def test_scala_signatures_stop_at_the_body():
 
 
 def test_scala_imports_are_listed():
-    assert outline(SOURCE, "scala").imports == ("import scala.collection.{Map, mutable => m}",)
+    assert parse_outline(SOURCE, "scala").imports == ("import scala.collection.{Map, mutable => m}",)
 
 
 def test_scala_references_are_calls_and_types():
@@ -121,6 +121,6 @@ def test_scala_references_are_calls_and_types():
 
 def test_scala_broken_source_keeps_what_can_be_read():
     source = "object Before {}\nclass Broken { def f( }\n"
-    assert outline(source, "scala").broken
+    assert parse_outline(source, "scala").broken
     assert "Before" in [name for name, *_ in rows(source, "scala")]
-    assert not outline(SOURCE, "scala").broken
+    assert not parse_outline(SOURCE, "scala").broken

@@ -1,6 +1,6 @@
 """SQL outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows
 
 SOURCE = """\
@@ -40,5 +40,5 @@ def test_sql_comments_and_references_are_read():
 
 def test_sql_broken_source_keeps_what_can_be_read():
     source = "CREATE TABLE good (id int);\nCREATE GIBBERISH bad (;\n"
-    assert outline(source, "sql").broken
+    assert parse_outline(source, "sql").broken
     assert ("good", "class", 1, 1, -1) in rows(source, "sql")

@@ -1,6 +1,6 @@
 """Swift outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -129,7 +129,7 @@ def test_swift_signatures_stop_at_the_body():
 
 
 def test_swift_imports_are_listed():
-    assert outline(SOURCE, "swift").imports == ("import Foundation", "@testable import Shop")
+    assert parse_outline(SOURCE, "swift").imports == ("import Foundation", "@testable import Shop")
 
 
 def test_swift_references_are_calls_and_types():
@@ -140,6 +140,6 @@ def test_swift_references_are_calls_and_types():
 
 def test_swift_broken_source_keeps_what_can_be_read():
     source = "func before() {}\nfunc broken( {\n"
-    assert outline(source, "swift").broken
+    assert parse_outline(source, "swift").broken
     assert "before" in [name for name, *_ in rows(source, "swift")]
-    assert not outline(SOURCE, "swift").broken
+    assert not parse_outline(SOURCE, "swift").broken

@@ -1,6 +1,6 @@
 """TOML outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, rows
 
 SOURCE = """\
@@ -31,5 +31,5 @@ def test_toml_comments_above_a_table_are_documentation():
 
 def test_toml_broken_source_keeps_what_can_be_read():
     source = "[good]\na = 1\n[bad\n"
-    assert outline(source, "toml").broken
+    assert parse_outline(source, "toml").broken
     assert ("good", "key", 1, 2, -1) in rows(source, "toml")

@@ -1,6 +1,6 @@
 """TSX outlines: TypeScript, with elements."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows
 
 SOURCE = """\
@@ -39,6 +39,6 @@ def test_tsx_references_are_calls_types_and_elements():
 
 def test_tsx_broken_source_keeps_what_can_be_read():
     source = "const Before = () => <a />;\nconst Broken = () => <a>;\n"
-    assert outline(source, "tsx").broken
+    assert parse_outline(source, "tsx").broken
     assert "Before" in [name for name, *_ in rows(source, "tsx")]
-    assert not outline(SOURCE, "tsx").broken
+    assert not parse_outline(SOURCE, "tsx").broken

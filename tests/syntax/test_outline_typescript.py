@@ -1,6 +1,6 @@
 """TypeScript outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -105,7 +105,7 @@ def test_typescript_signatures_stop_at_the_body():
 
 
 def test_typescript_imports_are_listed():
-    assert outline(SOURCE, "typescript").imports == (
+    assert parse_outline(SOURCE, "typescript").imports == (
         "import type { A } from './a';",
         "import legacy = require('legacy');",
         "export * from './b';",
@@ -132,6 +132,6 @@ def test_typescript_references_are_calls_and_types():
 
 def test_typescript_broken_source_keeps_what_can_be_read():
     source = "function before() {}\nfunction broken( {\ninterface After {}\n"
-    assert outline(source, "typescript").broken
+    assert parse_outline(source, "typescript").broken
     assert "before" in [name for name, *_ in rows(source, "typescript")]
-    assert not outline(SOURCE, "typescript").broken
+    assert not parse_outline(SOURCE, "typescript").broken

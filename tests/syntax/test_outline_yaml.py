@@ -1,6 +1,6 @@
 """YAML outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, rows
 
 SOURCE = """\
@@ -35,5 +35,5 @@ def test_yaml_comments_are_documentation():
 
 def test_yaml_broken_source_keeps_what_can_be_read():
     source = "good:\n  part: 1\nbad: }\n"
-    assert outline(source, "yaml").broken
+    assert parse_outline(source, "yaml").broken
     assert rows(source, "yaml")[:2] == [("good", "key", 1, 2, -1), ("part", "key", 2, 2, 0)]

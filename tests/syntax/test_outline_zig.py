@@ -1,6 +1,6 @@
 """Zig outlines."""
 
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.syntax.outlines import docs, references, rows, signatures
 
 SOURCE = """\
@@ -62,7 +62,7 @@ def test_zig_comments_and_signatures_are_read():
 
 
 def test_zig_imports_and_references_are_listed():
-    assert outline(SOURCE, "zig").imports == (
+    assert parse_outline(SOURCE, "zig").imports == (
         'const std = @import("std");',
         'const Allocator = @import("std").mem.Allocator;',
     )
@@ -71,5 +71,5 @@ def test_zig_imports_and_references_are_listed():
 
 def test_zig_broken_source_keeps_what_can_be_read():
     source = "fn good() void {}\nfn bad( {\n"
-    assert outline(source, "zig").broken
+    assert parse_outline(source, "zig").broken
     assert ("good", "function", 1, 1, -1) in rows(source, "zig")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.syntax.prose import is_idle, is_prose, is_trivial, plain_subject, sentences, without_leading_name
+from assay.syntax.prose import is_idle, is_prose, is_trivial, split_sentences, strip_leading_name, strip_subject
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from assay.syntax.prose import is_idle, is_prose, is_trivial, plain_subject, sen
     ],
 )
 def test_sentences_are_those_of_the_first_paragraph(comment, found):
-    assert list(sentences(comment)) == found
+    assert list(split_sentences(comment)) == found
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_sentences_are_those_of_the_first_paragraph(comment, found):
     ],
 )
 def test_subject_is_freed_of_what_only_the_project_reads(subject, plain):
-    assert plain_subject(subject) == plain
+    assert strip_subject(subject) == plain
 
 
 @pytest.mark.parametrize("subject", ["Merge branch 'x'", "chore: bump tokio to 1.2", "v1.2.3", "fix: typo in a name"])
@@ -47,6 +47,6 @@ def test_prose_is_told_from_code_and_paragraphs():
 
 
 def test_leading_name_goes_and_other_names_stay():
-    assert without_leading_name("The Foo (T) returns a bar", "Foo") == "returns a bar"
-    assert without_leading_name("Foobar returns a bar", "Foo") == "Foobar returns a bar"
-    assert without_leading_name("It calls Foo", "Foo") == "It calls Foo"
+    assert strip_leading_name("The Foo (T) returns a bar", "Foo") == "returns a bar"
+    assert strip_leading_name("Foobar returns a bar", "Foo") == "Foobar returns a bar"
+    assert strip_leading_name("It calls Foo", "Foo") == "It calls Foo"

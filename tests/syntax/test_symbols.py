@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.syntax.symbols import SUPPORTED, enclosing, parse_problem, symbols
+from assay.syntax.symbols import SUPPORTED, extract_symbols, find_enclosing, parse_problem
 from assay.types import Symbol
 
 
 def defined(source: str) -> list[tuple[str, str, int, int]]:
     """Give name, kind, start and end of each definition of a dedented source."""
-    return [(s.name, s.kind, s.start, s.end) for s in symbols("a.py", textwrap.dedent(source).strip("\n"))]
+    return [(s.name, s.kind, s.start, s.end) for s in extract_symbols("a.py", textwrap.dedent(source).strip("\n"))]
 
 
 def test_symbols_names_scopes_and_kinds():
@@ -107,7 +107,7 @@ def test_symbols_counts_a_qualified_name_over_two_classes_of_the_same_name():
 )
 @pytest.mark.parametrize("definition", ["def f(): ...", "class f: ...", "f = 1"])
 def test_symbols_sees_conditional_definitions(block, definition):
-    assert [s.name for s in symbols("a.py", block.format(definition))] == ["f"]
+    assert [s.name for s in extract_symbols("a.py", block.format(definition))] == ["f"]
 
 
 def test_symbols_leaves_attributes_subscripts_imports_and_augmented_assignments_out():
@@ -115,14 +115,14 @@ def test_symbols_leaves_attributes_subscripts_imports_and_augmented_assignments_
 
 
 def test_symbols_gives_nothing_for_other_languages_and_says_nothing():
-    assert symbols("a.rs", "fn main() {}") == ()
+    assert extract_symbols("a.rs", "fn main() {}") == ()
     assert parse_problem("a.rs", "fn main() {}") is None
     assert ".py" in SUPPORTED
 
 
 def test_symbols_survives_what_does_not_parse():
     for broken in ("def f(:\n", "x = 1\0", "(" * 5000, "\n".join(" " * n + "if x:" for n in range(200))):
-        assert symbols("a.py", broken) == ()
+        assert extract_symbols("a.py", broken) == ()
         assert parse_problem("a.py", broken)
     assert parse_problem("a.py", "x = 1\ndef f(:\n") == "line 2: invalid syntax"
     assert parse_problem("a.py", "x = 1\n") is None
@@ -130,18 +130,18 @@ def test_symbols_survives_what_does_not_parse():
 
 def test_symbols_reads_a_long_chain_of_elif():
     chain = "if a: f0 = 1\n" + "".join(f"elif a == {n}: f{n} = 1\n" for n in range(1, 900))
-    found = symbols("a.py", chain)
+    found = extract_symbols("a.py", chain)
     assert len(found) in (0, 900)  # a parser may refuse the depth, we may not crash on it
     assert found or parse_problem("a.py", chain)
 
 
 def test_symbols_counts_lines_by_newline_only():
     source = "a = '''\x0c\x0b\u2028\x85'''\r\nb = 1 #\r hidden\nc = 2\n"
-    assert [(s.name, s.start) for s in symbols("a.py", source)] == [("a", 1), ("b", 2), ("c", 3)]
+    assert [(s.name, s.start) for s in extract_symbols("a.py", source)] == [("a", 1), ("b", 2), ("c", 3)]
 
 
 def test_symbols_drops_a_byte_order_mark_and_keeps_quiet_about_bad_escapes():
-    assert [s.name for s in symbols("a.py", "\ufeffa = '\\d'\n")] == ["a"]
+    assert [s.name for s in extract_symbols("a.py", "\ufeffa = '\\d'\n")] == ["a"]
 
 
 NAMES = st.sampled_from(["a", "b", "C"])
@@ -164,7 +164,7 @@ def sources(draw: st.DrawFn, depth: int = 2) -> str:
 
 @given(sources())
 def test_symbols_are_sorted_unique_and_as_many_as_ast_walks(source):
-    found = symbols("a.py", source)
+    found = extract_symbols("a.py", source)
     assert list(found) == sorted(found)
     assert len({s.name for s in found}) == len(found)
     wanted = [n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.ClassDef | ast.FunctionDef)]
@@ -177,11 +177,11 @@ def test_symbols_are_sorted_unique_and_as_many_as_ast_walks(source):
 
 @given(sources(), st.data())
 def test_enclosing_is_the_smallest_holder(source, data):
-    found = symbols("a.py", source)
+    found = extract_symbols("a.py", source)
     start = data.draw(st.integers(1, source.count("\n") + 1))
     end = data.draw(st.integers(start, source.count("\n") + 1))
     holders = [s for s in found if s.kind != "constant" and s.start <= start <= end <= s.end]
-    best = enclosing(found, start, end)
+    best = find_enclosing(found, start, end)
     assert (best is None) == (not holders)
     if best is not None:
         assert all(best.start >= s.start and best.end <= s.end for s in holders)
@@ -189,6 +189,6 @@ def test_enclosing_is_the_smallest_holder(source, data):
 
 def test_enclosing_never_gives_a_constant():
     table = (Symbol(1, 9, "A", "class"), Symbol(2, 4, "A.TABLE", "constant"))
-    found = enclosing(table, 3, 3)
+    found = find_enclosing(table, 3, 3)
     assert found is not None
     assert found.name == "A"

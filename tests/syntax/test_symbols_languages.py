@@ -8,7 +8,7 @@ from assay.gold.anchors import parse_target
 from assay.gold.build import GoldLocation
 from assay.syntax.outline import Definition
 from assay.syntax.parsing import GRAMMARS
-from assay.syntax.symbols import is_supported, parse_problem, qualified_names, symbols
+from assay.syntax.symbols import extract_symbols, is_supported, parse_problem, qualified_names
 from tests.syntax.symbol_samples import SAMPLES
 
 HERE = GoldLocation("gold.yaml", 1)
@@ -21,14 +21,14 @@ def test_there_is_a_sample_of_every_language():
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_symbols_have_names_and_lines(grammar):
     sample = SAMPLES[grammar]
-    found = symbols(sample.path, sample.text, sample.language)
+    found = extract_symbols(sample.path, sample.text, sample.language)
     assert [(s.name, s.start, s.end) for s in found] == sorted(sample.rows, key=lambda row: (row[1], row[2], row[0]))
 
 
 @pytest.mark.parametrize("grammar", GRAMMARS)
 def test_every_symbol_can_be_written_and_names_itself(grammar):
     sample = SAMPLES[grammar]
-    found = symbols(sample.path, sample.text, sample.language)
+    found = extract_symbols(sample.path, sample.text, sample.language)
     assert len({s.name for s in found}) == len(found)
     for symbol in found:
         target = parse_target(f"{sample.path}::{symbol.name}", HERE)
@@ -42,13 +42,13 @@ TWICE = sorted(set(GRAMMARS) - {"elixir", "haskell", "html", "json"})
 @pytest.mark.parametrize("grammar", TWICE)
 def test_what_stands_below_renames_nothing_above(grammar):
     sample = SAMPLES[grammar]
-    before = symbols(sample.path, sample.text, sample.language)
-    after = symbols(sample.path, sample.text + "\n" + sample.text.replace("<?php", ""), sample.language)
+    before = extract_symbols(sample.path, sample.text, sample.language)
+    after = extract_symbols(sample.path, sample.text + "\n" + sample.text.replace("<?php", ""), sample.language)
     assert [s.name for s in after if s.start <= sample.text.count("\n")][: len(before)] == [s.name for s in before]
 
 
 def test_a_language_without_grammar_has_no_symbols():
-    assert symbols("a.md", "# Title\n", "markdown") == ()
+    assert extract_symbols("a.md", "# Title\n", "markdown") == ()
     assert not is_supported("a.md", "markdown")
     assert parse_problem("a.md", "# Title\n", "markdown") is None
     assert is_supported("a.rs", "rust")
@@ -57,13 +57,13 @@ def test_a_language_without_grammar_has_no_symbols():
 
 
 def test_python_is_read_by_its_language_where_the_suffix_does_not_tell():
-    assert [s.name for s in symbols("script", "def f(): ...\n", "python")] == ["f"]
-    assert symbols("script", "def f(): ...\n") == ()
+    assert [s.name for s in extract_symbols("script", "def f(): ...\n", "python")] == ["f"]
+    assert extract_symbols("script", "def f(): ...\n") == ()
 
 
 def test_the_parser_says_why_it_found_nothing():
     deep = "(" * 100_000
-    assert symbols("a.js", deep, "javascript") == ()
+    assert extract_symbols("a.js", deep, "javascript") == ()
     assert parse_problem("a.js", deep, "javascript")
 
 

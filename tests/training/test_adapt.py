@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from assay.cli.main import main
-from assay.search.query import terms
+from assay.search.query import word_terms
 from assay.search.static import StaticEmbedder, open_static
 from assay.training.adapt import (
     AdaptConfig,
@@ -216,7 +216,7 @@ def test_held_out_files_are_drawn_by_path_and_leave_enough_to_learn_from():
 def test_score_is_the_one_of_a_search(toy):
     parent = load_base_model(toy / "parent" / "model")
     shard = make_shard("toy/one", [({"remov": 1.0, "seed": 1.0}, {"source": 3.0, "gwint": 1.0, "label": 2.0})] * 3)
-    shard = replace(shard, words=tuple(terms(word)[0] for word in shard.words))
+    shard = replace(shard, words=tuple(word_terms(word)[0] for word in shard.words))
     start = add_terms(parent, new_terms(parent, shard, AdaptConfig().terms))
     table, size = start.table, len(start.vocabulary)
     assert size == len(parent.terms) + 1

@@ -69,13 +69,13 @@ class _CacheEntry:
         return open_corpus(parse_spec(str(self._folder)), memory=self._memory).digest
 
     def _opened(self) -> _Kept:
-        from assay.corpus.opening import digest
+        from assay.corpus.opening import corpus_digest
         from assay.search import Index
 
         self._config = self._config or _settings(self._folder)
         index = Index.open(self._folder, self._config)
         files = index.table.files
-        return _Kept(index, digest(dict(zip(files.paths, files.hashes, strict=True))))
+        return _Kept(index, corpus_digest(dict(zip(files.paths, files.hashes, strict=True))))
 
 
 def _has_settings(folder: Path) -> bool:

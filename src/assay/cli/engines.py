@@ -162,7 +162,7 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
     from assay.cli.options import config_file
     from assay.experiment.spec import load_spec
     from assay.files import read_utf8
-    from assay.toml import line_of
+    from assay.toml import find_line
 
     path = config_file(config)
     if path is None:
@@ -172,7 +172,7 @@ def _declared(name: str, config: str | None) -> tuple[str, str] | None:
         return None
     path = Path(spec.locations[f"engines.{name}"].file or path)  # it may stand in a file that this one extends
     text = read_utf8(path)
-    first = line_of(text, f"engines.{name}")
+    first = find_line(text, f"engines.{name}")
     lines = text.split("\n")[(first or 1) - 1 :]
     own = re.compile(rf"\[+engines\.[\"']?{re.escape(name)}[\"']?[.\]]")
     after = (n for n, line in enumerate(lines) if n and line.startswith("[") and not own.match(line))

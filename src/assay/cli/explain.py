@@ -298,11 +298,11 @@ def _miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: int) ->
 
 
 def _answers(index: Index, trace: Trace, ranking: Ranking, k: int) -> dict[str, Ranking]:
-    from assay.search.results import order_of
+    from assay.search.results import rank_rows
 
     found = {}
     for stage in trace.stages:
-        hits = tuple(_named(index, row, trace.per) for row in order_of(stage.scores)[:k].tolist())
+        hits = tuple(_named(index, row, trace.per) for row in rank_rows(stage.scores)[:k].tolist())
         found[stage.name] = replace(ranking, hits=hits, tokens=(0,) * len(hits), status=Status.OK)
     return found | {_RECORDED: ranking}
 

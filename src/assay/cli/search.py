@@ -182,11 +182,11 @@ def index_command(args: argparse.Namespace) -> int:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.report.render.document import Document
-    from assay.search.building import index_folder, index_key, open_table
+    from assay.search.building import index_directory, index_key, open_table
     from assay.search.dense import embed_table
 
     if args.rebuild:
-        _forget(index_folder(folder, index_key(config.index)))
+        _forget(index_directory(folder, index_key(config.index)))
     info(args, f"indexing {folder.resolve()} ...")
     began = time.perf_counter()
     opened = open_table(folder, config.index, workers, keep=True)
@@ -388,9 +388,9 @@ def open_index(args: argparse.Namespace) -> Index:
     folder = folder_of(args.path)
     config, workers = config_of(args, folder), workers_of(args)
     from assay.search import Index
-    from assay.search.building import FILE_NAME, index_folder, index_key
+    from assay.search.building import FILE_NAME, index_directory, index_key
 
-    new = not (index_folder(folder, index_key(config.index)) / FILE_NAME).exists()
+    new = not (index_directory(folder, index_key(config.index)) / FILE_NAME).exists()
     if new:
         info(args, f"indexing {folder.resolve()}, which is new here ...")
     began = time.perf_counter()

@@ -26,7 +26,7 @@ from assay.corpus.sources import (
     LocatedCorpus,
     locate_tree,
     missing_tool,
-    named_folder,
+    named_directory,
     run_tool,
 )
 from assay.corpus.spec import is_url, without_credentials
@@ -186,7 +186,7 @@ def locate_git(request: CorpusRequest) -> LocatedCorpus:
         raise CorpusError(f"{rev!r} is not a revision", hint="use a commit, tag or branch")
     if is_url(spec.value):
         return locate_tree(request, _obtain_remote(request, spec.value, rev), built_in=False)
-    repository = named_folder(request)
+    repository = named_directory(request)
     inside = git("rev-parse", "--git-dir", cwd=repository, limits=limits)
     if inside.code:
         raise CorpusError(

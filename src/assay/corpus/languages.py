@@ -179,11 +179,11 @@ def language_name(name: str) -> str:
     return _ALIASES.get(asked) or (found.language if found is not None and found.language else asked)
 
 
-def extensions(language: str) -> tuple[str, ...]:
+def language_extensions(language: str) -> tuple[str, ...]:
     return tuple(sorted(ext for ext, found in _EXTENSIONS.items() if found.language == language))
 
 
-def detect(path: str, head: bytes) -> FileType:
+def detect_type(path: str, head: bytes) -> FileType:
     """Return the language and kind of a file by its path and shebang."""
     name = path.rpartition("/")[2].lower()
     if found := _NAMES.get(name):

@@ -44,7 +44,7 @@ def open_corpus(
     request = CorpusRequest(spec, (base or Path.cwd()).absolute(), TreeCache(store), limits)
     globs = compile_globs(spec)
     for attempt in range(2):
-        located = locate(request)
+        located = locate_corpus(request)
         entry = located.entry
         walked = walk(located, globs, walking, limits, memory if entry is None else None)
         if entry is None or _is_intact(entry, located.root, walked):
@@ -59,7 +59,7 @@ def open_corpus(
         root=located.root,
         spec=spec,
         files=walked.files,
-        digest=digest(walked.hashes),
+        digest=corpus_digest(walked.hashes),
         skipped=walked.skipped,
         notes=(*located.notes, *walked.notes),
         revision=located.revision,
@@ -67,7 +67,7 @@ def open_corpus(
     )
 
 
-def locate(request: CorpusRequest) -> LocatedCorpus:
+def locate_corpus(request: CorpusRequest) -> LocatedCorpus:
     """Locate the directory of a corpus, fetching the corpus if necessary."""
     kind = KINDS.get(request.spec.kind)
     if kind is None:
@@ -88,7 +88,7 @@ def locate(request: CorpusRequest) -> LocatedCorpus:
             return locate_pypi(request) if kind.name == "pypi" else locate_npm(request)
 
 
-def digest(hashes: Mapping[str, str]) -> str:
+def corpus_digest(hashes: Mapping[str, str]) -> str:
     """Return a digest of paths and contents that is the same on every machine."""
     sha = hashlib.sha256()
     for path in sorted(hashes):
@@ -122,7 +122,7 @@ class LocalCorpus:
 
     def text(self, path: str) -> str:
         """Read a file of the corpus; raise OSError if the file cannot be read."""
-        with open(inside(self.root, path), "rb") as stream:
+        with open(resolve_inside(self.root, path), "rb") as stream:
             return decode_text(stream.read())
 
 
@@ -133,7 +133,7 @@ def find_local(
     if spec.kind == "git" and revision and not is_url(spec.value):
         spec = replace(spec, rev=revision)
     trees = TreeCache(Store((cache or cache_dir()).absolute()), offline=True)
-    located = locate(CorpusRequest(spec, (base or Path.cwd()).absolute(), trees, DEFAULT_LIMITS))
+    located = locate_corpus(CorpusRequest(spec, (base or Path.cwd()).absolute(), trees, DEFAULT_LIMITS))
     return LocalCorpus(os.path.realpath(located.root), located.revision)
 
 
@@ -151,7 +151,7 @@ def decode_text(data: bytes) -> str:
 
 
 def read_bytes(corpus: Corpus, path: str) -> bytes:
-    real = inside(os.path.realpath(corpus.root), path)
+    real = resolve_inside(os.path.realpath(corpus.root), path)
     try:
         with open(real, "rb") as stream:
             return stream.read()
@@ -166,7 +166,7 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
         raise CorpusError(message, file=corpus.root / path, hint=hint) from error
 
 
-def inside(root: str, path: str) -> str:
+def resolve_inside(root: str, path: str) -> str:
     """Return the real path of a file; raise CorpusError if it is not below `root`, which must be a real path."""
     if path and "\0" not in path and not path.startswith("/") and ".." not in path.split("/"):
         real = os.path.realpath(os.path.join(root, path))
@@ -190,7 +190,7 @@ class ListedPaths:
         if path not in self._found:
             self._found[path] = None
             with suppress(CorpusError, ValueError):  # outside, or an invalid file name
-                real = inside(self._root, path)
+                real = resolve_inside(self._root, path)
                 direct = os.path.relpath(real, self._root)
                 if os.path.isfile(real):
                     self._found[path] = direct if direct in self._known else self._listed_links.get(real)
@@ -229,7 +229,7 @@ def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus
     return replace(corpus, root=root)
 
 
-def folder_bytes(folder: Path) -> int:
+def directory_size(folder: Path) -> int:
     """Return the size of all files below a directory, without following links."""
     total = 0
     for place, _, names in os.walk(folder):

@@ -19,7 +19,7 @@ from assay.corpus.unpack import ArchiveLimits, FetchedTree
 from assay.errors import CorpusError, SetupError
 from assay.processes.running import ProcessLimits, ProgramSpec, run_process
 from assay.store import Store
-from assay.store.entries import writing
+from assay.store.entries import wrap_disk_errors
 from assay.store.kinds import REFS, TREES
 from assay.types import CorpusKind, CorpusSpec
 
@@ -81,9 +81,9 @@ class LocatedCorpus:
 
 
 def locate_path(request: CorpusRequest) -> LocatedCorpus:
-    named = named_folder(request)
+    named = named_directory(request)
     root = _find_root(request.spec, named)
-    return LocatedCorpus(root, find_top(root) or named, git=True)
+    return LocatedCorpus(root, find_work_tree(root) or named, git=True)
 
 
 def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
@@ -115,7 +115,7 @@ def locate_tree(request: CorpusRequest, entry: FetchedTree, *, built_in: bool) -
     )
 
 
-def named_folder(request: CorpusRequest) -> Path:
+def named_directory(request: CorpusRequest) -> Path:
     """Return the directory of a corpus on disk; raise CorpusError if it does not exist."""
     if "\0" in request.spec.value:
         raise CorpusError("a directory name cannot contain a NUL byte", hint="check the corpus in the gold file")
@@ -128,7 +128,7 @@ def named_folder(request: CorpusRequest) -> Path:
     raise CorpusError(f"the corpus {what}", file=folder, hint=hint)
 
 
-def find_top(folder: Path) -> Path | None:
+def find_work_tree(folder: Path) -> Path | None:
     """Return the root of the git work tree that contains a directory, or None."""
     return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
 
@@ -168,7 +168,7 @@ class TreeCache:
             assert work is not None
             if not refresh and (found := self.recall(request)):  # another process was first
                 return found
-            with writing(self.store.root):
+            with wrap_disk_errors(self.store.root):
                 fetched = fetch(work)
                 tree = self.store.directory(
                     TREES.name, fetched.content, lambda content: os.rename(fetched.tree, content), check=False

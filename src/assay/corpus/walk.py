@@ -12,7 +12,7 @@ from typing import Final
 from assay.corpus.contents import StatCache, WalkConfig
 from assay.corpus.git import is_linked_worktree, read_repository
 from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
-from assay.corpus.languages import detect
+from assay.corpus.languages import detect_type
 from assay.corpus.sources import LocatedCorpus
 from assay.corpus.unpack import ArchiveLimits, is_inside
 from assay.errors import CorpusError
@@ -248,7 +248,7 @@ class _Walker:
         if found.reason:
             self._skip(path, found.reason, found.detail)
             return
-        kind = detect(shown, found.shebang)
+        kind = detect_type(shown, found.shebang)
         self.files[shown] = SourceFile(shown, found.size, kind.kind, kind.language)
         self.hashes[shown] = found.sha256
         if not found.utf8:

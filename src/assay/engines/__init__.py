@@ -10,7 +10,7 @@ from assay.engines.base import EngineContext, FullEngine, Handle
 from assay.engines.kinds import KINDS
 from assay.engines.python import as_engine
 from assay.errors import ConfigError
-from assay.redaction import declare
+from assay.redaction import register_secrets
 from assay.settings import unknown_name
 from assay.types import Suite
 
@@ -36,7 +36,7 @@ def make_engine(
 def _make_kind(kind: str, settings: Mapping[str, object], context: EngineContext) -> FullEngine:
     if kind not in KINDS:
         raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds")
-    declare(settings)
+    register_secrets(settings)
     return as_engine(KINDS[kind].make_engine(settings, context))
 
 

@@ -10,7 +10,7 @@ from assay.engines.base import EngineContext, EngineDefaults, SearchFilter, Sess
 from assay.engines.fingerprints import fingerprint_of
 from assay.engines.kinds import Component
 from assay.search import Index, Per, SearchConfig
-from assay.search.config import STAGES, TABLE, flatten, from_environment, redact_settings
+from assay.search.config import STAGES, TABLE, flatten_config, read_environment, redact_settings
 from assay.search.sharing import (
     PartKeys,
     candidates_digest,
@@ -100,10 +100,10 @@ class BuiltinSession:
 
 def _changed_settings(search: SearchConfig, *tables: str) -> str:
     """Format the settings in some tables that differ from the defaults, without URLs and models."""
-    usual = flatten(SearchConfig())
+    usual = flatten_config(SearchConfig())
     changed = {
         name: value
-        for name, value in flatten(search).items()
+        for name, value in flatten_config(search).items()
         if value != usual[name] and name.partition(".")[0] in tables and not name.endswith(_HIDDEN)
     }
     return ", ".join(f"{name.partition('.')[2]} {value}" for name, value in changed.items())
@@ -115,7 +115,7 @@ def make(settings: Mapping[str, object], _context: EngineContext) -> BuiltinEngi
 
 def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
     """Return the settings from the environment by dotted key, such as `search.stem.files`."""
-    return {f"{TABLE}.{key}": value for key, value in from_environment(environ).items()}
+    return {f"{TABLE}.{key}": value for key, value in read_environment(environ).items()}
 
 
 #: Hidden settings: URLs may contain secrets, and models have a separate step.

@@ -20,7 +20,7 @@ from assay.engines.secrets import check_literal_secrets, literal_secrets
 from assay.engines.templates import QUERY_PLACEHOLDERS, check_template, fill, fill_json, has_placeholder, named_secrets
 from assay.errors import ConfigError, closest_match
 from assay.files import read_utf8
-from assay.redaction import declare_values
+from assay.redaction import register_secret_values
 from assay.settings import setting, split_key
 from assay.toml import write_key, write_value
 
@@ -170,7 +170,7 @@ def load_config(settings: ConfigSettings | None, fixed: Mapping[str, str], where
         raise ConfigError(f'{where}: `new_keys` cannot be used with format "text"', hint="remove `new_keys`")
     text = read_utf8(file, ConfigError, hint="set `template` to a file, relative to the directory of assay.toml")
     template = ConfigTemplate(file, form, text, edits, settings.new_keys)
-    declare_values(named_secrets(template.texts))
+    register_secret_values(named_secrets(template.texts))
     template.render({**fixed, "root": "/root", "store": "/store"})
     return template
 

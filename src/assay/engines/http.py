@@ -56,8 +56,8 @@ from assay.http import (
     RetryPolicy,
     describe_attempts,
     make_request,
+    parse_web_address,
     read_token,
-    web_address,
 )
 from assay.settings import check_counts, read_settings, setting
 from assay.types import Corpus
@@ -371,7 +371,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     read_token(read.token_env)
     builder: IndexBuilder = "server" if read.index else "none"
     index_url = read.index.url if read.index else ""
-    address = index_url and web_address(fill_url(index_url, dict.fromkeys(placeholder_names(fixed), "x"))).netloc
+    address = index_url and parse_web_address(fill_url(index_url, dict.fromkeys(placeholder_names(fixed), "x"))).netloc
     always = ("index", "update", "ready", "token_env")
     about = index_url and recorded_url(index_url)
     indexing = make_index_settings(where, read, always, builder, fixed, config, about, address)
@@ -387,7 +387,7 @@ def _check_request(request: RequestTemplate, places: Sequence[str], query: Seque
     named_secrets(list(parts.values()))
     names = (*places, *query)
     try:
-        hosts = {web_address(fill_url(request.url, dict.fromkeys(names, value))).netloc for value in ("a", "b")}
+        hosts = {parse_web_address(fill_url(request.url, dict.fromkeys(names, value))).netloc for value in ("a", "b")}
     except ConfigError as problem:
         raise ConfigError(f"{where}: url: {problem.message}", hint=problem.hint) from None
     if len(hosts) > 1:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, cast, get_type_hints
 
 from assay.engines.base import Engine, EngineContext
-from assay.settings import is_required, type_text
+from assay.settings import describe_type, is_required
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,4 +115,4 @@ def _describe_fields(record: Any, prefix: str) -> Iterator[SettingPage]:  # noqa
             continue
         if not is_required(one):
             default = "none" if value is None else json.dumps(value)
-        yield SettingPage(prefix + one.name, type_text(hint), default, str(one.metadata.get("about", "")))
+        yield SettingPage(prefix + one.name, describe_type(hint), default, str(one.metadata.get("about", "")))

@@ -17,7 +17,7 @@ from assay.engines.templates import INTERPRETER, fill
 from assay.errors import AssayError, ConfigError, EngineError, did_you_mean
 from assay.processes.running import ProgramSpec, run_process
 from assay.settings import merge, read_settings, unknown_name
-from assay.toml import TomlFile, line_of, read_toml
+from assay.toml import TomlFile, find_line, read_toml
 
 _TABLES = ("preset", "engine")
 _VERSION = re.compile(r"\d+(?:\.\d+)+[\w.+-]*|\b\d+\b")
@@ -126,7 +126,7 @@ def _keys(values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
 
 
 def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> ConfigError:
-    line = line_of(file.text, ".".join(keys))
+    line = find_line(file.text, ".".join(keys))
     return ConfigError(problem.message, file=file.path, line=line, hint=problem.hint)
 
 

@@ -16,7 +16,7 @@ from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, S
 from assay.engines.fingerprints import identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import check_counts, read_settings, setting
-from assay.syntax.symbols import symbols
+from assay.syntax.symbols import extract_symbols
 from assay.syntax.tokens import line_bytes
 from assay.types import Corpus, EngineRole, Hit, Span, Suite, Target
 
@@ -110,7 +110,7 @@ class OracleEngine(EngineDefaults):
             if target.symbol is None or target.span.start is not None:
                 return [target.span]
             path = target.span.path
-            found = symbols(path, read_text(corpus, path), languages[path])
+            found = extract_symbols(path, read_text(corpus, path), languages[path])
             return [Span(path, symbol.start, symbol.end) for symbol in found if symbol.name == target.symbol]
 
         return FunctionSession(search)

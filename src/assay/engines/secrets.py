@@ -15,7 +15,7 @@ from urllib.parse import unquote_plus
 
 from assay.engines.templates import PATH_PLACEHOLDERS, has_placeholder, named_secrets, strip_placeholders
 from assay.errors import ConfigError
-from assay.redaction import has_issued_key, is_place, is_secret_name
+from assay.redaction import has_issued_key, is_path, is_secret_name
 
 #: Names of secrets in a header or URL; harmless in a body or an option.
 _URL_NAME: Final = re.compile(r"(?:^|-)(?:key|auth|sig|signature)$", re.IGNORECASE)
@@ -82,7 +82,7 @@ def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
 def _is_literal(value: str) -> bool:
     value = value.strip()
     begins = ("$", *(f"{{{place}}}" for place in PATH_PLACEHOLDERS))
-    if "{env:" in value or value.startswith(begins) or is_place(value):
+    if "{env:" in value or value.startswith(begins) or is_path(value):
         return False
     rest = strip_placeholders(value).strip()
     return bool(rest) and rest.lower() not in _DUMMY and not (rest.isdigit() and len(rest) < 6)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 from assay.clock import Deadline, today
-from assay.corpus.opening import copy_corpus, folder_bytes
+from assay.corpus.opening import copy_corpus, directory_size
 from assay.digests import digest_of
 from assay.engines.base import (
     EngineDefaults,
@@ -36,7 +36,7 @@ from assay.errors import AssayError, ConfigError, EngineError, closest_match
 from assay.redaction import Redactor
 from assay.settings import split_key
 from assay.store import scratch
-from assay.store.entries import writing
+from assay.store.entries import wrap_disk_errors
 from assay.store.kinds import INDEXES
 from assay.toml import write_key
 from assay.types import Corpus
@@ -445,7 +445,7 @@ class SharedIndex:
 
         with ExitStack() as stack:
             parent = store.kind_dir(INDEXES.name)
-            with writing(parent):
+            with wrap_disk_errors(parent):
                 parent.mkdir(parents=True, exist_ok=True)
                 with suppress(PermissionError):  # another user owns it
                     parent.chmod(0o700)
@@ -505,7 +505,7 @@ def _copy_tree(source: Path, target: Path) -> None:
 def _back_up(directory: Path) -> Path | None:
     backup = directory.with_name(f"{directory.name}-backup")
     with suppress(OSError):
-        if folder_bytes(directory) <= MAX_BACKUP_BYTES:
+        if directory_size(directory) <= MAX_BACKUP_BYTES:
             _copy_tree(directory, backup)
             return backup
     return None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from assay.corpus.opening import folder_bytes
+from assay.corpus.opening import directory_size
 from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigTemplate
 from assay.engines.templates import INTERPRETER, has_placeholder
@@ -62,7 +62,7 @@ class EngineWorkspace:
         return {**values, "config": str(config.write(self._owned.enter_context(scratch(CONFIG)), values))}
 
     def store_bytes(self) -> int | None:
-        return None if self._store is None else folder_bytes(self._store)
+        return None if self._store is None else directory_size(self._store)
 
     def close(self) -> None:
         self._owned.close()

@@ -21,7 +21,7 @@ from assay.experiment.spec.load import DROP, EXTENDS, PRESET
 from assay.gold import resolve
 from assay.gold.access_log import access_log_path
 from assay.gold.load import SHIPPED, load_gold, reload_set
-from assay.settings import leaves
+from assay.settings import iter_leaves
 from assay.store import scratch
 from assay.syntax.tokens import estimate_tokens, line_bytes, line_sizes
 from assay.toml import read_toml
@@ -84,7 +84,7 @@ def _templates(file: Path, data: Mapping[str, Any], known: Mapping[Path, Mapping
 
 def _named(data: Mapping[str, Any]) -> Iterator[str]:
     for table in ("engines", "variants", "sweeps"):
-        for keys, value in leaves(data.get(table, {})):
+        for keys, value in iter_leaves(data.get(table, {})):
             if ".".join(keys).endswith(f".{_TEMPLATE}"):
                 yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str))
 

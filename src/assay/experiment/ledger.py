@@ -22,7 +22,7 @@ from assay.files import check_regular, write_atomic
 from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of
 from assay.scoring import identical_rankings
-from assay.settings import leaves, read_settings, unknown_name
+from assay.settings import iter_leaves, read_settings, unknown_name
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, Verdict
 from assay.stats.slices import RepositoryChange
@@ -616,7 +616,7 @@ def differences(old: Mapping[str, object], new: Mapping[str, object]) -> Iterato
 
 
 def _settings(table: Mapping[str, Any]) -> dict[str, object]:
-    return {write_key(names): value for names, value in leaves(table)} if table else {}
+    return {write_key(names): value for names, value in iter_leaves(table)} if table else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from assay.corpus import read_text
 from assay.corpus.opening import ListedPaths
 from assay.errors import GoldError, closest_match
 from assay.gold.build import GoldLocation, is_whole_file
-from assay.syntax.symbols import enclosing, is_supported, parse_problem, symbols
+from assay.syntax.symbols import extract_symbols, find_enclosing, is_supported, parse_problem
 from assay.syntax.text import split_lines
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Span, Symbol, Target
 
@@ -295,7 +295,7 @@ class AnchorIndex:
         """Return the lines and symbols of a file; if it does not parse, the parse error instead of symbols."""
         if path not in self._parsed:
             text, language = read_text(self._corpus, path), self._paths[path]
-            found = symbols(path, text, language)
+            found = extract_symbols(path, text, language)
             problem = None if found else parse_problem(path, text, language)
             self._parsed[path] = split_lines(text), found, problem
         return self._parsed[path]
@@ -313,7 +313,7 @@ class AnchorIndex:
         if end > len(lines):
             message = f"{target.anchor} is past the end: {path} has {len(lines)} lines"
             return UnresolvedTarget("range", message, "correct the range, or the revision of the corpus")
-        unit = enclosing(known, start, end)
+        unit = find_enclosing(known, start, end)
         return replace(target, span=Span(path, start, end), unit=Span(path, unit.start, unit.end) if unit else None)
 
     def _symbol(self, target: Target, symbol: str) -> Target | UnresolvedTarget:

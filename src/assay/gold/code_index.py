@@ -16,10 +16,10 @@ from assay.corpus import read_text
 from assay.gold.anchors import AnchorIndex, content_digest, path_problem
 from assay.gold.git_history import list_changes, read_old_texts
 from assay.syntax.identifiers import parts, split, stem
-from assay.syntax.outline import Definition, outline
+from assay.syntax.outline import Definition, parse_outline
 from assay.syntax.parsing import grammar_name, load_grammar
-from assay.syntax.prose import content, is_idle, is_prose, names_it, sentences, without_leading_name
-from assay.syntax.symbols import symbols
+from assay.syntax.prose import content_words, is_idle, is_prose, mentions_name, split_sentences, strip_leading_name
+from assay.syntax.symbols import extract_symbols
 from assay.syntax.text import count_lines
 from assay.types import PRIMARY, Corpus, Span, Target
 
@@ -161,7 +161,7 @@ def find_documentation(
 
 def first_sentence(comment: str) -> str | None:
     """Return the first sentence of a comment without markers and markup, or None if it is not a sentence."""
-    sentence = next(sentences(comment), "")
+    sentence = next(split_sentences(comment), "")
     return sentence if is_prose(sentence, SentenceRules.most) and not is_idle(sentence) else None
 
 
@@ -169,8 +169,8 @@ def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, langua
     """Return the first sentence of a comment, or None if it is too short or names the definition."""
     sentence = first_sentence("\n".join(comment.text for comment in comments))
     if sentence and language == "go":
-        sentence = without_leading_name(sentence, definition.name)
-    if not sentence or names_it(sentence, definition.name) or len(content(sentence)) < SentenceRules.fewest:
+        sentence = strip_leading_name(sentence, definition.name)
+    if not sentence or mentions_name(sentence, definition.name) or len(content_words(sentence)) < SentenceRules.fewest:
         return None
     return sentence
 
@@ -210,7 +210,7 @@ def changed_definitions(
         changed = [ChangedDefinition(change.path, (), None)]
         if change in then:
             file = now[change.path]
-            before = outline(then[change], file.language).definitions
+            before = parse_outline(then[change], file.language).definitions
             positions = [_innermost_definition(before, line) for line in change.lines]
             counts = Counter(_qualified_name(before, position) for position in positions if position >= 0)
             names = [_qualified_name(file.definitions, i) for i in range(len(file.definitions))]
@@ -269,12 +269,12 @@ class CodeIndex:
             text = read_text(corpus, file.path)
             grammar = grammar_name(file.path, file.language, text)
             if grammar is not None:
-                parsed = outline(text, grammar)
+                parsed = parse_outline(text, grammar)
                 # A text that is too slow to outline is not parsed for its comments either.
                 spans = list_comments(text, grammar) if parsed.problem is None or parsed.definitions else ()
                 self.files[file.path] = ParsedSource(file.path, grammar, text, parsed.definitions, spans)
         self._anchors = AnchorIndex(corpus)
-        self._symbols = cache(lambda path: symbols(path, self.files[path].text, self.languages[path]))
+        self._symbols = cache(lambda path: extract_symbols(path, self.files[path].text, self.languages[path]))
         self._lines = cache(lambda path: self.files[path].text.split("\n"))
         #: The stems of all words of a definition and of its qualified name.
         self.stems_of = cache(lambda ref: stem_words(parts(f"{self.text(ref)} {' '.join(ref.names)}")))

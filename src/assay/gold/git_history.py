@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from assay.corpus.git import git, parse_hunk, read_blobs
-from assay.corpus.sources import find_top
+from assay.corpus.sources import find_work_tree
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import AssayError, SetupError
 from assay.types import Corpus
@@ -123,7 +123,7 @@ def commit_of(corpus: Corpus) -> str:
     """Return the commit or version of a corpus: the requested one, or the HEAD of its work tree."""
     if corpus.revision:
         return corpus.revision
-    top = find_top(corpus.root)
+    top = find_work_tree(corpus.root)
     return _try_git("rev-parse", "--verify", "--quiet", "HEAD", folder=top) if top else ""
 
 

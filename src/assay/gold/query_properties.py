@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.corpus.languages import detect
+from assay.corpus.languages import detect_type
 from assay.syntax.identifiers import STOP_WORDS, parts, stem, words
 from assay.types import Query, Target
 
@@ -46,7 +46,7 @@ def overlaps(query_text: str, targets: Iterable[Target]) -> bool:
 def language_of(query: Query) -> str:
     """Return the language of the first primary target, detected from its file name."""
     primary = next(iter(query.primaries), None)
-    return _UNKNOWN_LANGUAGE if primary is None else detect(primary.span.path, b"").language or _UNKNOWN_LANGUAGE
+    return _UNKNOWN_LANGUAGE if primary is None else detect_type(primary.span.path, b"").language or _UNKNOWN_LANGUAGE
 
 
 WORD: Final = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")

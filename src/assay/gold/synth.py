@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.corpus import read_bytes
-from assay.corpus.sources import find_top
+from assay.corpus.sources import find_work_tree
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import atomic_directory
 from assay.gold.build import suggest
@@ -33,7 +33,7 @@ from assay.gold.git_history import list_commits
 from assay.gold.load import SYNTHETIC_MARK
 from assay.syntax.identifiers import words
 from assay.syntax.outline import Definition
-from assay.syntax.prose import content, is_prose, is_trivial, plain_subject
+from assay.syntax.prose import content_words, is_prose, is_trivial, strip_subject
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
 
 
@@ -124,7 +124,7 @@ def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wante
             drawn["keyword"] = _keywords(documented, stripped)
     if "commit" in kinds:
         drawn["commit"] = ()
-        if corpus.spec.kind != "path" or find_top(corpus.root.resolve()) is None:
+        if corpus.spec.kind != "path" or find_work_tree(corpus.root.resolve()) is None:
             notes.append("commit: no set: not a Git work tree")
         else:
             try:
@@ -205,12 +205,12 @@ def strip_comments(text: str, spans: Sequence[CommentSpan]) -> str:
 
 def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> tuple[_Candidate, ...]:
     """Reduce each sentence to its rarest words by file count, in order, without words that no file contains."""
-    wanted = frozenset(word for query in documented for word in content(query.text))
+    wanted = frozenset(word for query in documented for word in content_words(query.text))
     texts = (data.decode("utf-8", "replace") for data in files.values())
     frequency = Counter(word for text in texts for word in wanted.intersection(words(text)))
     made: list[_Candidate] = []
     for query in documented:
-        candidates = content(query.text)
+        candidates = content_words(query.text)
         present = sorted((frequency[word], place) for place, word in enumerate(candidates) if frequency[word])
         if len(present) >= SentenceRules.keywords:
             places = sorted(place for _, place in present[: SentenceRules.keywords])
@@ -223,13 +223,13 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
     root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
     now = {file.path: file for file in code.files.values() if not is_peripheral(file.path)}
     found = list_commits(root, SynthRules.newest)
-    times = Counter(plain_subject(commit.subject).lower() for commit in found)
+    times = Counter(strip_subject(commit.subject).lower() for commit in found)
     fitting = [
         commit
         for commit in found
         if not now.keys().isdisjoint(commit.paths)
         and sum(not is_peripheral(path) for path in commit.paths) <= SynthRules.files
-        and times[plain_subject(commit.subject).lower()] == 1
+        and times[strip_subject(commit.subject).lower()] == 1
         and describes_change(commit.subject)
     ]
     sample = [fitting[i] for i in rng.permutation(len(fitting))[: SynthRules.tried * wanted.count]]
@@ -245,14 +245,14 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
         else:
             if 0 < len(spans) <= SynthRules.definitions:
                 first, *others = sorted(spans)
-                candidates.append(_Candidate(*first, plain_subject(commit.subject), tuple(others)))
+                candidates.append(_Candidate(*first, strip_subject(commit.subject), tuple(others)))
     return draw_by_file(candidates, _ORDER, wanted, rng)
 
 
 def describes_change(subject: str) -> bool:
-    plain = plain_subject(subject)
+    plain = strip_subject(subject)
     prose = plain.isprintable() and is_prose(plain, SentenceRules.most) and not is_trivial(subject)
-    return prose and len(content(plain)) >= SentenceRules.fewest
+    return prose and len(content_words(plain)) >= SentenceRules.fewest
 
 
 def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wanted: SampleSize) -> GoldSet:

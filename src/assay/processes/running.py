@@ -25,10 +25,10 @@ from assay.processes.watch import (
     ProgramMemory,
     add_marker,
     find_marked,
+    get_session,
     has_marker,
     new_marker,
     own_marker,
-    session_of,
 )
 
 #: Maximum bytes of one output; ten thousand results with their text are about 20 MB.
@@ -319,7 +319,7 @@ def find_orphans(marker: str) -> list[int]:
     """Return the ids of processes with a marker, except those of programs that are still in use."""
     with _STARTING:
         used = {group.pid for group in _STARTED if not group.over}
-    return [pid for pid in find_marked(marker) if session_of(pid) not in used]
+    return [pid for pid in find_marked(marker) if get_session(pid) not in used]
 
 
 def kill_orphans(marker: str, grace: float = PROCESS_LIMITS.grace) -> int:

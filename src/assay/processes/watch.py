@@ -65,7 +65,7 @@ def find_marked(marker: str) -> list[int]:
     return sorted(pid for pid in psutil.pids() if pid != os.getpid() and has_marker(pid, marker))
 
 
-def session_of(pid: int) -> int | None:
+def get_session(pid: int) -> int | None:
     try:
         return os.getsid(pid)
     except OSError:
@@ -209,11 +209,11 @@ class ProgramMemory:
     def _list_processes(self) -> None:
         import psutil
 
-        pids = {pid for pid in psutil.pids() if pid >= self._session or session_of(pid) == self._session}
+        pids = {pid for pid in psutil.pids() if pid >= self._session or get_session(pid) == self._session}
         self._known &= pids
         self._unrelated &= pids
         new = pids - self._known - self._unrelated
-        found = {pid for pid in new if session_of(pid) == self._session or self._marker in read_markers(pid)}
+        found = {pid for pid in new if get_session(pid) == self._session or self._marker in read_markers(pid)}
         self._known |= found
         self._unrelated |= new - found
 

@@ -16,7 +16,15 @@ import numpy as np
 from assay.corpus.roles import ROLES, file_role, is_test_name
 from assay.search.chunking import Chunk, ChunkedFile, SourceText, chunk_file
 from assay.search.config import IndexConfig
-from assay.search.query import RUN, folder_name, runs, stem_name, term_hash, terms, whole_hash
+from assay.search.query import (
+    WORD_OR_NEWLINE,
+    directory_names,
+    find_words,
+    stem_name,
+    term_hash,
+    whole_hash,
+    word_terms,
+)
 from assay.search.table import (
     CHUNK_KINDS,
     FILE_KINDS,
@@ -28,8 +36,8 @@ from assay.search.table import (
     NameTable,
     Postings,
     ReferenceTable,
-    offsets,
-    ranges,
+    concatenate_ranges,
+    range_offsets,
 )
 from assay.syntax.identifiers import split, stem
 from assay.syntax.outline import LineSpan
@@ -84,16 +92,16 @@ class _Batch:
 
     def _count(self, source: SourceText, chunks: Sequence[Chunk], starts: LongArray, ends: LongArray) -> None:
         fields = self.config.fields
-        run = self._numbers(RUN.findall(source.text))
+        run = self._numbers(WORD_OR_NEWLINE.findall(source.text))
         newline = run == _NEWLINE
         line, run = np.cumsum(newline)[~newline] + 1, run[~newline]
         low, high = np.searchsorted(line, starts), np.searchsorted(line, ends, side="right")
-        rows = ranges(low, np.maximum(high, low))
+        rows = concatenate_ranges(low, np.maximum(high, low))
         every = np.arange(len(chunks)) + self.chunk_count
         self._add(np.repeat(every, np.maximum(high - low, 0)), run[rows], fields.body)
         path = source.path
-        for text, weight in ((stem_name(path), fields.stem), (folder_name(path), fields.folder)):
-            found = self._numbers(runs(text))
+        for text, weight in ((stem_name(path), fields.stem), (directory_names(path), fields.folder)):
+            found = self._numbers(find_words(text))
             self._add(np.repeat(every, len(found)), np.tile(found, len(every)), weight)
         for weight, texts in (
             (fields.name, [" ".join(chunk.names) for chunk in chunks]),
@@ -101,7 +109,7 @@ class _Batch:
             (fields.signature, [chunk.signature for chunk in chunks]),
             (fields.doc, [chunk.doc if fields.doc else "" for chunk in chunks]),
         ):
-            listed = [runs(text) for text in texts]
+            listed = [find_words(text) for text in texts]
             length = np.array([len(one) for one in listed], dtype=np.int64)
             self._add(np.repeat(every, length), self._numbers([run for one in listed for run in one]), weight)
 
@@ -128,7 +136,7 @@ class _Batch:
         stems = [NameRow(i, stem_name(source.path)) for i, source in enumerate(self.sources)]
         outlines = [one.outline for one in self.cuts]
         used = [
-            [*o.references, *(run for text in o.imports for run in runs(text))] if o is not None else []
+            [*o.references, *(run for text in o.imports for run in find_words(text))] if o is not None else []
             for o in outlines
         ]
         return IndexTable(
@@ -148,7 +156,7 @@ class _Batch:
         key, count = _sum_by(keys, weights)
         longest = self.config.longest_word
         spelled = [
-            [] if run == "\n" or (len(run) > longest and run.isascii()) else [_hash(term) for term in terms(run)]
+            [] if run == "\n" or (len(run) > longest and run.isascii()) else [_hash(term) for term in word_terms(run)]
             for run in self.runs
         ]
         hashes, term_of = np.unique(
@@ -157,13 +165,13 @@ class _Batch:
         length = np.array([len(found) for found in spelled], dtype=np.int64)
         begin = np.cumsum(length) - length
         run = key & ((1 << _SHIFT) - 1)
-        rows = ranges(begin[run], begin[run] + length[run])
+        rows = concatenate_ranges(begin[run], begin[run] + length[run])
         chunks = max(self.chunk_count, 1)
         spelled_key = term_of[rows] * chunks + np.repeat(key >> _SHIFT, length[run])
         key, count = _sum_by(spelled_key, np.repeat(count, length[run]))
         term, chunk = np.divmod(key, chunks)
         held = np.bincount(term, minlength=len(hashes))
-        return Postings(hashes[held > 0], offsets(held[held > 0]), chunk.astype(np.int32), count)
+        return Postings(hashes[held > 0], range_offsets(held[held > 0]), chunk.astype(np.int32), count)
 
     def _files(self) -> FileTable:
         sources = self.sources
@@ -178,7 +186,7 @@ class _Batch:
             np.array([_FILE_KIND[source.kind] for source in sources], dtype=np.uint8),
             np.array(noise, dtype=np.uint8),
             np.frombuffer(b"".join(self.texts), dtype=np.uint8),
-            offsets(np.array([len(text) for text in self.texts], dtype=np.int64)),
+            range_offsets(np.array([len(text) for text in self.texts], dtype=np.int64)),
         )
 
     def _chunks(self, chunks: Sequence[Chunk], length: FloatArray) -> ChunkTable:
@@ -224,7 +232,7 @@ def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTab
         np.array([row.lines.start for row in rows], dtype=np.int32),
         np.array([row.lines.end for row in rows], dtype=np.int32),
         np.array([whole_hash(row.text) for row in rows], dtype=np.uint64),
-        offsets(np.array([len(found) for found in parts], dtype=np.int64)),
+        range_offsets(np.array([len(found) for found in parts], dtype=np.int64)),
         np.array([number[part] for found in parts for part in found], dtype=np.int32),
         tuple(words),
     )
@@ -232,4 +240,4 @@ def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTab
 
 @lru_cache(maxsize=20_000)  # the methods of a class share their scope; about 5 MB
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(part) for run in runs(text) for part in split(run))
+    return tuple(stem(part) for run in find_words(text) for part in split(run))

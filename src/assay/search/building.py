@@ -26,13 +26,13 @@ from assay.processes.forks import Fork, ForkError, can_fork
 from assay.search.analysis import analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
-from assay.search.table import IndexTable, combine, pick, read_table, table_arrays
+from assay.search.table import IndexTable, combine_tables, read_table, select_files, table_arrays
 from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import INDEX
 from assay.store.store import writer_lock
 from assay.syntax.outline import TIMED_OUT
-from assay.syntax.parsing import grammar_name, load_grammar, packages
+from assay.syntax.parsing import grammar_name, grammar_packages, load_grammar
 from assay.types import Corpus, SourceFile
 
 FILE_NAME: Final = "index.assay"
@@ -66,7 +66,7 @@ class OpenedTable:
     folder: Path
 
 
-def index_folder(root: Path, shape: str) -> Path:
+def index_directory(root: Path, shape: str) -> Path:
     """Return the cache directory of the index of `root`; `shape` is a digest of the index settings and code.
 
     The root is identified by its real path, so each work tree of a repository has a separate index.
@@ -81,7 +81,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
 
     If the index cannot be written, the table stays in memory and a note says so; with `keep`, raise SetupError instead.
     """
-    folder = index_folder(root, index_key(config))
+    folder = index_directory(root, index_key(config))
     stats = StatCache()
     with suppress(IndexFormatError, KeyError, ValueError):
         stats = StatCache.from_columns(read_store(folder / _STATS).arrays)
@@ -99,7 +99,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
                     raise
                 failure = error
             old = table
-            table, changed = update(old, corpus, config, workers)
+            table, changed = update_table(old, corpus, config, workers)
             if not failure and (changed or old is None or len(table.files) != len(old.files)):
                 try:
                     write_store(folder / FILE_NAME, {"root": str(corpus.root)}, table_arrays(table))
@@ -138,7 +138,7 @@ def is_stale(table: IndexTable, corpus: Corpus) -> bool:
     return stored != [(file.path, corpus.hashes.get(file.path), file.language or "") for file in corpus.files]
 
 
-def update(
+def update_table(
     table: IndexTable | None, corpus: Corpus, config: IndexConfig, workers: int | None = None
 ) -> tuple[IndexTable, int]:
     """Analyze the changed files of a corpus; return the new table and the number of files analyzed."""
@@ -149,14 +149,14 @@ def update(
     new = [file for file in corpus.files if known.get(file.path) != (corpus.hashes[file.path], file.language or "")]
     there = {file.path for file in corpus.files} - {file.path for file in new}
     stay = np.array([i for i, path in enumerate(table.files.paths) if path in there], dtype=np.int64)
-    rest = table if len(stay) == len(table.files) else pick(table, stay)
-    return (combine([rest, build_table(corpus, new, config, workers, store)]) if new else rest), len(new)
+    rest = table if len(stay) == len(table.files) else select_files(table, stay)
+    return (combine_tables([rest, build_table(corpus, new, config, workers, store)]) if new else rest), len(new)
 
 
 @cache
 def index_key(config: IndexConfig) -> str:
     """Return a digest of the settings, grammars and code that determine an index table."""
-    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
+    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *grammar_packages())}
     description = ""
     if config.description.enabled:
         from assay.search.describe import description_identity
@@ -192,7 +192,7 @@ def build_table(
     finally:
         for child in children:
             child.end()
-    table = combine(tables)
+    table = combine_tables(tables)
     if not config.description.enabled:
         return table
     from assay.search.describe import describe_chunks  # lazy: imports the HTTP client
@@ -219,7 +219,7 @@ def _analyze(corpus: Corpus, files: Sequence[SourceFile], config: IndexConfig) -
             size = 0
         batches[-1].append(file)
         size += file.size
-    return combine([analyze(_inputs(corpus, batch), config) for batch in batches])
+    return combine_tables([analyze(_inputs(corpus, batch), config) for batch in batches])
 
 
 def _inputs(corpus: Corpus, files: Sequence[SourceFile]) -> Iterator[SourceText]:

@@ -9,9 +9,9 @@ from itertools import accumulate
 from typing import Final, Literal
 
 from assay.settings import setting
-from assay.syntax.outline import Definition, LineSpan, Outline, outline
+from assay.syntax.outline import Definition, LineSpan, Outline, parse_outline
 from assay.syntax.parsing import grammar_name
-from assay.syntax.prose import DocHeading, headings
+from assay.syntax.prose import DocHeading, find_headings
 from assay.syntax.text import count_lines
 from assay.syntax.tokens import estimate_tokens
 from assay.types import FileKind
@@ -84,7 +84,7 @@ def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
         return ChunkedFile((Chunk(1, 0, "file"),))
     lines = source.text.split("\n")[: count_lines(source.text)]
     grammar = grammar_name(source.path, source.language, source.text)
-    parsed = outline(source.text, grammar) if grammar else None
+    parsed = parse_outline(source.text, grammar) if grammar else None
     problem = None
     if parsed is not None and parsed.problem is not None:
         problem = f"not parsed: {parsed.problem}"
@@ -152,7 +152,7 @@ def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]
 
 
 def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
-    found = list(headings(lines))
+    found = list(find_headings(lines))
     if not found or found[0].line > 1:
         yield Chunk(1, found[0].line - 1 if found else len(lines), "section")
     around: list[DocHeading] = []

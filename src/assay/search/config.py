@@ -40,8 +40,8 @@ from assay.search.signals import (
 )
 from assay.search.vectors import VectorFormat
 from assay.search.view import GraphConfig
-from assay.settings import apply_overrides, coerce, leaves, read_settings, setting
-from assay.toml import line_of, read_toml, write_key
+from assay.settings import apply_overrides, coerce, iter_leaves, read_settings, setting
+from assay.toml import find_line, read_toml, write_key
 
 T = TypeVar("T")
 
@@ -188,7 +188,7 @@ class SearchConfig:
     without: tuple[str, ...] = setting((), "names of signals to disable")
 
     def __post_init__(self) -> None:
-        if violation := _find_violation(flatten(self)):
+        if violation := _find_violation(flatten_config(self)):
             raise ConfigError(f"search setting {violation[1]}", hint=violation[2])
 
     def as_dict(self) -> Mapping[str, Any]:
@@ -238,7 +238,7 @@ def setting_hints() -> Mapping[str, Any]:
     return dict(collect(SearchConfig, ""))
 
 
-def flatten(config: SearchConfig) -> dict[str, object]:
+def flatten_config(config: SearchConfig) -> dict[str, object]:
     return {name: attrgetter(name)(config) for name in setting_hints()}
 
 
@@ -317,7 +317,7 @@ def load_config(
     return read_settings(SearchConfig, apply_overrides({}, values), TABLE)
 
 
-def from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+def read_environment(environ: Mapping[str, str]) -> dict[str, object]:
     """Return the settings in the environment by dotted name; raise ConfigError for unknown or invalid settings."""
     return _read_values(_from_environment(environ))
 
@@ -343,13 +343,13 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
     if not isinstance(table, dict):
         line = _line(file.text, TABLE)
         raise ConfigError(f"{TABLE}: expected a table, got {table!r}", file=path, line=line, hint=f"write [{TABLE}]")
-    for names, value in leaves(table) if table else ():
+    for names, value in iter_leaves(table) if table else ():
         yield _Given(write_key(names), value, file=path, text=file.text)
 
 
 def _line(text: str, dotted: str) -> int | None:
     """Return the line number of a key, or of the innermost table that contains it."""
-    while dotted and (line := line_of(text, dotted)) is None:
+    while dotted and (line := find_line(text, dotted)) is None:
         dotted = dotted.rpartition(".")[0]
     return line if dotted else None
 
@@ -404,7 +404,7 @@ def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
             raise given.error(f"expected a setting, got the table {key!r}", f"use one of {', '.join(inside)}")
         if not inside:
             raise given.error(f"unknown setting {key!r}", did_you_mean(key, hints) or _LIST_ALL)
-    if violation := _find_violation(flatten(SearchConfig()) | values):
+    if violation := _find_violation(flatten_config(SearchConfig()) | values):
         keys, message, hint = violation
         raise next(origin[key] for key in keys if key in origin).error(message, hint)
     return values

@@ -132,7 +132,7 @@ class ModelGroup(NamedTuple):
     rows: LongArray
 
 
-def groups(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup, ...]:
+def group_chunks(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup, ...]:
     """Assign every chunk to the model for code or the model for documentation."""
     if not settings.docs_model:
         return (ModelGroup(settings.model, "code", np.arange(len(table.chunks))),)
@@ -147,7 +147,7 @@ def embed_table(table: IndexTable, settings: DenseSettings, folder: Path | None)
         return None
     parts = (
         _embed_group(table, settings, group, folder and folder / f"vectors-{group.name}.assay")
-        for group in groups(table, settings)
+        for group in group_chunks(table, settings)
     )
     return DenseScores(settings, tuple(parts), len(table.chunks))
 
@@ -199,7 +199,9 @@ def embed_chunks(
     roles: tuple[tuple[TextRole, NDArray[np.bool_]], ...] = (("code", ~docs), ("docs", docs))
     for role, mask in roles:
         files = groupby(group.rows[mask].tolist(), key=table.chunks.file.__getitem__)
-        matrix[mask] = embed_parts(embedder, [[passage(table, row) for row in rows] for _, rows in files], role, store)
+        matrix[mask] = embed_parts(
+            embedder, [[passage_text(table, row) for row in rows] for _, rows in files], role, store
+        )
     return Vectors.build(matrix, kind).columns()
 
 
@@ -235,7 +237,7 @@ def dense_index(
     return DenseIndex(embedder, group.rows, Vectors.from_columns(columns, scan), paths)
 
 
-def passage(table: IndexTable, chunk: int) -> str:
+def passage_text(table: IndexTable, chunk: int) -> str:
     """Return the text to embed for a chunk: path, scopes, defined names, then the lines of the chunk."""
     file = int(table.chunks.file[chunk])
     header = [table.files.paths[file], scope_text(table, chunk), *own_names(table, chunk)]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from assay.chat import Endpoint, Prompt, complete, fence, prompt_version
+from assay.chat import Endpoint, Prompt, complete, make_fence, prompt_version
 from assay.digests import digest_of
 from assay.errors import EngineError
 from assay.http import redact_url
-from assay.search.query import runs, term_hash, terms
+from assay.search.query import find_words, term_hash, word_terms
 from assay.search.table import IndexTable, add_words, chunk_text, scope_text
 from assay.store import Store
 from assay.store.kinds import DESCRIPTIONS
@@ -49,7 +49,7 @@ def describe_chunks(table: IndexTable, settings: DescriptionSettings, store: Sto
     chunks = [chunk for chunk, text in enumerate(texts) if text.strip()]
     describer = Describer(_endpoint(settings), store)
     lines = describer.describe([DescribedText(texts[chunk], scope_text(table, chunk)) for chunk in chunks])
-    hashes = [[term_hash(term) for run in runs(line) for term in terms(run)] for line in lines]
+    hashes = [[term_hash(term) for run in find_words(line) for term in word_terms(run)] for line in lines]
     chunk = np.repeat(np.array(chunks, dtype=np.int64), np.array([len(one) for one in hashes], dtype=np.int64))
     return add_words(table, np.array([one for found in hashes for one in found], np.uint64), chunk, settings.weight)
 
@@ -107,7 +107,7 @@ class Describer:
 
     def _complete(self, chunk: DescribedText) -> str:
         text = chunk.text[: self.config.text_chars]
-        mark = fence(chunk.scope, text)
+        mark = make_fence(chunk.scope, text)
         within = f" in {chunk.scope}" if chunk.scope else ""
         prompt = Prompt(_TASK, f"<piece{within} {mark}>\n{text}\n</piece {mark}>")
         answer = complete(self.endpoint, prompt)

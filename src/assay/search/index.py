@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 from assay.corpus import open_corpus, parse_spec
 from assay.corpus.languages import language_name
 from assay.errors import ConfigError
-from assay.search.building import build_table, open_table, timeout_notes, update
+from assay.search.building import build_table, open_table, timeout_notes, update_table
 from assay.search.config import SearchConfig
 from assay.search.dense import embed_table
 from assay.search.pipeline import rank, rank_inside, retrieve
 from assay.search.query import Per, parse_query
 from assay.search.related import Related, find_related
-from assay.search.results import ResultFilter, SpanHit, order_of, select_spans
+from assay.search.results import ResultFilter, SpanHit, rank_rows, select_spans
 from assay.search.signals import QueryFeatures
 from assay.search.table import IndexTable, Values, chunk_text
 from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage
@@ -65,7 +65,7 @@ class Index:
 
     def updated(self, corpus: Corpus) -> Self:
         """Return an in-memory index of the changed corpus; only changed files are analyzed again."""
-        table, _ = update(self.table, corpus, self.config.index)
+        table, _ = update_table(self.table, corpus, self.config.index)
         return self._of(corpus, table, self.config, embed_table(table, self.config.dense, None))
 
     @classmethod
@@ -131,7 +131,7 @@ class Index:
 
     def _files(self, scores: Values, features: QueryFeatures) -> Iterator[_RankedSpan]:
         chunks = rank_inside(features, self.config)
-        for file in order_of(scores).tolist():
+        for file in rank_rows(scores).tolist():
             first, stop = self.view.chunk_range(file)
             chunk = first + int(chunks[first:stop].argmax())
             yield _RankedSpan(SpanHit(chunk, chunk, chunk), file, float(scores[file]))
@@ -178,7 +178,7 @@ class Index:
         hits = self.search(query, k, per=per)
         wanted = [row for path in _as_tuple(expect) for row in self.rows_of(path, per)]
         expected = sorted(wanted, key=lambda row: (-scores[row], row))
-        rows = list(dict.fromkeys(order_of(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
+        rows = list(dict.fromkeys(rank_rows(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
         paths, chunks = self.table.files.paths, self.table.chunks
 
         def label(row: int) -> Hit:

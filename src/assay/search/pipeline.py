@@ -11,7 +11,7 @@ import numpy as np
 from assay.search.config import STAGES, SearchConfig
 from assay.search.dense import parse_fusion
 from assay.search.query import ParsedQuery, Per
-from assay.search.signals import QueryFeatures, best, relative
+from assay.search.signals import QueryFeatures, max_by_owner, scale_to_max
 from assay.search.table import Values
 from assay.search.view import CorpusView
 
@@ -24,7 +24,7 @@ _INSIDE: Final = frozenset({"definition", "identifier", "gaps"})
 _LEAST: Final = 1e-9
 
 
-def stages(config: SearchConfig) -> dict[str, Signal]:
+def enabled_signals(config: SearchConfig) -> dict[str, Signal]:
     """Return the enabled signals by name: first those that add to scores, then those that multiply."""
     return {name: getattr(config, name) for name in STAGES if name not in config.without}
 
@@ -33,7 +33,7 @@ def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Pe
     """Match a query against every chunk and file, before signals are applied."""
     gather = config.coherence
     lexical = (config.lexical, view.translator and view.translator.settings)
-    words = view.recall(query.text, ("words", lexical), lambda: relative(config.lexical(query, view)))
+    words = view.recall(query.text, ("words", lexical), lambda: scale_to_max(config.lexical(query, view)))
     basis = ("chunks", lexical, view.dense and view.dense.settings, per)
     chunk_scores = view.recall(query.text, basis, lambda: _fuse(words, query, view, per))
     key = ("coherence", basis, gather.chunks, gather.decay, gather.pool)
@@ -58,7 +58,7 @@ def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Valu
         return words
     dense = view.dense(query.text, per, words, weight)
     fused = parse_fusion(settings.fusion)([words, dense], [settings.words, weight])
-    scores = relative(fused - min(float(fused.min()), 0.0))  # z-scores may be negative
+    scores = scale_to_max(fused - min(float(fused.min()), 0.0))  # z-scores may be negative
     found = (dense > 0) | (words > 0) if settings.words else dense > 0
     return np.where(found, np.maximum(scores, _LEAST), 0.0)
 
@@ -69,9 +69,9 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | N
     if watch:
         for name, values in (("lexical", features.lexical_scores), ("dense", features.chunk_scores)):
             if name == "lexical" or view.dense:
-                watch(name, best(view.table.chunks.file, values, view.file_count) if files else values)
+                watch(name, max_by_owner(view.table.chunks.file, values, view.file_count) if files else values)
     scores = np.zeros(view.file_count) if files else features.chunk_scores
-    for name, signal in stages(config).items():
+    for name, signal in enabled_signals(config).items():
         scores = signal(scores, features)
         if watch:
             watch(name, scores)
@@ -80,7 +80,7 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | N
 
 def rank_inside(features: QueryFeatures, config: SearchConfig) -> Values:
     """Score each chunk relative to the other chunks of its file, using only signals that differ within a file."""
-    signals = tuple(signal for name, signal in stages(config).items() if name in _INSIDE)
+    signals = tuple(signal for name, signal in enabled_signals(config).items() if name in _INSIDE)
     spans = replace(features, per="span")
 
     def score() -> Values:

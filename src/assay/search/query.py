@@ -19,7 +19,7 @@ Per = Literal["file", "span"]  # the ranked kind of result
 #: Identifiers and words: any characters except ASCII whitespace and punctuation; the underscore is included.
 _WORD: Final = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
 #: Words and newlines, to count lines.
-RUN: Final = re.compile(rf"{_WORD.pattern}|\n")
+WORD_OR_NEWLINE: Final = re.compile(rf"{_WORD.pattern}|\n")
 #: Generic file names; such files are named by their directory.
 _NAMELESS: Final = frozenset({"mod", "index", "__init__", "lib", "main", "init", "package-info", "__main__"})
 _SEPARATORS: Final = re.compile(r"::|->|[.#/\\]")
@@ -45,12 +45,12 @@ class ParsedQuery:
 def parse_query(text: str) -> ParsedQuery:
     """Parse a query; stop words are ignored unless the query has no other words."""
     text = normalize("NFC", text)
-    found = runs(text)
+    found = find_words(text)
     telling = [run for run in found if run.lower() not in STOP_WORDS] or found
     kind = query_kind(text)
     name = last_name(text) if kind == "symbol" else ""
     parts = [split(run) for run in telling]
-    terms_ = tuple(dict.fromkeys(term for run in telling for term in terms(run)))
+    terms_ = tuple(dict.fromkeys(term for run in telling for term in word_terms(run)))
     plain = [run.lower() if len(split(run)) == 1 and run.lower() not in STOP_WORDS else "" for run in found]
     pairs = dict.fromkeys(stem(one + other) for one, other in pairwise(plain) if one and other)
     return ParsedQuery(
@@ -79,12 +79,12 @@ def last_name(text: str) -> str:
     return _SEPARATORS.split(text.strip().removesuffix("()").rstrip("!?"))[-1]
 
 
-def runs(text: str) -> list[str]:
+def find_words(text: str) -> list[str]:
     """Return the identifiers and words of a text as written."""
     return _WORD.findall(text)
 
 
-def terms(run: str) -> tuple[str, ...]:
+def word_terms(run: str) -> tuple[str, ...]:
     """Return the stems of an identifier's parts and, if there are several parts, the stem of the whole identifier."""
     parts = split(run)
     if len(parts) == 1:
@@ -102,7 +102,7 @@ def term_hash(term: str) -> int:
 @lru_cache(maxsize=20_000)
 def whole_hash(text: str) -> int:
     """Return the hash of a name in lower case without separators."""
-    return term_hash("".join(part for run in runs(text) for part in split(run)))
+    return term_hash("".join(part for run in find_words(text) for part in split(run)))
 
 
 def stem_name(path: str) -> str:
@@ -112,6 +112,6 @@ def stem_name(path: str) -> str:
     return parsed.parent.name if name.lower() in _NAMELESS and parsed.parent.name else name
 
 
-def folder_name(path: str) -> str:
+def directory_names(path: str) -> str:
     """Return the directory names in a path, separated by spaces."""
     return " ".join(PurePosixPath(path).parent.parts)

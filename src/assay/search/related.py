@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import ConfigError, did_you_mean
-from assay.search.query import parse_query, runs, term_hash, terms, whole_hash
-from assay.search.results import order_of
+from assay.search.query import find_words, parse_query, term_hash, whole_hash, word_terms
+from assay.search.results import rank_rows
 from assay.search.table import chunk_text, own_names
 from assay.syntax.identifiers import STOP_WORDS
 from assay.types import Hit
@@ -90,7 +90,7 @@ def _find_used(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
     file = int(index.table.chunks.file[chunk])
     begin, end = np.searchsorted(used.file, [file, file + 1]).tolist()
     mentioned = frozenset(used.name[begin:end].tolist())
-    for name in dict.fromkeys(runs(_text(index, chunk))):
+    for name in dict.fromkeys(find_words(_text(index, chunk))):
         if name not in own and term_hash(name) in mentioned:
             definers = [row for row in _definers(index, name) if row != chunk]
             if 0 < len(definers) <= config.definers:
@@ -104,13 +104,13 @@ def _find_users(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
     used, postings, file = index.table.used, index.table.postings, index.table.chunks.file
     for name in _names(index, chunk):
         definers = len(_definers(index, name))
-        number = index.view.term(terms(name)[-1]) if terms(name) else -1
+        number = index.view.term(word_terms(name)[-1]) if word_terms(name) else -1
         if definers > config.definers or number < 0:
             continue
         files = set(used.file[used.name == np.uint64(term_hash(name))].tolist())
         holders = postings.chunk[postings.offset[number] : postings.offset[number + 1]].tolist()
         for row in [row for row in holders if int(file[row]) in files and row != chunk][: config.users]:
-            if name in runs(_text(index, row)) and name not in _names(index, row):
+            if name in find_words(_text(index, row)) and name not in _names(index, row):
                 found[row][name] = _weight(index, name) / max(definers, 1)
     return found
 
@@ -118,8 +118,8 @@ def _find_users(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
 def _find_similar(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
     postings, view = index.table.postings, index.view
     weight: dict[str, float] = {}
-    own = {run for run in runs(_text(index, chunk)) if run.lower() not in STOP_WORDS and not run.isdigit()}
-    for term in {term for run in own for term in terms(run)}:
+    own = {run for run in find_words(_text(index, chunk)) if run.lower() not in STOP_WORDS and not run.isdigit()}
+    for term in {term for run in own for term in word_terms(run)}:
         number = view.term(term)
         begin, end = (int(postings.offset[number]), int(postings.offset[number + 1])) if number >= 0 else (0, 0)
         at = begin + int(np.searchsorted(postings.chunk[begin:end], chunk))
@@ -128,14 +128,14 @@ def _find_similar(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
     key_terms = tuple(sorted(weight, key=lambda term: (-weight[term], term))[: config.words])
     scores = index.config.lexical(replace(parse_query(""), terms=key_terms), view)
     scores[chunk] = 0.0
-    rows = order_of(scores)[: config.alike].tolist()
+    rows = rank_rows(scores)[: config.alike].tolist()
     return {row: _shared_words(index, row, key_terms, float(scores[row])) for row in rows}
 
 
 def _shared_words(index: Index, row: int, key_terms: Sequence[str], score: float) -> dict[str, float]:
-    found = runs(_text(index, row))
-    own = {term: term for run in found for term in terms(run)}
-    own |= {terms(run)[-1]: run for run in reversed(found) if terms(run)}  # whole words as written
+    found = find_words(_text(index, row))
+    own = {term: term for run in found for term in word_terms(run)}
+    own |= {word_terms(run)[-1]: run for run in reversed(found) if word_terms(run)}  # whole words as written
     shared = [own[term] for term in key_terms if term in own] or list(key_terms[:1])
     return {word: score / len(shared) for word in shared}
 
@@ -165,7 +165,7 @@ def _definers(index: Index, name: str) -> list[int]:
 
 
 def _weight(index: Index, name: str) -> float:
-    found = terms(name)
+    found = word_terms(name)
     return index.view.idf(index.view.term(found[-1])) if found else 0.0
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any, Final
 
-from assay.chat import Endpoint, Prompt, complete, fence, parse_json, prompt_version
+from assay.chat import Endpoint, Prompt, complete, make_fence, parse_json, prompt_version
 from assay.errors import ConfigError, EngineError, SetupError, closest_match, install_hint
 from assay.http import post_json, redact_url
-from assay.redaction import declare_values, variables
+from assay.redaction import environment_names, register_secret_values
 
 #: Maximum characters of a passage: 100 lines of code, the longest result; cross-encoders read only 512 tokens.
 _PASSAGE_CHARS: Final = 4000
@@ -65,12 +65,12 @@ def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
     `{env:NAME}` is replaced by an environment variable only here, so that stored settings contain the name of the
     variable and not its value. `token_env` names the environment variable that contains the API token.
     """
-    for name in sorted(variables(spec)):
+    for name in sorted(environment_names(spec)):
         value = os.environ.get(name, "").strip()
         if not value:
             hint = f"set {name}, or remove rerank.model from the settings"
             raise ConfigError(f"environment variable {name}, required by the re-ranker, is not set", hint=hint)
-        declare_values({value, redact_url(value)})  # redact the value in all output
+        register_secret_values({value, redact_url(value)})  # redact the value in all output
         spec = spec.replace(f"{{env:{name}}}", value)
     kind, _, rest = spec.partition(":")
     if kind not in FORMS:
@@ -102,7 +102,7 @@ _TASK: Final = (
 def _chat(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> list[float]:
     """Score passages by the order that a chat model returns; omitted passages follow in their original order."""
     texts = [passage.excerpt(_CHAT_CHARS) for passage in passages]
-    mark, every = fence(query, *texts), range(1, len(texts) + 1)
+    mark, every = make_fence(query, *texts), range(1, len(texts) + 1)
     numbered = [f"<passage {number} {mark}>\n{text}\n</passage {mark}>" for number, text in enumerate(texts, 1)]
     prompt = Prompt(_TASK, "\n".join([f"<query {mark}>\n{query}\n</query {mark}>", *numbered]))
     try:

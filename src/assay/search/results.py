@@ -44,7 +44,7 @@ class SpanHit:
     lines: LineSpan | None = None
 
 
-def order_of(scores: Values) -> LongArray:
+def rank_rows(scores: Values) -> LongArray:
     """Return the rows with a positive score, best first; tied rows stay in row order."""
     rows = np.flatnonzero(scores > 0)
     return rows[np.argsort(-scores[rows], kind="stable")]

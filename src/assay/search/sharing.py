@@ -17,7 +17,7 @@ from assay.digests import code_digest, digest_of
 from assay.errors import SetupError
 from assay.search.building import build_table, index_key, is_stale, timeout_notes
 from assay.search.config import SHIPPED, DenseSettings, SearchConfig
-from assay.search.dense import DenseScores, ModelGroup, dense_index, embed_chunks, groups, open_embedder
+from assay.search.dense import DenseScores, ModelGroup, dense_index, embed_chunks, group_chunks, open_embedder
 from assay.search.index import Index
 from assay.search.query import Per
 from assay.search.table import IndexTable, read_table, table_arrays
@@ -93,7 +93,7 @@ def _table(corpus: Corpus, config: SearchConfig, shared: BuildCache, key: str) -
 def _vectors(
     table: IndexTable, settings: DenseSettings, shared: BuildCache, key: str
 ) -> list[tuple[ModelGroup, Embedder, Columns]]:
-    pairs = [(group, open_embedder(settings, group.model)) for group in groups(table, settings)]
+    pairs = [(group, open_embedder(settings, group.model)) for group in group_chunks(table, settings)]
 
     def make() -> list[Columns]:
         return [embed_chunks(embedder, table, group, settings.vectors) for group, embedder in pairs]

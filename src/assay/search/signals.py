@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from assay.corpus.roles import ROLES
 from assay.search.query import ParsedQuery, Per
-from assay.search.table import CHUNK_KINDS, IntArray, Values, ranges
+from assay.search.table import CHUNK_KINDS, IntArray, Values, concatenate_ranges
 from assay.search.view import CorpusView, NameIndex, NameMatches, PrefixRules, TermLookup
 from assay.settings import setting
 
@@ -59,14 +59,14 @@ class QueryFeatures:
         return self.view.recall(self.query.text, key, make)
 
 
-def best(owner: NDArray[np.int64] | NDArray[np.int32], values: Values, size: int) -> Values:
+def max_by_owner(owner: NDArray[np.int64] | NDArray[np.int32], values: Values, size: int) -> Values:
     """Return the largest value of each owner; 0 for owners without values."""
     found = np.zeros(size)
     np.maximum.at(found, owner, values)
     return found
 
 
-def relative(values: Values) -> Values:
+def scale_to_max(values: Values) -> Values:
     """Divide values by their maximum."""
     most = float(values.max()) if len(values) else 0.0
     return values / most if most > 0 else values
@@ -103,7 +103,7 @@ class Bm25:
         weight = np.concatenate([one.weight for one in wanted]) * np.float32(self.k1 + 1)
         term = np.arange(len(wanted)).repeat([len(one.number) for one in wanted])
         begin, end = postings.offset[number], postings.offset[number + 1]
-        rows = ranges(begin, end)
+        rows = concatenate_ranges(begin, end)
         chunk, count = postings.chunk[rows].astype(np.intp), postings.count[rows]
         impact = weight.repeat(end - begin) * count / (count + norm[chunk])
         most = np.zeros(len(wanted) * view.chunk_count, dtype=np.float32)
@@ -151,7 +151,7 @@ class Coherence:
         weight = np.append(self.decay ** np.arange(self.chunks, dtype=np.float64), 0.0)
         found = np.zeros(file_count)
         found[owner[first]] = np.add.reduceat(scores[order] * weight[np.minimum(nth, self.chunks)], first)
-        return relative(found)
+        return scale_to_max(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class FileStem:
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         found = features.names(features.view.stem, PrefixRules(3, 5, self.prefix))
-        share = features.of_files(best(found.owner, found.precision, features.view.file_count))
+        share = features.of_files(max_by_owner(found.owner, found.precision, features.view.file_count))
         if features.per == "span":
             share = features.matched * share
         return np.asarray(scores + features.weight(self.files, self.spans) * share)
@@ -215,8 +215,8 @@ class DefinitionName:
         found = features.names(features.view.own, PrefixRules(weight=self.prefix))
         fit = np.sqrt(found.precision * found.recall(features.word_weights))
         if features.per == "file":
-            return best(features.view.table.chunks.file[found.owner], fit, features.view.file_count)
-        return best(found.owner, fit, features.view.chunk_count)
+            return max_by_owner(features.view.table.chunks.file[found.owner], fit, features.view.file_count)
+        return max_by_owner(found.owner, fit, features.view.chunk_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +235,7 @@ class ScopeName:
     @staticmethod
     def _fit(features: QueryFeatures) -> Values:
         found = features.names(features.view.scope, PrefixRules(weight=0.0))
-        return best(found.owner, found.precision, features.view.chunk_count)
+        return max_by_owner(found.owner, found.precision, features.view.chunk_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +253,7 @@ class References:
         weight = features.weight(self.files, self.spans)
         if not weight:
             return scores
-        votes = features.of_files(relative(features.view.graph.votes(features.coherence, self.least)))
+        votes = features.of_files(scale_to_max(features.view.graph.votes(features.coherence, self.least)))
         return np.asarray(scores + weight * (votes if features.per == "file" else features.matched * votes))
 
 
@@ -288,7 +288,7 @@ class Identifier:
         kinds = _MAJOR[features.view.table.chunks.kind[chunks]]
         share = np.where(kinds | ~kinds.any(), amount, amount * self.minor)
         rows = features.view.table.chunks.file[chunks] if features.per == "file" else chunks
-        return scores + best(rows, share, len(scores))
+        return scores + max_by_owner(rows, share, len(scores))
 
 
 #: Stems of query words that name a role; for these queries, files of that role keep their scores.

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.errors import ConfigError
-from assay.search.query import QueryKind, folder_name, parse_query, runs, stem_name, term_hash, terms
-from assay.search.table import IndexTable, IntArray, LongArray, Postings, offsets, ranges
+from assay.search.query import QueryKind, directory_names, find_words, parse_query, stem_name, term_hash, word_terms
+from assay.search.table import IndexTable, IntArray, LongArray, Postings, concatenate_ranges, range_offsets
 from assay.search.vectors import unit_rows
 from assay.store.array_file import IndexFormatError, read_store
 
@@ -136,10 +136,10 @@ class StaticEmbedder:
 
     def sum_texts(self, texts: Sequence[str]) -> Matrix:
         """Return for each code text the sum of its weighted term vectors, not normalized."""
-        bags = [Counter(term for run in runs(text) for term in terms(run)) for text in texts]
+        bags = [Counter(term for run in find_words(text) for term in word_terms(run)) for text in texts]
         spelled = np.fromiter((term_hash(term) for bag in bags for term in bag), np.uint64)
         counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32)
-        return self._sum(offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
+        return self._sum(range_offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
 
     def sum_chunks(self, postings: Postings, wanted: LongArray) -> Matrix:
         """Return the sums of chunks (in ascending order) from the postings."""
@@ -148,7 +148,7 @@ class StaticEmbedder:
         row = place[postings.chunk]
         rows = np.flatnonzero(row >= 0)
         rows = rows[row[rows].argsort(kind="stable")]
-        held = offsets(np.bincount(row[rows], minlength=len(wanted)).astype(np.int64))
+        held = range_offsets(np.bincount(row[rows], minlength=len(wanted)).astype(np.int64))
         term = np.repeat(postings.term, np.diff(postings.offset))[rows]
         return self._sum(held, term, postings.count[rows])
 
@@ -213,7 +213,7 @@ class ChunkVectors:
     def of(self, rows: LongArray) -> Self:
         """Return the vectors of some chunks; `rows` must be ascending."""
         owner = self.offset[1:].searchsorted(rows, side="right")
-        held = offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
+        held = range_offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
         return replace(self, matrix=self.matrix[rows], offset=held, size=self.size[rows], along=self.along[rows])
 
     @property
@@ -236,7 +236,7 @@ def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVecto
     hashes = [int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain]
     file = np.array(hashes, dtype=np.uint64)
     held = np.bincount(table.chunks.file, minlength=len(file)).astype(np.int64)
-    offset = offsets(held)
+    offset = range_offsets(held)
     sums = np.zeros((len(table.chunks), embedder.dimension), dtype=np.float32)
     size = np.zeros(len(table.chunks), dtype=np.float32)
     old = np.full(len(file), -1, dtype=np.int64)
@@ -245,14 +245,14 @@ def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVecto
         at = order[np.minimum(known.file[order].searchsorted(file), len(order) - 1)]
         old = np.where((known.file[at] == file) & (np.diff(known.offset)[at] == held), at, -1)
     kept, new = np.flatnonzero(old >= 0), np.flatnonzero(old < 0)
-    fresh, there = (ranges(offset[some], offset[some + 1]) for some in (new, kept))
+    fresh, there = (concatenate_ranges(offset[some], offset[some + 1]) for some in (new, kept))
     sums[fresh] = embedder.sum_chunks(table.postings, fresh)
     size[fresh] = np.sqrt(np.vecdot(sums[fresh], sums[fresh]))
     sums[fresh] = unit_rows(sums[fresh])
     if known is not None:
-        rows = ranges(known.offset[old[kept]], known.offset[old[kept] + 1])
+        rows = concatenate_ranges(known.offset[old[kept]], known.offset[old[kept] + 1])
         sums[there], size[there] = known.matrix[rows], known.size[rows]
-    path = embedder.sum_texts([f"{stem_name(path)} {folder_name(path)}" for path in table.files.paths])
+    path = embedder.sum_texts([f"{stem_name(path)} {directory_names(path)}" for path in table.files.paths])
     return ChunkVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.chunks.file]))
 
 

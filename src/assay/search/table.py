@@ -127,12 +127,12 @@ def own_names(table: IndexTable, chunk: int) -> tuple[str, ...]:
     return table.own.texts[first:last]
 
 
-def offsets(length: LongArray) -> LongArray:
+def range_offsets(length: LongArray) -> LongArray:
     """Return the start of each of several consecutive ranges, given their lengths, and the end of the last range."""
     return np.concatenate([[0], np.cumsum(length)]).astype(np.int64)
 
 
-def ranges(start: LongArray, stop: LongArray) -> LongArray:
+def concatenate_ranges(start: LongArray, stop: LongArray) -> LongArray:
     """Concatenate the integers of all ranges `start` to `stop - 1`."""
     length = stop - start
     total = int(length.sum())
@@ -142,11 +142,11 @@ def ranges(start: LongArray, stop: LongArray) -> LongArray:
     return np.asarray(np.arange(total, dtype=np.int64) + shift)
 
 
-def combine(tables: Sequence[IndexTable]) -> IndexTable:
+def combine_tables(tables: Sequence[IndexTable]) -> IndexTable:
     """Combine tables of disjoint sets of files into one table in path order."""
     files, chunks = [t.files for t in tables], [t.chunks for t in tables]
-    first_file = offsets(np.array([len(part) for part in files]))
-    first_chunk = offsets(np.array([len(part) for part in chunks]))
+    first_file = range_offsets(np.array([len(part) for part in files]))
+    first_chunk = range_offsets(np.array([len(part) for part in chunks]))
     table = IndexTable(
         FileTable(
             **{column.name: _join(files, column.name) for column in fields(FileTable)[:-1]},
@@ -163,7 +163,7 @@ def combine(tables: Sequence[IndexTable]) -> IndexTable:
         _join_references([t.used for t in tables], first_file),
     )
     order = np.array(sorted(range(len(table.files)), key=table.files.paths.__getitem__), dtype=np.int64)
-    return table if bool(np.all(order == np.arange(len(order)))) else pick(table, order)
+    return table if bool(np.all(order == np.arange(len(order)))) else select_files(table, order)
 
 
 def _join(parts: Sequence[Any], name: str) -> Any:  # noqa: ANN401 - a column of texts or numbers
@@ -177,7 +177,7 @@ def _shift(parts: Sequence[Any], name: str, starts: LongArray) -> IntArray:
 
 
 def _join_offsets(parts: Sequence[Any], name: str) -> LongArray:
-    return offsets(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
+    return range_offsets(np.concatenate([np.diff(getattr(part, name)) for part in parts]))
 
 
 def _join_postings(parts: Sequence[Postings], starts: LongArray) -> Postings:
@@ -210,10 +210,10 @@ def _join_references(parts: Sequence[ReferenceTable], starts: LongArray) -> Refe
     return ReferenceTable(_shift(parts, "file", starts), _join(parts, "name"))
 
 
-def pick(table: IndexTable, files: LongArray) -> IndexTable:
+def select_files(table: IndexTable, files: LongArray) -> IndexTable:
     """Return the table of the given files, in the given order."""
     begin = np.searchsorted(table.chunks.file, np.arange(len(table.files) + 1))
-    chunks = ranges(begin[files], begin[files + 1])
+    chunks = concatenate_ranges(begin[files], begin[files + 1])
     place = _places(files, len(table.files))
     chunk_place = _places(chunks, len(table.chunks))
     texts = table.files.text_offset[files[:, None] + [0, 1]].tolist()
@@ -221,7 +221,7 @@ def pick(table: IndexTable, files: LongArray) -> IndexTable:
         FileTable(
             **{column.name: _take(getattr(table.files, column.name), files) for column in fields(FileTable)[:-2]},
             text=np.concatenate([table.files.text[:0], *(table.files.text[start:stop] for start, stop in texts)]),
-            text_offset=offsets(np.diff(table.files.text_offset)[files]),
+            text_offset=range_offsets(np.diff(table.files.text_offset)[files]),
         ),
         ChunkTable(
             place[table.chunks.file[chunks]].astype(np.int32),
@@ -260,14 +260,14 @@ def _sort_postings(hashes: HashArray, term: LongArray, chunk: LongArray, count: 
         order = np.argsort(key, kind="stable")
         term, chunk, count = term[order], chunk[order], count[order]
     held = np.bincount(term, minlength=len(hashes))
-    return Postings(hashes[held > 0], offsets(held[held > 0]), chunk.astype(np.int32), count)
+    return Postings(hashes[held > 0], range_offsets(held[held > 0]), chunk.astype(np.int32), count)
 
 
 def _pick_names(names: NameTable, place: LongArray) -> NameTable:
     owner = place[names.owner]
     rows = np.flatnonzero(owner >= 0)
     rows = rows[np.argsort(owner[rows], kind="stable")]
-    part = names.part[ranges(names.offset[rows], names.offset[rows + 1])]
+    part = names.part[concatenate_ranges(names.offset[rows], names.offset[rows + 1])]
     used = np.unique(part)
     return NameTable(
         _take(names.texts, rows) if names.texts else (),
@@ -275,7 +275,7 @@ def _pick_names(names: NameTable, place: LongArray) -> NameTable:
         names.start[rows],
         names.end[rows],
         names.whole[rows],
-        offsets(np.diff(names.offset)[rows]),
+        range_offsets(np.diff(names.offset)[rows]),
         np.searchsorted(used, part).astype(np.int32),
         _take(names.parts, used),
     )

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from assay.search.query import RUN, ParsedQuery, Per, terms
-from assay.search.results import order_of
+from assay.search.query import WORD_OR_NEWLINE, ParsedQuery, Per, word_terms
+from assay.search.results import rank_rows
 from assay.search.table import LongArray, Values
 from assay.search.view import CorpusView
 from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
@@ -25,7 +25,7 @@ class StageTrace:
     def ranks(self) -> LongArray:
         """Return the rank of each row from 1, or 0 without a score; tied rows rank in row order, as in the results."""
         ranks = np.zeros(len(self.scores), dtype=np.int64)
-        rows = order_of(self.scores)
+        rows = rank_rows(self.scores)
         ranks[rows] = np.arange(1, len(rows) + 1)
         return ranks
 
@@ -137,7 +137,8 @@ def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int)
     """Return the `most` adjacent lines with the highest sum of term weights; among adjacent ties, the middle one."""
     lines = text.removesuffix("\n").split("\n")
     shared = (
-        {term for found in RUN.finditer(line) for term in terms(found.group()) if term in weights} for line in lines
+        {term for found in WORD_OR_NEWLINE.finditer(line) for term in word_terms(found.group()) if term in weights}
+        for line in lines
     )
     line_weights = [sum(weights[term] for term in found) for found in shared]
     totals = [round(sum(line_weights[at : at + most]), 9) for at in range(max(1, len(lines) - most + 1))]
@@ -153,4 +154,8 @@ def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int)
 
 def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
     """Return the start and end of each word of a line that matches a query term."""
-    return [found.span() for found in RUN.finditer(line) if any(term in weights for term in terms(found.group()))]
+    return [
+        found.span()
+        for found in WORD_OR_NEWLINE.finditer(line)
+        if any(term in weights for term in word_terms(found.group()))
+    ]

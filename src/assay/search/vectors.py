@@ -90,7 +90,7 @@ class Vectors:
     def build(cls, matrix: Matrix, kind: VectorFormat, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
         """Store a float32 matrix; binary codes depend on all rows, so any change requires a rebuild."""
         rows = VectorRows.of(matrix, config.exact if kind == "binary" else kind)
-        return cls(rows, encode(matrix, config) if kind == "binary" else None, config)
+        return cls(rows, encode_rows(matrix, config) if kind == "binary" else None, config)
 
     @classmethod
     def from_columns(cls, columns: Columns, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
@@ -199,7 +199,7 @@ class BinaryCodes:
         return cls(*(columns[name] for name in _CODES))
 
 
-def encode(matrix: Matrix, config: VectorScanConfig) -> BinaryCodes:
+def encode_rows(matrix: Matrix, config: VectorScanConfig) -> BinaryCodes:
     signs = draw_signs(matrix.shape[1], np.random.default_rng(config.seed))
     center = np.asarray(matrix.mean(axis=0, dtype=np.float64) if len(matrix) else np.zeros(matrix.shape[1]), np.float32)
     words = np.zeros((signs.shape[1] // 64, len(matrix)), dtype=np.uint64)

@@ -23,8 +23,8 @@ from assay.search.table import (
     NameTable,
     ReferenceTable,
     Values,
-    offsets,
-    ranges,
+    concatenate_ranges,
+    range_offsets,
 )
 from assay.settings import setting
 from assay.syntax.outline import LineSpan
@@ -375,7 +375,7 @@ class ReferenceGraph:
         """Return for each file the summed scores of the files above `least` that use it, damped by popularity."""
         voters = np.flatnonzero(scores > least)
         begin, end = self.begin[voters], self.begin[voters + 1]
-        target = self.target[ranges(begin, end)]
+        target = self.target[concatenate_ranges(begin, end)]
         given = np.bincount(target, weights=np.repeat(scores[voters], end - begin), minlength=len(scores))
         return np.asarray(given / np.sqrt(self.incoming + 3.0))
 
@@ -391,8 +391,8 @@ def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, confi
     rare = definers[what] <= config.definers
     user, what = user[rare], what[rare]
     by_name = defined.file[np.argsort(name, kind="stable")].astype(np.int64)
-    begin = offsets(definers)
-    target = by_name[ranges(begin[what], begin[what + 1])]
+    begin = range_offsets(definers)
+    target = by_name[concatenate_ranges(begin[what], begin[what + 1])]
     times = definers[what]
     source, weights = np.repeat(user, times), np.repeat(weight[what], times)
     other = source != target

@@ -59,7 +59,7 @@ class EntryPath:
         return self.root / ".locks" / f"{self.kind}.{self.name}"
 
 
-def name_of(kind: str, key: str) -> str:
+def entry_name(kind: str, key: str) -> str:
     """Return the file name of an entry: 160 bits of the SHA-256 of kind and key."""
     if not re.fullmatch(r"[a-z][a-z0-9-]*", kind):
         raise ValueError(f"invalid kind {kind!r}")
@@ -111,7 +111,7 @@ def remove(root: Path, path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]:
+def wrap_disk_errors(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]:
     """Raise SetupError for an OSError in a block; with `only`, just for these errno values."""
     try:
         yield

@@ -50,7 +50,7 @@ class StoreEntry:
     finished: bool = True  # an unfinished directory is a leftover, unless a process is building it
 
 
-def usage(roots: Mapping[str, Path]) -> tuple[DiskUsage, ...]:
+def measure_usage(roots: Mapping[str, Path]) -> tuple[DiskUsage, ...]:
     """Return the disk usage of each kind in `roots` that has entries."""
     by_kind = {kind: list(iter_entries({kind: path})) for kind, path in sorted(roots.items())}
     return tuple(

@@ -20,16 +20,16 @@ from assay.store.entries import (
     EntryPath,
     add_checksum,
     build_lock,
+    entry_name,
     make_manifest,
-    name_of,
     read_manifest,
     remove,
     verify_checksum,
+    wrap_disk_errors,
     write_atomic,
-    writing,
 )
 from assay.store.kinds import INDEX, KINDS, LIMITED, StoreLimits, cache_dir
-from assay.store.maintenance import DiskUsage, PruneResult, iter_entries, prune, sweep, usage, verify
+from assay.store.maintenance import DiskUsage, PruneResult, iter_entries, measure_usage, prune, sweep, verify
 
 #: Directories that this process has verified byte by byte, by path and manifest id.
 _verified: Final[set[tuple[str, str]]] = set()
@@ -93,7 +93,7 @@ class Store:
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Store a value atomically."""
         place = self._place(kind, key)
-        with writing(place.path):
+        with wrap_disk_errors(place.path):
             write_atomic(self.root, place.path, add_checksum(place.name, data))
             self._grow(kind, len(data))
 
@@ -105,7 +105,7 @@ class Store:
         place = self._place(kind, key)
         while (found := self._find(place, check=check)) is None:
             with ExitStack() as held:
-                with writing(place.lock):
+                with wrap_disk_errors(place.lock):
                     held.enter_context(build_lock(place.lock))
                 found = self._find(place, check=check) or self._make(place, make)
                 if found is not None:
@@ -126,7 +126,7 @@ class Store:
 
     def remove(self, kind: str, key: str) -> None:
         """Remove a value or directory, even if it is in use."""
-        with writing(self.root):
+        with wrap_disk_errors(self.root):
             remove(self.root, self._place(kind, key).path)
 
     def release(self, kind: str, key: str) -> None:
@@ -142,7 +142,7 @@ class Store:
 
         With a `label`, the directory name consists of the label and 80 bits of the hash.
         """
-        name = name_of(kind, key)
+        name = entry_name(kind, key)
         return self.kind_dir(kind) / (f"{label}-{name[:20]}" if label else name)
 
     @contextmanager
@@ -158,10 +158,10 @@ class Store:
 
         Another process with this key waits for the directory; without `wait`, None is yielded instead.
         """
-        name = name_of("temporary", key)
+        name = entry_name("temporary", key)
         path = self.root / ".tmp" / name
         with ExitStack() as stack:
-            with writing(path):
+            with wrap_disk_errors(path):
                 sweep(self.root, self.limits.leftover)
                 ours = stack.enter_context(build_lock(self.root / ".locks" / name, wait=wait))
                 if ours:
@@ -171,7 +171,7 @@ class Store:
             yield path if ours else None
 
     def usage(self) -> tuple[DiskUsage, ...]:
-        return usage(self._roots())
+        return measure_usage(self._roots())
 
     def prune(
         self,
@@ -190,7 +190,7 @@ class Store:
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
         entries = iter_entries(self._roots(kinds or _LIMITED))
-        with writing(self.root):
+        with wrap_disk_errors(self.root):
             done = prune(self.root, entries, most_bytes, older_than, above=above, dry_run=dry_run)
             if not dry_run:
                 sweep(self.root, self.limits.leftover)
@@ -198,7 +198,7 @@ class Store:
 
     def verify(self) -> tuple[str, ...]:
         """Verify all entries byte by byte, remove damaged ones that are not in use, and return all damaged paths."""
-        with writing(self.root):
+        with wrap_disk_errors(self.root):
             return tuple(verify(self.root, iter_entries(self._roots())))
 
     def kind_dir(self, kind: str) -> Path:
@@ -210,7 +210,7 @@ class Store:
         return {kind.name: self.kind_dir(kind.name) for kind in KINDS if not kinds or kind.name in kinds}
 
     def _place(self, kind: str, key: str) -> EntryPath:
-        return EntryPath(self.root, kind, name_of(kind, key))
+        return EntryPath(self.root, kind, entry_name(kind, key))
 
     def _find(self, place: EntryPath, *, check: bool) -> Path | None:
         held = FileLock(place.finished, shared=True)
@@ -238,13 +238,13 @@ class Store:
         return place.content
 
     def _make(self, place: EntryPath, make: Callable[[Path], None]) -> Path | None:
-        with writing(place.path):
+        with wrap_disk_errors(place.path):
             remove(self.root, place.path)
             place.content.mkdir(parents=True)
         try:
-            with writing(place.path, only=DISK_ERRORS):  # `make` raises other errors
+            with wrap_disk_errors(place.path, only=DISK_ERRORS):  # `make` raises other errors
                 make(place.content)
-            with writing(place.path):
+            with wrap_disk_errors(place.path):
                 manifest = make_manifest(place.content)
                 write_atomic(self.root, place.finished, manifest.serialize(place.name))
         except BaseException:

@@ -84,7 +84,7 @@ class Outline:
     problem: str | None = None  # why the file was not parsed; all other fields are then empty
 
 
-def outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline:
+def parse_outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline:
     """Parse a text and return its outline; if it cannot be parsed, the outline is empty and has a `problem`."""
     source = text.encode("utf-8", "replace")  # query predicates expect UTF-8
     if problem := nesting_problem(source, grammar):

@@ -80,7 +80,7 @@ def load_grammar(name: str) -> Grammar:
     return Grammar(Parser(language), Query(language, source))
 
 
-def packages() -> tuple[str, ...]:
+def grammar_packages() -> tuple[str, ...]:
     """Return the names of the installed grammar packages."""
     modules = {_WHEELS.get(name, (f"tree_sitter_{name}", ""))[0] for name in GRAMMARS}
     return tuple(sorted(module.replace("_", "-") for module in modules))

@@ -61,9 +61,9 @@ _TRIVIAL: Final = re.compile(
 _PROSE_SHARE: Final = 0.85
 
 
-def sentences(comment: str) -> Iterator[str]:
+def split_sentences(comment: str) -> Iterator[str]:
     """Yield the sentences of a comment's first paragraph, without comment markers and markup."""
-    rest = without_markup(_first_paragraph(_EDGES.sub("", comment)))
+    rest = strip_markup(_first_paragraph(_EDGES.sub("", comment)))
     while rest:
         stops = (stop.start() for stop in _STOP.finditer(rest))
         end = next((stop for stop in stops if not _ABBREVIATION.search(rest[:stop])), len(rest))
@@ -85,7 +85,7 @@ def is_idle(sentence: str) -> bool:
     return _IDLE.search(sentence) is not None
 
 
-def without_leading_name(sentence: str, name: str) -> str:
+def strip_leading_name(sentence: str, name: str) -> str:
     """Remove a leading name from a sentence, as in Go comments: `Foo returns …`, `Foo (T) returns …`."""
     if name not in sentence[: len(name) + 4]:
         return sentence
@@ -93,14 +93,14 @@ def without_leading_name(sentence: str, name: str) -> str:
     return sentence[begun.end() :] if begun else sentence
 
 
-def without_markup(text: str) -> str:
+def strip_markup(text: str) -> str:
     """Remove links, tags, roles and code quotes from a text."""
     for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
     return text.strip()
 
 
-def names_it(sentence: str, name: str) -> bool:
+def mentions_name(sentence: str, name: str) -> bool:
     """Return whether a sentence contains a name in any spelling."""
     own = "".join(split(name)) or name.lower()
     found = ["".join(split(word)) for word in _WORD.findall(sentence)]
@@ -108,20 +108,20 @@ def names_it(sentence: str, name: str) -> bool:
     return own in joined
 
 
-def content(sentence: str) -> tuple[str, ...]:
+def content_words(sentence: str) -> tuple[str, ...]:
     """Return the distinct words of a sentence in lower case, without stop words and numbers."""
     words = (word.lower() for word in _WORD.findall(sentence))
     return tuple(dict.fromkeys(w for w in words if len(w) > 1 and not w.isdigit() and w not in STOP_WORDS))
 
 
-def plain_subject(subject: str) -> str:
+def strip_subject(subject: str) -> str:
     """Remove the prefix (`feat: `) and pull request numbers from a commit subject."""
-    return without_markup(_NUMBER.sub("", _PREFIX.sub("", subject))).strip(" \t.:;-")
+    return strip_markup(_NUMBER.sub("", _PREFIX.sub("", subject))).strip(" \t.:;-")
 
 
 def is_trivial(subject: str) -> bool:
     """Return whether a commit subject is about a release, merge or code style rather than behavior."""
-    return _TRIVIAL.search(subject) is not None or _TRIVIAL.search(plain_subject(subject)) is not None
+    return _TRIVIAL.search(subject) is not None or _TRIVIAL.search(strip_subject(subject)) is not None
 
 
 def _first_paragraph(text: str) -> str:
@@ -156,10 +156,10 @@ class DocHeading:
     title: str
 
 
-def headings(lines: Sequence[str]) -> Iterator[DocHeading]:
+def find_headings(lines: Sequence[str]) -> Iterator[DocHeading]:
     """Yield the headings outside fenced code; underline characters get heading levels in order of first use."""
     signs: dict[str, int] = {}
-    for number, line in unfenced(lines):
+    for number, line in iter_unfenced(lines):
         if found := _ATX.match(line) or _ASCIIDOC.match(line):
             yield DocHeading(number, len(found.group(1)), found.group(2).strip())
         elif number < len(lines) and (under := _UNDERLINE.match(lines[number])):
@@ -169,7 +169,7 @@ def headings(lines: Sequence[str]) -> Iterator[DocHeading]:
                 yield DocHeading(number, signs.setdefault(under.group(1), len(signs) + 1), title)
 
 
-def unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def iter_unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the number and text of each line outside fenced code, without the fence lines."""
     fence: str | None = None
     for number, line in enumerate(lines, 1):

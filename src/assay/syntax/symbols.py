@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.syntax.outline import Definition, outline
+from assay.syntax.outline import Definition, parse_outline
 from assay.syntax.parsing import grammar_name
 from assay.types import Symbol
 
@@ -26,7 +26,7 @@ _PARTS = frozenset({"constant", "property"})  # parts of a definition
 _TYPE_ALIAS: type[ast.AST] | None = getattr(ast, "TypeAlias", None)  # from Python 3.12
 
 
-def symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, ...]:
+def extract_symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, ...]:
     """Return the definitions of a file in line order; empty if the file cannot be parsed."""
     if _is_python(path, language):
         parsed = _parse(text)
@@ -34,7 +34,7 @@ def symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, 
     grammar = grammar_name(path, language, text)
     if grammar is None:
         return ()
-    found = outline(text, grammar).definitions
+    found = parse_outline(text, grammar).definitions
     named = zip(found, qualified_names(found, grammar), strict=True)
     return tuple(sorted(_number(Symbol(one.start, one.end, name, one.kind) for one, name in named)))
 
@@ -45,7 +45,7 @@ def parse_problem(path: str, text: str, language: str | None = None) -> str | No
         parsed = _parse(text)
         return parsed if isinstance(parsed, str) else None
     grammar = grammar_name(path, language, text)
-    return outline(text, grammar).problem if grammar else None
+    return parse_outline(text, grammar).problem if grammar else None
 
 
 def is_supported(path: str, language: str | None) -> bool:
@@ -53,7 +53,7 @@ def is_supported(path: str, language: str | None) -> bool:
     return _is_python(path, language) or grammar_name(path, language, "") is not None
 
 
-def enclosing(symbols: Sequence[Symbol], start: int, end: int) -> Symbol | None:
+def find_enclosing(symbols: Sequence[Symbol], start: int, end: int) -> Symbol | None:
     """Return the innermost definition that contains lines `start` to `end`, ignoring constants and fields."""
     holders = [s for s in symbols if s.kind not in _PARTS and s.start <= start and end <= s.end]
     return min(holders, key=lambda s: (s.end - s.start, -s.start, s.name), default=None)

@@ -13,22 +13,22 @@ from pathlib import PurePosixPath
 from typing import IO, Final, NamedTuple
 
 from assay.corpus.git import git, git_stream, parse_hunk
-from assay.corpus.languages import FileType, detect
+from assay.corpus.languages import FileType, detect_type
 from assay.corpus.unpack import ArchiveLimits
-from assay.redaction import secret_lines
+from assay.redaction import find_secret_lines
 from assay.search.chunking import ChunkConfig, cut_sections
-from assay.search.query import runs, stem_name
+from assay.search.query import find_words, stem_name
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition
 from assay.syntax.prose import (
-    content,
+    content_words,
     is_idle,
     is_prose,
     is_trivial,
-    plain_subject,
-    sentences,
-    without_leading_name,
-    without_markup,
+    split_sentences,
+    strip_leading_name,
+    strip_markup,
+    strip_subject,
 )
 from assay.training.config import MiningConfig, PairRules
 from assay.training.repositories import (
@@ -93,7 +93,7 @@ def mine_definitions(source: SourceFileText, config: MiningConfig, collection: C
             short = len(lines) - len(comment) < config.pairs.body
             if one.kind in _WITH_BODY and not short and collection.has_room_for("name", rank):
                 parent = f"{definitions[one.parent].name} " if one.parent >= 0 and rank % _WITH_CLASS == 0 else ""
-                names = runs(f"{parent}{one.name}")
+                names = find_words(f"{parent}{one.name}")
                 split_words = list(dict.fromkeys(word for name in names for word in split(name)))
                 if sum(len(word) > 1 for word in split_words) < 2:
                     collection.dropped["name of one word"] += 1
@@ -156,7 +156,7 @@ def mine_headings(source: SourceFileText, config: MiningConfig, collection: Coll
         rank = draw_rank(config.seed, "heading", source.file.entry.path, section.start, section.names[0])
         if not collection.has_room_for("heading", rank):
             continue
-        query = " ".join(map(without_markup, (*section.scopes[-1:], section.names[0])))
+        query = " ".join(map(strip_markup, (*section.scopes[-1:], section.names[0])))
         lines = range(section.start, min(section.end, section.start + config.pairs.lines))
         text = "\n".join(source.lines[lines.start : lines.stop])
         informative = is_informative(query, _HEADING_WORDS) and not _IDLE_HEADING.search(section.names[0])
@@ -233,7 +233,7 @@ def mine_commits(
     @cache
     def code_language(path: str) -> str:
         """Return the language of a code file; an empty string for tests, foreign code and other files."""
-        kind = scripts.get(path) or detect(path, b"")
+        kind = scripts.get(path) or detect_type(path, b"")
         code = is_code(kind) and not is_test(path) and not is_foreign(path) and not folders.forbids_past(path, entries)
         return (kind.language or "") if code else ""
 
@@ -281,9 +281,9 @@ def mine_commits(
             text, taint = data.decode("utf-8", "replace"), None
             if copied_lines(data, known, config.windows).any():
                 taint = "copied"
-            elif next(secret_lines(text), None) is not None:
+            elif next(find_secret_lines(text), None) is not None:
                 taint = "secret"
-            words, terms = Counter(runs(text)), path_terms(path)
+            words, terms = Counter(find_words(text)), path_terms(path)
             collection.offer(
                 PairCandidate("commit", rank, queries[commit], words, terms, code_language(path), number), taint
             )
@@ -397,11 +397,11 @@ def comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str |
     """Return the first sentence, or more if it is short, without a leading `name`; None if not informative."""
     first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
     taken: list[str] = []
-    for sentence in islice(sentences("\n".join([first, *lines[1:]])), rules.sentences):
+    for sentence in islice(split_sentences("\n".join([first, *lines[1:]])), rules.sentences):
         if not is_prose(sentence, rules.most):
             break
-        taken.append(sentence if taken else without_leading_name(sentence, name))
-        if len(content(" ".join(taken))) >= rules.short:
+        taken.append(sentence if taken else strip_leading_name(sentence, name))
+        if len(content_words(" ".join(taken))) >= rules.short:
             break
     text = ". ".join(taken)
     return text if is_informative(text, rules.fewest) and not is_idle(text) and not LICENSE_TEXT.search(text) else None
@@ -409,7 +409,7 @@ def comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str |
 
 def subject_to_query(subject: str, rules: PairRules) -> str | None:
     """Return a commit subject without prefixes and issue numbers; None if the rest is not informative."""
-    query = plain_subject(subject)
+    query = strip_subject(subject)
     if is_trivial(subject) or not query.isprintable() or not is_prose(query, rules.most):
         return None
     return query if is_informative(query, rules.fewest) else None
@@ -417,7 +417,7 @@ def subject_to_query(subject: str, rules: PairRules) -> str | None:
 
 def is_informative(text: str, fewest: int) -> bool:
     """Return whether a text may be English and has at least `fewest` content words."""
-    return is_english(text) and len(content(text)) >= fewest
+    return is_english(text) and len(content_words(text)) >= fewest
 
 
 def is_english(text: str) -> bool:

@@ -17,7 +17,7 @@ from assay.digests import code_digest, digest_of
 from assay.errors import CorpusError
 from assay.files import write_atomic
 from assay.processes.forks import run_forked
-from assay.syntax.parsing import GRAMMARS, load_grammar, packages
+from assay.syntax.parsing import GRAMMARS, grammar_packages, load_grammar
 from assay.training.config import MiningConfig
 from assay.training.miners import mine_commits, mine_definitions, mine_headings, mine_path
 from assay.training.repositories import (
@@ -153,7 +153,7 @@ def shard_identity(repository: GitRepo, config: MiningConfig, exclusions: str) -
 
 @cache
 def _code_digest() -> str:
-    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *packages())}
+    versions = {name: metadata.version(name) for name in ("tree-sitter", "PyStemmer", *grammar_packages())}
     return digest_of([versions, code_digest(*_CODE)])
 
 

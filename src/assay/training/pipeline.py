@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from assay.digests import code_digest, digest_of
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import remove_leftovers, sync_directory, write_atomic
-from assay.settings import leaves, nest, read_settings
+from assay.settings import iter_leaves, nest, read_settings
 from assay.store import writer_lock
 from assay.store.array_file import JSON, read_store, write_store
-from assay.toml import line_of, read_toml, write_key
+from assay.toml import find_line, read_toml, write_key
 from assay.training.config import TrainConfig
 from assay.training.dataset import (
     TF_POWER,
@@ -248,11 +248,11 @@ def key_of(*facts: object) -> str:
 def read_recipe(path: Path, kind: type[T]) -> T:
     """Read a recipe; missing settings have their defaults."""
     file = read_toml(path, hint="check the path, or remove --recipe")
-    for names, value in leaves(file.data):  # one by one, so that errors have a line number
+    for names, value in iter_leaves(file.data):  # one by one, so that errors have a line number
         try:
             read_settings(kind, nest(names, value), "recipe")
         except ConfigError as error:
-            line = line_of(file.text, write_key(names))
+            line = find_line(file.text, write_key(names))
             raise ConfigError(error.message, file=file.path, line=line, hint=error.hint) from error
     config = read_settings(kind, file.data, "recipe")
     for dotted, field, value in settings_of(config, ""):
@@ -260,7 +260,7 @@ def read_recipe(path: Path, kind: type[T]) -> T:
         if (least is not None and not value >= least) or (most is not None and not value <= most):
             expected = f"{least:g} or more" if most is None else f"a number from {least:g} to {most:g}"
             message = f"{dotted}: expected {expected}, got {value!r}"
-            raise ConfigError(message, file=path, line=line_of(file.text, dotted))
+            raise ConfigError(message, file=path, line=find_line(file.text, dotted))
     return config
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from assay.corpus.git import git, read_blobs
-from assay.corpus.languages import detect
+from assay.corpus.languages import detect_type
 from assay.corpus.spec import without_credentials
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError
@@ -359,7 +359,7 @@ def find_folder_licenses(paths: Iterable[str]) -> list[str]:
         if "/" in path
         and not path.lower().startswith("licenses/")
         and is_license_path(path)
-        and detect(path, b"").kind != "code"
+        and detect_type(path, b"").kind != "code"
         and not _NO_TEXT.search(path)
         and not _THIRD_PARTY.search(_file_name(path))
     ]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from assay.corpus.languages import LANGUAGES
 from assay.files import write_atomic
-from assay.search.query import folder_name, parse_query, runs, stem_name, terms
+from assay.search.query import directory_names, find_words, parse_query, stem_name, word_terms
 from assay.store.array_file import Array, IndexFormatError, StringColumn, pack_strings, read_store, write_store
 from assay.training.config import MiningConfig
 
@@ -112,7 +112,7 @@ def draw_rank(seed: int, *key: object) -> int:
 
 def path_terms(path: str) -> tuple[str, ...]:
     """Return the terms of a file's name and directories, each once."""
-    words = runs(f"{stem_name(path)} {folder_name(path)}")
+    words = find_words(f"{stem_name(path)} {directory_names(path)}")
     return tuple(dict.fromkeys(term for run in words for term in _TERMS[run]))
 
 
@@ -124,7 +124,7 @@ class _TermCache(dict[str, tuple[str, ...]]):
             return ()
         if len(self) >= _CACHED:
             self.clear()
-        found = self[run] = terms(run)
+        found = self[run] = word_terms(run)
         return found
 
 

@@ -17,14 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpus import decode_text
-from assay.corpus.languages import FileType, detect
+from assay.corpus.languages import FileType, detect_type
 from assay.errors import ConfigError
 from assay.files import read_utf8
 from assay.processes.forks import run_forked
-from assay.redaction import secret_lines
-from assay.search.query import runs
+from assay.redaction import find_secret_lines
+from assay.search.query import find_words
 from assay.store.array_file import IndexFormatError, read_store, write_store
-from assay.syntax.outline import Outline, outline
+from assay.syntax.outline import Outline, parse_outline
 from assay.syntax.parsing import GRAMMARS, grammar_name
 from assay.training.config import FileRules, MiningConfig, WindowRules
 from assay.training.repositories import (
@@ -131,7 +131,8 @@ def _cache_windows(repository: GitRepo, rules: WindowRules, path: Path) -> None:
     entries = [
         one
         for one in list_files(repository)
-        if one.size <= rules.bytes and ("." not in one.path.rpartition("/")[2] or detect(one.path, b"").kind != "other")
+        if one.size <= rules.bytes
+        and ("." not in one.path.rpartition("/")[2] or detect_type(one.path, b"").kind != "other")
     ]
     found = (hash_windows(data, rules) for _, data in read_files(repository, entries) if b"\0" not in data)
     write_store(path, {"windows": _FORMAT, "repository": repository.name}, {"windows": merge_windows(found)})
@@ -264,7 +265,7 @@ def find_scripts(repository: GitRepo, entries: Sequence[TreeEntry], config: Mini
     """Detect the types of executables without an extension by their first line."""
     plain = [one for one in entries if one.script and "." not in one.path.rpartition("/")[2]]
     fitting = [one for one in plain if _find_unfit(one, config.files) is None][: config.files.code]
-    return {one.path: detect(one.path, data[:_FIRST_LINE]) for one, data in read_files(repository, fitting)}
+    return {one.path: detect_type(one.path, data[:_FIRST_LINE]) for one, data in read_files(repository, fitting)}
 
 
 def select_files(
@@ -281,7 +282,7 @@ def select_files(
     dropped: Counter[str] = Counter()
     code, docs = list[SelectedFile](), list[SelectedFile]()
     for number, entry in enumerate(entries):
-        kind = scripts.get(entry.path) or detect(entry.path, b"")
+        kind = scripts.get(entry.path) or detect_type(entry.path, b"")
         is_doc = kind.kind == "docs"
         if entry.path in scope.withheld or kind.language is None or not (is_doc or is_code(kind)):
             continue
@@ -350,13 +351,13 @@ class SourceFileText:
     @cached_property
     def runs(self) -> list[list[str]]:
         """The words of each line, before splitting into terms."""
-        return [runs(line) for line in self.lines]
+        return [find_words(line) for line in self.lines]
 
     @cached_property
     def outline(self) -> Outline | None:
         """The definitions of the file; None for a language without a grammar."""
         grammar = grammar_name(self.file.entry.path, self.file.language, self.text)
-        return outline(self.text, grammar) if grammar else None
+        return parse_outline(self.text, grammar) if grammar else None
 
     @cached_property
     def commented(self) -> NDArray[np.bool_]:
@@ -415,7 +416,7 @@ def open_source(
     compared = compare(data, known, config.windows)
     shared = compared.lines(data.count(b"\n") + 1)
     secret = np.zeros(len(shared), dtype=np.bool_)
-    for lines in secret_lines(text):
+    for lines in find_secret_lines(text):
         secret[lines.start : lines.stop] = True
     source = SourceFileText(file, text, shared, secret)
     copied = compared.known.any() and compared.is_copy(config.windows, source.license_lines)

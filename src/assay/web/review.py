@@ -46,7 +46,7 @@ from assay.gold.review.votes import (
 )
 from assay.syntax.highlight import COLORS, HighlightSpan, highlight
 from assay.syntax.parsing import grammar_name, is_malformed
-from assay.syntax.symbols import symbols
+from assay.syntax.symbols import extract_symbols
 from assay.types import SourceFile
 from assay.web.reviewers import ReviewerRegistry, seats_file, with_cookie
 from assay.web.server import HttpError, Response, Route, WebRequest, json_response, page_response
@@ -367,7 +367,7 @@ class SourceBrowser:
         text = read_text(self.desk.corpus, file.path)
         grammar = grammar_name(file.path, file.language, text)
         torn = grammar is not None and is_malformed(text.encode("utf-8", "replace"), grammar)
-        found = () if torn else symbols(file.path, text, file.language)
+        found = () if torn else extract_symbols(file.path, text, file.language)
         return json_response({"path": file.path, "definitions": [[s.name, s.kind, s.start, s.end] for s in found]})
 
     def paths(self, request: WebRequest) -> Response:

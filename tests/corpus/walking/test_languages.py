@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.corpus.languages import LANGUAGES, detect, extensions, language_name
+from assay.corpus.languages import LANGUAGES, detect_type, language_extensions, language_name
 
 _SEMBLE = (
     "bash c cpp csharp elixir go haskell java javascript kotlin lua php python ruby rust scala swift typescript zig"
@@ -42,13 +42,13 @@ _SEMBLE = (
     ],
 )
 def test_language_by_name_extension_and_shebang(path: str, head: bytes, language: str | None, kind: str) -> None:
-    found = detect(path, head)
+    found = detect_type(path, head)
     assert (found.language, found.kind) == (language, kind)
 
 
 def test_language_table_covers_semble() -> None:
     for language in _SEMBLE.split():
-        assert extensions(language), language
+        assert language_extensions(language), language
 
 
 @pytest.mark.parametrize(
@@ -93,4 +93,7 @@ def test_language_is_known_by_name_alias_and_extension(name, language):
 def test_no_alias_hides_a_language_or_an_extension():
     for language in LANGUAGES:
         assert language_name(language) == language
-        assert {language_name(extension) for extension in extensions(language)} <= {language, *extensions(language)}
+        assert {language_name(extension) for extension in language_extensions(language)} <= {
+            language,
+            *language_extensions(language),
+        }

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from assay.errors import ConfigError
 from assay.gold.lint.registry import RuleSelection, lint
 from assay.gold.lint.rules import RULES
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.gold.lint.world import codes, corpus_of, gold_of, query
 
 FILES = {
@@ -110,9 +110,9 @@ def test_every_file_is_parsed_once_for_all_rules(corpus, monkeypatch):
 
     def counted(text, *args, **kwargs):
         parsed.append(text)
-        return outline(text, *args, **kwargs)
+        return parse_outline(text, *args, **kwargs)
 
-    monkeypatch.setattr("assay.gold.lint.rules.outline", counted)
+    monkeypatch.setattr("assay.gold.lint.rules.parse_outline", counted)
     lint(gold_of(corpus, query("q", "Lid", "src/c.ts", "src/d.ts", tags={"category": "symbol"})), corpus)
     assert {FILES[path] for path in ("src/b.rs", "src/c.ts", "src/d.ts")} <= set(parsed)
     assert len(parsed) == len(set(parsed))

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from assay.gold.code_index import find_documentation, list_comments
 from assay.gold.synth import strip_comments
-from assay.syntax.outline import outline
+from assay.syntax.outline import parse_outline
 from tests.gold.synth.conftest import POOL, RETRY, VIEW
 
 
 def documented(text: str, grammar: str) -> dict[str, list[str]]:
-    found = outline(text, grammar).definitions
+    found = parse_outline(text, grammar).definitions
     return {
         d.name: [s.text for s in stretches]
         for d, stretches in zip(found, find_documentation(found, list_comments(text, grammar)), strict=True)

@@ -6,7 +6,7 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.gold.synth import describes_change, synthesize
-from assay.syntax.prose import plain_subject
+from assay.syntax.prose import strip_subject
 from assay.types import CorpusSpec
 
 OLD = """\
@@ -87,7 +87,7 @@ def test_no_commits_is_said_in_a_sentence(repository):
     ],
 )
 def test_question_leaves_out_prefixes_and_numbers(subject, text):
-    assert plain_subject(subject) == text
+    assert strip_subject(subject) == text
 
 
 @pytest.mark.parametrize(

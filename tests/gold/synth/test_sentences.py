@@ -3,7 +3,7 @@
 import pytest
 
 from assay.gold.code_index import first_sentence
-from assay.syntax.prose import content, names_it, without_leading_name
+from assay.syntax.prose import content_words, mentions_name, strip_leading_name
 
 
 @pytest.mark.parametrize(
@@ -49,20 +49,20 @@ def test_comments_that_say_nothing_give_no_sentence(comment):
 
 
 def test_leading_name_of_go_goes_with_its_receiver():
-    assert without_leading_name("Render (JSON) writes data", "Render") == "writes data"
-    assert without_leading_name("The Render call writes data", "Render") == "call writes data"
-    assert without_leading_name("Renders data", "Render") == "Renders data"
+    assert strip_leading_name("Render (JSON) writes data", "Render") == "writes data"
+    assert strip_leading_name("The Render call writes data", "Render") == "call writes data"
+    assert strip_leading_name("Renders data", "Render") == "Renders data"
 
 
 @pytest.mark.parametrize("sentence", ["Calls parse_header twice", "calls parseHeader", "Parse header fields"])
 def test_name_is_found_however_it_is_joined(sentence):
-    assert names_it(sentence, "parse_header")
+    assert mentions_name(sentence, "parse_header")
 
 
 def test_name_is_not_found_in_parts_of_words():
-    assert not names_it("Sender of mail", "send")
-    assert not names_it("Header that was parsed", "parse_header")
+    assert not mentions_name("Sender of mail", "send")
+    assert not mentions_name("Header that was parsed", "parse_header")
 
 
 def test_content_words_are_distinct_and_say_something():
-    assert content("The pool of the Pool is a free 12 connection") == ("pool", "free", "connection")
+    assert content_words("The pool of the Pool is a free 12 connection") == ("pool", "free", "connection")

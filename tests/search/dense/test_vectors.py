@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.search.vectors import Vectors, VectorScanConfig, best_rows, draw_signs, encode, rotate, unit_rows
+from assay.search.vectors import Vectors, VectorScanConfig, best_rows, draw_signs, encode_rows, rotate, unit_rows
 from assay.store.array_file import read_store, write_store
 
 KINDS = ("float32", "int8", "binary")
@@ -61,7 +61,7 @@ def test_estimate_is_unbiased_over_rotations():
     matrix, queries = clustered(60, 64, 6, seed=2)
     truth = matrix @ queries[0]
     configs = [VectorScanConfig(seed=seed, query_bits=8) for seed in range(400)]
-    errors = np.array([encode(matrix, config).estimate(queries[0], config) - truth for config in configs])
+    errors = np.array([encode_rows(matrix, config).estimate(queries[0], config) - truth for config in configs])
     z = errors.mean(axis=0) / (errors.std(axis=0) / np.sqrt(len(configs)))
     assert np.abs(z).max() < 4.5
     assert abs(errors.mean()) < 0.002
@@ -84,7 +84,7 @@ def test_estimate_error_is_what_rabitq_promises(drawn):
     """The error's deviation is |x-c| |q-c| tan(angle to the code) / sqrt(D-1), with a cosine near sqrt(2/pi)."""
     matrix, queries = drawn
     config = VectorScanConfig(query_bits=8)
-    codes = encode(matrix, config)
+    codes = encode_rows(matrix, config)
     centred = np.linalg.norm(matrix - codes.center, axis=1) * np.linalg.norm(queries[0] - codes.center)
     expected = centred * np.sqrt(np.pi / 2 - 1) / np.sqrt(255)
     ratio = (codes.estimate(queries[0], config) - matrix @ queries[0]) / expected
@@ -98,7 +98,7 @@ def test_query_bits_shape_the_estimate():
     deviation = {}
     for bits in (1, 4, 8):
         config = VectorScanConfig(query_bits=bits)
-        deviation[bits] = (encode(matrix, config).estimate(queries[0], config) - truth).std()
+        deviation[bits] = (encode_rows(matrix, config).estimate(queries[0], config) - truth).std()
     assert deviation[8] <= deviation[4] * 1.02 < deviation[1]
     assert deviation[4] < deviation[8] * 1.05
 
@@ -114,7 +114,7 @@ def test_binary_scores_rescored_rows_exactly_and_others_below(size, rescored, ex
     assert (scores[top] == truth[top]).all()
     if len(rest):
         assert scores[rest].max() < scores[top].min()
-        estimate = encode(matrix, config).estimate(query, config)
+        estimate = encode_rows(matrix, config).estimate(query, config)
         by_estimate = rest[np.lexsort((rest, -estimate[rest]))]
         apart = np.diff(estimate[by_estimate]) < -1e-5  # more than float32 rounds away
         assert (np.diff(scores[by_estimate])[apart] < 0).all()

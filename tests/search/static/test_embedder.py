@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from assay import Index
 from assay.search.config import DenseSettings, SearchConfig, TranslationSettings
 from assay.search.embedders import Embedder, make_embedder
-from assay.search.query import runs, term_hash, terms
+from assay.search.query import find_words, term_hash, word_terms
 from assay.search.static import StaticEmbedder, chunk_vectors, open_static, path_words
 from assay.search.vectors import unit_rows
 from tests.properties import examples
@@ -25,7 +25,7 @@ def model(tmp_path_factory):
 def by_hand(model, text):
     """Add up a text's words as the docstring says, one by one."""
     total = np.zeros(model.dimension)
-    for term, count in Counter(term for run in runs(text) for term in terms(run)).items():
+    for term, count in Counter(term for run in find_words(text) for term in word_terms(run)).items():
         row = int(model.rows(np.array([term_hash(term)], dtype=np.uint64))[0])
         if row >= 0:
             total += count**0.5 * model.said[row] * model.vector[row].astype(float) * model.scale[row]

@@ -11,8 +11,8 @@ from assay.audit.checks.base import AuditCheck
 from assay.audit.records import AuditFinding, Severity, share_of
 from assay.audit.sessions import AuditRanking, AuditSessions, EngineClient, differ, first_difference, score_gap
 from assay.corpus import read_bytes
-from assay.corpus.languages import detect
-from assay.corpus.opening import digest
+from assay.corpus.languages import detect_type
+from assay.corpus.opening import corpus_digest
 from assay.engines.runner import summarize
 from assay.errors import AssayError
 from assay.types import Corpus, SourceFile
@@ -188,11 +188,11 @@ def _apply(corpus: Corpus, edit: _Edit) -> Corpus:
             hashes.pop(path, None)
         else:
             place.write_bytes(data)
-            kind = detect(path, data)
+            kind = detect_type(path, data)
             files[path] = SourceFile(path, len(data), kind.kind, kind.language)
             hashes[path] = hashlib.sha256(data).hexdigest()
     ordered = tuple(files[path] for path in sorted(files))
-    return replace(corpus, files=ordered, hashes=hashes, digest=digest(hashes))
+    return replace(corpus, files=ordered, hashes=hashes, digest=corpus_digest(hashes))
 
 
 def _moved(bench: AuditSessions, corpus: Corpus) -> Corpus:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from assay.corpus.sources import find_top
+from assay.corpus.sources import find_work_tree
 from assay.digests import digest_of, text_digest
 from assay.experiment.cells.records import CorpusSnapshot
 from assay.experiment.corpora import PreparedGold
@@ -46,7 +46,7 @@ def _repository(corpus: Corpus) -> str:
     """
     if corpus.spec.kind != "path":
         return corpus.spec.repository
-    place = find_top(corpus.root.resolve()) or corpus.root.resolve()
+    place = find_work_tree(corpus.root.resolve()) or corpus.root.resolve()
     return f"path:{place.name}-{text_digest(str(place))[:6]}"
 
 

@@ -21,7 +21,7 @@ from assay.experiment.corpora import Missing, PreparedGold, prepare, reopen
 from assay.experiment.running.asking import EngineLimits, EngineOutcome, Tell, run_interleaved
 from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.model import EngineFactory
-from assay.redaction import declare_values
+from assay.redaction import register_secret_values
 from assay.store import Store
 from assay.types import EngineRun, GoldSet, Suite
 
@@ -86,7 +86,7 @@ def run_engines(task: CellTask, tell: Tell) -> dict[str, CellResult]:
         raise _changed(place)
     suite = Suite((place.gold,))
     engines = {one.name: replace(_recipe_here(one, task.way), suite=suite).make() for one in task.recipes}
-    declare_values(secret for engine in engines.values() for secret in engine.secrets)
+    register_secret_values(secret for engine in engines.values() for secret in engine.secrets)
     with Store() as artefacts:
         shelf = SharedCache(place.corpus, artefacts, reuse_index=task.reuse_index)
         try:

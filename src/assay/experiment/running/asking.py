@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal
 
-from assay.corpus.opening import folder_bytes
+from assay.corpus.opening import directory_size
 from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine
 from assay.engines.normalize import Normalizer
 from assay.engines.resources import AddedMemory
@@ -147,7 +147,7 @@ class _EngineSlot:
 
     def open(self) -> None:
         measured = self.engine.private and self._shelf is None
-        before = folder_bytes(self._corpus.root) if measured else 0
+        before = directory_size(self._corpus.root) if measured else 0
         try:
             with self._watching():
                 opened = open_session(self.engine, self._corpus, self._limits.index, cache=self._shelf)
@@ -160,7 +160,7 @@ class _EngineSlot:
         self._session = opened.session
         self._seconds = round(opened.seconds, _DIGITS)
         if measured:
-            self._left = max(0, folder_bytes(self._corpus.root) - before)
+            self._left = max(0, directory_size(self._corpus.root) - before)
 
     def ask(self, question: PhrasedQuery) -> None:
         self._keep(question, self._put(question))

@@ -23,7 +23,7 @@ from assay.experiment.running.engine_runs import engine_run
 from assay.experiment.spec.model import check_encodable
 from assay.gold.access_log import log_access
 from assay.gold.split import select
-from assay.redaction import declare_values
+from assay.redaction import register_secret_values
 from assay.types import TIME_LIMITS, GoldSet, Hit, Run, Suite, VariantInfo
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def run(
         places.append(prepare(part, forms, cache, missing))
     limits = EngineLimits(timeout, index_timeout, give_up)
     made = {name: as_engine(engine) for name, engine in engines.items()}
-    declare_values(secret for engine in made.values() for secret in engine.secrets)
+    register_secret_values(secret for engine in made.values() for secret in engine.secrets)
     log_access(suite, "run", list(engines))
     cells: dict[CellId, CellResult] = {}
     grounds = [survey(place) for place in places]

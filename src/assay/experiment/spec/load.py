@@ -21,9 +21,9 @@ from assay.experiment.spec.variants import (
     parse_override,
 )
 from assay.gold.load import SHIPPED
-from assay.redaction import declare
+from assay.redaction import register_secrets
 from assay.settings import coerce, flatten, is_required, merge, split_key
-from assay.toml import line_of, read_toml, write_key
+from assay.toml import find_line, read_toml, write_key
 
 EXTENDS = "extends"
 DROP = "drop"
@@ -91,7 +91,7 @@ class ConfigLayer:
 
     def line(self, *keys: str) -> int | None:
         """Return the line of a key, or of the innermost table around it."""
-        lines = (line_of(self.text, ".".join(keys[:end])) for end in range(len(keys), 0, -1))
+        lines = (find_line(self.text, ".".join(keys[:end])) for end in range(len(keys), 0, -1))
         return next((line for line in lines if line is not None), None)
 
     def error(self, message: str, hint: str | None, *keys: str) -> ConfigError:
@@ -272,7 +272,7 @@ def _engines(config: MergedConfig) -> Mapping[str, Settings]:
     engines: dict[str, Mapping[str, Any]] = dict(config.data.get("engines", {}))
     if BUILTIN in engines and not {"kind", "preset"} & set(engines[BUILTIN]):  # --set engines.builtin.… without a file
         engines[BUILTIN] = {"kind": BUILTIN, **engines[BUILTIN]}
-    declare([engines, config.data.get("variants", {}), config.data.get("sweeps", {})])
+    register_secrets([engines, config.data.get("variants", {}), config.data.get("sweeps", {})])
     for name, table in engines.items():
         if not {"kind", "preset"} & set(table):
             hint = 'add kind = "command" (or another), or preset = "semble"; `assay engines` lists both'

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from assay.corpus import read_text
 from assay.errors import CorpusError
 from assay.syntax.identifiers import split
-from assay.syntax.symbols import symbols
+from assay.syntax.symbols import extract_symbols
 from assay.syntax.text import split_lines
 from assay.types import Corpus, SourceFile, Symbol
 
@@ -93,7 +93,7 @@ def _best_draft(corpus: Corpus, file: SourceFile) -> _Draft:
 
 def _definitions(corpus: Corpus, file: SourceFile) -> Iterator[_Draft]:
     text = read_text(corpus, file.path)
-    found = symbols(file.path, text, file.language)
+    found = extract_symbols(file.path, text, file.language)
     lines = split_lines(text)
     tests = [symbol for symbol in found if _is_test(symbol, lines)]
     repeated = {name for name, number, _ in (symbol.name.partition("~") for symbol in found) if number}

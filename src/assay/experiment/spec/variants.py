@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from assay.errors import ConfigError, did_you_mean, install_hint
-from assay.settings import apply_overrides, flatten, get_key, leaves, split_key
+from assay.settings import apply_overrides, flatten, get_key, iter_leaves, split_key
 from assay.types import VariantInfo
 
 if TYPE_CHECKING:
@@ -361,7 +361,7 @@ def with_environment(settings: Settings, directory: Path = Path(), flags: Sequen
         return settings
     from assay.engines.builtin import environment_settings
 
-    flagged = {keys[2:] for flag in flags for keys, _ in leaves(parse_override(flag.removeprefix("--set ")))}
+    flagged = {keys[2:] for flag in flags for keys, _ in iter_leaves(parse_override(flag.removeprefix("--set ")))}
     variables = environment_settings(os.environ)
     changes = {key: value for key, value in variables.items() if split_key(key) not in flagged}
     return apply_overrides(settings_table(settings), changes)

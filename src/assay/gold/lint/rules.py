@@ -11,9 +11,9 @@ from typing import Literal
 
 from assay.corpus import read_text
 from assay.gold.anchors import AnchorLines, resolve
-from assay.syntax.outline import Outline, outline
+from assay.syntax.outline import Outline, parse_outline
 from assay.syntax.parsing import grammar_name
-from assay.syntax.symbols import symbols
+from assay.syntax.symbols import extract_symbols
 from assay.types import Corpus, GoldSet, Query, Span, Target
 
 Severity = Literal["error", "warning", "info"]
@@ -135,14 +135,14 @@ class SourceCache:
         self.files = {file.path: file for file in corpus.files}
         self.text = cache(lambda path: read_text(corpus, path))
         self.outline = cache(self._outline)
-        self.symbols = cache(lambda path: symbols(path, self.text(path), self.files[path].language))
+        self.symbols = cache(lambda path: extract_symbols(path, self.text(path), self.files[path].language))
 
     def is_code(self, path: str) -> bool:
         return path in self.files and self.files[path].kind == "code"
 
     def _outline(self, path: str) -> Outline | None:
         grammar = grammar_name(path, self.files[path].language, self.text(path))
-        found = outline(self.text(path), grammar) if grammar else None
+        found = parse_outline(self.text(path), grammar) if grammar else None
         return None if found and found.problem else found
 
 

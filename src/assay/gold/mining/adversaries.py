@@ -15,7 +15,7 @@ from assay.gold.mining.intake import Intake, IntakeResult
 from assay.gold.mining.questions import ADDED, word_set
 from assay.gold.review.items import ItemOrigin, ReviewItem
 from assay.syntax.identifiers import parts, split
-from assay.syntax.prose import content
+from assay.syntax.prose import content_words
 from assay.types import Adversary, GoldSet, Hit, Query, Ranking, Run, Span, Target
 
 
@@ -74,7 +74,7 @@ def _candidates(
     code = relations.code
     for similar, engines in find_confusions(code, run, gold.name, query) if run else ():
         yield similar, ItemOrigin("confusion", "run results", engines), (_JUDGE,)
-    words = stem_words(parts(" ".join(word for word in content(query.headline) if word not in ADDED)))
+    words = stem_words(parts(" ".join(word for word in content_words(query.headline) if word not in ADDED)))
     for right in (ref for target in query.primaries for ref in code.definitions_of(target)):
         for similar in relations.similar(right):
             if len(words & code.stems_of(similar.ref)) >= _LEAST_SHARE[similar.strength] * len(words):

@@ -33,7 +33,16 @@ from assay.gold.mining.questions import (
 from assay.gold.query_properties import leakage
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.identifiers import parts, split
-from assay.syntax.prose import content, headings, is_idle, is_prose, names_it, sentences, unfenced, without_markup
+from assay.syntax.prose import (
+    content_words,
+    find_headings,
+    is_idle,
+    is_prose,
+    iter_unfenced,
+    mentions_name,
+    split_sentences,
+    strip_markup,
+)
 from assay.types import Span, Target
 
 
@@ -92,7 +101,7 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         if not document or _NOT_ABOUT_CODE.search(file.path):
             continue
         lines = read_text(code.corpus, file.path).split("\n")
-        starts, prose = list(headings(lines)), dict(unfenced(lines))
+        starts, prose = list(find_headings(lines)), dict(iter_unfenced(lines))
         for heading, after in zip_longest(starts, starts[1:]):
             end = after.line - 1 if after else len(lines)
             under = [prose.get(line, "") for line in range(heading.line + 1, end + 1)]
@@ -117,13 +126,13 @@ def _section_questions(code: CodeIndex, title: str, found: Sequence[str]) -> lis
         targets = _named_targets(code, spans)
         text = sentence_question(sentence) if len(targets) == 1 else None
         names = [re.split(r"\.|::|->|#|/", span.strip("()!@ "))[-1] or span for span in spans]
-        if text and is_query_length(text) and stands_alone(text) and not any(names_it(text, n) for n in names):
+        if text and is_query_length(text) and stands_alone(text) and not any(mentions_name(text, n) for n in names):
             made.append((text, targets))
     if made or not found:
         return made
-    heading = without_markup(title)
+    heading = strip_markup(title)
     targets = _named_targets(code, [match[2] for match in _SPAN.finditer(found[0])])
-    named = "`" in title or any(names_it(heading, t.symbol or t.span.path) for t in targets)
+    named = "`" in title or any(mentions_name(heading, t.symbol or t.span.path) for t in targets)
     text = topic_question(heading)
     fits = is_query_length(heading) and is_prose(heading, len(heading)) and not is_idle(heading)
     return [(text, targets)] if targets and not named and fits and text != heading else []
@@ -137,14 +146,14 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
         elif paragraph:
             # `sentences` removes code quotes, so an unused character replaces them first.
             quoted = " ".join(paragraph).replace("``", "`").replace("`", "\x01")
-            yield from (sentence.replace("\x01", "`") for sentence in sentences(quoted))
+            yield from (sentence.replace("\x01", "`") for sentence in split_sentences(quoted))
             paragraph = []
 
 
 def sentence_question(sentence: str) -> str | None:
     """Turn a sentence about a name in code quotes into a question, or return None."""
     marked = _SPAN.sub("\x00", sentence, count=1)
-    plain = " ".join(without_markup(marked).split()).rstrip(".:;!")
+    plain = " ".join(strip_markup(marked).split()).rstrip(".:;!")
     for pattern in (_USE, _TO, _CAN):
         found = pattern.search(plain)
         if found and found[1].lower() in VERBS and "\x00" not in found[2]:
@@ -194,7 +203,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             known = definition.kind in TARGET_KINDS and comments
             text = doc_sentence(comments, definition, file.language) if known else None
             if text:
-                words.append(stem_words(parts(" ".join(content(text)))))
+                words.append(stem_words(parts(" ".join(content_words(text)))))
                 for word in words[-1]:
                     by_stem[word].append(len(found))
                 found.append((code.definition(path, position), text, comments[0].start))

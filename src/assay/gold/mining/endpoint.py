@@ -19,8 +19,8 @@ from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import QueryTextRules, is_query_length
 from assay.gold.query_properties import count_replacements
 from assay.gold.review.items import ItemOrigin
-from assay.redaction import scrub
-from assay.syntax.prose import sentences
+from assay.redaction import scrub_secrets
+from assay.syntax.prose import split_sentences
 from assay.types import GoldSet, Query, Target
 
 
@@ -88,14 +88,14 @@ def modules(code: CodeIndex) -> tuple[ModuleDigest, ...]:
             own: list[str] = []
             for ref in sorted(files[path], key=lambda ref: (len(ref.names), ref.position)):
                 if (target := code.anchor(ref)) is not None:
-                    doc = next(sentences(ref.definition.doc), "")[: ProposalRules.doc]
+                    doc = next(split_sentences(ref.definition.doc), "")[: ProposalRules.doc]
                     signature = ref.definition.signature[: ProposalRules.signature]
                     own.append(f"{_INDENT}{target.anchor} | {signature}" + (f" | {doc}" if doc else ""))
             lines += [path, *_cut(own, ProposalRules.chars // len(files) - len(path) - 1)]
             count += len(own)
         shown = _cut(lines, ProposalRules.chars)
         left_out = count - sum(line.startswith(_INDENT) for line in shown)
-        found.append(ModuleDigest(folder, scrub("\n".join(shown)), left_out))
+        found.append(ModuleDigest(folder, scrub_secrets("\n".join(shown)), left_out))
     return tuple(found)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.sources import find_top
+from assay.corpus.sources import find_work_tree
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
 from assay.gold.code_index import (
@@ -26,7 +26,7 @@ from assay.gold.mining.questions import change_question, describes_behavior, is_
 from assay.gold.query_properties import leakage
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.identifiers import parts, split
-from assay.syntax.prose import content, is_prose, is_trivial, names_it, plain_subject, sentences
+from assay.syntax.prose import content_words, is_prose, is_trivial, mentions_name, split_sentences, strip_subject
 from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
 
@@ -101,12 +101,12 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
     spec = corpus.spec
     if spec.kind != "git":
         root = corpus.root.resolve()
-        if find_top(root) is None:
+        if find_work_tree(root) is None:
             raise SetupError("the corpus is not in a Git work tree")
         return root, "HEAD"
     if is_url(spec.value):
         raise SetupError("the history of a remote repository is not available; clone it and use the clone")
-    top = find_top(Path(spec.value).expanduser().resolve())
+    top = find_work_tree(Path(spec.value).expanduser().resolve())
     folder = top / (spec.root or "") if top else None
     if folder is None or not folder.is_dir():
         raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'it'} and use that directory")
@@ -142,8 +142,8 @@ def _subject(commit: Commit, message: CommitMessage | None, merged: frozenset[st
     if commit.id in merged and pull is None:
         return None  # an update of a branch
     lines = message.body.split("\n") if commit.id in merged else [commit.subject, *message.body.split("\n")]
-    title = plain_subject(_KIND.sub("", lines[0]))
-    first = next(sentences("\n".join(lines[1:])), "")
+    title = strip_subject(_KIND.sub("", lines[0]))
+    first = next(split_sentences("\n".join(lines[1:])), "")
     text = next((text for text in (title, first) if _describes_behavior(text)), None)
     if text is None or is_trivial(lines[0]) or _NO_BEHAVIOR.search(title):
         return None
@@ -171,7 +171,7 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
     if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(found):
         return None
     text, query_text = subject.text, change_question(subject.text)
-    words = stem_words(parts(" ".join(content(text))))
+    words = stem_words(parts(" ".join(content_words(text))))
     shared = {
         one: words & code.stems_of(ref)
         for one, ref in refs.items()
@@ -192,7 +192,7 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
         if target is not None:
             targets.setdefault(target.anchor, target)
     every = tuple(targets.values())
-    named = any(len(split(ref.name)) > 1 and names_it(text, ref.name) for ref in refs.values())
+    named = any(len(split(ref.name)) > 1 and mentions_name(text, ref.name) for ref in refs.values())
     if named or all(target.grade != PRIMARY for target in every) or leakage(query_text, every) >= MAX_LEAKAGE:
         return None
     notes = (f"commit subject: {text}",) if query_text != text else ()

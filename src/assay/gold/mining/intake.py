@@ -19,7 +19,7 @@ from assay.gold.mining.questions import ADDED, QueryTextRules
 from assay.gold.query_properties import leakage
 from assay.gold.review.items import ItemKind, ItemOrigin, ReviewItem, make_item
 from assay.syntax.identifiers import split
-from assay.syntax.prose import content
+from assay.syntax.prose import content_words
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
 
 #: Sources within a repository; the user names shell histories and transcripts file by file.
@@ -133,7 +133,7 @@ class Intake:
         missing = [target.anchor for target in intent.targets if self.code.resolve(target) is None]
         if missing or not intent.targets:
             return Rejection(intent.origin.source, f"not in the corpus: {', '.join(missing) or 'no location'}", text)
-        words = [part for word in content(text) if word not in ADDED for part in split(word) if part.isascii()]
+        words = [part for word in content_words(text) if word not in ADDED for part in split(word) if part.isascii()]
         name = "-".join((words or ["query"])[: QueryTextRules.slug])
         if name in self._ids:
             name += f"-{hashlib.sha256(normalize(text).encode()).hexdigest()[: QueryTextRules.digits]}"

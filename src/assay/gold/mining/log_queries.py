@@ -15,7 +15,7 @@ from assay.gold.mining.privacy import private_names, private_part
 from assay.gold.mining.questions import is_query_length
 from assay.gold.review.items import ItemOrigin, ProposalSource
 from assay.syntax.identifiers import parts, split
-from assay.syntax.prose import content
+from assay.syntax.prose import content_words
 from assay.types import SECONDARY, Span, Target
 
 _WORDS_OF_A_NAME: Final = 2  # a name of one word is also a word of the language
@@ -169,7 +169,7 @@ class _Locator:
         return (self.code.anchor(ref) if ref else None) or Target(Span(path))
 
     def _by_content(self, text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
-        wanted = stem_words(parts(" ".join(content(text))))
+        wanted = stem_words(parts(" ".join(content_words(text))))
         shares = {ref: len(wanted & self.code.stems_of(ref)) / len(wanted) for ref in refs if wanted}
         fitting = [ref for ref, share in shares.items() if share >= LogRules.fitting]
 

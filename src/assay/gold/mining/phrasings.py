@@ -17,7 +17,7 @@ from assay.gold.mining.questions import ADDED, base_form, make_question, third_p
 from assay.gold.query_properties import count_replacements
 from assay.gold.review.items import ItemOrigin, ReviewItem
 from assay.syntax.identifiers import parts, split, stem, words
-from assay.syntax.prose import content, sentences
+from assay.syntax.prose import content_words, split_sentences
 from assay.types import GoldSet, Query
 
 
@@ -107,7 +107,7 @@ def _distinctive_words(text: str) -> list[str]:
 
 def _content(text: str) -> tuple[str, ...]:
     whole = {name.lstrip("_"): name for name in _UNDERSCORED.findall(text.lower())}
-    return tuple(whole.get(word, word) for word in content(text))
+    return tuple(whole.get(word, word) for word in content_words(text))
 
 
 def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
@@ -125,7 +125,7 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
     for one in parameters[1].split(",") if parameters else ():
         names = [name for name in re.findall(r"[A-Za-z_]\w*", re.split(r"[:=]", one)[0]) if name not in _IGNORED]
         about += names[:1] if code.files[ref.path].language in _NAME_FIRST else names[-1:]
-    sentence = next(sentences(ref.definition.doc), "")
+    sentence = next(split_sentences(ref.definition.doc), "")
     about += sorted(_content(sentence), key=lambda word: code.file_counts[stem(word)])
     own = {stem(word) for word in split(ref.name)}
     query_words = _distinctive_words(text)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final
 
 from assay.gold.mining.questions import word_set
-from assay.redaction import scrub
+from assay.redaction import scrub_secrets
 from assay.syntax.identifiers import split
 
 _MAIL: Final = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+")
@@ -79,7 +79,7 @@ def private_part(text: str, names: frozenset[str] = frozenset(), known: Containe
 
     `names` are user names; `known` are names from the code, which are not secrets even if they look random.
     """
-    secret = scrub(text) != text or _NAMED_SECRET.search(text) or _has_secret_value(text, known)
+    secret = scrub_secrets(text) != text or _NAMED_SECRET.search(text) or _has_secret_value(text, known)
     checks = {
         "a possible secret": secret or any(_is_key(run, known) for run in _RUN.findall(text)),
         "an email address": _MAIL.search(text),

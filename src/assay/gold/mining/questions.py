@@ -6,7 +6,7 @@ import re
 from importlib import resources
 from typing import Final
 
-from assay.syntax.prose import content
+from assay.syntax.prose import content_words
 
 
 class QueryTextRules:
@@ -84,7 +84,7 @@ def word_set(text: str) -> frozenset[str]:
 
 
 def weight(text: str) -> int:
-    return len(set(content(text)) - ADDED)  # content words
+    return len(set(content_words(text)) - ADDED)  # content words
 
 
 def is_query_length(text: str) -> bool:
@@ -128,9 +128,9 @@ def change_question(subject: str) -> str:
     added, fixed = _ADDITION.match(subject), _FIX.match(subject)
     if added and _ADDED_TO.search(subject[added.end() :]):
         return f"which code adds {subject[added.end() :]}?"
-    if added and len(content(subject[added.end() :])) > 1:
+    if added and len(content_words(subject[added.end() :])) > 1:
         return f"where is the implementation of {subject[added.end() :]}?"
-    if fixed and len(content(subject[fixed.end() :])) > 1:
+    if fixed and len(content_words(subject[fixed.end() :])) > 1:
         return subject[fixed.end() :]
     return make_question(subject)
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
-from assay.corpus.languages import detect
+from assay.corpus.languages import detect_type
 from assay.syntax.identifiers import split
-from assay.syntax.prose import DocHeading, headings
-from assay.syntax.symbols import symbols
+from assay.syntax.prose import DocHeading, find_headings
+from assay.syntax.symbols import extract_symbols
 from assay.types import Span
 
 #: A function may become a method and a class an enum; a class never becomes a function.
@@ -87,7 +87,7 @@ class ParsedFile:
     def __init__(self, path: str, lines: Sequence[str]) -> None:
         self.path = path
         self.lines = tuple(lines)
-        self.language = detect(path, (lines[0] if lines else "").encode("utf-8", "replace")).language
+        self.language = detect_type(path, (lines[0] if lines else "").encode("utf-8", "replace")).language
         self.is_document = self.language in _DOCS
         self._fingerprint = cache(lambda start, end: Fingerprint(self.lines[start - 1 : end]))
 
@@ -96,11 +96,11 @@ class ParsedFile:
         """Definitions or sections in file order; empty for unsupported languages."""
         if self.is_document:
             return tuple(self._document_sections())
-        found = symbols(self.path, "\n".join(self.lines) + "\n", self.language)
+        found = extract_symbols(self.path, "\n".join(self.lines) + "\n", self.language)
         return tuple(Section(self.path, one.start, one.end, one.name, one.kind) for one in found)
 
     def _document_sections(self) -> Iterator[Section]:
-        found = list(headings(self.lines))
+        found = list(find_headings(self.lines))
         outer: list[DocHeading] = []
         seen: Counter[str] = Counter()
         for nth, heading in enumerate(found):
