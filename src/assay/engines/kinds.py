@@ -57,7 +57,7 @@ _ALL = (
     EngineKind(
         "keywords", "keywords", "KeywordsSettings", "backend", "files by distinct query words, then occurrences (grep)"
     ),
-    EngineKind("mcp", "mcp.engine", "McpSettings", None, "the search tool of any MCP server, over stdio or HTTP"),
+    EngineKind("mcp", "mcp", "McpSettings", None, "the search tool of any MCP server, over stdio or HTTP"),
     EngineKind(
         "oracle", "references", "OracleSettings", None, "the targets of the gold set: the ceiling", "make_oracle"
     ),

@@ -26,7 +26,7 @@ from assay.types import Corpus
 
 if TYPE_CHECKING:
     from assay.engines.command import CommandEngine
-    from assay.engines.mcp.engine import McpEngine
+    from assay.engines.mcp import McpEngine
     from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
 
 Argv = str | tuple[str, ...]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from assay.engines.base import EngineContext
-from assay.engines.mcp.engine import McpEngine, make
+from assay.engines.mcp import McpEngine, make
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
 from tests.waiting import WATCHDOG

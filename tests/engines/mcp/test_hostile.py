@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from assay.engines.base import EngineCrash
-from assay.engines.mcp.engine import McpSettings
+from assay.engines.mcp import McpSettings
 from assay.engines.normalize import Normalizer
 from assay.engines.runner import query_session
 from assay.errors import EngineError, EngineTimeoutError

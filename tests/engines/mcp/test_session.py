@@ -76,7 +76,7 @@ def test_mcp_update_that_fails_is_told_and_the_next_query_is_answered(corpus: Co
 
 def test_mcp_program_is_looked_for_from_the_users_folder(corpus: Corpus, tmp_path: Path) -> None:
     from assay.engines.base import EngineContext
-    from assay.engines.mcp.engine import make
+    from assay.engines.mcp import make
 
     (tmp_path / "serve").write_text(f"#!/bin/sh\nexec {' '.join(BARE)}\n")
     (tmp_path / "serve").chmod(0o755)

@@ -22,7 +22,7 @@ from mcp_types import (
 
 from assay.clock import Deadline, format_duration
 from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
-from assay.engines.mcp.transport import HttpTransport, McpConnection, StdioTransport
+from assay.engines.mcp_transport import HttpTransport, McpConnection, StdioTransport
 from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.restarts import RestartCost, Restarts
 from assay.engines.shared_index import IndexWorkspace
@@ -37,7 +37,7 @@ from assay.types import Corpus
 if TYPE_CHECKING:
     from mcp.client.client import ConnectMode
 
-    from assay.engines.mcp.engine import Content, McpEngine, ToolCall
+    from assay.engines.mcp import Content, McpEngine, ToolCall
 
 SHOWN_ERROR = 300  # characters of a server error that a message quotes
 _CHECK_SERVER = "check that the server is running"

@@ -40,7 +40,7 @@ from assay.types import Corpus
 if TYPE_CHECKING:
     from types import ModuleType
 
-    from assay.engines.mcp.session import McpSession
+    from assay.engines.mcp_session import McpSession
 
 WHERE = "engine mcp"
 Content = Literal["auto", "structured", "text"]
@@ -257,12 +257,12 @@ class McpEngine(SharedIndexEngine):
 
 def _session_module() -> ModuleType:
     try:
-        from assay.engines.mcp import session
+        from assay.engines import mcp_session
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] not in ("anyio", "httpx2", "mcp", "mcp_types"):
             raise
         raise SetupError("engine mcp: the mcp package is not installed", hint=install_hint("mcp")) from problem
-    return session
+    return mcp_session
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:

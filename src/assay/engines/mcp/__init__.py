@@ -1,1 +1,0 @@
-"""MCP servers under test, over stdio or streamable HTTP."""
