@@ -24,14 +24,14 @@ from pathlib import Path
 
 import numpy as np
 
-from assay.stats.compare import judge
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.paired import Components
-from assay.stats.power import Pilot, read_pilot
-from assay.stats.power import plan as plan_size
 from assay.stats.records import ComparisonRow, SamplePlan, SizeRange, ValueRange, Verdict
 from assay.stats.rows import EnginePair, comparison_rows
+from assay.stats.sample_size import Pilot, read_pilot
+from assay.stats.sample_size import plan as plan_size
 from assay.stats.tables import repository_codes
+from assay.stats.verdicts import judge
 from tests.stats.audit_worlds import (
     DESIGNS,
     RARE_LOSSES,
@@ -53,7 +53,7 @@ Figures = Mapping[str, float]
 
 def rows_of(sets: Sets, margin: float, seed: int) -> list[ComparisonRow]:
     """Compare every set as a report does, each a family of one."""
-    settings = Settings(margin, LEVEL, seed, FLIPS)
+    settings = CompareSettings(margin, LEVEL, seed, FLIPS)
     zero = np.zeros(len(sets.units))
     pairs = [
         EnginePair(f"e{at}", "b", "nDCG@10", ValueRange(), column, zero) for at, column in enumerate(sets.differences.T)

@@ -16,7 +16,7 @@ import numpy as np
 
 from assay.report.evidence import means_over, query_noise
 from assay.stats.compare import assemble
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.records import ComparisonRow, ValueRange, Verdict
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance, is_regression
@@ -93,7 +93,7 @@ def draw_gates(
 
 def gate_rows(old: FloatArray, new: FloatArray) -> list[tuple[ComparisonRow, RunVariance | None]]:
     """Compare and judge every gate, each a family of one, as `assay gate` does."""
-    settings = Settings(resamples=FLIPS)
+    settings = CompareSettings(resamples=FLIPS)
     units = tuple(make_units([0] * old.shape[-1]))
     column = MeasureColumn(MEASURE, 0, ValueRange())
     befores, afters = old.mean(axis=0)[:, 0], new.mean(axis=0)[:, 0]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
-from assay.stats.compare import holm
 from assay.stats.config import DEFAULT
 from assay.stats.distributions import t_quantile
 from assay.stats.intervals import difference_interval
@@ -24,6 +23,7 @@ from assay.stats.paired import sign_flip
 from assay.stats.records import ValueRange
 from assay.stats.selection import near_leader
 from assay.stats.tables import Partition, partition
+from assay.stats.verdicts import holm
 from assay.types import Unit
 from tests.stats.worlds import GAINS, NONZERO, SPIKES, make_units
 

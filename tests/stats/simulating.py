@@ -16,8 +16,7 @@ import numpy as np
 from assay.gold.review.agreement import Ratings, Resampling, bootstrap_interval, cohen_kappa
 from assay.stats import percentile_bootstrap
 from assay.stats.clustered import cluster_table, estimate
-from assay.stats.compare import benjamini_hochberg, decide, holm
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, mean_interval
 from assay.stats.paired import sign_flip
 from assay.stats.power import observed_mde
@@ -25,6 +24,7 @@ from assay.stats.records import Comparison, Interval, ValueRange, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores
 from assay.stats.tables import partition
+from assay.stats.verdicts import benjamini_hochberg, decide, holm
 from assay.types import Scores
 from tests.stats import audit
 from tests.stats.audit_worlds import (
@@ -261,7 +261,7 @@ def repeated(counts: Counts, *, runs: tuple[int, int], ratio: float) -> Figures:
             bare, chance = _against_itself(rng, runs, ratio, counts.resamples)
             flips = bare.rows[0].p
             plain = replace(bare, rows=(replace(bare.rows[0], p=None),))
-            ends = add_run_variance(plain, lambda _: chance, Settings()).rows[0].interval  # noqa: B023  # called at once
+            ends = add_run_variance(plain, lambda _: chance, CompareSettings()).rows[0].interval  # noqa: B023  # called at once
             held = ends.low <= 0.0 <= ends.high
             found["type I"].append(float(not held and flips is not None and flips <= LEVEL))
             found["interval"].append(float(held))

@@ -13,7 +13,8 @@ from scipy import optimize, stats
 from assay.errors import ConfigError
 from assay.stats import SamplePlan, compare, components_of, plan, plan_claim
 from assay.stats.config import DEFAULT
-from assay.stats.power import Pilot, planned_mde, read_pilot
+from assay.stats.power import planned_mde
+from assay.stats.sample_size import Pilot, read_pilot
 from assay.types import Scores
 from tests.stats.audit import cells_of, pilot
 from tests.stats.audit import plan as planned_power
@@ -22,7 +23,7 @@ from tests.stats.worlds import make_units
 from .conftest import B, or_none, random_table
 
 #: Few simulated sets, where exact sizes do not matter.
-ROUGH = mock.patch("assay.stats.power.DEFAULT", replace(DEFAULT, plan_sets=50))
+ROUGH = mock.patch("assay.stats.sample_size.DEFAULT", replace(DEFAULT, plan_sets=50))
 
 
 def plan_of(scores_of, differences, repositories=None, **options) -> SamplePlan:

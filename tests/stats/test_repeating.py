@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.distributions import t_quantile
 from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores
@@ -24,7 +24,7 @@ def compared(values, chance):
     """Compare one engine with itself at zero, with a chance between runs."""
     old, new = (Scores(("e",), ("RR@10",), UNITS, np.array(v)[None, None, :]) for v in ([0.0] * 24, values))
     found = compare_scores(old, new, primary="RR@10")
-    return found, add_run_variance(found, lambda _row: chance, Settings())
+    return found, add_run_variance(found, lambda _row: chance, CompareSettings())
 
 
 def test_variance_is_the_pooled_one_of_a_t_test():
@@ -57,7 +57,7 @@ def test_half_widths_add_up_by_their_squares_and_p_is_where_the_interval_touches
         primary="RR@10",
         alpha=after.p,
     )
-    at_p = add_run_variance(bare, lambda _row: chance, Settings(alpha=after.p)).rows[0]
+    at_p = add_run_variance(bare, lambda _row: chance, CompareSettings(alpha=after.p)).rows[0]
     assert at_p.interval.low == pytest.approx(0.0, abs=1e-6)
     assert after.se == pytest.approx(math.hypot(before.se, 0.1))
     assert after.mde > before.mde

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.stats.compare import decide
 from assay.stats.records import Interval, Verdict
+from assay.stats.verdicts import decide
 
 
 def at(low: float, high: float) -> Interval:

@@ -27,7 +27,7 @@ from assay.scoring import identical_rankings, score
 from assay.scoring.score import Scorer
 from assay.stats import RunNames, all_pairs, compare, compare_scores, means, means_only
 from assay.stats.compare import with_leader
-from assay.stats.config import Settings, settings_of
+from assay.stats.config import CompareSettings, settings_of
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance
 from assay.types import AnalysisPlan, CorpusInfo, Run, Scores
@@ -72,7 +72,7 @@ def _over_runs(found: Comparison, claim: AnalysisPlan, old: _Means, new: _Means)
     def chance_of(row: ComparisonRow) -> RunVariance | None:
         return chance_between(old.repeats(row.baseline, row.measure), new.repeats(row.engine, row.measure))
 
-    return add_run_variance(found, chance_of, Settings(**settings_of(claim)))
+    return add_run_variance(found, chance_of, CompareSettings(**settings_of(claim)))
 
 
 def mark_identical(found: _Found, run: Run | Scorer) -> _Found:

@@ -2,7 +2,6 @@
 
 from assay.stats.compare import all_pairs, compare, means, means_only
 from assay.stats.intervals import paired_percentile_bootstrap, percentile_bootstrap
-from assay.stats.power import components_of, plan, plan_claim
 from assay.stats.records import (
     AllPairs,
     Comparison,
@@ -18,6 +17,7 @@ from assay.stats.records import (
     Verdict,
 )
 from assay.stats.runs import compare_scores, compare_values, read_values
+from assay.stats.sample_size import components_of, plan, plan_claim
 from assay.stats.slices import compare_slices
 
 __all__ = [

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import chain, combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from assay.errors import ConfigError
 from assay.stats.clustered import cluster_table, estimate
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, CompareOptions, CompareSettings
 from assay.stats.intervals import mean_interval
-from assay.stats.power import can_decide, family_mde
-from assay.stats.records import AllPairs, Comparison, ComparisonRow, Interval, MeanRow, ValueRange, Verdict
+from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, Verdict
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.tables import (
     MeasureColumn,
@@ -27,6 +26,7 @@ from assay.stats.tables import (
     repository_codes,
     same_queries,
 )
+from assay.stats.verdicts import judge
 
 if TYPE_CHECKING:
     from assay.scoring import Measure
@@ -57,7 +57,7 @@ def compare(
     `measures` the measures to report [default: all that were scored]. `cluster` is the unit of sampling: auto,
     repository, intent or tag:NAME.
     """
-    settings = Settings(margin, alpha, seed, B, cluster=cluster)
+    settings = CompareSettings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
     others = [engine for engine in scores.engines if engine != baseline]
     declared = others if family is None else family
@@ -98,22 +98,19 @@ def all_pairs(
     scores: Scores,
     primary: Measure | str,
     *,
-    margin: float = DEFAULT.margin,
-    alpha: float = DEFAULT.alpha,
-    seed: int = DEFAULT.seed,
     measures: Sequence[Measure | str] | None = None,
     B: int = DEFAULT.resamples,
-    cluster: str = "auto",
+    **options: Unpack[CompareOptions],
 ) -> AllPairs:
     """Compare all pairs of engines, and find the leader and the engines not shown to be worse than the leader."""
-    settings = Settings(margin, alpha, seed, B, cluster=cluster)
+    settings = CompareSettings(resamples=B, **options)
     if len(scores.engines) < 2:
         message = f"expected at least two engines to compare, got {len(scores.engines)}"
         raise ConfigError(message, hint="run a second engine on the same gold set")
     chosen = columns(scores, primary, measures)
-    table = headline(scores, cluster)
+    table = headline(scores, settings.cluster)
     rows = compare_table(table, [(b, a) for a, b in combinations(scores.engines, 2)], chosen, settings)
-    means = table_means(table, chosen, alpha, cluster)
+    means = table_means(table, chosen, settings.alpha, settings.cluster)
     found = assemble(rows, means, chosen[0], "", settings, None)
     shared = {field.name: getattr(found, field.name) for field in fields(found)}
     sign = -1.0 if chosen[0].bounds.higher_is_better else 1.0
@@ -135,23 +132,20 @@ def compare_pairs(
     pairs: Sequence[tuple[str, str]],
     *,
     primary: Measure | str,
-    margin: float = DEFAULT.margin,
-    alpha: float = DEFAULT.alpha,
-    seed: int = DEFAULT.seed,
     B: int = DEFAULT.resamples,
-    cluster: str = "auto",
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Compare pairs of an engine and its baseline on the primary measure, as one family and in the order of `pairs`."""
-    settings = Settings(margin, alpha, seed, B, cluster=cluster)
+    settings = CompareSettings(resamples=B, **options)
     for name in dict.fromkeys(chain.from_iterable(pairs)):
         check_engine(scores, name)
-    measure, table = column(scores, primary), headline(scores, cluster)
+    measure, table = column(scores, primary), headline(scores, settings.cluster)
     rows = compare_table(table, pairs, [measure], settings)
-    return assemble(rows, table_means(table, [measure], alpha, cluster), measure, "", settings, None)
+    return assemble(rows, table_means(table, [measure], settings.alpha, settings.cluster), measure, "", settings, None)
 
 
 def compare_table(
-    table: ScoreTable, pairs: Sequence[tuple[str, str]], chosen: Sequence[MeasureColumn], settings: Settings
+    table: ScoreTable, pairs: Sequence[tuple[str, str]], chosen: Sequence[MeasureColumn], settings: CompareSettings
 ) -> tuple[ComparisonRow, ...]:
     """Compare pairs of an engine and its baseline on each measure, without adjusted p-values and verdicts."""
     aligned = [
@@ -167,7 +161,7 @@ def assemble(
     means: Sequence[MeanRow],
     primary: MeasureColumn,
     baseline: str,
-    settings: Settings,
+    settings: CompareSettings,
     declared: Sequence[str] | None,
 ) -> Comparison:
     """Judge the declared family and return the comparison with its notes."""
@@ -257,98 +251,3 @@ def table_means(
                 label=parts.label,
             )
     return tuple(rows[i] for i in sorted(rows))
-
-
-def decide(
-    difference: float,
-    p: float | None,
-    equivalence: Interval,
-    clusters: int,
-    *,
-    higher_is_better: bool = True,
-    margin: float = DEFAULT.margin,
-    alpha: float = DEFAULT.alpha,
-    confirmed: bool = True,
-) -> Verdict:
-    """Return better or worse if the test is significant, else equivalent, not inferior or inconclusive.
-
-    `p` is adjusted for the family, `equivalence` is the 1 − 2α interval. `confirmed` is false if the differences are
-    skewed and do not confirm the test, which assumes symmetry.
-    """
-    gain = difference if higher_is_better else -difference
-    if p is not None and p <= alpha and gain != 0.0 and confirmed:
-        return Verdict.BETTER if gain > 0.0 else Verdict.WORSE
-    if equivalence.inside(margin) and clusters >= DEFAULT.equivalence_clusters:
-        return Verdict.EQUIVALENT
-    worst_gain = equivalence.low if higher_is_better else -equivalence.high
-    return Verdict.NOT_INFERIOR if worst_gain > -margin else Verdict.INCONCLUSIVE
-
-
-def holm(p: Sequence[float]) -> tuple[float, ...]:
-    """Return adjusted p-values that control the family-wise error rate (Holm 1979): max over j ≤ i of (m − j)·p₍ⱼ₎."""
-    order = np.argsort(p, kind="stable")
-    scaled = np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1)
-    return tuple(np.minimum(np.maximum.accumulate(scaled), 1.0)[np.argsort(order)].tolist())
-
-
-def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
-    """Return adjusted p-values that control the false discovery rate (BH 1995): min over j ≥ i of m·p₍ⱼ₎/j."""
-    order = np.argsort(p, kind="stable")
-    scaled = np.asarray(p, dtype=np.float64)[order] * len(p) / np.arange(1, len(p) + 1)
-    return tuple(np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)[np.argsort(order)].tolist())
-
-
-def adjust(
-    rows: Sequence[ComparisonRow], method: Callable[[Sequence[float]], tuple[float, ...]]
-) -> list[ComparisonRow]:
-    """Return the rows with p-values adjusted by `method`; rows without a p-value count as p = 1."""
-    adjusted = method([1.0 if row.p is None else row.p for row in rows])
-    pairs = zip(rows, adjusted, strict=True)
-    return [replace(row, p_adjusted=None if row.p is None else p) for row, p in pairs]
-
-
-def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: Settings) -> tuple[ComparisonRow, ...]:
-    """Judge the rows of one measure as a family: set adjusted p-values, verdicts, MDEs and notes."""
-    judged = []
-    for row in adjust(rows, holm):
-        verdict = decide(
-            row.difference,
-            row.p_adjusted,
-            row.equivalence,
-            row.clusters,
-            higher_is_better=row.higher_is_better,
-            margin=settings.margin,
-            alpha=settings.alpha,
-            confirmed=row.confirmed,
-        )
-        mde = family_mde(row, bounds, len(rows), settings)
-        made = replace(row, in_family=True, verdict=verdict, mde=mde)
-        judged.append(replace(made, notes=(*row.notes, *judgment_notes(made, len(rows), settings.alpha))))
-    return tuple(judged)
-
-
-def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
-    notes = [note] if (note := undecidable(row, size, alpha)) else []
-    p, decided = row.p_adjusted, row.verdict in (Verdict.BETTER, Verdict.WORSE)
-    excludes = not row.interval.low <= 0.0 <= row.interval.high
-    if p is None or (decided == excludes and (decided or p > alpha)):
-        return notes
-    tested = f"p = {p:.2g}" + ("" if row.p is None or p <= row.p else f" ({row.p:.2g} before Holm's adjustment)")
-    if decided:
-        notes.append(f"the interval includes 0, but the sign-flip test gives {tested}")
-    elif p <= alpha:
-        notes.append(f"not significant: {tested} assumes symmetric differences, and the skewed ones do not confirm it")
-    else:
-        test = f"the sign-flip test over {row.clusters} clusters gives {tested}"
-        notes.append(f"not significant: the interval excludes 0, but {test}")
-    return notes
-
-
-def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
-    """Return a note if the row has too few clusters for a significant p-value, else an empty string."""
-    if row.smallest_p is None or can_decide(row.smallest_p, size, alpha):
-        return ""
-    return (
-        f"{row.clusters} clusters cannot decide a family of {size}: the smallest p they can give is "
-        f"{row.smallest_p:.3g}, times {size} is above {alpha:g}"
-    )

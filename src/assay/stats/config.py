@@ -62,7 +62,7 @@ DEFAULT = StatsConfig()
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CompareSettings:
     """Validated settings of a comparison."""
 
     margin: float = DEFAULT.margin
@@ -83,8 +83,8 @@ class Settings:
         check_cluster(self.cluster)
 
 
-class CompareOptions(TypedDict):
-    """Keyword arguments of a comparison that an analysis plan sets."""
+class CompareOptions(TypedDict, total=False):
+    """Keyword arguments of every comparison; the defaults are those of `CompareSettings`."""
 
     margin: float
     alpha: float

@@ -10,7 +10,7 @@ import numpy as np
 
 from assay.scoring.grid import FloatArray
 from assay.stats.clustered import ClusteredEstimate, ClusterTable, cluster_table, estimate
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, widen, widen_by_clusters
 from assay.stats.paired import Effects, effects, is_skewed, sign_flip, smallest_p
 from assay.stats.power import family_mde, unequal_factor
@@ -32,7 +32,7 @@ class EnginePair:
 
 
 def comparison_rows(
-    pairs: Sequence[EnginePair], units: Sequence[Unit], settings: Settings
+    pairs: Sequence[EnginePair], units: Sequence[Unit], settings: CompareSettings
 ) -> tuple[ComparisonRow, ...]:
     """Compare the engines of each pair on their common queries; omit pairs without a common query.
 
@@ -92,7 +92,7 @@ class _Column:
     pair: EnginePair
     at: int
     shared: _Shared
-    settings: Settings
+    settings: CompareSettings
     differences: FloatArray  # by query
     differing: int  # clusters with any difference
     se: float

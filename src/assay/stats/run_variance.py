@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from assay.stats.compare import judge, judgment_notes
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
 from assay.stats.power import family_mde
 from assay.stats.records import Comparison, ComparisonRow, Interval, ValueRange, Verdict
 from assay.stats.tables import range_of
+from assay.stats.verdicts import judge, judgment_notes
 
 #: Normal quantiles between which a p-value is searched: from 1 to 1e-12, far below what is displayed.
 _QUANTILES = (1e-9, 7.1)
@@ -89,7 +89,7 @@ def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) 
 
 
 def add_run_variance(
-    found: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: Settings
+    found: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: CompareSettings
 ) -> Comparison:
     """Include between-run variance in the intervals, p-values and verdicts of a comparison."""
     rows = []
@@ -105,7 +105,7 @@ def add_run_variance(
     )
 
 
-def _include(row: ComparisonRow, chance: RunVariance | None, settings: Settings) -> ComparisonRow:
+def _include(row: ComparisonRow, chance: RunVariance | None, settings: CompareSettings) -> ComparisonRow:
     if chance is None or chance.variance <= DEFAULT.tie**2:  # rounding of equal means
         return row
     bounds = range_of(row.measure)

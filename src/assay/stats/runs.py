@@ -7,14 +7,14 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from assay.errors import ConfigError, InputError, NotComparableError
 from assay.files import read_utf8
 from assay.stats.compare import assemble, compare_table, table_means
-from assay.stats.config import DEFAULT, Settings
+from assay.stats.config import DEFAULT, CompareOptions, CompareSettings
 from assay.stats.records import Comparison, QueryValue, RunNames, ValueRange
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.tables import MeasureColumn, ScoreTable, columns, headline
@@ -36,21 +36,18 @@ def compare_scores(
     *,
     primary: Measure | str,
     names: RunNames = _NAMES,
-    margin: float = DEFAULT.margin,
-    alpha: float = DEFAULT.alpha,
-    seed: int = DEFAULT.seed,
     measures: Sequence[Measure | str] | None = None,
     B: int = DEFAULT.resamples,
     family: Sequence[str] | None = None,
-    cluster: str = "auto",
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Compare each engine in run `b` with the same engine in the baseline run `a`, on queries with equal hashes.
 
     `family` lists the engines of run `b` whose comparisons were declared beforehand [default: all].
     """
-    settings = Settings(margin, alpha, seed, B, cluster=cluster)
+    settings = CompareSettings(resamples=B, **options)
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
-    first, second = headline(a, cluster), headline(b, cluster)
+    first, second = headline(a, settings.cluster), headline(b, settings.cluster)
     before, after = columns(a, primary, wanted), columns(b, primary, wanted)
     kept, old, new = match_queries(first, second)
     pairs = zip(old.units, new.units, strict=True)
@@ -90,7 +87,7 @@ def compare_scores(
     means = [
         replace(row, engine=f"{row.engine} ({run})")
         for table, chosen, run in ((old, before, names.old), (new, after, names.new))
-        for row in table_means(table, chosen, alpha, cluster)
+        for row in table_means(table, chosen, settings.alpha, settings.cluster)
     ]
     found = assemble(rows, means, before[0], names.old, settings, declared)
     return replace(found, notes=(sentence, *found.notes))
@@ -240,16 +237,14 @@ def compare_values(
     names: RunNames = _NAMES,
     bounds: ValueRange | None = None,
     higher_is_better: bool = True,
-    margin: float = DEFAULT.margin,
-    alpha: float = DEFAULT.alpha,
-    seed: int = DEFAULT.seed,
     B: int = DEFAULT.resamples,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Compare two per-query tables on their common queries; `a` is the baseline.
 
     Without `bounds`, the range is [0, 1] if it includes all values, else the range of the values and 0.
     """
-    settings = Settings(margin, alpha, seed, B)
+    settings = CompareSettings(resamples=B, **options)
     old, new = ({row.query: row for row in rows} for rows in (a, b))
     shared = [query for query in old if query in new]
     sentence = shared_sentence(len(shared), max(len(old), len(new)), names)
@@ -270,5 +265,7 @@ def compare_values(
     values = np.array([[[rows[query].value for query in shared]] for rows in (old, new)])
     table = ScoreTable((names.old, names.new), units, values)
     rows = compare_table(table, [(names.new, names.old)], [measure], settings)
-    found = assemble(rows, table_means(table, [measure], alpha), measure, names.old, settings, None)
+    found = assemble(
+        rows, table_means(table, [measure], settings.alpha, settings.cluster), measure, names.old, settings, None
+    )
     return replace(found, notes=(sentence, *found.notes))

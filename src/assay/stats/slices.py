@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Unpack
 
 import numpy as np
 
 from assay.scoring import Measure
-from assay.stats.compare import adjust, benjamini_hochberg, compare_table
-from assay.stats.config import DEFAULT, Settings, check_tag
+from assay.stats.compare import compare_table
+from assay.stats.config import DEFAULT, CompareOptions, CompareSettings, check_tag
 from assay.stats.records import SliceRow
 from assay.stats.tables import check_engine, column, headline, part
+from assay.stats.verdicts import adjust, benjamini_hochberg
 from assay.types import Scores
 
 EXPLORATORY = (
@@ -26,16 +28,13 @@ def compare_slices(
     *,
     baseline: str,
     primary: Measure | str,
-    margin: float = DEFAULT.margin,
-    alpha: float = DEFAULT.alpha,
-    seed: int = DEFAULT.seed,
     B: int = DEFAULT.resamples,
-    cluster: str = "auto",
+    **options: Unpack[CompareOptions],
 ) -> tuple[SliceRow, ...]:
     """Compare all other engines with the baseline on each tag value and phrasing, except if it covers all queries."""
-    settings = Settings(margin, alpha, seed, B, cluster=cluster)
+    settings = CompareSettings(resamples=B, **options)
     check_engine(scores, baseline, "baseline")
-    check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
+    check_tag(settings.cluster, (tag for unit in scores.units for tag in unit.tags))
     measure = column(scores, primary)
     pairs = [(engine, baseline) for engine in scores.engines if engine != baseline]
     forms = sorted({unit.form for unit in scores.units})
