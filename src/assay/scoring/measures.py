@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 
 from assay.errors import ConfigError, closest_match
-from assay.scoring import budget, lines, ranks, robustness
+from assay.scoring import formulas, robustness
 from assay.scoring.grid import FloatArray, Grid
 from assay.scoring.match import LEVELS
 from assay.types import FORMS, SECONDARY
@@ -45,7 +45,7 @@ class MeasureKind:
     name: str
     compute: Callable[[Grid, Measure], FloatArray]  # (engines, units); NaN where it does not apply
     params: tuple[Param, ...]
-    bounds: Callable[[Measure], ranks.MeasureRange] = ranks.share_range
+    bounds: Callable[[Measure], formulas.MeasureRange] = formulas.share_range
     cutoff: bool = True
     phrasings: bool = False  # combines another measure's values over the phrasings of one intent
     binary: bool = False  # its values are 0 and 1
@@ -268,7 +268,7 @@ _FILE = Param("level", " | ".join(LEVELS), _choice(LEVELS), "file")
 _LINES = Param("level", " | ".join(LEVELS), _choice(LEVELS), "lines")
 #: 1: every target counts; 2: only primary ones; higher for sets with more grades.
 _GRADE = Param("grade", "the least grade that counts, from 1", _whole(SECONDARY), SECONDARY)
-_RULE = Param("rule", " | ".join(ranks.RULES), _choice(ranks.RULES), ranks.RULES[0])
+_RULE = Param("rule", " | ".join(formulas.RULES), _choice(formulas.RULES), formulas.RULES[0])
 #: 0.3: a hit three times as long as its target still counts (used in notes/spans.md).
 _IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)
 _TOKENS = Param("tokens", "a whole number of tokens", _whole(1), pattern=r"[^=()]+", example="2000")
@@ -281,21 +281,21 @@ _FORMS = Param(
 _COUNTED = (_FILE, _GRADE)
 
 
-nDCG = Measure(MeasureKind("nDCG", ranks.ndcg, (_FILE, _RULE), check=_require_file_level))  # noqa: N816  the usual name
-RR = Measure(MeasureKind("RR", ranks.reciprocal_rank, _COUNTED))
-Hit = Measure(MeasureKind("Hit", ranks.hit, _COUNTED, binary=True))
-R = Measure(MeasureKind("R", ranks.recall, _COUNTED))
-P = Measure(MeasureKind("P", ranks.precision, _COUNTED))
-AP = Measure(MeasureKind("AP", ranks.average_precision, _COUNTED))
-Judged = Measure(MeasureKind("Judged", ranks.judged, (_FILE,)))
-LineR = Measure(MeasureKind("LineR", lines.line_recall, (_GRADE,), everywhere=False))
-LineP = Measure(MeasureKind("LineP", lines.line_precision, (_GRADE,), everywhere=False))
-SpanR = Measure(MeasureKind("SpanR", lines.span_recall, (_IOU, _GRADE)))
+nDCG = Measure(MeasureKind("nDCG", formulas.ndcg, (_FILE, _RULE), check=_require_file_level))  # noqa: N816  the usual name
+RR = Measure(MeasureKind("RR", formulas.reciprocal_rank, _COUNTED))
+Hit = Measure(MeasureKind("Hit", formulas.hit, _COUNTED, binary=True))
+R = Measure(MeasureKind("R", formulas.recall, _COUNTED))
+P = Measure(MeasureKind("P", formulas.precision, _COUNTED))
+AP = Measure(MeasureKind("AP", formulas.average_precision, _COUNTED))
+Judged = Measure(MeasureKind("Judged", formulas.judged, (_FILE,)))
+LineR = Measure(MeasureKind("LineR", formulas.line_recall, (_GRADE,), everywhere=False))
+LineP = Measure(MeasureKind("LineP", formulas.line_precision, (_GRADE,), everywhere=False))
+SpanR = Measure(MeasureKind("SpanR", formulas.span_recall, (_IOU, _GRADE)))
 RecallAtTokens = Measure(
-    MeasureKind("RecallAtTokens", budget.recall_at_tokens, (_TOKENS, _LINES, _GRADE), cutoff=False)
+    MeasureKind("RecallAtTokens", formulas.recall_at_tokens, (_TOKENS, _LINES, _GRADE), cutoff=False)
 )
 TokensToHit = Measure(
-    MeasureKind("TokensToHit", budget.tokens_to_hit, (_CAP, _LINES, _GRADE), budget.token_range, cutoff=False)
+    MeasureKind("TokensToHit", formulas.tokens_to_hit, (_CAP, _LINES, _GRADE), formulas.token_range, cutoff=False)
 )
 Displacement = Measure(
     MeasureKind(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.errors import ConfigError
+from assay.scoring.formulas import MeasureRange, cutoff_of, first_rank, grades_at, level_of
 from assay.scoring.grid import BoolArray, FloatArray, Grid, IntArray
-from assay.scoring.ranks import MeasureRange, cutoff_of, first_rank, grades_at, level_of
 from assay.types import PRIMARY
 
 if TYPE_CHECKING:

@@ -1,0 +1,378 @@
+"""Formulas of the measures of one ranking: graded ranks, returned lines, and reading cost."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+import numpy as np
+
+from assay.errors import InputError
+from assay.scoring.grid import BoolArray, FloatArray, Grid, GridCell, IntArray, Place
+from assay.scoring.match import Level, assign_targets, project
+from assay.syntax.tokens import BYTES_PER_TOKEN, estimate_tokens
+from assay.types import Hit, Run, Span, Target
+
+if TYPE_CHECKING:
+    from assay.scoring.measures import Measure
+
+
+class MeasureRange(NamedTuple):
+    """The lowest and highest value of a measure, and the value of a failed query."""
+
+    low: float
+    high: float
+    worst: float
+
+
+#: Rules of nDCG.
+RULES = ("assay", "semble")
+
+
+def share_range(_: Measure) -> MeasureRange:
+    """Return the range of a share: 0 is worst, 1 is best."""
+    return MeasureRange(0.0, 1.0, 0.0)
+
+
+def level_of(measure: Measure) -> Level:
+    return cast("Level", measure["level"])
+
+
+def cutoff_of(measure: Measure) -> int:
+    """Return the cutoff; raise ConfigError without one."""
+    return measure.complete().k or 0
+
+
+def grades_at(grid: Grid, measure: Measure) -> IntArray:
+    """Return the grades inside the cutoff; 0 for repeated and missing hits."""
+    k, level = cutoff_of(measure), level_of(measure)
+    return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
+
+
+def first_rank(found: BoolArray) -> IntArray:
+    """Return the first true rank, from 1; k + 1 if there is none (rule 3: censored, never dropped)."""
+    k = found.shape[-1]
+    return np.asarray(np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, k + 1))
+
+
+def _relevant(grid: Grid, measure: Measure) -> tuple[BoolArray, FloatArray]:
+    """Return whether each rank has a counted target, and the number of counted targets; NaN (not applicable) for 0."""
+    least = cast("int", measure["grade"])
+    total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
+    return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
+
+
+def ndcg(grid: Grid, measure: Measure) -> FloatArray:
+    """Discounted gain of the ranking over that of the ideal one; the gain is the grade, the discount log2(1 + rank).
+
+    Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; the linear-gain form
+    that trec_eval computes as ndcg_cut. With one-to-one claims (rule 1) it lies between 0 and 1.
+    """
+    k = cutoff_of(measure)
+    discounts: FloatArray = 1.0 / np.log2(np.arange(2, k + 2))
+    if measure["rule"] == "semble":
+        return _semble_ndcg(grid, discounts)
+    # both sums are over rows of equal length, so an ideal ranking is exactly 1
+    ideal = (grid.graded(level_of(measure)).ideal[:, :k] * discounts).sum(axis=-1)
+    gained = (grades_at(grid, measure) * discounts).sum(axis=-1)
+    return np.asarray(gained / np.where(ideal > 0, ideal, np.nan))
+
+
+def _semble_ndcg(grid: Grid, discounts: FloatArray) -> FloatArray:
+    """Score by semble's published rule (MinishLab/semble, benchmarks/), to reproduce its numbers.
+
+    Every target counts 1, two spans of one file are two targets, a path matches by suffix in either direction,
+    repeated results count, and targets found at the same rank share one slot.
+    """
+    values = grid.blank()
+    for cell in grid.cells():
+        wanted = [target.span.path for target in grid.queries[cell.unit].targets]
+        if wanted:
+            paths = [hit.path for hit in cell.hits[: len(discounts)]]
+            slots = {_semble_rank(path, paths) for path in wanted} - {len(paths)}
+            values[cell.engine, cell.unit] = discounts[sorted(slots)].sum() / discounts[: len(wanted)].sum()
+    return values
+
+
+def _semble_rank(wanted: str, paths: list[str]) -> int:
+    for place, path in enumerate(paths):
+        if path == wanted or path.endswith("/" + wanted) or wanted.endswith("/" + path):
+            return place
+    return len(paths)
+
+
+def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
+    """One over the rank of the first relevant result; 0 without one inside the cutoff.
+
+    Kantor and Voorhees, The TREC-5 confusion track, Information Retrieval 2, 2000.
+    """
+    found, total = _relevant(grid, measure)
+    ranks = first_rank(found)
+    return np.where(ranks <= found.shape[-1], 1.0 / ranks, 0.0) + 0.0 * total
+
+
+def hit(grid: Grid, measure: Measure) -> FloatArray:
+    """1 if a relevant result is inside the cutoff, else 0; trec_eval's success."""
+    found, total = _relevant(grid, measure)
+    return found.any(axis=-1) + 0.0 * total
+
+
+def recall(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the targets that were found inside the cutoff. Cleverdon and Mills, Aslib Proceedings 15(4), 1963."""
+    found, total = _relevant(grid, measure)
+    return np.asarray(found.sum(axis=-1) / total)
+
+
+def precision(grid: Grid, measure: Measure) -> FloatArray:
+    """Relevant results over the cutoff; the missing results of a short list count as wrong."""
+    found, total = _relevant(grid, measure)
+    return np.asarray(found.sum(axis=-1) / found.shape[-1] + 0.0 * total)
+
+
+def average_precision(grid: Grid, measure: Measure) -> FloatArray:
+    """Sum of the precision at each relevant result over the number of targets, found or not; trec_eval's map_cut.
+
+    Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000.
+    """
+    found, total = _relevant(grid, measure)
+    precisions = found.cumsum(axis=-1) / np.arange(1, found.shape[-1] + 1)
+    return np.asarray((precisions * found).sum(axis=-1) / total)
+
+
+def judged(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the distinct results inside the cutoff that are judged: targets, adversaries, grade 0."""
+    k, level = cutoff_of(measure), level_of(measure)
+    within = grid.within(level, k)
+    known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)
+    return np.asarray(known / np.maximum(within.sum(axis=-1), 1))  # 0 without results, as for a failure
+
+
+# ---------------------------------------------------------------------------------------------- returned lines
+
+#: Computes a value from the returned spans, the targets and the lengths of all their files in lines.
+_Value = Callable[[Sequence[Span], Sequence[Target], Mapping[str, int]], float]
+
+
+def line_recall(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the targets' lines that the results inside the cutoff contain, each line counted once.
+
+    ContextBench (arXiv 2602.05892) calls it line coverage.
+    """
+    return _line_share(grid, measure, precision=False)
+
+
+def line_precision(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the returned lines inside the cutoff that are targets' lines, each counted once; 0 without results.
+
+    ContextBench (arXiv 2602.05892) scores an empty ranking 1, which rewards returning nothing.
+    """
+    return _line_share(grid, measure, precision=True)
+
+
+def _line_share(grid: Grid, measure: Measure, *, precision: bool) -> FloatArray:
+    def value(returned: Sequence[Span], targets: Sequence[Target], lengths: Mapping[str, int]) -> float:
+        found, wanted = _merge(returned, lengths), _merge((target.span for target in targets), lengths)
+        common = sum(a.common_lines(b) for a in found for b in wanted)
+        return common / max(_size(found if precision else wanted), 1) if wanted else float("nan")
+
+    return _compute(grid, measure, value, elsewhere=precision)
+
+
+def span_recall(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the targets matched one-to-one by a result with an intersection over union of at least `iou`.
+
+    Everingham et al., The PASCAL visual object classes challenge, IJCV 88, 2010, for lines instead of boxes.
+    """
+    least = cast("float", measure["iou"])
+
+    def value(returned: Sequence[Span], targets: Sequence[Target], lengths: Mapping[str, int]) -> float:
+        def iou(first: Span, second: Span) -> float:
+            a, b = (clip(span, lengths[span.path]) for span in (first, second))
+            if a is None or b is None:
+                return 0.0
+            common = a.common_lines(b)
+            ratio = common / (_size((a, b)) - common)
+            return ratio if ratio >= least else 0.0
+
+        hits = [Hit(span.path, span.start, span.end) for span in returned]
+        claims = assign_targets(hits, project(targets, "lines"), iou).claims
+        return sum(claim is not None for claim in claims) / len(targets) if targets else float("nan")
+
+    return _compute(grid, measure, value)
+
+
+def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = False) -> FloatArray:
+    """Compute a value for every ranking; rankings without any file of a target share one value.
+
+    With `elsewhere`, results in other files count too if there is one in a file of a target.
+    """
+    values, k, least = grid.blank(), cutoff_of(measure), cast("int", measure["grade"])
+    wanted = [[t for t in projection.targets if t.grade >= least] for projection in grid.projections("lines")]
+    files = [frozenset(target.span.path for target in targets) for targets in wanted]
+
+    def compute(unit: int, places: Iterable[Place]) -> float:
+        returned, targets = [Span(*place) for place in places], wanted[unit]
+        known = grid.run.lines.get(grid.units[unit].gold, {})
+        lengths: dict[str, int] = {}
+        for span in (*returned, *(target.span for target in targets)):
+            lines = known.get(span.path)
+            lengths[span.path] = max(lengths.get(span.path, 1), span.end or 1) if lines is None else len(lines)
+        return value(returned, targets, lengths)
+
+    missed = [compute(unit, ()) for unit in range(len(wanted))]
+    for cell in grid.cells():
+        places = grid.places(cell, k)
+        inside = [place for place in places if place[0] in files[cell.unit]]
+        found = compute(cell.unit, places if elsewhere else inside) if inside else missed[cell.unit]
+        values[cell.engine, cell.unit] = found
+    return values
+
+
+def _merge(spans: Iterable[Span], lengths: Mapping[str, int]) -> list[Span]:
+    """Return the lines of all spans as disjoint spans."""
+    merged: list[Span] = []
+    for span in sorted(found for found in (clip(span, lengths[span.path]) for span in spans) if found):
+        last = merged[-1] if merged else None
+        if last and last.path == span.path and (span.start or 1) <= (last.end or 0) + 1:
+            merged[-1] = Span(last.path, last.start, max(last.end or 0, span.end or 0))
+        else:
+            merged.append(span)
+    return merged
+
+
+def clip(span: Span, last: int) -> Span | None:
+    """Return a span without lines beyond the end of its file; None if no line is left."""
+    whole = span.start is None or span.end is None
+    start, end = (1, last) if whole else (max(1, span.start or 1), min(span.end or 0, last))
+    return Span(span.path, start, end) if start <= end else None
+
+
+def _size(spans: Iterable[Span]) -> int:
+    return sum((span.end or 0) - (span.start or 1) + 1 for span in spans)
+
+
+# ---------------------------------------------------------------------------------------------- reading cost
+
+# Results are read in rank order, line by line. A hit costs `estimate_tokens` of its bytes. A line that is returned twice costs
+# twice, since a reader reads it twice. The hit that exceeds a budget is cut at the last line that fits, and reading
+# stops there. The cutoff is the budget, within the number of results of the run.
+
+
+def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
+    """Share of the targets of which at least one line is read within the budget.
+
+    After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count.
+    """
+    values, lengths = grid.blank(), LineLengths(grid.run)
+    for cell, gold, targets in _cells_with_targets(grid, measure):
+        files = {target.span.path for target in targets}
+        places = [place for place, hit in enumerate(cell.hits) if hit.path in files]
+        budget = cast("int", measure["tokens"])
+        read: list[Span] = []
+        for place in range(places[-1] + 1 if places else 0):  # lower hits are in no target's file
+            cost = lengths.cost(gold, cell, place)
+            if place in places:
+                part = cost.span if cost.tokens <= budget else cost.cut(budget)
+                read += [part] if part else []
+            budget -= cost.tokens
+            if budget <= 0:
+                break
+        found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets) if read else 0
+        values[cell.engine, cell.unit] = found / len(targets)
+    return values
+
+
+def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
+    """Tokens read up to and including the first line of a target: all earlier hits, and this one down to that line.
+
+    A list without a target costs the cap (rule 3), and so does a failed query.
+    """
+    values, lengths, cap = grid.blank(), LineLengths(grid.run), token_range(measure).high
+    for cell, gold, targets in _cells_with_targets(grid, measure):
+        spent, found = 0, cap
+        for position in range(len(cell.hits)):
+            cost = lengths.cost(gold, cell, position)
+            if cost.span is not None:
+                start = cost.span.start or 1
+                common = [target.span for target in targets if cost.span.common_lines(target.span) > 0]
+                if common:
+                    found = spent + cost.cost_to(min(max(start, target.start or 1) for target in common))
+                    break
+            spent += cost.tokens
+        values[cell.engine, cell.unit] = min(cap, found)
+    return values
+
+
+def token_range(measure: Measure) -> MeasureRange:
+    """Return the range of a token count: 0 is best, the cap is worst."""
+    cap = float(cast("int", measure["cap"]))
+    return MeasureRange(0.0, cap, cap)
+
+
+def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell, str, list[Target]]]:
+    """Yield the rankings whose queries have targets of the measure's grades, with their gold sets and targets.
+
+    Raise InputError for hits in a corpus without known lines.
+    """
+    least = cast("int", measure["grade"])
+    projections = grid.projections(level_of(measure))
+    wanted = [[target for target in projection.targets if target.grade >= least] for projection in projections]
+    for cell in grid.cells():
+        gold = grid.units[cell.unit].gold
+        if wanted[cell.unit] and cell.hits and gold not in grid.run.lines:
+            hint = "run the engines again, or score without measures that count tokens"
+            raise InputError(f"the run has no line lengths for {gold}", hint=hint)
+        if wanted[cell.unit]:
+            yield cell, gold, wanted[cell.unit]
+
+
+@dataclass(frozen=True, slots=True)
+class HitCost:
+    """The existing lines of a hit, and its cost."""
+
+    span: Span | None  # None if the corpus does not have the file or the lines
+    tokens: int
+    lengths: tuple[int, ...] = ()  # bytes of each line of the file
+
+    def cost_to(self, line: int) -> int:
+        """Return the tokens from the first line of the hit to a line, both included."""
+        return estimate_tokens(sum(self.lengths[self._first - 1 : line]))
+
+    def cut(self, tokens: int) -> Span | None:
+        """Return the whole lines that fit into `tokens`; None if the first line does not fit."""
+        if self.span is None:
+            return None
+        sums = list(accumulate(self.lengths[self._first - 1 : self.span.end]))
+        end = self._first - 1 + bisect_right(sums, tokens * BYTES_PER_TOKEN)
+        return Span(self.span.path, self._first, end) if end >= self._first else None
+
+    @property
+    def _first(self) -> int:
+        return self.span.start or 1 if self.span else 1
+
+
+class LineLengths:
+    """The line lengths of a run's corpora, with cached costs of hits."""
+
+    def __init__(self, run: Run) -> None:
+        self._lines = run.lines
+        self._known: dict[tuple[str, str, int | None, int | None], HitCost] = {}
+
+    def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
+        """Return the cost of one hit; a file outside the corpus costs what was recorded, or its snippet."""
+        hit = cell.hits[position]
+        key = (gold, hit.path, hit.start, hit.end)
+        if key in self._known:
+            return self._known[key]
+        lengths = self._lines[gold].get(hit.path)
+        if lengths is None:
+            if position < len(cell.tokens):
+                return HitCost(None, cell.tokens[position])
+            return HitCost(None, estimate_tokens(len((hit.snippet or "").encode("utf-8", "surrogatepass"))))
+        span = clip(hit.span, len(lengths))
+        tokens = estimate_tokens(sum(lengths[(span.start or 1) - 1 : span.end])) if span else 0
+        self._known[key] = cost = HitCost(span, tokens, lengths)
+        return cost
