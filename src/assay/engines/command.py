@@ -13,6 +13,7 @@ from assay.digests import digest_of
 from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
 from assay.engines.config_files import ConfigSettings, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
+from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, make_index_settings
 from assay.engines.interactive import (
     InteractiveSession,
     OutputMarker,
@@ -23,13 +24,7 @@ from assay.engines.json_output import parse_selector
 from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.engines.restarts import RESTARTS, STARTUP_SECONDS, check_restart_settings
 from assay.engines.secrets import check_literal_secrets, recorded_table, secret_values
-from assay.engines.shared_index import (
-    INDEX_KEYS_HELP,
-    IndexBuilder,
-    IndexWorkspace,
-    SharedIndexEngine,
-    make_index_settings,
-)
+from assay.engines.shared_index import SharedIndexEngine
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
     Filters,
@@ -47,7 +42,7 @@ from assay.engines.tool import (
     run_tool,
     stat_files,
 )
-from assay.engines.workspace import fixed_placeholders, placeholder_names
+from assay.engines.workspace import IndexWorkspace, fixed_placeholders, placeholder_names
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProgramSpec
 from assay.settings import read_settings, setting

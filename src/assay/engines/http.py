@@ -24,16 +24,11 @@ from assay.engines.config_files import (
     recorded_config,
 )
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
+from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, make_index_settings
 from assay.engines.json_output import parse_selector, select
 from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import (
-    INDEX_KEYS_HELP,
-    IndexBuilder,
-    IndexWorkspace,
-    SharedIndexEngine,
-    make_index_settings,
-)
+from assay.engines.shared_index import SharedIndexEngine
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
     Filters,
@@ -47,7 +42,7 @@ from assay.engines.templates import (
     named_secrets,
 )
 from assay.engines.tool import ExternalSession
-from assay.engines.workspace import fixed_placeholders, placeholder_names
+from assay.engines.workspace import IndexWorkspace, fixed_placeholders, placeholder_names
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError
 from assay.http import (
     HttpClient,

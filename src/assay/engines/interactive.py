@@ -24,7 +24,7 @@ from assay.types import Corpus
 
 if TYPE_CHECKING:
     from assay.engines.command import CommandEngine
-    from assay.engines.shared_index import IndexWorkspace
+    from assay.engines.workspace import IndexWorkspace
 
 #: Line breaks of `str.splitlines`; a program may end a request at any of these characters.
 _LINE_BREAKS = re.compile("\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")

@@ -12,17 +12,11 @@ from assay.digests import digest_of
 from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
+from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, IndexSettings, make_index_settings
 from assay.engines.output import OutputSettings, make_layout
 from assay.engines.restarts import RESTARTS, STARTUP_SECONDS, check_restart_settings
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import (
-    INDEX_KEYS_HELP,
-    IndexBuilder,
-    IndexSettings,
-    IndexWorkspace,
-    SharedIndexEngine,
-    make_index_settings,
-)
+from assay.engines.shared_index import SharedIndexEngine
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
     Filters,
@@ -32,7 +26,7 @@ from assay.engines.templates import (
     named_secrets,
 )
 from assay.engines.tool import Argv, parse_command, stat_files
-from assay.engines.workspace import fixed_placeholders, placeholder_names
+from assay.engines.workspace import IndexWorkspace, fixed_placeholders, placeholder_names
 from assay.errors import ConfigError, SetupError, install_hint
 from assay.settings import read_settings, setting
 from assay.types import Corpus

@@ -25,10 +25,10 @@ from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchRep
 from assay.engines.mcp_transport import HttpTransport, McpConnection, StdioTransport
 from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.restarts import RestartCost, Restarts
-from assay.engines.shared_index import IndexWorkspace
 from assay.engines.templates import fill, fill_json, fill_url, merge
 from assay.engines.text_output import find_failure
 from assay.engines.tool import ToolSession, repro_command
+from assay.engines.workspace import IndexWorkspace
 from assay.errors import EngineError, EngineTimeoutError, closest_match
 from assay.http import read_token
 from assay.processes.child import OutputLimitExceeded

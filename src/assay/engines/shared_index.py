@@ -1,21 +1,19 @@
-"""Indexes shared by variants of a tool: a corpus copy and a store, built once and used by several sessions."""
+"""Sharing of indexes by variants of a tool: a corpus copy and a store, built once and used by several sessions."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import stat
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from assay.clock import Deadline, today
-from assay.corpus.opening import copy_corpus, directory_size
+from assay.corpus.opening import copy_corpus
 from assay.digests import digest_of
 from assay.engines.base import (
     EngineDefaults,
@@ -27,139 +25,35 @@ from assay.engines.base import (
     SharedCache,
     SharedStep,
 )
-from assay.engines.config_files import ConfigTemplate, Key, nodes
+from assay.engines.config_files import ConfigTemplate
+from assay.engines.index_settings import IndexSettings, index_config, index_variables
 from assay.engines.output import OutputLayout, read_reply
 from assay.engines.templates import has_placeholder
 from assay.engines.tool import ExternalSession
-from assay.engines.workspace import STORE, EngineWorkspace
-from assay.errors import AssayError, ConfigError, EngineError, closest_match
-from assay.redaction import Redactor
-from assay.settings import split_key
+from assay.engines.workspace import (
+    STORE,
+    EngineWorkspace,
+    IndexDirectory,
+    IndexWorkspace,
+    PathMask,
+    back_up,
+    copy_tree,
+    snapshot,
+)
+from assay.errors import AssayError, EngineError
 from assay.store import scratch
 from assay.store.entries import wrap_disk_errors
 from assay.store.kinds import INDEXES
-from assay.toml import write_key
 from assay.types import Corpus
 
 if TYPE_CHECKING:
     from assay.store import Store
 
-# ---------------------------------------------------------------------------------------------- index settings
-
-#: Builder of an index: none, a command, the program or server of the session, or a server that the user started.
-IndexBuilder = Literal["none", "command", "session", "server"]
-INDEX_KEYS_HELP = (
-    "settings that the index depends on, such as argv, env.MODEL or config.embedding.model; variants that differ only "
-    "in other settings share one index, which must be in {root} or {store}; by default it depends on all settings"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexSettings:
-    """Digests of the settings that the index depends on, and of all settings."""
-
-    builder: IndexBuilder
-    named: tuple[Key, ...] | None  # None: the index depends on every setting
-    digest: str
-    whole: str  # digest of all settings
-    about: str = ""
-    address: str = ""  # address of a server that may hold one index at a time
-
-    @property
-    def shared(self) -> bool:
-        """Whether `index_keys` is set, so that variants may share the index."""
-        return self.named is not None
-
-    @property
-    def separate(self) -> bool:
-        """Whether the index is built before sessions use it."""
-        return self.builder == "command" or self.shared
-
-
-def make_index_settings(
-    where: str,
-    settings: Any,  # noqa: ANN401 - the settings of an engine kind, a dataclass with `index_keys`
-    always: Sequence[str],  # settings that every index of this kind depends on
-    builder: IndexBuilder,
-    fixed: Mapping[str, str],
-    config: ConfigTemplate | None = None,
-    about: str = "",
-    address: str = "",
-) -> IndexSettings:
-    """Return the index settings; raise ConfigError for an unknown name in `index_keys`."""
-    names = [field.name for field in fields(settings) if field.name not in ("index_keys", "config")]
-    table = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=_to_json))
-    if config is not None:
-        table["config"] = {**config.recorded(), "format": config.format}
-    whole = digest_of([where, {**table, "config": config and config.effect}, dict(fixed)])
-    if settings.index_keys is None:
-        return IndexSettings(builder, None, whole, whole, about, address)
-    if builder == "none":
-        raise ConfigError(
-            f"{where}: `index_keys` is set, but the engine builds no index", hint="remove `index_keys`, or set `index`"
-        )
-    known = {key for key in nodes(table) if key[:2] != ("config", "edits")}
-    for name in config.known if config else ():
-        edit = ("config", "edits", *name)
-        known |= {edit[:cut] for cut in range(2, len(edit) + 1)}
-    named = tuple(_parse_index_key(key, known, where) for key in settings.index_keys)
-    inputs = {name: table[name] for name in always if name in table}
-    inputs |= {write_key(key): nodes(table)[key] for key in named if key[0] != "config"}
-    if "env" in table and not _variables(named):
-        inputs["env"] = table["env"]
-    only = _index_config(config, named)
-    inputs["config"] = only and only.effect
-    return IndexSettings(builder, named, digest_of([where, inputs, dict(fixed)]), whole, about, address)
-
-
-def _index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
-    """Return the configuration for indexing, with only the edits named in `index_keys`."""
-    if config is None or named is None:
-        return config
-    prefixes = [key[2:] for key in named if key[0] == "config"]
-    return config.only(lambda key: any(key[: len(prefix)] == prefix for prefix in prefixes))
-
-
-def _variables(named: tuple[Key, ...]) -> frozenset[str]:
-    return frozenset(key[1] for key in named if key[0] == "env" and len(key) > 1)
-
-
-def _parse_index_key(text: str, known: set[Key], where: str) -> Key:
-    key = split_key(text)
-    if key[0] == "config" and key[1:2] != ("edits",):
-        key = ("config", "edits", *key[1:])
-    if key not in known:
-        close = closest_match(text, sorted(write_key(one).replace("config.edits.", "config.", 1) for one in known))
-        raise ConfigError(
-            f"{where}: unknown setting {text!r} in index_keys",
-            hint=f"did you mean {close[0]!r}?" if close else "use settings such as argv, env.NAME or config.KEY",
-        )
-    return key
-
-
-def _to_json(value: Any) -> object:  # noqa: ANN401 - a value of a setting
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    return dict(value) if isinstance(value, Mapping) else str(value)
-
-
-# ---------------------------------------------------------------------------------------------- engines and sessions
-
 BUSY = "the cached index is in use by another process; a new index was built"
 OUTSIDE = "the index is outside {root} and {store} and cannot be cached"
 WROTE = "wrote to its index during queries; the index is restored for the next variant"
 _CORPUS, _STORE = "corpus", f"{STORE}shared"
-#: Largest index directory to back up, in bytes: writing takes 1-2 s, less than indexing. A
-#: larger index is rebuilt when a variant has changed it.
-MAX_BACKUP_BYTES = 1_000_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class IndexWorkspace:
-    """Corpus that an engine works on, and the index directory if the engine needs one."""
-
-    corpus: Corpus
-    store: Path | None = None
+_COPY, _ABOUT = "place", "about.json"  # files of a cached index: a copy of its directory, and facts about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +90,15 @@ class SharedIndexEngine(EngineDefaults, ABC):
     def for_index(self) -> Self:
         """Return the engine with only the variables and configuration edits that its index depends on."""
         named = self.indexing.named
-        changes: dict[str, Any] = {"template": _index_config(self.template, named)}
-        if wanted := _variables(named or ()):
+        changes: dict[str, Any] = {"template": index_config(self.template, named)}
+        if wanted := index_variables(named or ()):
             env = {name: value for name, value in self.settings.env.items() if name in wanted}
             changes["settings"] = replace(self.settings, env=env)
         return replace(cast(Any, self), **changes)  # type: ignore[no-any-return]  # a dataclass
 
     def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
         """Create the directories and the configuration file named in the templates."""
-        configs = (self.template, _index_config(self.template, self.indexing.named))
+        configs = (self.template, index_config(self.template, self.indexing.named))
         return EngineWorkspace(self.placeholders, index.corpus.root, self.texts, index.store, configs)
 
     def open(self, corpus: Corpus) -> ExternalSession:
@@ -268,63 +162,6 @@ class SharedSession(ExternalSession):
             self._notes = self._index.release(self._directory)
 
 
-class PathMask(Redactor):
-    """Mapper from paths in an index directory to placeholders in messages and corpus paths in results."""
-
-    def __init__(self, corpus: Corpus, workspace: IndexWorkspace, config: str = "") -> None:
-        self._corpus_root = corpus.root.as_posix()
-        root = str(workspace.corpus.root)
-        self._roots = tuple(dict.fromkeys((root, os.path.realpath(root))))
-        paths = {root: "{root}", str(workspace.store or ""): "{store}", config: "{config}"}
-        named = [(path, name) for path, name in paths.items() if path and path != str(corpus.root)]
-        self._named = sorted(named, key=lambda item: (-len(item[0]), item[0]))
-
-    def text(self, text: str) -> str:
-        for path, name in self._named:
-            text = text.replace(path, name)
-        return text
-
-    def path(self, path: str) -> str:
-        root = next((root for root in self._roots if path.startswith(f"{root}/")), None)
-        return path if root is None else f"{self._corpus_root}/{path[len(root) + 1 :]}"
-
-
-# ---------------------------------------------------------------------------------------------- index directories
-
-
-@dataclass(slots=True, eq=False)
-class IndexDirectory:
-    """Directory with a corpus copy and a store, which must not change after indexing."""
-
-    path: Path
-    workspace: IndexWorkspace
-    is_copy: bool = True  # False: the corpus itself, which the engine does not write to
-    users: int = 0
-    notes: tuple[str, ...] = ()
-    stderr: str = ""  # stderr of indexing
-    added_bytes: int = 0  # size of the files that indexing added to the corpus copy
-    close: Callable[[], None] = lambda: None
-    _files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    _backup: Path | None = None
-
-    def freeze(self, backup: Path | None) -> None:
-        """Record the current state of the files; `backup` is a copy of the directory."""
-        self._files = _snapshot(self.path)
-        self._backup = backup
-
-    def is_unchanged(self) -> bool:
-        return not self.is_copy or _snapshot(self.path) == self._files
-
-    def restore(self) -> bool:
-        """Restore the directory from its backup; return whether that succeeded."""
-        if self._backup is None:
-            return False
-        with suppress(OSError):
-            shutil.rmtree(self.path)
-            _copy_tree(self._backup, self.path)
-        return self.is_unchanged()
-
-
 class SharedIndex:
     """One index on one corpus, for all variants that share it."""
 
@@ -385,14 +222,14 @@ class SharedIndex:
             return directory
         is_local = engine.indexing.separate and engine.indexing.builder != "server"
         store = self._cache.artifacts if self._cache.reuse_index and is_local else None
-        cached = self._make_cached(engine, seconds, store) if store else None
+        cached = self._open_cached(engine, seconds, store) if store else None
         if cached is not None:
             return cached
         with ExitStack() as stack:
             path = stack.enter_context(scratch()) / "index"
             directory = self._create(path, engine)
             self._build(directory, engine, seconds)
-            directory.freeze(_back_up(path) if self._shared else None)
+            directory.freeze(back_up(path) if self._shared else None)
             directory.notes = (BUSY,) if store else ()
             directory.close = stack.pop_all().close
         return directory
@@ -409,14 +246,14 @@ class SharedIndex:
         indexing = engine.indexing
         if not indexing.separate:
             return False
-        before = _snapshot(directory.path) if engine.private else {}
+        before = snapshot(directory.path) if engine.private else {}
         mask = PathMask(self._corpus, directory.workspace)
         with mask.cleaning():
             directory.stderr = mask.text(engine.build_index(directory.workspace, seconds))
         self._cache.made["index"] += 1
         if indexing.address:
             self._servers[indexing.address] = indexing.digest
-        after = _snapshot(directory.path) if engine.private else {}
+        after = snapshot(directory.path) if engine.private else {}
         directory.added_bytes = _corpus_bytes(after) - _corpus_bytes(before)
         if indexing.builder == "session" and before == after:
             raise EngineError(
@@ -425,51 +262,66 @@ class SharedIndex:
             )
         return before != after
 
-    def _make_cached(self, engine: SharedIndexEngine, seconds: float | None, store: Store) -> IndexDirectory | None:
+    def _open_cached(self, engine: SharedIndexEngine, seconds: float | None, store: Store) -> IndexDirectory | None:
         """Return the cached index, or build and cache one; None while another process uses the cached index."""
-        corpus = self._corpus
-        name = corpus.root.resolve().name or "corpus"  # copy_corpus preserves the name of the root
-        facts = [engine.indexing.digest, engine.tool_identity(corpus), engine.git, engine.wants_store]
-        key = digest_of([corpus.digest, name, *facts])
-        directory: IndexDirectory | None = None
-
-        def create(content: Path) -> None:
-            nonlocal directory
-            shutil.rmtree(path, ignore_errors=True)
-            directory = self._create(path, engine)
-            if not self._build(directory, engine, seconds):
-                raise _NothingBuiltError
-            _copy_tree(path, content / "place")
-            about = {"day": today(), "stderr": directory.stderr, "left": directory.added_bytes}
-            (content / "about.json").write_text(json.dumps(about), "utf-8")
-
+        key = self._cache_key(engine)
         with ExitStack() as stack:
-            parent = store.kind_dir(INDEXES.name)
-            with wrap_disk_errors(parent):
-                parent.mkdir(parents=True, exist_ok=True)
-                with suppress(PermissionError):  # another user owns it
-                    parent.chmod(0o700)
+            _make_private(store.kind_dir(INDEXES.name))
             temporary = stack.enter_context(store.temporary(key, wait=False))
             if temporary is None:
                 return None
             stack.callback(store.release, INDEXES.name, key)
             path = temporary.resolve()
+            built: list[IndexDirectory] = []  # empty if the index was in the cache
+
+            def create(entry: Path) -> None:
+                shutil.rmtree(path, ignore_errors=True)
+                built.append(self._create(path, engine))
+                if not self._build(built[0], engine, seconds):
+                    raise _NothingBuiltError
+                _write_entry(entry, built[0])
+
             try:
-                backup: Path | None = store.directory(INDEXES.name, key, create) / "place"
+                entry = store.directory(INDEXES.name, key, create)
             except _NothingBuiltError:
-                backup = None
-            if directory is None:
-                assert backup is not None
-                _copy_tree(backup, path)
-                directory = self._create(path, engine, replace(corpus, root=path / _CORPUS / name))
-                about = json.loads(backup.with_name("about.json").read_text("utf-8"))
-                directory.stderr, directory.added_bytes = about["stderr"], about["left"]
-                directory.notes = (f"reused the index built on {about['day']}",)
-            elif backup is None:
+                directory = built[0]
                 directory.notes = (OUTSIDE,)
-            directory.freeze(backup)
+                directory.freeze(None)
+            else:
+                directory = built[0] if built else self._read_entry(entry, path, engine)
+                directory.freeze(entry / _COPY)
             directory.close = stack.pop_all().close
             return directory
+
+    def _cache_key(self, engine: SharedIndexEngine) -> str:
+        tool = engine.tool_identity(self._corpus)
+        facts = [engine.indexing.digest, tool, engine.git, engine.wants_store]
+        return digest_of([self._corpus.digest, self._corpus_name, *facts])
+
+    @property
+    def _corpus_name(self) -> str:
+        return self._corpus.root.resolve().name or "corpus"  # copy_corpus preserves the name of the root
+
+    def _read_entry(self, entry: Path, path: Path, engine: SharedIndexEngine) -> IndexDirectory:
+        copy_tree(entry / _COPY, path)
+        directory = self._create(path, engine, replace(self._corpus, root=path / _CORPUS / self._corpus_name))
+        about = json.loads((entry / _ABOUT).read_text("utf-8"))
+        directory.stderr, directory.added_bytes = about["stderr"], about["left"]
+        directory.notes = (f"reused the index built on {about['day']}",)
+        return directory
+
+
+def _write_entry(entry: Path, directory: IndexDirectory) -> None:
+    copy_tree(directory.path, entry / _COPY)
+    about = {"day": today(), "stderr": directory.stderr, "left": directory.added_bytes}
+    (entry / _ABOUT).write_text(json.dumps(about), "utf-8")
+
+
+def _make_private(directory: Path) -> None:
+    with wrap_disk_errors(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        with suppress(PermissionError):  # owned by another user
+            directory.chmod(0o700)
 
 
 class _NothingBuiltError(Exception):
@@ -478,34 +330,3 @@ class _NothingBuiltError(Exception):
 
 def _corpus_bytes(files: Mapping[str, tuple[int, int]]) -> int:
     return sum(size for path, (size, _) in files.items() if path.startswith(f"{_CORPUS}/"))
-
-
-def _snapshot(directory: Path) -> dict[str, tuple[int, int]]:
-    """Return size and modification time of every file; skip files that vanish during the scan."""
-    files = {}
-    for parent, _, names in os.walk(directory):
-        for name in names:
-            path = os.path.join(parent, name)
-            with suppress(OSError):
-                facts = os.lstat(path)
-                files[os.path.relpath(path, directory)] = (facts.st_size, facts.st_mtime_ns)
-    return files
-
-
-def _copy_tree(source: Path, target: Path) -> None:
-    """Copy files with their times; keep symbolic links, skip pipes and sockets."""
-
-    def special(directory: str, names: list[str]) -> list[str]:
-        copied = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
-        return [name for name in names if stat.S_IFMT(os.lstat(os.path.join(directory, name)).st_mode) not in copied]
-
-    shutil.copytree(source, target, symlinks=True, ignore=special, dirs_exist_ok=True)
-
-
-def _back_up(directory: Path) -> Path | None:
-    backup = directory.with_name(f"{directory.name}-backup")
-    with suppress(OSError):
-        if directory_size(directory) <= MAX_BACKUP_BYTES:
-            _copy_tree(directory, backup)
-            return backup
-    return None

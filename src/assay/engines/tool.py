@@ -18,7 +18,7 @@ from assay.engines.base import EngineCrash, SearchFilter, SearchReply, SessionUs
 from assay.engines.presets import PROBE_LIMITS
 from assay.engines.restarts import UsageTracker
 from assay.engines.templates import Filters, check_template, fill
-from assay.engines.workspace import CONFIG, STORE
+from assay.engines.workspace import CONFIG, STORE, IndexWorkspace
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
 from assay.processes.running import PROCESS_LIMITS, CompletedProgram, ProcessLimits, ProgramSpec, run_process
 from assay.redaction import make_redactor
@@ -27,7 +27,7 @@ from assay.types import Corpus
 if TYPE_CHECKING:
     from assay.engines.command import CommandEngine
     from assay.engines.mcp import McpEngine
-    from assay.engines.shared_index import IndexWorkspace, SharedIndexEngine
+    from assay.engines.shared_index import SharedIndexEngine
 
 Argv = str | tuple[str, ...]
 _SHELL = re.compile(r"\|\|?|&&?|;|<|\d?>>?(?:&\d|/dev/null)?|\$\(.*", re.DOTALL)

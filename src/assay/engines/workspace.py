@@ -1,19 +1,27 @@
-"""Directories of an engine for one corpus: the corpus or a copy of it, the store, and the rendered configuration."""
+"""Directories of an engine: its workspace on one corpus, index directories, and the masking of their paths."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import ExitStack
+import shutil
+import stat
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from assay.corpus.opening import directory_size
 from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigTemplate
 from assay.engines.templates import INTERPRETER, has_placeholder
+from assay.redaction import Redactor
 from assay.store import scratch
+from assay.types import Corpus
 
 STORE, CONFIG = "assay-store-", "assay-config-"
+#: Largest index directory to back up, in bytes: writing takes 1-2 s, less than indexing. A
+#: larger index is rebuilt when a variant has changed it.
+MAX_BACKUP_BYTES = 1_000_000_000
 
 
 def fixed_placeholders(context: EngineContext) -> dict[str, str]:
@@ -66,3 +74,96 @@ class EngineWorkspace:
 
     def close(self) -> None:
         self._owned.close()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexWorkspace:
+    """Corpus that an engine works on, and the index directory if the engine needs one."""
+
+    corpus: Corpus
+    store: Path | None = None
+
+
+@dataclass(slots=True, eq=False)
+class IndexDirectory:
+    """Directory with a corpus copy and a store, which must not change after indexing."""
+
+    path: Path
+    workspace: IndexWorkspace
+    is_copy: bool = True  # False: the corpus itself, which the engine does not write to
+    users: int = 0
+    notes: tuple[str, ...] = ()
+    stderr: str = ""  # stderr of indexing
+    added_bytes: int = 0  # size of the files that indexing added to the corpus copy
+    close: Callable[[], None] = lambda: None
+    _files: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    _backup: Path | None = None
+
+    def freeze(self, backup: Path | None) -> None:
+        """Record the current state of the files; `backup` is a copy of the directory."""
+        self._files = snapshot(self.path)
+        self._backup = backup
+
+    def is_unchanged(self) -> bool:
+        return not self.is_copy or snapshot(self.path) == self._files
+
+    def restore(self) -> bool:
+        """Restore the directory from its backup; return whether that succeeded."""
+        if self._backup is None:
+            return False
+        with suppress(OSError):
+            shutil.rmtree(self.path)
+            copy_tree(self._backup, self.path)
+        return self.is_unchanged()
+
+
+def snapshot(directory: Path) -> dict[str, tuple[int, int]]:
+    """Return size and modification time of every file; skip files that vanish during the scan."""
+    files = {}
+    for parent, _, names in os.walk(directory):
+        for name in names:
+            path = os.path.join(parent, name)
+            with suppress(OSError):
+                facts = os.lstat(path)
+                files[os.path.relpath(path, directory)] = (facts.st_size, facts.st_mtime_ns)
+    return files
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy files with their times; keep symbolic links, skip pipes and sockets."""
+
+    def special(directory: str, names: list[str]) -> list[str]:
+        copied = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)
+        return [name for name in names if stat.S_IFMT(os.lstat(os.path.join(directory, name)).st_mode) not in copied]
+
+    shutil.copytree(source, target, symlinks=True, ignore=special, dirs_exist_ok=True)
+
+
+def back_up(directory: Path) -> Path | None:
+    backup = directory.with_name(f"{directory.name}-backup")
+    with suppress(OSError):
+        if directory_size(directory) <= MAX_BACKUP_BYTES:
+            copy_tree(directory, backup)
+            return backup
+    return None
+
+
+class PathMask(Redactor):
+    """Mapper from paths in an index directory to placeholders in messages and corpus paths in results."""
+
+    def __init__(self, corpus: Corpus, workspace: IndexWorkspace, config: str = "") -> None:
+        self._corpus_root = corpus.root.as_posix()
+        root = str(workspace.corpus.root)
+        self._roots = tuple(dict.fromkeys((root, os.path.realpath(root))))
+        paths = {root: "{root}", str(workspace.store or ""): "{store}", config: "{config}"}
+        named = [(path, name) for path, name in paths.items() if path and path != str(corpus.root)]
+        self._named = sorted(named, key=lambda item: (-len(item[0]), item[0]))
+
+    def text(self, text: str) -> str:
+        for path, name in self._named:
+            text = text.replace(path, name)
+        return text
+
+    def path(self, path: str) -> str:
+        root = next((root for root in self._roots if path.startswith(f"{root}/")), None)
+        return path if root is None else f"{self._corpus_root}/{path[len(root) + 1 :]}"

@@ -256,9 +256,9 @@ def _size(spans: Iterable[Span]) -> int:
 
 # ---------------------------------------------------------------------------------------------- reading cost
 
-# Results are read in rank order, line by line. A hit costs `estimate_tokens` of its bytes. A line that is returned twice costs
-# twice, since a reader reads it twice. The hit that exceeds a budget is cut at the last line that fits, and reading
-# stops there. The cutoff is the budget, within the number of results of the run.
+# Results are read in rank order, line by line. A hit costs `estimate_tokens` of its bytes. A line that is returned
+# twice costs twice, since a reader reads it twice. The hit that exceeds a budget is cut at the last line that fits, and
+# reading stops there. The cutoff is the budget, within the number of results of the run.
 
 
 def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
