@@ -59,8 +59,8 @@ def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path
 
     Gold sets that were not read from a local file have no log.
     """
-    found = [(gold, Path(gold.source)) for gold in suite.golds if gold.source is not None and sealed_queries(gold)]
-    return tuple(_append(file, gold, command, engines) for gold, file in found if file.is_file())
+    sets = [(gold, Path(gold.source)) for gold in suite.golds if gold.source is not None and sealed_queries(gold)]
+    return tuple(_append(file, gold, command, engines) for gold, file in sets if file.is_file())
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:

@@ -41,45 +41,45 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
 _INVALID_REPEAT = re.compile(r"~(?:0[0-9]*|1)$")
 
 
-def parse_target(text: str, place: GoldLocation, *, grade: int = PRIMARY) -> Target:
+def parse_target(text: str, location: GoldLocation, *, grade: int = PRIMARY) -> Target:
     """Parse the text of a target, without resolving its symbol to lines."""
     path, colons, symbol = text.partition("::")
     if colons:
-        span = Span(check_path(path, place))
+        span = Span(check_path(path, location))
         if ":" in symbol:
             hint = f"join scopes with '.': {symbol.replace('::', '.')}"
-            raise place.error(f"the symbol of '{text}' contains ':'", hint)
+            raise location.error(f"the symbol of '{text}' contains ':'", hint)
         if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
-            raise place.error(f"'{text}' has no valid symbol", _SYNTAX)
+            raise location.error(f"'{text}' has no valid symbol", _SYNTAX)
         if _INVALID_REPEAT.search(symbol):
-            raise place.error(f"invalid repeat number in '{text}'", "number repeated definitions from ~2")
-        return Target(span, grade, place.text(symbol, "the symbol of a target"))
+            raise location.error(f"invalid repeat number in '{text}'", "number repeated definitions from ~2")
+        return Target(span, grade, location.text(symbol, "the symbol of a target"))
     ranged = _RANGE.fullmatch(text)
     if ranged is None:
-        return Target(Span(check_path(text, place)), grade)
-    span, digest = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), place), ranged["digest"]
+        return Target(Span(check_path(text, location)), grade)
+    span, digest = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), location), ranged["digest"]
     if digest is not None and not _DIGEST.fullmatch(digest):
         message = f"invalid content hash in '{text}': expected {DIGEST_LENGTH} hex digits after '#'"
-        raise place.error(message, "remove it and run `assay gold reanchor --digest`")
+        raise location.error(message, "remove it and run `assay gold reanchor --digest`")
     return Target(span, grade, digest=digest)
 
 
-def ranged_span(path: str, start: int, end: int, place: GoldLocation) -> Span:
+def ranged_span(path: str, start: int, end: int, location: GoldLocation) -> Span:
     """Return the span of lines `start` to `end`, counted from 1, both included."""
     if start < 1:
-        raise place.error(f"line range '{path}:{start}-{end}' starts before line 1", "count lines from 1")
+        raise location.error(f"line range '{path}:{start}-{end}' starts before line 1", "count lines from 1")
     if start > end:
         hint = f"did you mean {path}:{end}-{start}?"
-        raise place.error(f"line range '{path}:{start}-{end}' ends before it starts", hint)
-    return Span(check_path(path, place), start, end)
+        raise location.error(f"line range '{path}:{start}-{end}' ends before it starts", hint)
+    return Span(check_path(path, location), start, end)
 
 
-def check_path(path: str, place: GoldLocation) -> str:
+def check_path(path: str, location: GoldLocation) -> str:
     """Return the path; raise unless it is a POSIX path inside the corpus root."""
     problem = path_problem(path)
     if problem:
-        raise place.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root and use '/'")
-    return place.text(path, "the path of a target")
+        raise location.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root and use '/'")
+    return location.text(path, "the path of a target")
 
 
 def path_problem(path: str) -> str | None:
@@ -94,7 +94,7 @@ def path_problem(path: str) -> str | None:
         "contains '..'": ".." in path.split("/"),
         "contains an empty or '.' segment": not {"", "."}.isdisjoint(path.split("/")),
     }
-    return next((problem for problem, found in checks.items() if found), None)
+    return next((problem for problem, applies in checks.items() if applies), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"
     queries = [resolved for query in gold.queries if (resolved := _resolve_query(query, checks)) is not None]
     judged = tuple(replace(query, irrelevant=tuple(index.find_irrelevant(query))) for query in queries)
     notes = [
-        f"{target.anchor} was found at {found.span} by its content hash; update it with `assay gold reanchor`"
-        for target, found in checks.items()
-        if isinstance(found, Target) and target.digest is not None and found.span != target.span
+        f"{target.anchor} was found at {resolved.span} by its content hash; update it with `assay gold reanchor`"
+        for target, resolved in checks.items()
+        if isinstance(resolved, Target) and target.digest is not None and resolved.span != target.span
     ]
     before, after = (sum(len(query.irrelevant) for query in some) for some in (queries, judged))
     if after < before:
@@ -157,25 +157,25 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
     if not any(isinstance(checks[target], Target) for target in query.primaries):
         return None
     again = {target for target, _ in _find_duplicates(query, checks)}
-    targets = tuple(found for t in query.targets if t not in again and isinstance(found := checks[t], Target))
+    targets = tuple(resolved for t in query.targets if t not in again and isinstance(resolved := checks[t], Target))
     adversaries = tuple(
-        replace(adversary, target=found)
+        replace(adversary, target=resolved)
         for adversary in query.adversaries
-        if adversary.target not in again and isinstance(found := checks[adversary.target], Target)
+        if adversary.target not in again and isinstance(resolved := checks[adversary.target], Target)
     )
     return replace(query, targets=targets, adversaries=adversaries)
 
 
 def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
     """Yield pairs of targets that are the same code through a symbolic link, the later target first."""
-    found = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
-    if not any(there.link for _, there in found):
+    resolved = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
+    if not any(there.link for _, there in resolved):
         return
     relevant = sum(isinstance(checks[target], Target) for target in query.targets)
-    for number, (target, there) in enumerate(found):
-        for place, (other, first) in enumerate(found[:number]):
+    for number, (target, there) in enumerate(resolved):
+        for position, (other, first) in enumerate(resolved[:number]):
             # a whole file as target excludes adversaries in it, and vice versa
-            opposed = number >= relevant > place and (is_whole_file(target) or is_whole_file(other))
+            opposed = number >= relevant > position and (is_whole_file(target) or is_whole_file(other))
             same = replace(there, link=None).anchor == replace(first, link=None).anchor
             if target.span.path != other.span.path and there.span.path == first.span.path and (same or opposed):
                 yield target, other
@@ -183,8 +183,10 @@ def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Ta
 
 
 def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
-    missing = [(target, found) for target, found in checks.items() if isinstance(found, UnresolvedTarget)]
-    absent = {target.span.path for target, found in missing if found.code == "path"}
+    missing = [
+        (target, unresolved) for target, unresolved in checks.items() if isinstance(unresolved, UnresolvedTarget)
+    ]
+    absent = {target.span.path for target, unresolved in missing if unresolved.code == "path"}
     paths = {target.span.path for target in checks}
     if len(absent) >= _LEAST_MISSING and len(absent) > _MISSING_SHARE * len(paths):
         message = (
@@ -202,9 +204,9 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
             return AnchorProblem(code, query.id, anchor, message, gold.source, line, hint)
 
         for target in _all_targets(query):
-            found = checks[target]
-            if isinstance(found, UnresolvedTarget):
-                yield problem(found.code, target.anchor, found.message, found.hint)
+            unresolved = checks[target]
+            if isinstance(unresolved, UnresolvedTarget):
+                yield problem(unresolved.code, target.anchor, unresolved.message, unresolved.hint)
         for target, other in _find_duplicates(query, checks):
             same = f"{other.anchor} and {target.anchor} are the same file"
             message = f"query '{query.id}' has the same target twice: {same}"
@@ -288,28 +290,30 @@ class AnchorIndex:
     def find_irrelevant(self, query: Query) -> Iterator[Target]:
         """Yield the irrelevant targets that resolve, without computing slow hints for the rest."""
         for target in query.irrelevant:
-            if self._listed.find(target.span.path) and isinstance(found := self.look_up(target), Target):
-                yield found
+            if self._listed.find(target.span.path) and isinstance(resolved := self.look_up(target), Target):
+                yield resolved
 
     def _parse(self, path: str) -> tuple[tuple[str, ...], tuple[Symbol, ...], str | None]:
         """Return the lines and symbols of a file; if it does not parse, the parse error instead of symbols."""
         if path not in self._parsed:
             text, language = read_text(self._corpus, path), self._paths[path]
-            found = extract_symbols(path, text, language)
-            problem = None if found else parse_problem(path, text, language)
-            self._parsed[path] = split_lines(text), found, problem
+            defined = extract_symbols(path, text, language)
+            problem = None if defined else parse_problem(path, text, language)
+            self._parsed[path] = split_lines(text), defined, problem
         return self._parsed[path]
 
     def _range(self, target: Target, start: int, end: int) -> Target | UnresolvedTarget:
         path = target.span.path
         lines, known, _ = self._parse(path)
         if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
-            found = list(find_digest(lines, target.digest, end - start + 1))
-            if len(found) != 1:
-                count = f"{len(found)} line ranges of the file match" if found else "no line range of the file matches"
+            starts = list(find_digest(lines, target.digest, end - start + 1))
+            if len(starts) != 1:
+                count = (
+                    f"{len(starts)} line ranges of the file match" if starts else "no line range of the file matches"
+                )
                 message = f"the content of {target.anchor} changed: {count} its content hash"
                 return UnresolvedTarget("content", message, "run `assay gold reanchor`, or correct the range")
-            start, end = found[0], found[0] + end - start
+            start, end = starts[0], starts[0] + end - start
         if end > len(lines):
             message = f"{target.anchor} is past the end: {path} has {len(lines)} lines"
             return UnresolvedTarget("range", message, "correct the range, or the revision of the corpus")
@@ -323,9 +327,9 @@ class AnchorIndex:
             message = f"cannot find symbols in {path}: no grammar for {kind}"
             return UnresolvedTarget("language", message, "use a line range: path:10-42")
         _, known, problem = self._parse(path)
-        found = next((s for s in known if s.name == symbol), None)
-        if found is not None:
-            span = Span(path, found.start, found.end)
+        definition = next((s for s in known if s.name == symbol), None)
+        if definition is not None:
+            span = Span(path, definition.start, definition.end)
             return replace(target, span=span, unit=span)
         if problem:
             message = f"cannot find symbol '{symbol}': {path} does not parse, {problem}"
@@ -353,11 +357,11 @@ class AnchorIndex:
         package = str(wanted.with_suffix("") / f"__init__{wanted.suffix}")
         if package in self._paths:
             return f"did you mean '{package}'?"
-        folder = path.rpartition("/")[0]
+        directory = path.rpartition("/")[0]
         candidates = sorted(known for known in self._paths if known.rpartition("/")[2] == wanted.name)
         if not candidates:
             stems: dict[str, list[str]] = {}
-            for known in sorted(known for known in self._paths if known.rpartition("/")[0] == folder):
+            for known in sorted(known for known in self._paths if known.rpartition("/")[0] == directory):
                 stems.setdefault(PurePosixPath(known).stem, []).append(known)
             candidates = [file for stem in closest_match(wanted.stem, stems, _MOST_CANDIDATES) for file in stems[stem]]
         otherwise = "check the root and the revision of the corpus; paths are relative to the root"

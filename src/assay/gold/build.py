@@ -25,19 +25,19 @@ class GoldLocation:
     def error(self, message: str, hint: str | None = None) -> GoldError:
         return GoldError(message, file=self.file, line=self.line, hint=hint)
 
-    def text(self, value: str, what: str) -> str:
+    def text(self, value: str, subject: str) -> str:
         """Return `value`; raise if it is blank or cannot be encoded as UTF-8."""
         if not value.strip():
-            raise self.error(f"{what} is empty", "add a value, or remove the key if it is optional")
+            raise self.error(f"{subject} is empty", "add a value, or remove the key if it is optional")
         if any("\ud800" <= character <= "\udfff" for character in value):
-            raise self.error(f"{what} contains an unpaired surrogate", "remove it")
+            raise self.error(f"{subject} contains an unpaired surrogate", "remove it")
         return value
 
-    def name(self, value: str, what: str) -> str:
+    def name(self, value: str, subject: str) -> str:
         """Return `value`; raise if it contains whitespace or a slash, which file names and TREC lines cannot hold."""
-        self.text(value, what)
+        self.text(value, subject)
         if "/" in value or any(character.isspace() for character in value):
-            raise self.error(f"{what} '{value}' contains whitespace or '/'", "use '-' instead")
+            raise self.error(f"{subject} '{value}' contains whitespace or '/'", "use '-' instead")
         return value
 
 
@@ -72,7 +72,7 @@ def build_query(
     query_id: str,
     forms: Mapping[str, str],
     targets: Iterable[Target],
-    place: GoldLocation,
+    location: GoldLocation,
     *,
     adversaries: Sequence[Adversary] = (),
     rationale: Rationale | None = None,
@@ -89,24 +89,24 @@ def build_query(
     relevant = tuple(target for target in every if target.grade > 0)
     if not any(target.grade >= least for target in every):
         if least < PRIMARY:
-            raise place.error(f"query '{query_id}' has no relevant target", "add a target of grade 1 or higher")
-        raise place.error(f"query '{query_id}' has no primary target", "add a target of grade 2")
+            raise location.error(f"query '{query_id}' has no relevant target", "add a target of grade 1 or higher")
+        raise location.error(f"query '{query_id}' has no primary target", "add a target of grade 2")
     if again := first_repeat(target.anchor for target in every):
-        raise place.error(f"duplicate target {again} in query '{query_id}'", "remove one")
+        raise location.error(f"duplicate target {again} in query '{query_id}'", "remove one")
     if again := first_repeat(adversary.target.anchor for adversary in adversaries):
-        raise place.error(f"duplicate adversary {again} in query '{query_id}'", "remove one")
+        raise location.error(f"duplicate adversary {again} in query '{query_id}'", "remove one")
     for wrong, target in ((adversary.target, target) for adversary in adversaries for target in relevant):
         whole = is_whole_file(wrong) or is_whole_file(target)
         if wrong.anchor == target.anchor or (whole and wrong.span.path == target.span.path):
             message = f"adversary {wrong.anchor} of query '{query_id}' overlaps its target {target.anchor}"
-            raise place.error(message, "use symbols or line ranges that do not overlap, or remove one")
+            raise location.error(message, "use symbols or line ranges that do not overlap, or remove one")
     anchors = {target.anchor for target in (*relevant, *(adversary.target for adversary in adversaries))}
     for label in labels:
         if label.target not in anchors:
             message = f"'labels' of query '{query_id}' names {label.target}, which is not a target or adversary"
-            raise place.error(message, "copy the target from 'retrieval' or 'interference', or remove the entry")
+            raise location.error(message, "copy the target from 'retrieval' or 'interference', or remove the entry")
     if again := first_repeat(label.target for label in labels):
-        raise place.error(f"duplicate entry for {again} in 'labels' of query '{query_id}'", "remove one")
+        raise location.error(f"duplicate entry for {again} in 'labels' of query '{query_id}'", "remove one")
     return Query(
         query_id,
         dict(forms),
@@ -115,18 +115,18 @@ def build_query(
         rationale,
         tuple(measures),
         dict(tags or {}),
-        place.line,
+        location.line,
         tuple(labels),
         tuple(target for target in every if target.grade == 0),
     )
 
 
 def first_repeat(words: Iterable[str]) -> str | None:
-    seen: set[str] = set()
+    earlier: set[str] = set()
     for word in words:
-        if word in seen:
+        if word in earlier:
             return word
-        seen.add(word)
+        earlier.add(word)
     return None
 
 
@@ -134,19 +134,19 @@ def build_gold(
     name: str,
     corpus: CorpusSpec,
     queries: Sequence[Query],
-    place: GoldLocation,
+    location: GoldLocation,
     provenance: Mapping[str, str] | None = None,
 ) -> GoldSet:
     """Return a gold set; raise if there are no queries or two have the same id."""
     if not queries:
-        raise place.error("the gold set is empty", "add at least one query")
+        raise location.error("the gold set is empty", "add at least one query")
     first: dict[str, Query] = {}
     for query in queries:
         if query.id in first:
             message = f"duplicate query id '{query.id}', first used in line {first[query.id].line}"
-            raise GoldLocation(place.file, query.line).error(message, "use a unique id")
+            raise GoldLocation(location.file, query.line).error(message, "use a unique id")
         first[query.id] = query
-    return GoldSet(name, corpus, tuple(queries), dict(provenance or {}), place.file)
+    return GoldSet(name, corpus, tuple(queries), dict(provenance or {}), location.file)
 
 
 def is_whole_file(target: Target) -> bool:

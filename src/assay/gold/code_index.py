@@ -114,7 +114,7 @@ def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
     loaded = load_grammar(grammar)
     source = text.encode("utf-8", "surrogatepass")
     captures = QueryCursor(loaded.query).captures(loaded.parser.parse(source).root_node)
-    found: dict[tuple[int, int], CommentSpan] = {}
+    spans: dict[tuple[int, int], CommentSpan] = {}
     for capture in ("comment", "doc"):
         for node in captures.get(capture, ()):
             first, last = node.start_byte, node.end_byte
@@ -125,7 +125,7 @@ def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
                 last -= 1  # some grammars include the line end
             line_start = source.rfind(b"\n", 0, node.start_byte) + 1
             start = node.start_point[0] + 1
-            found[node.start_byte, node.end_byte] = CommentSpan(
+            spans[node.start_byte, node.end_byte] = CommentSpan(
                 start=start,
                 end=start + source.count(b"\n", node.start_byte, last),
                 first=first,
@@ -134,7 +134,7 @@ def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
                 inside=capture == "doc",
                 alone=not source[line_start : node.start_byte].strip(),
             )
-    return tuple(found[place] for place in sorted(found))
+    return tuple(spans[byte_range] for byte_range in sorted(spans))
 
 
 def find_documentation(
@@ -151,12 +151,12 @@ def find_documentation(
                     break
     alone = [span for span in spans if span.alone and not span.inside]
     lines = [span.start for span in alone]
-    found: list[tuple[CommentSpan, ...]] = []
+    documented: list[tuple[CommentSpan, ...]] = []
     for position, definition in enumerate(definitions):
         above = alone[bisect_left(lines, definition.start) : bisect_left(lines, definition.name_line)]
         comments = tuple(span for span in above if span.end < definition.name_line)
-        found.append((strings[position],) if position in strings else comments)
-    return tuple(found)
+        documented.append((strings[position],) if position in strings else comments)
+    return tuple(documented)
 
 
 def first_sentence(comment: str) -> str | None:
@@ -182,7 +182,7 @@ def draw_by_file(
 
     `key` must be a total order that begins with the path.
     """
-    by_file = groupby(sorted(candidates, key=key), key=lambda one: key(one)[0])
+    by_file = groupby(sorted(candidates, key=key), key=lambda candidate: key(candidate)[0])
     queues = [[own[i] for i in rng.permutation(len(own))] for own in (list(group) for _, group in by_file)]
     order = rng.permutation(len(queues))
     rounds = [queues[i][turn] for turn in range(wanted.max_per_file) for i in order if turn < len(queues[i])]
@@ -205,7 +205,7 @@ def changed_definitions(
     """Return the definitions that each commit changed in the current files."""
     written = [change for change in list_changes(root, ids) if change.path in now]
     then = read_old_texts(root, written)
-    found: dict[str, tuple[ChangedDefinition, ...]] = {}
+    changes: dict[str, tuple[ChangedDefinition, ...]] = {}
     for change in written:
         changed = [ChangedDefinition(change.path, (), None)]
         if change in then:
@@ -218,8 +218,8 @@ def changed_definitions(
                 ChangedDefinition(file.path, name, names.index(name) if names.count(name) == 1 else None, lines)
                 for name, lines in sorted(counts.items())
             ]
-        found[change.commit] = (*found.get(change.commit, ()), *changed)
-    return found
+        changes[change.commit] = (*changes.get(change.commit, ()), *changed)
+    return changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,8 +244,10 @@ class DefinitionRef:
         return self.path, self.position
 
     def is_inside(self, other: DefinitionRef) -> bool:
-        one, whole = self.definition, other.definition
-        return self.key != other.key and self.path == other.path and whole.start <= one.start <= one.end <= whole.end
+        inner, whole = self.definition, other.definition
+        return (
+            self.key != other.key and self.path == other.path and whole.start <= inner.start <= inner.end <= whole.end
+        )
 
 
 def name_key(name: str) -> str:
@@ -310,7 +312,9 @@ class CodeIndex:
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
         """Return the definitions of a file whose kind can be a target."""
         definitions = self.files[path].definitions
-        return (self.definition(path, at) for at, one in enumerate(definitions) if one.kind in TARGET_KINDS)
+        return (
+            self.definition(path, at) for at, definition in enumerate(definitions) if definition.kind in TARGET_KINDS
+        )
 
     def definition(self, path: str, position: int) -> DefinitionRef:
         definitions = self.files[path].definitions
@@ -322,19 +326,19 @@ class CodeIndex:
 
     def definitions_of(self, target: Target) -> tuple[DefinitionRef, ...]:
         """Return the definition of a target, or the top-level definitions if the target is a whole file."""
-        found = self.resolve(target)
-        if found is None or found.span.path not in self.files:
+        resolved = self.resolve(target)
+        if resolved is None or resolved.span.path not in self.files:
             return ()
-        every = tuple(self.definitions_in(found.span.path))
-        if found.span.start is None or found.span.end is None:
+        every = tuple(self.definitions_in(resolved.span.path))
+        if resolved.span.start is None or resolved.span.end is None:
             return tuple(ref for ref in every if ref.definition.parent < 0)
-        span = found.unit or found.span
+        span = resolved.unit or resolved.span
         start, end = span.start or 1, span.end or 1
         for ref in every:
             definition = ref.definition
             if definition.start <= start <= definition.name_line <= end and abs(definition.end - end) <= 1:
                 return (ref,)
-        around = self.definition_at(found.span.path, found.span.start)
+        around = self.definition_at(resolved.span.path, resolved.span.start)
         return (around,) if around else ()
 
     def is_own_code(self, path: str) -> bool:
@@ -350,8 +354,8 @@ class CodeIndex:
 
     def resolve(self, target: Target) -> Target | None:
         """Return the target with its lines, or None if the target does not resolve."""
-        found = self._anchors.look_up(target)
-        return found if isinstance(found, Target) else None
+        resolved = self._anchors.look_up(target)
+        return resolved if isinstance(resolved, Target) else None
 
     def anchor(self, ref: DefinitionRef, grade: int = PRIMARY) -> Target | None:
         """Return a target anchored by symbol, or by lines and content hash if the symbol does not resolve, or None."""

@@ -45,18 +45,18 @@ class ChangedLines(NamedTuple):
     lines: tuple[int, ...] = ()
 
 
-def list_commits(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
+def list_commits(directory: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
     """List the newest commits that changed a file below a directory, without merge commits."""
-    return _list(folder, most, "--no-merges", revision)
+    return _list(directory, most, "--no-merges", revision)
 
 
-def list_merges(folder: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
+def list_merges(directory: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
     """List the newest merge commits of a revision, with all files that each merge changed."""
-    return _list(folder, most, "--merges", *_FIRST_PARENT, revision)
+    return _list(directory, most, "--merges", *_FIRST_PARENT, revision)
 
 
-def _list(folder: Path, most: int, *which: str) -> tuple[Commit, ...]:
-    printed = _run(folder, "log", *which, f"-n{most}", f"--format={_BEGIN}%H %s", "--name-only", *_DIFF, "--", ".")
+def _list(directory: Path, most: int, *which: str) -> tuple[Commit, ...]:
+    printed = _run(directory, "log", *which, f"-n{most}", f"--format={_BEGIN}%H %s", "--name-only", *_DIFF, "--", ".")
     commits = []
     for part in _split_commits(printed):
         head, *names = part.split("\n")
@@ -66,10 +66,10 @@ def _list(folder: Path, most: int, *which: str) -> tuple[Commit, ...]:
     return tuple(commits)
 
 
-def _run(folder: Path, *arguments: str) -> str:
-    answer = git(*_PLAIN, *arguments, cwd=folder, limits=ArchiveLimits())
+def _run(directory: Path, *arguments: str) -> str:
+    answer = git(*_PLAIN, *arguments, cwd=directory, limits=ArchiveLimits())
     if answer.code:
-        raise SetupError(f"cannot read the git history of {folder}: {answer.last_words}")
+        raise SetupError(f"cannot read the git history of {directory}: {answer.last_words}")
     return answer.out.decode("utf-8", "surrogateescape")
 
 
@@ -77,12 +77,12 @@ def _split_commits(printed: str) -> list[str]:
     return f"\n{printed}".split(f"\n{_BEGIN}")[1:]
 
 
-def list_changes(folder: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
+def list_changes(directory: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
     """List the lines that each commit changed, by file."""
     if not ids:
         return ()
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
-    printed = _run(folder, "show", "-U0", f"--format={_BEGIN}%H", *_FIRST_PARENT, *_DIFF, *prefixes, *ids, "--", ".")
+    printed = _run(directory, "show", "-U0", f"--format={_BEGIN}%H", *_FIRST_PARENT, *_DIFF, *prefixes, *ids, "--", ".")
     return tuple(change for part in _split_commits(printed) for change in _parse_changes(part))
 
 
@@ -103,20 +103,20 @@ def _parse_changes(printed: str) -> Iterator[ChangedLines]:
     yield from [ChangedLines(commit, path, tuple(written))] if written else []
 
 
-def read_messages(folder: Path, ids: Sequence[str]) -> Mapping[str, CommitMessage]:
+def read_messages(directory: Path, ids: Sequence[str]) -> Mapping[str, CommitMessage]:
     if not ids:
         return {}
-    printed = _run(folder, "log", "--no-walk", "-z", "--format=%H%x00%an%x00%b", *ids)
+    printed = _run(directory, "log", "--no-walk", "-z", "--format=%H%x00%an%x00%b", *ids)
     fields = printed.split("\0")
     rows = zip(fields[::3], fields[1::3], fields[2::3], strict=False)
     return {commit.strip(): CommitMessage(author, body.strip()) for commit, author, body in rows}
 
 
-def read_old_texts(folder: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:
+def read_old_texts(directory: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:
     """Read the content of changed files at their commits."""
-    texts = read_blobs((f"{one.commit}:./{one.path}" for one in wanted), cwd=folder)
-    pairs = ((one, data) for one, data in zip(wanted, texts, strict=True) if data is not None)
-    return {one: data.decode("utf-8", "replace").removeprefix("\ufeff") for one, data in pairs}
+    texts = read_blobs((f"{change.commit}:./{change.path}" for change in wanted), cwd=directory)
+    pairs = ((change, data) for change, data in zip(wanted, texts, strict=True) if data is not None)
+    return {change: data.decode("utf-8", "replace").removeprefix("\ufeff") for change, data in pairs}
 
 
 def commit_of(corpus: Corpus) -> str:
@@ -124,21 +124,21 @@ def commit_of(corpus: Corpus) -> str:
     if corpus.revision:
         return corpus.revision
     top = find_work_tree(corpus.root)
-    return _try_git("rev-parse", "--verify", "--quiet", "HEAD", folder=top) if top else ""
+    return _try_git("rev-parse", "--verify", "--quiet", "HEAD", directory=top) if top else ""
 
 
-def user_name(folder: Path) -> str:
+def user_name(directory: Path) -> str:
     """Return git's user.name, or the login name."""
-    name = _try_git("config", "user.name", folder=folder)
+    name = _try_git("config", "user.name", directory=directory)
     try:
         return name or getpass.getuser()
     except (KeyError, OSError):  # containers may have no user entry
         return "unknown"
 
 
-def _try_git(*arguments: str, folder: Path) -> str:
+def _try_git(*arguments: str, directory: Path) -> str:
     try:
-        answer = git(*arguments, cwd=folder, limits=ArchiveLimits())
+        answer = git(*arguments, cwd=directory, limits=ArchiveLimits())
     except (AssayError, OSError):
         return ""
     return answer.out.decode("utf-8", "replace").strip() if answer.code == 0 else ""

@@ -21,7 +21,7 @@ from assay.types import CorpusSpec, GoldSet, Query, Suite
 
 #: Shipped sets of queries about the code and the docstrings of the standard library.
 SHIPPED = ("stdlib", "stdlib-docs")
-_SHIPPED_FOLDER = Path(__file__).parent.parent / "data" / "gold"
+_SHIPPED_DIRECTORY = Path(__file__).parent.parent / "data" / "gold"
 #: Marks a directory of synthetic gold sets, which contains their corpus.
 SYNTHETIC_MARK = ".assay-synth"
 
@@ -40,10 +40,10 @@ def load_gold(
     the directory of a `CorpusSpec` is relative to the gold file.
     """
     known = find_format(format) if format is not None else None
-    path = _SHIPPED_FOLDER / f"{source}.yaml" if source in SHIPPED else Path(source)
+    path = _SHIPPED_DIRECTORY / f"{source}.yaml" if source in SHIPPED else Path(source)
     spec = _corpus_spec(corpus)
     if path.is_dir():
-        golds = list(_read_folder(path, known, spec))
+        golds = list(_read_directory(path, known, spec))
     elif path.exists():
         golds = _read_file(path, known, spec)
     else:
@@ -77,23 +77,27 @@ def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
     """Return a corpus whose directory is relative to a gold file."""
     if corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
         return corpus
-    folder = Path(source) if Path(source).is_dir() else Path(source).parent
-    return replace(corpus, value=os.path.relpath(corpus.value, folder))
+    directory = Path(source) if Path(source).is_dir() else Path(source).parent
+    return replace(corpus, value=os.path.relpath(corpus.value, directory))
 
 
-def _read_folder(folder: Path, known: GoldFormat | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
+def _read_directory(directory: Path, known: GoldFormat | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
     """Read the gold sets below a directory in path order, skipping review queues, access logs and hidden files."""
     suffixes = known.suffixes if known else SUFFIXES
-    for base, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX))
-        fitting = (f for f in ((known,) if known else FORMATS) if f.matches_folder and f.matches_folder(Path(base)))
+    for base, directories, files in os.walk(directory):
+        directories[:] = sorted(
+            name for name in directories if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX)
+        )
+        fitting = (
+            f for f in ((known,) if known else FORMATS) if f.matches_directory and f.matches_directory(Path(base))
+        )
         whole = next(fitting, None)
-        if whole is not None and whole.read_folder is not None:
-            folders.clear()
-            yield from whole.read_folder(Path(base), corpus)
+        if whole is not None and whole.read_directory is not None:
+            directories.clear()
+            yield from whole.read_directory(Path(base), corpus)
             continue
         if SYNTHETIC_MARK in files:
-            folders.clear()
+            directories.clear()
         for name in sorted(files):
             if not name.startswith(".") and not name.endswith(ACCESS_LOG_SUFFIX) and Path(name).suffix in suffixes:
                 yield from _read_file(Path(base, name), known, corpus, walked=True)
@@ -103,10 +107,10 @@ def _read_file(
     path: Path, known: GoldFormat | None, corpus: CorpusSpec | None, *, walked: bool = False
 ) -> list[GoldSet]:
     source = open_source(path)
-    if walked and any(one.is_companion is not None and one.is_companion(source) for one in FORMATS):
+    if walked and any(other.is_companion is not None and other.is_companion(source) for other in FORMATS):
         return []
-    found = (known or detect(source)).read(source, "-".join(path.stem.split()), corpus)
-    return found if isinstance(found, list) else [found]
+    golds = (known or detect(source)).read(source, "-".join(path.stem.split()), corpus)
+    return golds if isinstance(golds, list) else [golds]
 
 
 def join(suites: Sequence[Suite]) -> Suite:

@@ -24,11 +24,11 @@ def leakage(query_text: str, targets: Iterable[Target]) -> float:
 
 @lru_cache(maxsize=1 << 13)  # several report sections need it for every query
 def _leak(query_text: str, targets: tuple[tuple[str, str | None], ...]) -> float:
-    asked = frozenset(parts(query_text)) - STOP_WORDS
+    query_words = frozenset(parts(query_text)) - STOP_WORDS
     names = [f"{PurePosixPath(path).with_suffix('')} {symbol or ''}" for path, symbol in targets]
-    found = frozenset(form for name in names for word in words(name) for form in _forms(word))
-    shared = [word for word in asked if not _forms(word).isdisjoint(found)]
-    return len(shared) / len(asked) if asked else 0.0
+    target_words = frozenset(form for name in names for word in words(name) for form in _forms(word))
+    shared = [word for word in query_words if not _forms(word).isdisjoint(target_words)]
+    return len(shared) / len(query_words) if query_words else 0.0
 
 
 @lru_cache(maxsize=1 << 14)  # paths of a repository repeat their words

@@ -63,11 +63,11 @@ def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
     return SplitSelection(Suite(tuple(golds)), len(omitted), omitted.count(SEALED))
 
 
-def refuse_sealed(suite: Suite, what: str) -> None:
+def refuse_sealed(suite: Suite, command: str) -> None:
     """Raise if the suite has sealed queries, for a command that shows single queries."""
     sources = [gold.source for gold in suite.golds for _ in sealed_queries(gold)]
     if sources:
-        message = f"{what} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}"
+        message = f"{command} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}"
         raise GoldError(message, file=sources[0], hint=f"use a run without them: assay run --split {DEV}")
 
 
@@ -116,7 +116,7 @@ class SplitSuite:
     suite: Suite
     groups: int
     sizes: Mapping[str, int]  # queries by split
-    kept: int  # queries that already had a split
+    already_split: int  # queries whose split did not change
     strata: Mapping[str, Mapping[str, int]]  # "tag=value" -> queries by split
 
 
@@ -138,7 +138,7 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
     strata = {key: [f"{tag}={q.tags[tag]}" for tag in options.strata if tag in q.tags] for key, q in queries.items()}
     counts = [Counter(name for key in group for name in ("", *strata[key])) for group in groups]
     assigned = zip(groups, _assign_groups(counts, fixed, options), strict=True)
-    splits = {key: SPLITS[place] for group, place in assigned for key in group}
+    splits = {key: SPLITS[split] for group, split in assigned for key in group}
     sizes = Counter(splits.values())
     for name, share in zip(SPLITS, options.shares.values(), strict=True):
         if share > 0 and not sizes[name]:
@@ -166,8 +166,8 @@ def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]
             node = parents[node]
         return node
 
-    def union(one: object, other: object) -> None:
-        parents[root(one)] = root(other)
+    def union(node: object, other: object) -> None:
+        parents[root(node)] = root(other)
 
     for gold in suite.golds:
         spec, repository = gold.corpus, gold.corpus.repository
@@ -176,8 +176,8 @@ def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]
         for query in gold.queries:
             for unit in _units(query, options):
                 union((repository, "unit", unit), (gold.name, query.id))
-        for one, other in _share_target(gold):
-            union((gold.name, one.id), (gold.name, other.id))
+        for first_query, other in _share_target(gold):
+            union((gold.name, first_query.id), (gold.name, other.id))
     groups: dict[object, list[_Key]] = {}
     for gold in suite.golds:
         for query in gold.queries:
@@ -204,10 +204,10 @@ def _share_target(gold: GoldSet) -> Iterator[tuple[Query, Query]]:
                 yield query, other
 
 
-def _overlap(one: Target, other: Target) -> bool:
-    if one.symbol and other.symbol:
-        return f"{one.symbol}.".startswith(f"{other.symbol}.") or f"{other.symbol}.".startswith(f"{one.symbol}.")
-    return bool(one.symbol or other.symbol) or one.span.common_lines(other.span) > 0
+def _overlap(target: Target, other: Target) -> bool:
+    if target.symbol and other.symbol:
+        return f"{target.symbol}.".startswith(f"{other.symbol}.") or f"{other.symbol}.".startswith(f"{target.symbol}.")
+    return bool(target.symbol or other.symbol) or target.span.common_lines(other.span) > 0
 
 
 def _fixed_split(
@@ -239,12 +239,12 @@ def more_groups_hint(by: SplitUnit) -> str:
     return f"{finer}, or fewer splits, such as --sealed 0"
 
 
-def _describe_tie(one: Query, other: Query, options: SplitOptions) -> str:
+def _describe_tie(query: Query, other: Query, options: SplitOptions) -> str:
     """Return why two queries must be in the same split; empty if only other queries connect them."""
-    for target in one.targets:
+    for target in query.targets:
         if any(target.span.path == rival.span.path and _overlap(target, rival) for rival in other.targets):
             return f"both have the target {target.anchor}"
-    common = sorted(_units(one, options) & _units(other, options))
+    common = sorted(_units(query, options) & _units(other, options))
     if not common:
         return ""
     if options.by == "repository":
@@ -259,12 +259,12 @@ def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], 
     """
     import numpy as np
 
-    names = sorted({name for one in counts for name in one})
-    table = np.array([[one[name] for name in names] for one in counts], dtype=np.float64)
+    names = sorted({name for group in counts for name in group})
+    table = np.array([[group[name] for name in names] for group in counts], dtype=np.float64)
     wanted = np.outer(options.shares.values(), table.sum(axis=0))
     rng = np.random.default_rng(options.seed)
     held = {at: split for at, split in enumerate(fixed) if split is not None}
-    found: list[tuple[float, list[int]]] = []
+    results: list[tuple[float, list[int]]] = []
     for _ in range(options.starts):
         free = [int(at) for at in rng.permutation(len(table)) if int(at) not in held]
         free.sort(key=lambda at: -table[at, 0])
@@ -284,8 +284,8 @@ def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], 
                 if places[at] < 0 or changes[places[at]] > changes[best] + 1e-9:
                     places[at], moved = best, True
                 filled[places[at]] += table[at]
-        found.append((float(((filled - wanted) ** 2).sum()), places))
-    return min(found, key=lambda one: round(one[0], 9))[1]
+        results.append((float(((filled - wanted) ** 2).sum()), places))
+    return min(results, key=lambda result: round(result[0], 9))[1]
 
 
 _PROVENANCE_KEY = "split"
@@ -300,8 +300,8 @@ class SplitMethod:
     depth: int | None = None
 
     def __str__(self) -> str:
-        folders = f" of {self.depth} {'folder' if self.depth == 1 else 'folders'}" if self.depth else ""
-        return f"by {self.by}{folders}"
+        suffix = f" of {self.depth} {'folder' if self.depth == 1 else 'folders'}" if self.depth else ""
+        return f"by {self.by}{suffix}"
 
 
 def read_split_method(suite: Suite) -> SplitMethod | None:

@@ -138,11 +138,13 @@ def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wante
         "commit": "no suitable commit found",
     }
     shortfalls = [
-        f"{kind}: only {len(found)} of {wanted.count} queries found" if found else f"{kind}: no set: {missing[kind]}"
-        for kind, found in drawn.items()
-        if len(found) < wanted.count and not (not found and kind == "commit" and notes)
+        f"{kind}: only {len(candidates)} of {wanted.count} queries found"
+        if candidates
+        else f"{kind}: no set: {missing[kind]}"
+        for kind, candidates in drawn.items()
+        if len(candidates) < wanted.count and not (not candidates and kind == "commit" and notes)
     ]
-    golds = tuple(_gold(kind, found, corpus, name, wanted) for kind, found in drawn.items() if found)
+    golds = tuple(_gold(kind, candidates, corpus, name, wanted) for kind, candidates in drawn.items() if candidates)
     needed = any(drawn.get(kind) for kind in _STRIPPED)
     return SyntheticSets(golds, stripped if needed else {}, (*notes, *shortfalls))
 
@@ -174,13 +176,13 @@ def _draw_documented(
     """Draw sentences that each document one definition; return them, and their comments by path."""
     every: dict[_Candidate, tuple[CommentSpan, ...]] = {}
     for file in code.files.values():
-        found = find_documentation(file.definitions, file.comments)
-        for definition, comments in zip(file.definitions, found, strict=True):
+        documented = find_documentation(file.definitions, file.comments)
+        for definition, comments in zip(file.definitions, documented, strict=True):
             if definition.kind not in TARGET_KINDS or not comments:
                 continue
             sentence = doc_sentence(comments, definition, file.language)
-            gone = {line for c in comments if not c.inside for line in range(c.start, c.end + 1)}
-            start = next(line for line in range(definition.start, definition.end + 2) if line not in gone)
+            removed_lines = {line for c in comments if not c.inside for line in range(c.start, c.end + 1)}
+            start = next(line for line in range(definition.start, definition.end + 2) if line not in removed_lines)
             if sentence and SynthRules.shortest_documented <= definition.end - start + 1 <= SynthRules.longest:
                 every[_Candidate(file.path, start, definition.end, sentence)] = comments
     times = Counter(query.text.lower() for query in every)
@@ -211,10 +213,10 @@ def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> t
     made: list[_Candidate] = []
     for query in documented:
         candidates = content_words(query.text)
-        present = sorted((frequency[word], place) for place, word in enumerate(candidates) if frequency[word])
+        present = sorted((frequency[word], position) for position, word in enumerate(candidates) if frequency[word])
         if len(present) >= SentenceRules.keywords:
-            places = sorted(place for _, place in present[: SentenceRules.keywords])
-            made.append(replace(query, text=" ".join(candidates[place] for place in places)))
+            places = sorted(position for _, position in present[: SentenceRules.keywords])
+            made.append(replace(query, text=" ".join(candidates[position] for position in places)))
     return tuple(made)
 
 
@@ -222,11 +224,11 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
     """Draw commits that changed a few definitions that still exist."""
     root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
     now = {file.path: file for file in code.files.values() if not is_peripheral(file.path)}
-    found = list_commits(root, SynthRules.newest)
-    times = Counter(strip_subject(commit.subject).lower() for commit in found)
+    commits = list_commits(root, SynthRules.newest)
+    times = Counter(strip_subject(commit.subject).lower() for commit in commits)
     fitting = [
         commit
-        for commit in found
+        for commit in commits
         if not now.keys().isdisjoint(commit.paths)
         and sum(not is_peripheral(path) for path in commit.paths) <= SynthRules.files
         and times[strip_subject(commit.subject).lower()] == 1
@@ -237,11 +239,11 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
     candidates: list[_Candidate] = []
     for commit in sample:
         spans: list[tuple[str, int, int]] = []
-        for one in changed.get(commit.id, ()):
-            here = now[one.path].definitions[one.position] if one.position is not None else None
+        for change in changed.get(commit.id, ()):
+            here = now[change.path].definitions[change.position] if change.position is not None else None
             if here is None or here.end - here.start >= SynthRules.longest:
                 break
-            spans.append((one.path, here.start, here.end))
+            spans.append((change.path, here.start, here.end))
         else:
             if 0 < len(spans) <= SynthRules.definitions:
                 first, *others = sorted(spans)
@@ -257,10 +259,12 @@ def describes_change(subject: str) -> bool:
 
 def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wanted: SampleSize) -> GoldSet:
     queries: list[Query] = []
-    for number, one in enumerate(drawn, 1):
-        spans = dict.fromkeys([Span(one.path, one.start, one.end), *(Span(*other) for other in one.others)])
+    for number, candidate in enumerate(drawn, 1):
+        spans = dict.fromkeys(
+            [Span(candidate.path, candidate.start, candidate.end), *(Span(*other) for other in candidate.others)]
+        )
         targets = tuple(map(Target, spans))
-        queries.append(Query(f"{kind}-{number:03d}", {_FORMS[kind]: one.text}, targets, tags={"synthetic": kind}))
+        queries.append(Query(f"{kind}-{number:03d}", {_FORMS[kind]: candidate.text}, targets, tags={"synthetic": kind}))
     provenance = {
         "synthetic": kind,
         "made": f"assay gold synth, seed {wanted.seed}, at most {wanted.count} queries",
@@ -272,27 +276,27 @@ def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wan
     return GoldSet(f"{name}-synthetic-{kind}", spec, tuple(queries), provenance)
 
 
-def check_folder(folder: Path) -> Path:
+def check_directory(directory: Path) -> Path:
     """Raise unless a directory is new, empty or written by `write_sets`."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError("expected a directory, got a file", file=folder, hint="set another path with --out")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / SYNTHETIC_MARK).is_file():
+    if directory.exists() and not directory.is_dir():
+        raise InputError("expected a directory, got a file", file=directory, hint="set another path with --out")
+    if directory.is_dir() and any(directory.iterdir()) and not (directory / SYNTHETIC_MARK).is_file():
         message = "the directory contains files that `assay gold synth` did not write"
-        raise InputError(message, file=folder, hint="set a new or empty directory with --out")
-    return folder
+        raise InputError(message, file=directory, hint="set a new or empty directory with --out")
+    return directory
 
 
-def write_sets(sets: SyntheticSets, folder: Path) -> tuple[Path, ...]:
+def write_sets(sets: SyntheticSets, directory: Path) -> tuple[Path, ...]:
     """Write gold sets and the copy without comments to a directory, replacing it; return the gold files."""
-    check_folder(folder)
+    check_directory(directory)
     names = {f"{gold.provenance['synthetic']}.yaml": gold for gold in sets.golds}
-    with atomic_directory(folder) as work:
+    with atomic_directory(directory) as work:
         for name, text in _MARK_FILES.items():
             (work / name).write_text(text, "utf-8")
         for name, gold in names.items():
             if gold.corpus.kind == "path" and gold.corpus.value != COPY:
                 there = Path(gold.corpus.value).expanduser().resolve()
-                corpus = replace(gold.corpus, value=os.path.relpath(there, folder.resolve()))
+                corpus = replace(gold.corpus, value=os.path.relpath(there, directory.resolve()))
                 gold = replace(gold, corpus=corpus)  # noqa: PLW2901
             (work / name).write_text(write_native(gold), "utf-8", newline="\n")
         for path, data in sorted(sets.stripped.items()):
@@ -300,4 +304,4 @@ def write_sets(sets: SyntheticSets, folder: Path) -> tuple[Path, ...]:
             (work / COPY / path).write_bytes(data)
         if sets.stripped:
             (work / COPY / _IGNORE_FILE).write_text(_KEEP, "utf-8")
-    return tuple(folder / name for name in names)
+    return tuple(directory / name for name in names)

@@ -36,68 +36,70 @@ class YamlNode:
     """A YAML node with its file, and its name for error messages."""
 
     node: yaml.Node
-    what: str
+    subject: str
     file: str
 
     @property
-    def place(self) -> GoldLocation:
+    def location(self) -> GoldLocation:
         return GoldLocation(self.file, self.node.start_mark.line + 1)
 
     def text(self) -> str:
         """Return the text of a scalar; raise if it is blank."""
-        return self.place.text(self._value("scalar"), self.what)
+        return self.location.text(self._value("ScalarNode"), self.subject)
 
     def sequence(self) -> list[YamlNode]:
-        nodes = enumerate(self._value("sequence"), 1)
-        return [YamlNode(node, f"entry {n} of {self.what}", self.file) for n, node in nodes]
+        nodes = enumerate(self._value("SequenceNode"), 1)
+        return [YamlNode(node, f"entry {n} of {self.subject}", self.file) for n, node in nodes]
 
     def texts(self) -> tuple[str, ...]:
         """Return the strings of a list; raise if the list is empty."""
         entries = self.sequence()
         if not entries:
-            raise self.place.error(f"{self.what} is an empty list", "add an entry or remove the key")
+            raise self.location.error(f"{self.subject} is an empty list", "add an entry or remove the key")
         return tuple(entry.text() for entry in entries)
 
     def mapping(self, keys: MappingKeys | None = None) -> dict[str, YamlNode]:
         """Return the values of a mapping by key; with `keys`, raise on unknown and missing keys."""
         fields: dict[str, YamlNode] = {}
-        for key_node, node in self._value("mapping"):
-            key = YamlNode(key_node, f"a key of {self.what}", self.file)
+        for key_node, node in self._value("MappingNode"):
+            key = YamlNode(key_node, f"a key of {self.subject}", self.file)
             name = key.text()
             if keys is not None and name not in keys.known:
-                raise key.place.error(f"unknown key '{name}' in {self.what}", suggest(name, keys.known))
+                raise key.location.error(f"unknown key '{name}' in {self.subject}", suggest(name, keys.known))
             if name in fields:
-                first = fields[name].place.line
-                raise key.place.error(f"duplicate key '{name}' in {self.what}, first in line {first}", "remove one")
-            fields[name] = YamlNode(node, f"'{name}' of {self.what}", self.file)
+                first = fields[name].location.line
+                raise key.location.error(
+                    f"duplicate key '{name}' in {self.subject}, first in line {first}", "remove one"
+                )
+            fields[name] = YamlNode(node, f"'{name}' of {self.subject}", self.file)
         for name in keys.required if keys else ():
             if name not in fields:
-                raise self.place.error(f"missing key '{name}' in {self.what}", f"add '{name}:'")
+                raise self.location.error(f"missing key '{name}' in {self.subject}", f"add '{name}:'")
         return fields
 
     def one_of(self, words: tuple[str, ...]) -> str:
         word = self.text()
         if word not in words:
-            raise self.place.error(f"unknown value '{word}' of {self.what}", suggest(word, words))
+            raise self.location.error(f"unknown value '{word}' of {self.subject}", suggest(word, words))
         return word
 
     def _value(self, kind: str) -> Any:  # noqa: ANN401  # PyYAML types the value of each node kind as Any
-        found = _KIND[type(self.node).__name__]
-        if found != kind:
-            wanted = "a mapping of keys and values" if kind == "mapping" else _CALLED[kind]
-            raise self.place.error(f"{self.what} is {_CALLED[found]}, expected {wanted}", f"write {wanted}")
+        actual = type(self.node).__name__
+        if actual != kind:
+            wanted = "a mapping of keys and values" if kind == "MappingNode" else _KIND_NAMES[kind]
+            message = f"{self.subject} is {_KIND_NAMES[actual]}, expected {wanted}"
+            raise self.location.error(message, f"write {wanted}")
         if self.node.tag not in _PLAIN_TAGS:
-            raise self.place.error(f"unsupported YAML tag {self.node.tag} on {self.what}", "remove the tag")
+            raise self.location.error(f"unsupported YAML tag {self.node.tag} on {self.subject}", "remove the tag")
         return self.node.value
 
 
-_KIND = {"ScalarNode": "scalar", "SequenceNode": "sequence", "MappingNode": "mapping"}
-_CALLED = {"scalar": "a string", "sequence": "a list", "mapping": "a mapping"}
+_KIND_NAMES = {"ScalarNode": "a string", "SequenceNode": "a list", "MappingNode": "a mapping"}
 _PLAIN_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "seq", "map"))
 _FIX = "check indentation and quotes; quote text that contains ': ' or ' #'"
 
 
-def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> YamlNode:
+def compose(source: GoldSource, subject: str, limits: NodeLimits | None = None) -> YamlNode:
     import yaml
 
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -113,7 +115,7 @@ def compose(source: GoldSource, what: str, limits: NodeLimits | None = None) -> 
         raise source.at(line_at(source.text, error.position)).error(f"invalid YAML: {error.reason}", hint) from error
     if node is None:
         raise source.at(1).error("the gold set is empty", "start the file with 'assay: 1'")
-    return YamlNode(node, what, str(source.path))
+    return YamlNode(node, subject, str(source.path))
 
 
 def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: NodeLimits) -> None:
@@ -122,7 +124,7 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
     sizes: dict[str, int] = {}  # nodes below each closed anchor, aliases expanded
     stack: list[tuple[str | None, int]] = [(None, 0)]  # anchor and size of each open node
     for event in events:
-        place = source.at(event.start_mark.line + 1 if event.start_mark else None)
+        location = source.at(event.start_mark.line + 1 if event.start_mark else None)
         if isinstance(event, yaml.CollectionStartEvent):
             stack.append((event.anchor, 1))
         elif isinstance(event, yaml.NodeEvent | yaml.CollectionEndEvent):
@@ -130,7 +132,7 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
                 anchor, size = stack.pop()
             elif isinstance(event, yaml.AliasEvent):
                 if event.anchor not in sizes:
-                    raise place.error(f"undefined alias *{event.anchor}", "replace the alias with its value")
+                    raise location.error(f"undefined alias *{event.anchor}", "replace the alias with its value")
                 anchor, size = None, sizes[event.anchor]
             else:
                 anchor, size = event.anchor, 1
@@ -139,6 +141,6 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
             parent, total = stack.pop()
             stack.append((parent, total + size))
         if len(stack) > limits.depth + 1:
-            raise place.error(f"nested more than {limits.depth} levels deep", "remove levels; the format needs 5")
+            raise location.error(f"nested more than {limits.depth} levels deep", "remove levels; the format needs 5")
         if stack[-1][1] > limits.nodes:
-            raise place.error(f"more than {limits.nodes} nodes after expanding aliases", "remove the aliases")
+            raise location.error(f"more than {limits.nodes} nodes after expanding aliases", "remove the aliases")

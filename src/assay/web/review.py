@@ -246,7 +246,7 @@ class VotingApi:
         item = self.room.item(request.query.get("item", ""))
         view = self.room.desk.viewer.view(item)
         shown = view_mapping(view, engines=request.query.get("engines") == "1")
-        shown["places"] = [_place(place) for place in view.places]
+        shown["places"] = [_place(place) for place in view.excerpts]
         shown["query"] = _query(item)
         shown["adversary"] = _adversary(item)
         past = [_said(vote) for vote in ballot.history() if vote.item == item.id]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assay.corpus import open_corpus
 from assay.errors import GoldError
 from assay.gold import load_gold, resolve
-from assay.gold.formats.beir_trec import FOLDER, read_beir_folder, render_documents, write_beir
+from assay.gold.formats.beir_trec import DOCUMENTS_DIRECTORY, read_beir_directory, render_documents, write_beir
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.gold.formats.files import HERE, write
 from tests.gold.formats.test_native_write import golds, unplaced
@@ -78,9 +78,9 @@ def test_each_split_is_a_set(tmp_path):
 def test_without_a_corpus_the_documents_are_one(tmp_path):
     folder = make(tmp_path, qrels="q1\tshop/price.py\t1\nq 2\tD 1/ä\t1\nq 2\td 1/ä\t1\n", corpus=CORPUS)
     [gold] = load_gold(folder).golds
-    assert gold.corpus == CorpusSpec("path", FOLDER)
+    assert gold.corpus == CorpusSpec("path", DOCUMENTS_DIRECTORY)
     for path, text in render_documents(folder).items():
-        write(folder / FOLDER, path, text)
+        write(folder / DOCUMENTS_DIRECTORY, path, text)
     base = Path(str(gold.source)).parent
     corpus = open_corpus(gold.corpus, base=base)
     assert {file.path for file in corpus.files} == {t.span.path for q in gold.queries for t in q.targets}
@@ -95,7 +95,7 @@ def test_no_document_is_hidden_by_its_name(tmp_path):
     corpus = "".join(json.dumps({"_id": name, "text": "x = 1"}) + "\n" for name in ids)
     folder = make(tmp_path, qrels="".join(f"q1\t{name}\t1\n" for name in ids), corpus=corpus)
     for path, text in render_documents(folder).items():
-        write(folder / FOLDER, path, text)
+        write(folder / DOCUMENTS_DIRECTORY, path, text)
     [gold] = load_gold(folder).golds
     files = open_corpus(gold.corpus, base=folder).files
     assert {file.path for file in files} == {target.span.path for target in gold.queries[0].targets}
@@ -196,7 +196,7 @@ def test_what_is_written_comes_back_and_the_rest_is_named(tmp_path_factory, sets
     root = tmp_path_factory.mktemp("beir")
     for name, text in written.files.items():
         write(root, name, str(text))
-    back = [read_beir_folder(root / gold.name, gold.corpus)[0] for gold in sets]
+    back = [read_beir_directory(root / gold.name, gold.corpus)[0] for gold in sets]
     assert [unplaced(gold) for gold in back] == [held(gold) for gold in sets]
     told = heads(written.lost)
     assert "corp" in told

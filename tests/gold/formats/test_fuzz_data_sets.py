@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.build import GoldSource, read_source
-from assay.gold.formats.beir_trec import read_beir_folder, read_trec
+from assay.gold.formats.beir_trec import read_beir_directory, read_trec
 from assay.gold.formats.registry import find_format
 from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir, test_trec
@@ -121,7 +121,7 @@ def test_broken_beir_folders_ask_or_tell_every_query_or_name_the_line(tmp_path_f
     text = data.draw(broken((folder / name).read_text("utf-8")))
     (folder / name).write_text(text, "utf-8", newline="")
     found = list[GoldSet]()
-    error = refused(lambda: found.extend(read_beir_folder(folder, CorpusSpec("path", "."))))
+    error = refused(lambda: found.extend(read_beir_directory(folder, CorpusSpec("path", "."))))
     if error is None:
         queries = (folder / "queries.jsonl").read_text("utf-8").split("\n")
         assert counted(found) == sum(bool(line.strip()) for line in queries)

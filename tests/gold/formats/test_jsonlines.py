@@ -29,8 +29,8 @@ def test_lines_come_back_with_their_numbers(objects, end, ascii_only):
     records = read_entries(source(written))
     assert [record.values for record in records] == objects
     step = end.count("\n")
-    assert [record.place.line for record in records] == [1 + step * n for n in range(len(objects))]
-    assert [record.what for record in records] == [f"row {n}" for n in range(1, len(objects) + 1)]
+    assert [record.location.line for record in records] == [1 + step * n for n in range(len(objects))]
+    assert [record.subject for record in records] == [f"row {n}" for n in range(1, len(objects) + 1)]
 
 
 @given(OBJECTS, st.sampled_from([None, 1]))

@@ -37,7 +37,7 @@ def ask(intake, *replies, count=40):
 
 def test_a_module_shows_what_it_defines_within_its_budget(ground, tree, make_ground):
     (module,) = modules(ground)
-    assert module.folder == "pkg"
+    assert module.directory == "pkg"
     assert "pkg/net.py::Backoff.next_wait | def next_wait(self): | Compute how long" in module.digest
     assert "tests/" not in module.digest
     (tree / "pkg/huge.py").write_text("".join(f"def function_number_{n}(x):\n    return x\n" for n in range(2000)))

@@ -58,7 +58,7 @@ def test_what_was_written_but_not_written_down_is_not_written_twice(queue):
         agree(queue, item, "1" if item.kind == "target" else "accept")
     accepted(queue)
     before = queue.gold_file.read_bytes()
-    (queue.folder / "accepted.jsonl").unlink()  # as if killed between the two writes
+    (queue.directory / "accepted.jsonl").unlink()  # as if killed between the two writes
     again = accepted(queue)
     assert len(again.taken) == 4
     assert queue.gold_file.read_bytes() == before

@@ -74,7 +74,7 @@ def test_two_branches_of_a_review_merge_without_a_conflict_and_nothing_is_missin
     shared = [target_item(queue, Span("shop/tax.py", n, n + 1)) for n in (1, 3, 6)]
     queue.add(shared)
     if old:  # a folder from before git was told how to merge it
-        (queue.folder / ".gitattributes").unlink()
+        (queue.directory / ".gitattributes").unlink()
     git("add", "-A")
     git("commit", "-qm", "base")
     for number, (branch, name) in enumerate({"one": "bob", "two": "cy"}.items(), 1):

@@ -58,7 +58,7 @@ def test_what_is_foreseen_is_what_is_accepted_and_writes_nothing(queue):
 
     seen = preview(queue, load(), lambda _: ())
     assert queue.gold_file.read_bytes() == before
-    assert not (queue.folder / "accepted.jsonl").exists()
+    assert not (queue.directory / "accepted.jsonl").exists()
     made = accept(queue, load, lambda _: (), on="2026-02-03")
     assert (seen.taken, seen.refused, seen.gold) == (made.taken, made.refused, made.gold)
     assert seen.added == 2

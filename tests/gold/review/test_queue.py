@@ -82,7 +82,7 @@ def test_the_queue_is_part_of_no_corpus_and_no_suite(queue):
 
 
 def test_a_queue_that_cannot_be_written_says_so(queue):
-    queue.folder.write_text("in the way")
+    queue.directory.write_text("in the way")
     with pytest.raises(SetupError):
         queue.add([target_item(queue)])
 
@@ -121,5 +121,5 @@ def test_an_audit_queues_every_target_without_its_grade(queue):
 
 
 def test_the_folder_is_named_after_the_file(tmp_path):
-    assert ReviewQueue(tmp_path / "a.b.yaml").folder == tmp_path / "a.b.review"
+    assert ReviewQueue(tmp_path / "a.b.yaml").directory == tmp_path / "a.b.review"
     assert os.listdir(tmp_path) == []  # nothing is made before something is added

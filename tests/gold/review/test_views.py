@@ -53,7 +53,7 @@ def test_a_place_that_is_gone_is_told(queue):
 
 def test_long_places_are_cut_and_the_rest_is_counted(queue):
     view = viewer(queue, lines=2, columns=10).view(target_item(queue, Span("shop/tax.py")))
-    place = view.places[0]
+    place = view.excerpts[0]
     assert (len(place.lines), place.more) == (2, 11)
     assert max(map(len, place.lines)) <= 10
     assert "  … 11 more lines" in list(format_view(view))

@@ -214,8 +214,8 @@ def test_queries_that_have_a_part_keep_it_and_new_ones_join_their_module():
     second = assign_splits(suite(*grown), SplitOptions(seed=4))
     found = parts(second)
     assert all(found[f"q{n}"] == found[f"new{n}"] == parts(first)[f"q{n}"] for n in range(20))
-    assert second.kept == 20
-    assert assign_splits(suite(*grown), SplitOptions(seed=4, reassign=True)).kept == 0
+    assert second.already_split == 20
+    assert assign_splits(suite(*grown), SplitOptions(seed=4, reassign=True)).already_split == 0
 
 
 def test_a_new_query_that_ties_two_parts_together_is_refused():

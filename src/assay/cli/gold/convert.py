@@ -104,11 +104,11 @@ def _convert(args: argparse.Namespace, suite: Suite, known: GoldFormat) -> _Conv
 
     out = Path(args.out)
     ready = [_with_lines(args, gold, known) for gold in suite.golds]
-    several = known.matches_folder is not None or len(suite.golds) > 1
+    several = known.matches_directory is not None or len(suite.golds) > 1
     inside = several or out.is_dir() or args.out.endswith("/")
     folder = out if inside else out.parent
     unpacked = unpack(suite.golds)
-    own = {folder / name: texts for name, texts in unpacked.folders.items()}
+    own = {folder / name: texts for name, texts in unpacked.directories.items()}
     corpora = [unpacked.corpora.get(done.gold.name) or named_from(done.gold, folder) for done in ready]
     moved = [replace(done.gold, corpus=corpus) for done, corpus in zip(ready, corpora, strict=True)]
     assert known.write is not None
@@ -153,7 +153,7 @@ def missing_folder(out: Path) -> Path | None:
 
 
 def _check_out(out: Path, known: GoldFormat, *, force: bool) -> None:
-    if known.matches_folder is not None and not force and out.is_dir() and any(out.iterdir()):
+    if known.matches_directory is not None and not force and out.is_dir() and any(out.iterdir()):
         raise ConfigError(
             f"the folder is not empty, and {known.name} is read as a whole folder",
             file=out,

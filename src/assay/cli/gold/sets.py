@@ -78,7 +78,7 @@ def _remarks(division: SplitOptions, divided: SplitSuite, before: SplitMethod | 
     from assay.gold.split import SplitMethod, more_groups_hint
 
     total = sum(divided.sizes.values())
-    if divided.kept == total:
+    if divided.already_split == total:
         asked = SplitMethod(division.by, division.depth)
         other = f" It is divided {before}; --force divides it {asked}." if before and before != asked else ""
         return [f"Every query has its part already: nothing was changed.{other}"]
@@ -122,7 +122,7 @@ def _data(
         "by": division.by,
         "seed": args.seed,
         "groups": divided.groups,
-        "kept": divided.kept,
+        "kept": divided.already_split,
         "sizes": dict(divided.sizes),
         "shows": {part: None if math.isinf(value) else value for part, value in shows.items()},
         "strata": {name: dict(parts) for name, parts in divided.strata.items()},
@@ -141,7 +141,8 @@ def _split_document(
     ]
     note = f"shows: the smallest difference found with 80 % power when paired differences spread by {args.sd:g}."
     strata = [[name, *(str(count) for count in parts.values())] for name, parts in divided.strata.items()]
-    kept = f"; {divided.kept} {'query' if divided.kept == 1 else 'queries'} kept their part" if divided.kept else ""
+    count = divided.already_split
+    kept = f"; {count} {'query' if count == 1 else 'queries'} kept their part" if count else ""
     groups = pluralize(divided.groups, "group")
     blocks: list[Block] = [
         Paragraph(f"{total} queries in {groups} by {division.by}, seed {args.seed}{kept}."),
@@ -202,9 +203,9 @@ def synth_command(args: argparse.Namespace) -> int:
     """
     from assay.corpus import open_corpus, parse_spec
     from assay.gold.code_index import SampleSize
-    from assay.gold.synth import KINDS, check_folder, synthesize, write_sets
+    from assay.gold.synth import KINDS, check_directory, synthesize, write_sets
 
-    folder = check_folder(Path(args.out))
+    folder = check_directory(Path(args.out))
     kinds = tuple(kind.strip() for kind in args.kinds.split(",")) if args.kinds else KINDS
     wanted = SampleSize(args.count, args.max_per_file, args.seed)
     spec = parse_spec(args.repo)
@@ -265,7 +266,7 @@ def agreement_command(args: argparse.Namespace) -> int:
     warn_truncated(desk)
     votes = read_all_votes(desk.queue)
     if not votes:
-        raise GoldError("nobody voted yet", file=desk.queue.folder, hint="vote: assay gold review SET --as NAME")
+        raise GoldError("nobody voted yet", file=desk.queue.directory, hint="vote: assay gold review SET --as NAME")
     taken = read_acceptance_times(desk.queue)
     found = compute_agreement(desk.items(), votes, read_decisions(desk.queue), Resampling(seed=args.seed), taken)
     blocks = tuple(block for kind in found for block in _blocks(kind))

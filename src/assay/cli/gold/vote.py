@@ -29,7 +29,7 @@ def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
     desk = ReviewWorkspace(path, relative_corpus(parse_spec(corpus), str(path)) if corpus else None)
-    if not path.exists() and not desk.queue.folder.is_dir():
+    if not path.exists() and not desk.queue.directory.is_dir():
         hint = f"name a gold file, or propose queries for a new one: assay gold mine . --set {path}"
         raise GoldError("there is no such file, and nothing was proposed for one", file=path, hint=hint)
     return desk

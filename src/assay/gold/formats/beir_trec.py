@@ -47,7 +47,7 @@ class Judgment(NamedTuple):
     query: str
     document: str
     score: int
-    place: GoldLocation
+    location: GoldLocation
 
 
 class Topic(NamedTuple):
@@ -55,18 +55,18 @@ class Topic(NamedTuple):
 
     id: str
     forms: Mapping[str, str]
-    place: GoldLocation
+    location: GoldLocation
     rationale: Rationale | None = None
 
 
-def _by_id(topics: Iterable[Topic], what: str) -> dict[str, Topic]:
-    found: dict[str, Topic] = {}
+def _by_id(topics: Iterable[Topic], subject: str) -> dict[str, Topic]:
+    by_id: dict[str, Topic] = {}
     for topic in topics:
-        first = found.setdefault(topic.id, topic)
+        first = by_id.setdefault(topic.id, topic)
         if first is not topic:
-            message = f"duplicate {what} '{topic.id}', first in line {first.place.line}"
-            raise topic.place.error(message, "remove one")
-    return found
+            message = f"duplicate {subject} '{topic.id}', first in line {first.location.line}"
+            raise topic.location.error(message, "remove one")
+    return by_id
 
 
 def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
@@ -78,110 +78,122 @@ def _lines(source: GoldSource) -> Iterator[tuple[GoldLocation, str]]:
 def _read_judgments(
     source: GoldSource, split: Callable[[str], list[str]], columns: int, picked: Sequence[int], hint: str
 ) -> list[Judgment]:
-    found: list[Judgment] = []
-    for place, line in _lines(source):
+    judgments: list[Judgment] = []
+    for location, line in _lines(source):
         try:
             cells = split(line)
         except csv.Error as error:
-            raise place.error(f"invalid TSV: {error}", "check the quotes") from error
-        if place.line == 1 and tuple(cells) == _HEADER:
+            raise location.error(f"invalid TSV: {error}", "check the quotes") from error
+        if location.line == 1 and tuple(cells) == _HEADER:
             continue
         if len(cells) != columns:
-            raise place.error(f"expected {columns} columns, got {len(cells)}", hint)
+            raise location.error(f"expected {columns} columns, got {len(cells)}", hint)
         query, document, score = (cells[column] for column in picked)
         if not score.removeprefix("-").isdecimal() or not score.isascii() or len(score) > 9:
-            raise place.error(f"invalid score '{score}'", "use an integer, such as 2, 1 or 0")
-        query, document = place.text(query, "the id of the query"), place.text(document, "the document")
-        found.append(Judgment(query, document, int(score), place))
-    if not found:
+            raise location.error(f"invalid score '{score}'", "use an integer, such as 2, 1 or 0")
+        query, document = location.text(query, "the id of the query"), location.text(document, "the document")
+        judgments.append(Judgment(query, document, int(score), location))
+    if not judgments:
         raise source.at(1).error("no judgments in the file", hint)
-    return found
+    return judgments
 
 
 def _judge(
     topics: Mapping[str, Topic], judgments: Sequence[Judgment], paths: Mapping[str, str] | None = None
 ) -> tuple[list[Query], dict[str, str]]:
     """Return the queries in topic order, and provenance notes; `paths` maps document ids to files, if given."""
-    by_query: dict[str, dict[str, Judgment]] = {}
-    for one in judgments:
-        first = by_query.setdefault(one.query, {}).setdefault(one.document, one)
-        if first is not one:
-            message = f"duplicate judgment of '{one.document}' for '{one.query}', first in line {first.place.line}"
-            raise one.place.error(message, "remove one")
+    by_query = _group_judgments(judgments)
     ids = safe_ids(topics)
     omitted: defaultdict[str, list[str]] = defaultdict(list)
     omitted["queries without a judgment"] = [name for name in topics if name not in by_query]
     omitted["judged queries without a text"] = [name for name in by_query if name not in topics]
     queries: list[Query] = []
-    judged = {name: by_query[name] for name in topics if name in by_query}
-    for name, found in judged.items():
-        if not any(one.score > 0 for one in found.values()):
-            omitted["queries without a relevant document"].append(name)
+    negative = 0
+    for name, topic in topics.items():
+        own = by_query.get(name, [])
+        negative += sum(judgment.score < 0 for judgment in own)
+        if not any(judgment.score > 0 for judgment in own):
+            omitted["queries without a relevant document"] += [name] if own else []
             continue
         targets: list[Target] = []
-        for one in found.values():
-            grade = max(one.score, 0)
+        for judgment in own:
             try:
-                if paths is None:
-                    targets.append(parse_target(one.document, one.place, grade=grade))
-                elif one.document in paths:
-                    targets.append(Target(Span(paths[one.document]), grade))
-                else:
-                    hint = "add it, remove the line, or pass --corpus"
-                    raise one.place.error(f"document '{one.document}' not found in {_CORPUS}", hint)
+                targets.append(_judged_target(judgment, paths))
             except GoldError:
-                if one.score > 0:
+                if judgment.score > 0:
                     raise
-                omitted["irrelevant documents that are not in the corpus"].append(f"{one.document} for {name}")
-        topic = topics[name]
-        queries.append(build_query(ids[name], topic.forms, targets, topic.place, rationale=topic.rationale, least=1))
-    negative = sum(one.score < 0 for found in judged.values() for one in found.values())
+                document = f"{judgment.document} for {name}"
+                omitted["irrelevant documents that are not in the corpus"].append(document)
+        queries.append(build_query(ids[name], topic.forms, targets, topic.location, rationale=topic.rationale, least=1))
     assumed = {"assumed": f"negative scores read as 0: {negative}"} if negative else {}
     return queries, {**assumed, **describe_renames(ids), **describe_omissions(omitted)}
 
 
-def _set_names(folder: Path, files: Sequence[Path]) -> list[str]:
+def _group_judgments(judgments: Sequence[Judgment]) -> dict[str, list[Judgment]]:
+    """Return the judgments of each query; raise if a document is judged twice for one query."""
+    first: dict[tuple[str, str], Judgment] = {}
+    by_query: dict[str, list[Judgment]] = {}
+    for judgment in judgments:
+        query, document = judgment.query, judgment.document
+        if (earlier := first.setdefault((query, document), judgment)) is not judgment:
+            message = f"duplicate judgment of '{document}' for '{query}', first in line {earlier.location.line}"
+            raise judgment.location.error(message, "remove one")
+        by_query.setdefault(query, []).append(judgment)
+    return by_query
+
+
+def _judged_target(judgment: Judgment, paths: Mapping[str, str] | None) -> Target:
+    grade = max(judgment.score, 0)
+    if paths is None:
+        return parse_target(judgment.document, judgment.location, grade=grade)
+    if judgment.document not in paths:
+        hint = "add it, remove the line, or pass --corpus"
+        raise judgment.location.error(f"document '{judgment.document}' not found in {_CORPUS}", hint)
+    return Target(Span(paths[judgment.document]), grade)
+
+
+def _set_names(directory: Path, files: Sequence[Path]) -> list[str]:
     """Return the set name for each file; a single set is named after its directory."""
-    name = "-".join(folder.resolve().name.split())
+    name = "-".join(directory.resolve().name.split())
     return [name] if len(files) == 1 else [f"{name}-{'-'.join(path.stem.split())}" for path in files]
 
 
 _CORPUS = "corpus.jsonl"
 _QUERIES = "queries.jsonl"
-_QRELS_FOLDER = "qrels"
+_QRELS_DIRECTORY = "qrels"
 _HEADER = ("query-id", "corpus-id", "score")
 _TSV_HINT = "write lines as QUERY<TAB>DOCUMENT<TAB>SCORE"
 _SPLIT = "test.tsv"  # the default split of BEIR's tools
 _NO_TEXT = "the text of {} documents: gold sets hold locations, not text; fill in corpus.jsonl to index them"
 
 
-def is_beir_folder(folder: Path) -> bool:
-    return (folder / _QUERIES).is_file() and (folder / _QRELS_FOLDER).is_dir()
+def is_beir_directory(directory: Path) -> bool:
+    return (directory / _QUERIES).is_file() and (directory / _QRELS_DIRECTORY).is_dir()
 
 
 def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
     """Raise an error, since a BEIR set is a directory and not a file."""
-    hint = f"use the directory that contains {_QUERIES} and {_QRELS_FOLDER}/"
+    hint = f"use the directory that contains {_QUERIES} and {_QRELS_DIRECTORY}/"
     raise source.at().error("a BEIR set is a directory", hint)
 
 
-def read_beir_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
+def read_beir_directory(directory: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read a BEIR directory into one gold set per split."""
-    source = open_source(folder / _QUERIES)
-    files = sorted(path for path in (folder / _QRELS_FOLDER).glob("*.tsv") if not path.name.startswith("."))
+    source = open_source(directory / _QUERIES)
+    files = sorted(path for path in (directory / _QRELS_DIRECTORY).glob("*.tsv") if not path.name.startswith("."))
     if not files:
-        hint = f"add the judgments as {_QRELS_FOLDER}/{_SPLIT}"
-        raise source.at().error(f"no judgments in {_QRELS_FOLDER}/ beside the queries", hint)
+        hint = f"add the judgments as {_QRELS_DIRECTORY}/{_SPLIT}"
+        raise source.at().error(f"no judgments in {_QRELS_DIRECTORY}/ beside the queries", hint)
     records = read_entries(source)
-    found = (Topic(one.verbatim("_id"), {"human": one.verbatim("text")}, one.place) for one in records)
-    topics = _by_id(found, "query")
-    paths = None if corpus else document_paths(_read_documents(folder))
+    entries = (Topic(record.verbatim("_id"), {"human": record.verbatim("text")}, record.location) for record in records)
+    topics = _by_id(entries, "query")
+    paths = None if corpus else document_paths(_read_documents(directory))
 
     def split(line: str) -> list[str]:
         return next(csv.reader([line], delimiter="\t", strict=True), [])
 
     golds: list[GoldSet] = []
-    for path, name in zip(files, _set_names(folder, files), strict=True):
+    for path, name in zip(files, _set_names(directory, files), strict=True):
         judgments = _read_judgments(read_source(path), split, len(_HEADER), (0, 1, 2), _TSV_HINT)
         queries, provenance = _judge(topics, judgments, paths)
         if not queries:
@@ -196,7 +208,7 @@ def write_beir(suite: Suite) -> WriterOutput:
     files: dict[str, str | bytes] = {}
     every: set[str] = set()
     for gold in suite.golds:
-        folder = file_name(gold, "")
+        directory = file_name(gold, "")
         judged = [(q.id, t.anchor, t.grade) for q in gold.queries for t in (*q.targets, *q.irrelevant)]
         anchors = dict.fromkeys(anchor for _, anchor, _ in judged)
         every |= anchors.keys()
@@ -205,19 +217,19 @@ def write_beir(suite: Suite) -> WriterOutput:
         documents = [{"_id": anchor, "title": anchor, "text": ""} for anchor in anchors]
         queries = [{"_id": query.id, "text": query.headline} for query in gold.queries]
         for name, entries in ((_CORPUS, documents), (_QUERIES, queries)):
-            files[f"{folder}/{name}"] = "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
-        files[f"{folder}/{_QRELS_FOLDER}/{_SPLIT}"] = table.getvalue()
+            files[f"{directory}/{name}"] = "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
+        files[f"{directory}/{_QRELS_DIRECTORY}/{_SPLIT}"] = table.getvalue()
 
     def read(root: Path) -> list[GoldSet]:
-        return [back for gold in suite.golds for back in read_beir_folder(root / file_name(gold, ""), gold.corpus)]
+        return [back for gold in suite.golds for back in read_beir_directory(root / file_name(gold, ""), gold.corpus)]
 
     written = verify_output(suite, files, read, lost=corpus_losses(suite))
     return replace(written, lost=(*written.lost, _NO_TEXT.format(len(every))))
 
 
 #: The directory of the documents of a BEIR set, which is the default corpus of the set.
-FOLDER = "documents"
-DOCUMENTS = CorpusSpec("path", FOLDER)
+DOCUMENTS_DIRECTORY = "documents"
+DOCUMENTS = CorpusSpec("path", DOCUMENTS_DIRECTORY)
 _IGNORE_FILE = ".assayignore"
 _IGNORE_NOTHING = f"# Every file here is a document of the set, whatever its name.\n!*\n/{_IGNORE_FILE}\n"
 
@@ -227,43 +239,44 @@ class UnpackedDocuments:
     """The corpus of each set by name, and the directories of documents to write beside the sets."""
 
     corpora: Mapping[str, CorpusSpec]
-    folders: Mapping[str, Mapping[str, str]]  # relative directory -> path in it -> text
+    directories: Mapping[str, Mapping[str, str]]  # relative directory -> path in it -> text
     notes: tuple[str, ...] = ()  # about empty and renamed documents
 
 
 def unpack(golds: Sequence[GoldSet]) -> UnpackedDocuments:
     """Return the documents of the gold sets whose corpus is their BEIR directory."""
-    folders = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == DOCUMENTS}
-    found = {name: folder for name, folder in folders.items() if (folder / _CORPUS).is_file()}
-    several = len(set(found.values())) > 1
-    places = {folder: f"{FOLDER}/{folder.name}" if several else FOLDER for folder in found.values()}
+    directories = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == DOCUMENTS}
+    with_documents = {name: directory for name, directory in directories.items() if (directory / _CORPUS).is_file()}
+    several = len(set(with_documents.values())) > 1
+    places = {
+        directory: f"{DOCUMENTS_DIRECTORY}/{directory.name}" if several else DOCUMENTS_DIRECTORY
+        for directory in with_documents.values()
+    }
     return UnpackedDocuments(
-        {name: replace(DOCUMENTS, value=places[folder]) for name, folder in found.items()},
-        {place: render_documents(folder) for folder, place in places.items()},
-        tuple(note for folder in places for note in _document_notes(folder)),
+        {name: replace(DOCUMENTS, value=places[directory]) for name, directory in with_documents.items()},
+        {path: render_documents(directory) for directory, path in places.items()},
+        tuple(note for directory in places for note in _document_notes(directory)),
     )
 
 
-def _document_notes(folder: Path) -> Iterator[str]:
-    records = _read_documents(folder)
+def _document_notes(directory: Path) -> Iterator[str]:
+    records = _read_documents(directory)
     empty = sum(not record.values.get("text") for record in records.values())
     if empty:
-        yield (
-            f"{empty} of {len(records)} documents in {folder / _CORPUS} have no text; if their ids are code locations, "
-            "pass --corpus PATH"
-        )
+        missing = f"{empty} of {len(records)} documents in {directory / _CORPUS} have no text"
+        yield f"{missing}; if their ids are code locations, pass --corpus PATH"
     renamed = {name: path for name, path in document_paths(records).items() if name != path}
     if renamed:
         name, path = next(iter(renamed.items()))
         yield (
-            f"renamed document ids in {folder / _CORPUS}: {len(renamed)}, such as {name!r:.80} to {path:.80}; "
+            f"renamed document ids in {directory / _CORPUS}: {len(renamed)}, such as {name!r:.80} to {path:.80}; "
             "run files may use either"
         )
 
 
-def render_documents(folder: Path) -> Mapping[str, str]:
+def render_documents(directory: Path) -> Mapping[str, str]:
     """Return the documents of a BEIR directory by path, and an ignore file that includes all of them."""
-    records = _read_documents(folder)
+    records = _read_documents(directory)
     files = {_IGNORE_FILE: _IGNORE_NOTHING}
     for name, path in document_paths(records).items():
         parts = [str(records[name].values.get(key) or "") for key in ("title", "text")]
@@ -271,25 +284,25 @@ def render_documents(folder: Path) -> Mapping[str, str]:
     return files
 
 
-def _read_documents(folder: Path) -> dict[str, JsonRecord]:
-    path = folder / _CORPUS
+def _read_documents(directory: Path) -> dict[str, JsonRecord]:
+    path = directory / _CORPUS
     if not path.is_file():
-        raise GoldError(f"{_CORPUS} not found", file=folder, hint=corpus_hint(folder))
+        raise GoldError(f"{_CORPUS} not found", file=directory, hint=corpus_hint(directory))
     records: dict[str, JsonRecord] = {}
     for record in read_entries(open_source(path)):
         if records.setdefault(record.verbatim("_id"), record) is not record:
-            raise record.place.error(f"duplicate document '{record.values['_id']}'", "remove one")
+            raise record.location.error(f"duplicate document '{record.values['_id']}'", "remove one")
     return records
 
 
-def is_document_directory(folder: Path) -> bool:
+def is_document_directory(directory: Path) -> bool:
     """Return whether Assay wrote a directory of documents, and may replace the directory."""
-    mark = folder / _IGNORE_FILE
+    mark = directory / _IGNORE_FILE
     return mark.is_file() and mark.read_bytes() == _IGNORE_NOTHING.encode("utf-8")
 
 
-def write_documents(folder: Path, files: Mapping[str, str]) -> None:
-    with atomic_directory(folder) as work:
+def write_documents(directory: Path, files: Mapping[str, str]) -> None:
+    with atomic_directory(directory) as work:
         for path, text in files.items():
             (work / path).parent.mkdir(parents=True, exist_ok=True)
             (work / path).write_text(text, "utf-8", newline="")
@@ -314,24 +327,24 @@ def is_trec(source: GoldSource) -> bool:
     return source.path.suffix == QRELS or _LINE.fullmatch(first.rstrip("\r")) is not None
 
 
-def is_trec_folder(folder: Path) -> bool:
-    return bool(_qrels_files(folder)) and _topics_file(folder, "qrels") is not None
+def is_trec_directory(directory: Path) -> bool:
+    return bool(_qrels_files(directory)) and _topics_file(directory, "qrels") is not None
 
 
-def read_trec_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
+def read_trec_directory(directory: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read a TREC directory into one gold set per file of judgments."""
-    files = _qrels_files(folder)
-    names = zip(files, _set_names(folder, files), strict=True)
+    files = _qrels_files(directory)
+    names = zip(files, _set_names(directory, files), strict=True)
     return [read_trec(read_source(path), name, corpus) for path, name in names]
 
 
-def _qrels_files(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.glob("qrels*") if path.is_file() and path.suffix != QRELS)
+def _qrels_files(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.glob("qrels*") if path.is_file() and path.suffix != QRELS)
 
 
-def _topics_file(folder: Path, stem: str) -> Path | None:
+def _topics_file(directory: Path, stem: str) -> Path | None:
     names = (f"{stem}{_TOPICS}", f"{stem}{_TOPICS}.tsv", f"{stem}{_TOPICS}.txt", *_BESIDE)
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+    return next((directory / name for name in names if (directory / name).is_file()), None)
 
 
 def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
@@ -346,8 +359,8 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     classic = beside.text.lstrip().startswith("<top>")
     topics = _by_id(_classic_topics(beside) if classic else _tabbed_topics(beside), "topic")
     # The location of a query is its first judgment; errors in topics are raised above.
-    places = {one.query: one.place for one in reversed(judgments)}
-    topics = {key: topic._replace(place=places.get(key, topic.place)) for key, topic in topics.items()}
+    places = {judgment.query: judgment.location for judgment in reversed(judgments)}
+    topics = {key: topic._replace(location=places.get(key, topic.location)) for key, topic in topics.items()}
     queries, provenance = _judge(topics, judgments)
     if not queries:
         raise source.at(1).error("no topic has a relevant document", "check that topics and judgments belong together")
@@ -357,47 +370,47 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
 
 
 def _tabbed_topics(source: GoldSource) -> Iterator[Topic]:
-    for place, line in _lines(source):
+    for location, line in _lines(source):
         name, tab, text = line.partition("\t")
         if not tab:
-            raise place.error("the line has no tab", _TOPICS_HINT)
-        yield Topic(place.text(name.strip(), "the id of the topic"), {"human": _one_line(text, place)}, place)
+            raise location.error("the line has no tab", _TOPICS_HINT)
+        yield Topic(location.text(name.strip(), "the id of the topic"), {"human": _one_line(text, location)}, location)
 
 
 def _classic_topics(source: GoldSource) -> Iterator[Topic]:
     end = 0
     for top in _TOP.finditer(source.text):
         _check_blank(source, end, top.start())
-        end, place = top.end(), source.at(line_at(source.text, top.start()))
+        end, location = top.end(), source.at(line_at(source.text, top.start()))
         if "<top>" in top["fields"]:
-            raise place.error("the topic has no </top>", "end each topic with </top>")
+            raise location.error("the topic has no </top>", "end each topic with </top>")
         before, *parts = _FIELD.split(top["fields"])
         fields: dict[str, str] = {}
         for key, value in zip(parts[0::2], parts[1::2], strict=True):
             if value.strip() and key in fields:
-                raise place.error(f"duplicate field '{key}' in the topic", "remove one")
+                raise location.error(f"duplicate field '{key}' in the topic", "remove one")
             if value.strip():
                 fields[key] = _LABEL.sub("", value.strip())
         if before.strip():
-            raise place.error("the topic starts with text outside of any field", "start the topic with <num>")
-        title, description = _one_line(fields.get("title", ""), place), fields.get("desc")
-        forms = {"human": _one_line(description, place), "keyword": title} if description else {"human": title}
+            raise location.error("the topic starts with text outside of any field", "start the topic with <num>")
+        title, description = _one_line(fields.get("title", ""), location), fields.get("desc")
+        forms = {"human": _one_line(description, location), "keyword": title} if description else {"human": title}
         narrative = " ".join(fields.get("narr", "").split())
-        number = place.text(fields.get("num", ""), "the number of the topic")
+        number = location.text(fields.get("num", ""), "the number of the topic")
         number = number.lstrip("0") or "0" if number.isdecimal() else number
-        yield Topic(number, forms, place, Rationale(reason=narrative) if narrative else None)
+        yield Topic(number, forms, location, Rationale(reason=narrative) if narrative else None)
     _check_blank(source, end, len(source.text))
 
 
 def _check_blank(source: GoldSource, start: int, end: int) -> None:
     rest = source.text[start:end].lstrip()
     if rest:
-        place = source.at(line_at(source.text, end - len(rest)))
-        raise place.error("text outside of any topic", "put each topic between <top> and </top>")
+        location = source.at(line_at(source.text, end - len(rest)))
+        raise location.error("text outside of any topic", "put each topic between <top> and </top>")
 
 
-def _one_line(text: str, place: GoldLocation) -> str:
-    return place.text(" ".join(text.split()), "the text of the topic")
+def _one_line(text: str, location: GoldLocation) -> str:
+    return location.text(" ".join(text.split()), "the text of the topic")
 
 
 def write_trec(suite: Suite) -> WriterOutput:

@@ -53,11 +53,11 @@ class RepoRevision(NamedTuple):
         return f"{self.repository}-{self.commit[:_SHORT]}" if self.commit else self.repository
 
 
-def _on_github(repository: str, commit: str, place: GoldLocation) -> RepoRevision:
+def _on_github(repository: str, commit: str, location: GoldLocation) -> RepoRevision:
     if not _REPOSITORY.fullmatch(repository):
-        raise place.error(f"'{repository}' is not a GitHub repository", "write it as owner/name")
+        raise location.error(f"'{repository}' is not a GitHub repository", "write it as owner/name")
     if not _COMMIT.fullmatch(commit):
-        raise place.error(f"invalid commit '{commit}'", "use a hexadecimal commit id")
+        raise location.error(f"invalid commit '{commit}'", "use a hexadecimal commit id")
     return RepoRevision(repository, commit)
 
 
@@ -112,9 +112,9 @@ def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
     sets = _RepoSets(source, name)
     for record in records:
         instance = record.text("instance_id")
-        code = _on_github(record.text("repo"), record.text("base_commit"), record.place)
+        code = _on_github(record.text("repo"), record.text("base_commit"), record.location)
         spans: dict[Span, None] = {}
-        for file in read_diff(record.verbatim("patch"), record.place):
+        for file in read_diff(record.verbatim("patch"), record.location):
             if file.old is None:
                 sets.omitted["new files of a patch"].append(f"{file.new} of {instance}")
             elif path_problem(file.old) is not None:
@@ -122,13 +122,13 @@ def read_swebench(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
             elif not file.lines:
                 sets.omitted["files of a patch without changed lines"].append(f"{file.old} of {instance}")
             else:
-                found = (Span(file.old, start, end) if start else Span(file.old) for start, end in file.lines)
-                spans |= dict.fromkeys(found)
+                changed = (Span(file.old, start, end) if start else Span(file.old) for start, end in file.lines)
+                spans |= dict.fromkeys(changed)
         if not spans:
             sets.omitted["queries whose patch changes no existing line"].append(instance)
             continue
         forms = {"human": record.verbatim("problem_statement").strip()}
-        query = build_query(ids[instance], forms, [Target(span) for span in spans], record.place)
+        query = build_query(ids[instance], forms, [Target(span) for span in spans], record.location)
         sets.queries[code].append(query)
     return sets.build_from_github(corpus, {**describe_unread(records, _SWEBENCH_KEYS), **describe_renames(ids)})
 
@@ -158,7 +158,7 @@ def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) 
             # some entries have the owner only in an id: owner__name-5973
             owner, _, rest = record.text("original_inst_id").partition("__")
             repository = f"{owner}/{repository}" if rest.startswith(f"{repository}-") else repository
-        code = _on_github(repository, commit, record.place)
+        code = _on_github(repository, commit, record.location)
         targets: dict[str, Target] = {}
         for span in _context_spans(record):
             written = span.text("file")
@@ -167,7 +167,7 @@ def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) 
                 sets.omitted["files that are not in the repository"].append(f"{written} of {instance}")
                 continue
             path = inside["path"] if inside else written
-            target = Target(ranged_span(path, span.number("start_line"), span.number("end_line"), record.place))
+            target = Target(ranged_span(path, span.number("start_line"), span.number("end_line"), record.location))
             if target.anchor in targets:
                 sets.omitted["duplicate spans"].append(f"{target.anchor} of {instance}")
             targets[target.anchor] = target
@@ -176,30 +176,29 @@ def read_contextbench(source: GoldSource, name: str, corpus: CorpusSpec | None) 
             continue
         tags = {"language": record.text("language")} if record.values.get("language") is not None else {}
         forms = {"human": record.text("problem_statement")}
-        sets.queries[code].append(build_query(ids[instance], forms, targets.values(), record.place, tags=tags))
+        sets.queries[code].append(build_query(ids[instance], forms, targets.values(), record.location, tags=tags))
     return sets.build_from_github(corpus, {**describe_unread(records, _CONTEXTBENCH_KEYS), **describe_renames(ids)})
 
 
 def _context_spans(record: JsonRecord) -> Iterator[JsonRecord]:
-    what = f"'gold_context' of {record.what}"
+    subject = f"'gold_context' of {record.subject}"
     value = record.values.get("gold_context")
     if isinstance(value, str):
         text = record.verbatim("gold_context")
-        value = (
-            _parse_blocks(text, record, what) if text.startswith("context") else parse_json(text, record.place, what)
-        )
+        read = _parse_blocks if text.startswith("context") else parse_json
+        value = read(text, record.location, subject)
     if not isinstance(value, list):
-        raise record.place.error(f"{what} is not a list", _CONTEXT_HINT)
+        raise record.location.error(f"{subject} is not a list", _CONTEXT_HINT)
     for number, span in enumerate(value, 1):
         if not isinstance(span, dict):
-            raise record.place.error(f"entry {number} of {what} is not an object", _CONTEXT_HINT)
-        yield JsonRecord(span, record.place, f"entry {number} of {what}")
+            raise record.location.error(f"entry {number} of {subject} is not an object", _CONTEXT_HINT)
+        yield JsonRecord(span, record.location, f"entry {number} of {subject}")
 
 
-def _parse_blocks(text: str, record: JsonRecord, what: str) -> list[dict[str, object]]:
+def _parse_blocks(text: str, location: GoldLocation, subject: str) -> list[dict[str, object]]:
     blocks = list(_BLOCK.finditer(text))
     if [block["number"] for block in blocks] != [str(number) for number in range(text.count("\nfile: "))]:
-        raise record.place.error(f"{what} has ambiguous blocks", _CONTEXT_HINT)
+        raise location.error(f"{subject} has ambiguous blocks", _CONTEXT_HINT)
 
     def number(digits: str) -> object:
         return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else digits
@@ -243,7 +242,7 @@ def read_codesearchnet(source: GoldSource, name: str, corpus: CorpusSpec | None)
     for row in rows:
         query, span, relevance = _parse_judgment(row)
         judgments[query][span].append(relevance)
-        places.setdefault(query, row.place)
+        places.setdefault(query, row.location)
     ids = safe_ids(query.id for query in judgments)
     sets = _RepoSets(source, name)
     for query, judged in judgments.items():
@@ -270,11 +269,11 @@ def _parse_judgment(row: CsvRow) -> tuple[_RepoQuery, Span, int]:
     url = _URL.fullmatch(row.text("GitHubUrl"))
     if url is None:
         hint = "write it as https://github.com/owner/name/blob/COMMIT/path#L1-L9"
-        raise row.place.error(f"expected a GitHub link to lines at a commit, got '{row.get('GitHubUrl')}'", hint)
+        raise row.location.error(f"expected a GitHub link to lines at a commit, got '{row.get('GitHubUrl')}'", hint)
     if row.text("Relevance") not in _RELEVANCE:
-        raise row.place.error(f"invalid relevance '{row.get('Relevance')}'", f"use one of {', '.join(_RELEVANCE)}")
-    code = _on_github(url["repository"], url["commit"], row.place)
-    span = ranged_span(unquote(url["path"]), int(url["start"]), int(url["end"] or url["start"]), row.place)
+        raise row.location.error(f"invalid relevance '{row.get('Relevance')}'", f"use one of {', '.join(_RELEVANCE)}")
+    code = _on_github(url["repository"], url["commit"], row.location)
+    span = ranged_span(unquote(url["path"]), int(url["start"]), int(url["end"] or url["start"]), row.location)
     return _RepoQuery(code, row.text("Language"), row.text("Query")), span, int(row.text("Relevance"))
 
 
@@ -301,7 +300,7 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
         steps = task.entries("fpath_tuple")
         if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
             hint = 'write it as ["repo", "dir", "file.py"]'
-            raise task.place.error(f"'fpath_tuple' of {task.what} does not hold a repository and a path", hint)
+            raise task.location.error(f"'fpath_tuple' of {task.subject} does not hold a repository and a path", hint)
         repository, *path = (str(step) for step in steps)
         key = next((key for key in _REPOEVAL_LINE if key in task.values), _REPOEVAL_LINE[0])
         return repository, "/".join(path), task.number(key), task.verbatim("ground_truth")
@@ -336,17 +335,17 @@ def _read_completions(
     task_ids = [task.text("task_id") for task in tasks]
     times = Counter(task_ids)
     numbers = {task_id: count(1) for task_id in times}
-    originals = [f"{one}/{next(numbers[one])}" if times[one] > 1 else one for one in task_ids]
+    originals = [f"{task_id}/{next(numbers[task_id])}" if times[task_id] > 1 else task_id for task_id in task_ids]
     ids = safe_ids(originals)
     sets = _RepoSets(source, name)
     for record, task, original in zip(records, tasks, originals, strict=True):
         repository, path, before, text = parse_task(record, task)
-        check_path(repository, task.place)
+        check_path(repository, task.location)
         last = before + 1 + text.rstrip("\r\n").count("\n")
-        target = Target(ranged_span(path, before + 1, last, task.place))
+        target = Target(ranged_span(path, before + 1, last, task.location))
         prompt = record.verbatim("prompt").rstrip().split("\n")
         forms = {"human": "\n".join(prompt[-_QUERY_LINES:]).strip("\r\n")}
-        query = build_query(ids[original], forms, [target], record.place, tags=_TAGS)
+        query = build_query(ids[original], forms, [target], record.location, tags=_TAGS)
         sets.queries[RepoRevision(repository)].append(query)
     provenance = {"leak": LEAK, **describe_unread([*records, *tasks], keys), **describe_renames(ids)}
     above = f"{corpus.root.strip('/')}/" if corpus.root else ""

@@ -39,28 +39,28 @@ class FileDiff:
     lines: tuple[OldLines, ...] = ()
 
 
-def read_diff(text: str, place: GoldLocation) -> tuple[FileDiff, ...]:
+def read_diff(text: str, location: GoldLocation) -> tuple[FileDiff, ...]:
     """Parse the files of a unified diff in order; renames, mode changes and binary files have no lines."""
-    reader = _DiffReader(text, place)
-    found: list[FileDiff] = []
+    reader = _DiffReader(text, location)
+    files: list[FileDiff] = []
     while not reader.done:
         if reader.line.startswith(_GIT):
-            found.append(reader.read_git_file())
+            files.append(reader.read_git_file())
         elif reader.at_names():
-            found.append(reader.read_named_file())
+            files.append(reader.read_named_file())
         elif parse_hunk(reader.line):
-            raise place.error(f"line {reader.at + 1} of the patch is a hunk without a file header", _HINT)
+            raise location.error(f"line {reader.at + 1} of the patch is a hunk without a file header", _HINT)
         else:
             reader.at += 1
-    if not found:
-        raise place.error("the patch contains no file", _HINT)
-    return tuple(found)
+    if not files:
+        raise location.error("the patch contains no file", _HINT)
+    return tuple(files)
 
 
 class _DiffReader:
-    def __init__(self, text: str, place: GoldLocation) -> None:
+    def __init__(self, text: str, location: GoldLocation) -> None:
         self.lines = text.split("\n")
-        self.place = place
+        self.location = location
         self.at = 0
 
     @property
@@ -83,23 +83,23 @@ class _DiffReader:
                 return self.read_named_file()
             made = made or self.line.startswith("new file mode")
             if renamed := _RENAME.match(self.line.rstrip("\r")):
-                name = _unquote(renamed[2], self.place)
+                name = _unquote(renamed[2], self.location)
                 old, new = (name, new) if renamed[1] == "from" else (old, name)
             self.at += 1
         if old is None:
-            old = new = _unquote(head[: len(head) // 2], self.place).removeprefix("a/")  # `a/name b/name`
+            old = new = _unquote(head[: len(head) // 2], self.location).removeprefix("a/")  # `a/name b/name`
         return FileDiff(None if made else old, new)
 
     def read_named_file(self) -> FileDiff:
-        old = _parse_name(self.lines[self.at], "a/", self.place)
-        new = _parse_name(self.lines[self.at + 1], "b/", self.place)
+        old = _parse_name(self.lines[self.at], "a/", self.location)
+        new = _parse_name(self.lines[self.at + 1], "b/", self.location)
         self.at += 2
         changed: list[OldLines] = []
         while not self.done and (hunk := parse_hunk(self.line)):
             changed += self._read_hunk(hunk)
         signed = not self.done and self.line[:1] in ("+", "-")
         if signed and not self.at_names() and self.line.rstrip() != _SIGNATURE:
-            raise self.place.error(f"line {self.at + 1} of the patch exceeds the length of its hunk", _HINT)
+            raise self.location.error(f"line {self.at + 1} of the patch exceeds the length of its hunk", _HINT)
         return FileDiff(old, new, _merge(changed))
 
     def _read_hunk(self, hunk: DiffHunk) -> list[OldLines]:
@@ -109,31 +109,31 @@ class _DiffReader:
         self.at += 1
         first = self.at  # line of the header, counted from 1
         block: list[str] = []
-        found: list[OldLines] = []
+        changed: list[OldLines] = []
         while left or added:
             if self.done or (self.line == "" and self.at + 1 == len(self.lines)):
                 if left == added <= _CONTEXT:
                     break
-                raise self.place.error(f"the patch ends inside the hunk of line {first}", _HINT)
+                raise self.location.error(f"the patch ends inside the hunk of line {first}", _HINT)
             sign = self.line[:1].strip() or " "
             self.at += 1
             if sign not in " +-\\":
-                raise self.place.error(f"line {self.at} of the patch is not a hunk line", _HINT)
+                raise self.location.error(f"line {self.at} of the patch is not a hunk line", _HINT)
             if sign == "\\":
                 continue
             left, added = left - (sign != "+"), added - (sign != "-")
             if min(left, added) < 0:
-                raise self.place.error(f"line {self.at} of the patch exceeds the length of its hunk", _HINT)
+                raise self.location.error(f"line {self.at} of the patch exceeds the length of its hunk", _HINT)
             if sign == " ":
-                found += _changed_lines(block, number, floor)
+                changed += _changed_lines(block, number, floor)
                 block = []
             else:
                 block.append(sign)
             number += sign != "+"
-        found += _changed_lines(block, number, floor)
+        changed += _changed_lines(block, number, floor)
         if not self.done and self.line.startswith("\\"):
             self.at += 1
-        return found
+        return changed
 
 
 def _changed_lines(block: Sequence[str], number: int, floor: int) -> list[OldLines]:
@@ -143,26 +143,26 @@ def _changed_lines(block: Sequence[str], number: int, floor: int) -> list[OldLin
     return [OldLines(max(number - 1, floor), max(number - 1, floor))] if block else []
 
 
-def _merge(found: Sequence[OldLines]) -> tuple[OldLines, ...]:
+def _merge(changed: Sequence[OldLines]) -> tuple[OldLines, ...]:
     merged: list[OldLines] = []
-    for lines in sorted(found):
+    for lines in sorted(changed):
         before = merged.pop() if merged and lines.start <= merged[-1].end + 1 else lines
         merged.append(OldLines(max(before.start, min(lines.start, 1)), max(before.end, lines.end)))
     return tuple(merged)
 
 
-def _parse_name(line: str, prefix: str, place: GoldLocation) -> str | None:
+def _parse_name(line: str, prefix: str, location: GoldLocation) -> str | None:
     written = line[4:].rstrip("\r")
-    name = _unquote(written if written.startswith('"') else written.partition("\t")[0], place)
+    name = _unquote(written if written.startswith('"') else written.partition("\t")[0], location)
     return None if name == _NOWHERE else name.removeprefix(prefix)
 
 
-def _unquote(name: str, place: GoldLocation) -> str:
+def _unquote(name: str, location: GoldLocation) -> str:
     if not name.startswith('"'):
         return name
     inner = name[1:].partition('"\t')[0].removesuffix('"').encode("utf-8", "surrogatepass")
-    raw = _ESCAPE.sub(lambda found: bytes([_ESCAPED.get(found[1]) or int(found[1], 8)]), inner)
+    raw = _ESCAPE.sub(lambda match: bytes([_ESCAPED.get(match[1]) or int(match[1], 8)]), inner)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise place.error(f"path {name} of the patch is not UTF-8", _HINT) from error
+        raise location.error(f"path {name} of the patch is not UTF-8", _HINT) from error

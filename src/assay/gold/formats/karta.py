@@ -38,7 +38,7 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
     fields = _present(document)
     for key in ("corpus_id", "queries"):
         if key not in fields:
-            raise document.place.error(f"missing key '{key}' in the gold set", f"add '{key}:'")
+            raise document.location.error(f"missing key '{key}' in the gold set", f"add '{key}:'")
     spec = _corpus(source, fields["corpus_id"], corpus)
     notes: _Notes = {"not read": [], "assumed": []}
     _skip(notes, fields, (*_PROVENANCE, "queries"))
@@ -46,7 +46,7 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
     originals: list[str] = []
     for entry in entries:
         if "id" not in entry.mapping():
-            raise entry.place.error(f"missing key 'id' in {entry.what}", "add 'id:'")
+            raise entry.location.error(f"missing key 'id' in {entry.subject}", "add 'id:'")
         originals.append(entry.mapping()["id"].text())
     ids = safe_ids(originals)
     queries = [
@@ -54,9 +54,9 @@ def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
         for entry, original in zip(entries, originals, strict=True)
     ]
     provenance = {key: field.text() for key, field in fields.items() if key in _PROVENANCE}
-    provenance |= {key: ", ".join(dict.fromkeys(found)) for key, found in notes.items() if found}
+    provenance |= {key: ", ".join(dict.fromkeys(texts)) for key, texts in notes.items() if texts}
     provenance |= describe_renames(ids)
-    return build_gold(name, spec, queries, fields["queries"].place, provenance)
+    return build_gold(name, spec, queries, fields["queries"].location, provenance)
 
 
 _Notes = Mapping[str, list[str]]  # unread keys and assumed values, for the provenance
@@ -84,17 +84,17 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
         document.mapping(_CORPUS)
         fields = _present(document)
         if "id" not in fields:
-            raise document.place.error("missing id of the corpus", "use the corpus_id of the set")
+            raise document.location.error("missing id of the corpus", "use the corpus_id of the set")
         if fields["id"].text() != corpus_id.text():
             message = f"expected the corpus '{corpus_id.text()}' of the set beside it, got '{fields['id'].text()}'"
-            raise fields["id"].place.error(message, "use the corpus.yaml of the set, or remove it")
+            raise fields["id"].location.error(message, "use the corpus.yaml of the set, or remove it")
     base_path, tag = (fields[key].text() if key in fields else "" for key in ("base_path", "tag"))
     include, exclude = (tuple(e.text() for e in _entries(fields.get(key))) for key in ("include", "exclude"))
     if given is not None:
         rev = given.rev or (tag if tag and given.kind == "git" else None)
         return replace(given, rev=rev, include=given.include or include, exclude=given.exclude or exclude)
     if not base_path or "$" in base_path:
-        raise corpus_id.place.error(
+        raise corpus_id.location.error(
             f"no corpus for '{corpus_id.text()}'",
             f"use --corpus PATH or --corpus git:URL{f'@{tag}' if tag else ''}; environment variables are not expanded",
         )
@@ -114,22 +114,22 @@ def _flat_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
     fields = _present(entry)
     for key in _FLAT.required:
         if key not in fields:
-            raise entry.place.error(f"'{key}' of query '{query_id}' is empty", "add a value")
+            raise entry.location.error(f"'{key}' of query '{query_id}' is empty", "add a value")
     adversaries = _entries(fields.get("adversarial"))
     flag = fields.get("has_adversarial")
     if flag is not None:
         value = _TRUTH.get(flag.text().casefold())
         written = f"'has_adversarial' of query '{query_id}' is"
         if value is None:
-            raise flag.place.error(f"{written} '{flag.text()}'", "write true or false")
+            raise flag.location.error(f"{written} '{flag.text()}'", "write true or false")
         if value != bool(adversaries):
-            found = f"{len(adversaries)} adversarial files" if adversaries else "no adversarial files"
-            raise flag.place.error(f"{written} {flag.text()}, but the query has {found}", "correct one of the two")
+            count = f"{len(adversaries)} adversarial files" if adversaries else "no adversarial files"
+            raise flag.location.error(f"{written} {flag.text()}, but the query has {count}", "correct one of the two")
     return build_query(
         query_id,
         {"human": fields["query"].text()},
-        [Target(Span(check_path(path.text(), path.place))) for path in fields["expected"].sequence()],
-        entry.place,
+        [Target(Span(check_path(path.text(), path.location))) for path in fields["expected"].sequence()],
+        entry.location,
         adversaries=[_adversary(adversary, notes) for adversary in adversaries],
         rationale=Rationale(reason=fields["rationale"].text().strip()) if "rationale" in fields else None,
         tags={"category": fields["type"].text()} if "type" in fields else {},
@@ -146,10 +146,10 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     _skip(notes, fields, _ADVERSARY, " of adversaries")
 
     def either(first: str, second: str) -> YamlNode:
-        found = [fields[key] for key in (first, second) if key in fields]
-        if len(found) != 1:
-            raise entry.place.error(f"{entry.what} needs one of '{first}' and '{second}'", f"add '{first}:'")
-        return found[0]
+        given = [fields[key] for key in (first, second) if key in fields]
+        if len(given) != 1:
+            raise entry.location.error(f"{entry.subject} needs one of '{first}' and '{second}'", f"add '{first}:'")
+        return given[0]
 
     target, relationship = either("file", "target"), either("relationship", "type")
     confusion = fields.get("confusion") or fields.get("confusion_type")
@@ -158,7 +158,7 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     if confusion is None:
         notes["assumed"].append(f"missing confusion of adversaries read as '{_NOT_SAID}'")
     return Adversary(
-        parse_target(target.text(), target.place),
+        parse_target(target.text(), target.location),
         relationship.one_of(RELATIONSHIPS),
         _STRENGTHS[fields["strength"].one_of(tuple(_STRENGTHS))] if "strength" in fields else "medium",
         confusion.text().strip() if confusion else _NOT_SAID,
@@ -177,20 +177,20 @@ def _layered_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
     if "query" in fields:
         forms.setdefault("human", fields["query"].text().strip())
     if not forms:
-        raise entry.place.error(f"query '{query_id}' has no phrasing", f"add at least one of {', '.join(FORMS)}")
+        raise entry.location.error(f"query '{query_id}' has no phrasing", f"add at least one of {', '.join(FORMS)}")
     if "retrieval" not in fields:
         hint = "add 'retrieval:' with its primary files"
-        raise entry.place.error(f"query '{query_id}' has no retrieval layer", hint)
+        raise entry.location.error(f"query '{query_id}' has no retrieval layer", hint)
     fields["retrieval"].mapping(RETRIEVAL)
     retrieval = _present(fields["retrieval"])
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
-    targets = [(one, grade) for key, grade in grades for one in _entries(retrieval.get(key))]
+    targets = [(entry, grade) for key, grade in grades for entry in _entries(retrieval.get(key))]
     return build_query(
         query_id,
         forms,
-        [parse_target(one.text(), one.place, grade=grade) for one, grade in targets],
-        entry.place,
-        adversaries=[_adversary(one, notes) for one in _entries(fields.get("interference"))],
+        [parse_target(entry.text(), entry.location, grade=grade) for entry, grade in targets],
+        entry.location,
+        adversaries=[_adversary(entry, notes) for entry in _entries(fields.get("interference"))],
         rationale=_rationale(fields["rationale"], notes) if "rationale" in fields else None,
         measures=_measures(fields.get("evaluation"), notes),
         tags={tag: fields[key].text() for key, tag in _TAGS.items() if key in fields},

@@ -77,13 +77,13 @@ def verify_output(
     lost: Sequence[FieldLoss] = (),
 ) -> WriterOutput:
     """Read written files back and list the losses; `lost` adds losses that reading back cannot detect."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as directory:
         for name, data in files.items():
-            path = Path(folder, name)
+            path = Path(directory, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
         try:
-            back = read(Path(folder))
+            back = read(Path(directory))
         except GoldError as error:
             stem = Path(error.file).stem if error.file else ""
             gold = next((gold for gold in suite.golds if gold.name == stem), suite.golds[0])
@@ -96,8 +96,8 @@ def read_back(
     suite: Suite, suffix: str, read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet]
 ) -> Callable[[Path], list[GoldSet]]:
     """Return a function that reads the written file of each gold set in a directory."""
-    return lambda folder: [
-        read(read_source(folder / file_name(gold, suffix)), gold.name, gold.corpus) for gold in suite.golds
+    return lambda directory: [
+        read(read_source(directory / file_name(gold, suffix)), gold.name, gold.corpus) for gold in suite.golds
     ]
 
 
@@ -127,13 +127,13 @@ def unseals(sentence: str) -> bool:
 def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
     """Return one line per kind of loss, with the count and the lost names."""
     sentences = []
-    for kind, (one, many, instead) in KINDS.items():
-        found = [loss.detail for loss in losses if loss.kind == kind]
-        if found:
-            details = sorted({detail for detail in found if detail})
+    for kind, (singular, many, instead) in KINDS.items():
+        details_of_kind = [loss.detail for loss in losses if loss.kind == kind]
+        if details_of_kind:
+            details = sorted({detail for detail in details_of_kind if detail})
             names = f" ({', '.join(details)})" if details else ""
             result = f": {instead}" if instead else ""
-            sentences.append(f"{len(found)} {one if len(found) == 1 else many}{names}{result}")
+            sentences.append(f"{len(details_of_kind)} {singular if len(details_of_kind) == 1 else many}{names}{result}")
     return tuple(sentences)
 
 
@@ -223,8 +223,8 @@ def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAn
     losses: list[FieldLoss] = []
     queries = []
     for query in gold.queries:
-        place = GoldLocation(gold.source or gold.name, query.line)
-        targets = [_with_lines(target, library, corpus, place, whole_files) for target in query.targets]
+        location = GoldLocation(gold.source or gold.name, query.line)
+        targets = [_with_lines(target, library, corpus, location, whole_files) for target in query.targets]
         distinct: dict[Span, Target] = {}
         for target in targets:
             distinct.setdefault(target.span, target)
@@ -240,15 +240,17 @@ def needs_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
     return any(not whole_files if is_whole_file(target) else not symbols for target in targets)
 
 
-def _with_lines(target: Target, library: AnchorIndex, corpus: Corpus, place: GoldLocation, whole_files: bool) -> Target:
+def _with_lines(
+    target: Target, library: AnchorIndex, corpus: Corpus, location: GoldLocation, whole_files: bool
+) -> Target:
     if target.span.start is not None or (is_whole_file(target) and whole_files):
         return target
-    found = library.look_up(target)
-    if isinstance(found, UnresolvedTarget):
-        raise place.error(found.message, found.hint)
+    resolved = library.look_up(target)
+    if isinstance(resolved, UnresolvedTarget):
+        raise location.error(resolved.message, resolved.hint)
     if not is_whole_file(target):
-        return found
+        return resolved
     lines = count_lines(read_text(corpus, target.span.path))
     if not lines:
-        raise place.error(f"{target.span.path} is empty", "use another target")
+        raise location.error(f"{target.span.path} is empty", "use another target")
     return replace(target, span=Span(target.span.path, 1, lines))

@@ -55,34 +55,34 @@ def read_native(source: GoldSource, corpus: CorpusSpec | None = None) -> GoldSet
     document = compose(source, "the gold set")
     version = document.mapping().get("assay")
     if version is None:
-        raise document.place.error("missing key 'assay' in the gold set", "start the file with 'assay: 1'")
+        raise document.location.error("missing key 'assay' in the gold set", "start the file with 'assay: 1'")
     if version.text() != VERSION:
         hint = f"upgrade Assay, or use 'assay: {VERSION}'"
-        raise version.place.error(f"unsupported version '{version.text()}' of the gold format", hint)
+        raise version.location.error(f"unsupported version '{version.text()}' of the gold format", hint)
     fields = document.mapping(DOCUMENT)
     written = _corpus(fields["corpus"])
     queries = [read_query(entry, n) for n, entry in enumerate(fields["queries"].sequence(), 1)]
-    name = fields["name"].place.name(fields["name"].text(), "the name of the gold set")
+    name = fields["name"].location.name(fields["name"].text(), "the name of the gold set")
     provenance = _texts(fields["provenance"].mapping()) if "provenance" in fields else {}
-    return build_gold(name, corpus or written, queries, fields["queries"].place, provenance)
+    return build_gold(name, corpus or written, queries, fields["queries"].location, provenance)
 
 
 def _corpus(field: YamlNode) -> CorpusSpec:
     written = field.mapping()
     kinds = [kind for kind in CORPUS if kind in written]
     if len(kinds) != 1:
-        found = "names no source" if not kinds else f"names {' and '.join(kinds)}"
+        problem = "names no source" if not kinds else f"names {' and '.join(kinds)}"
         known = {key for keys in CORPUS.values() for key in keys.known}
         similar = [(key, kind) for key in written if key not in known for kind in closest_match(key, CORPUS)[:1]]
         hint = f"use exactly one of {', '.join(CORPUS)}"
         if similar and not kinds:
             hint = f"did you mean '{similar[0][1]}' instead of '{similar[0][0]}'?"
-        raise field.place.error(f"the corpus {found}", hint)
+        raise field.location.error(f"the corpus {problem}", hint)
     kind = kinds[0]
     fields = field.mapping(CORPUS[kind])
     value = fields[kind].text()
     if kind == "stdlib" and value != "true":
-        raise fields["stdlib"].place.error(f"expected 'true' for stdlib, got '{value}'", "write 'stdlib: true'")
+        raise fields["stdlib"].location.error(f"expected 'true' for stdlib, got '{value}'", "write 'stdlib: true'")
     return CorpusSpec(
         kind=kind,
         value="" if kind == "stdlib" else value,
@@ -95,22 +95,24 @@ def _corpus(field: YamlNode) -> CorpusSpec:
 
 def read_query(entry: YamlNode, number: int) -> Query:
     fields = entry.mapping(QUERY)
-    name = fields["id"].place.name(fields["id"].text(), f"the id of query {number}")
+    name = fields["id"].location.name(fields["id"].text(), f"the id of query {number}")
     cognitive = fields["cognitive"]
     forms = {form: text.text() for form, text in cognitive.mapping(MappingKeys(optional=FORMS)).items()}
     if not forms:
-        raise cognitive.place.error("a query has no phrasing", f"add at least one of {', '.join(FORMS)}")
+        raise cognitive.location.error("a query has no phrasing", f"add at least one of {', '.join(FORMS)}")
     rationale = fields["rationale"].mapping(RATIONALE) if "rationale" in fields else None
     return build_query(
         name,
         forms,
         _targets(fields["retrieval"]),
-        entry.place,
-        adversaries=[_adversary(one) for one in fields["interference"].sequence()] if "interference" in fields else [],
+        entry.location,
+        adversaries=[_adversary(entry) for entry in fields["interference"].sequence()]
+        if "interference" in fields
+        else [],
         rationale=Rationale(**_texts(rationale)) if rationale is not None else None,
         measures=_measures(fields["evaluation"]) if "evaluation" in fields else (),
         tags=_texts(fields["tags"].mapping()) if "tags" in fields else {},
-        labels=[_label(one) for one in fields["labels"].sequence()] if "labels" in fields else [],
+        labels=[_label(entry) for entry in fields["labels"].sequence()] if "labels" in fields else [],
         least=1,  # `primary` is checked below
     )
 
@@ -118,23 +120,23 @@ def read_query(entry: YamlNode, number: int) -> Query:
 def _targets(field: YamlNode) -> list[Target]:
     fields = field.mapping(RETRIEVAL)
     if "primary" not in fields and "grades" not in fields:
-        raise field.place.error(f"missing key 'primary' in {field.what}", "add the code that answers the query")
+        raise field.location.error(f"missing key 'primary' in {field.subject}", "add the code that answers the query")
     if "primary" in fields and not fields["primary"].sequence():
-        raise fields["primary"].place.error("a query has no primary target", "add the code that answers it")
+        raise fields["primary"].location.error("a query has no primary target", "add the code that answers it")
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
     lists = [(fields[key], grade) for key, grade in grades if key in fields]
     for key, value in fields["grades"].mapping().items() if "grades" in fields else ():
         if not GRADE.fullmatch(key):
-            raise value.place.error(f"invalid grade '{key}'", "use an integer, as in 3: [src/price.py]")
+            raise value.location.error(f"invalid grade '{key}'", "use an integer, as in 3: [src/price.py]")
         lists.append((value, int(key)))
     entries = [(entry, grade) for named, grade in lists for entry in named.sequence()]
-    return [parse_target(entry.text(), entry.place, grade=grade) for entry, grade in entries]
+    return [parse_target(entry.text(), entry.location, grade=grade) for entry, grade in entries]
 
 
 def _adversary(entry: YamlNode) -> Adversary:
     fields = entry.mapping(ADVERSARY)
     return Adversary(
-        target=parse_target(fields["target"].text(), fields["target"].place),
+        target=parse_target(fields["target"].text(), fields["target"].location),
         relationship=fields["relationship"].one_of(RELATIONSHIPS),
         strength=fields["strength"].one_of(STRENGTHS),
         confusion=fields["confusion"].text(),
@@ -146,7 +148,7 @@ def _measures(field: YamlNode) -> tuple[str, ...]:
     for entry in entries.sequence():
         if not MEASURE.fullmatch(entry.text()):
             hint = "use a measure such as nDCG@10 or nDCG(level=lines)@10"
-            raise entry.place.error(f"invalid measure '{entry.text()}'", hint)
+            raise entry.location.error(f"invalid measure '{entry.text()}'", hint)
     return entries.texts()
 
 
@@ -157,7 +159,7 @@ def _label(entry: YamlNode) -> LabelProvenance:
         day = day and date.fromisoformat(day).isoformat()
     except ValueError as error:
         on = fields["on"]
-        raise on.place.error(f"invalid date '{day}' of {on.what}", "use YYYY-MM-DD") from error
+        raise on.location.error(f"invalid date '{day}' of {on.subject}", "use YYYY-MM-DD") from error
     return LabelProvenance(
         target=fields["target"].text(),
         by=fields["by"].texts() if "by" in fields else (),
@@ -232,7 +234,7 @@ def query_mapping(query: Query) -> dict[str, object]:
     layers: dict[str, object] = {
         "retrieval": _retrieval(query),
         "cognitive": dict(query.forms),
-        "interference": [asdict(one) | {"target": one.target.anchor} for one in query.adversaries],
+        "interference": [asdict(adversary) | {"target": adversary.target.anchor} for adversary in query.adversaries],
         "rationale": _present(asdict(query.rationale)) if query.rationale else {},
         "evaluation": {"measures": query.measures} if query.measures else {},
         "tags": dict(query.tags),

@@ -81,10 +81,10 @@ def rewrite(text: str, old: GoldSet, new: GoldSet) -> str | None:
         position = end
     changed = "".join([*parts, text[position:]])
     try:
-        found = read_native(GoldSource(source.path, changed))
+        reread = read_native(GoldSource(source.path, changed))
     except GoldError:
         return None
-    return changed if _without_locations(found) == _without_locations(new) else None
+    return changed if _without_locations(reread) == _without_locations(new) else None
 
 
 def _without_locations(gold: GoldSet) -> GoldSet:
@@ -115,7 +115,7 @@ class _Rewriter:
                 edits.append((dash - column, self._end(node), ""))
         end = self._end(entries.value[-1])
         added = [_indent(to_yaml([query_mapping(query)]), column) for query in new.queries[len(retained) :]]
-        return [*edits, *((end, end, f"\n\n{one}") for one in added)]
+        return [*edits, *((end, end, f"\n\n{query}") for query in added)]
 
     def _keys(self, node: yaml.Node, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[_Edit]:
         pairs = _children(node)

@@ -26,26 +26,26 @@ def matches(source: GoldSource) -> bool:
 
 def read_octocode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
     spec = require_corpus(source, corpus)
-    found, rows = read_table(source)
-    expected = ["query", *(f"result{n}" for n in range(1, len(found)))]
-    if list(found) != expected or len(expected) < 2:
-        raise source.at(1).error(f"unexpected header {','.join(found)}", "use query,result1,result2,result3")
+    columns, rows = read_table(source)
+    expected = ["query", *(f"result{n}" for n in range(1, len(columns)))]
+    if list(columns) != expected or len(expected) < 2:
+        raise source.at(1).error(f"unexpected header {','.join(columns)}", "use query,result1,result2,result3")
     queries = []
     for number, row in enumerate(rows, 1):
-        targets = [_target(cell, row.place) for column, cell in row.cells.items() if column != "query" and cell]
+        targets = [_target(cell, row.location) for column, cell in row.cells.items() if column != "query" and cell]
         if not targets:
-            raise row.place.error(f"row {number} has no result", "add path:start-end:2, or remove the row")
-        queries.append(build_query(row_id(number), {"human": row.text("query")}, targets, row.place))
+            raise row.location.error(f"row {number} has no result", "add path:start-end:2, or remove the row")
+        queries.append(build_query(row_id(number), {"human": row.text("query")}, targets, row.location))
     return build_gold(name, spec, queries, source.at(1))
 
 
-def _target(result: str, place: GoldLocation) -> Target:
+def _target(result: str, location: GoldLocation) -> Target:
     match = _RESULT.fullmatch(result)
     if match is None:
-        raise place.error(f"invalid result '{result}'", "use path:start-end:grade, such as src/main.rs:10-42:2")
+        raise location.error(f"invalid result '{result}'", "use path:start-end:grade, such as src/main.rs:10-42:2")
     if match["grade"] not in _GRADES:
-        raise place.error(f"invalid grade {match['grade']} of '{result}'", "use 2 (primary) or 1 (secondary)")
-    span = ranged_span(match["path"], int(match["start"]), int(match["end"]), place)
+        raise location.error(f"invalid grade {match['grade']} of '{result}'", "use 2 (primary) or 1 (secondary)")
+    span = ranged_span(match["path"], int(match["start"]), int(match["end"]), location)
     return Target(span, _GRADES[match["grade"]])
 
 
@@ -74,13 +74,13 @@ def _render(gold: GoldSet) -> str:
 
 def _render_like(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
     """Return the CSV of rows by id in the style of an existing file: quotes, blank lines, line ends."""
-    found, old_rows = read_table(source)
+    old_columns, old_rows = read_table(source)
     end = "\r\n" if source.text.partition("\n")[0].endswith("\r") else "\n"
     lines = [f"{line}\n" for line in source.text.removesuffix("\n").split("\n")]
-    starts = [1, *(row.place.line or 1 for row in old_rows), len(lines) + 1]
+    starts = [1, *(row.location.line or 1 for row in old_rows), len(lines) + 1]
     head, *raw = ["".join(lines[start - 1 : stop - 1]) for start, stop in pairwise(starts)]
     before = {row_id(number): pair for number, pair in enumerate(zip(old_rows, raw, strict=True), 1)}
-    parts = [head if list(found) == list(columns) else _render_line(columns, end)]
+    parts = [head if list(old_columns) == list(columns) else _render_line(columns, end)]
     for name, cells in rows.items():
         row, text = before.get(name, (None, ""))
         old = list(row.cells.values()) if row else []

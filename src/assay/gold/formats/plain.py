@@ -63,7 +63,7 @@ def read_plain(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gold
     names: dict[str, str] = {}
     for number, row in enumerate(rows, 1):
         if "id" in columns:
-            query_id = row.place.name(ids[row.text("id")], "the id")
+            query_id = row.location.name(ids[row.text("id")], "the id")
         else:
             query_id = names.setdefault(row.text("query"), row_id(number))
         groups.setdefault(query_id, []).append(row)
@@ -80,42 +80,42 @@ def _json_rows(record: JsonRecord) -> Iterator[CsvRow]:
     keys = [key for key in record.values if key != "targets"]
     cells = {key: record.word(key) if key in ("id", "grade") else record.text(key) for key in keys}
     if ("path" in cells) == ("targets" in record.values):
-        raise record.place.error(f"{record.what} needs one of 'path' and 'targets'", 'write "path": "..."')
+        raise record.location.error(f"{record.subject} needs one of 'path' and 'targets'", 'write "path": "..."')
     if "path" in cells:
-        yield CsvRow(cells, record.place)
+        yield CsvRow(cells, record.location)
         return
     targets = record.texts("targets")
     if not targets:
-        raise record.place.error(f"'targets' of {record.what} is empty", "add the code that answers the query")
-    yield from (CsvRow({**cells, "path": target}, record.place) for target in targets)
+        raise record.location.error(f"'targets' of {record.subject} is empty", "add the code that answers the query")
+    yield from (CsvRow({**cells, "path": target}, record.location) for target in targets)
 
 
 def _query(query_id: str, rows: Sequence[CsvRow]) -> Query:
     forms: dict[str, str] = {}
     targets: dict[str, Target] = {}
     cluster = rows[0].get("cluster")
-    seen: set[tuple[str, str]] = set()
+    earlier: set[tuple[str, str]] = set()
     for row in rows:
         form, grade = row.get("form", "human"), row.get("grade", str(PRIMARY))
         if form not in FORMS:
-            raise row.place.error(f"unknown phrasing '{form}'", suggest(form, FORMS))
+            raise row.location.error(f"unknown phrasing '{form}'", suggest(form, FORMS))
         if grade not in _GRADES and not _GRADE.fullmatch(grade):
             hint = "use an integer, such as 2 (primary), 1 (secondary) or 0 (judged irrelevant)"
-            raise row.place.error(f"invalid grade '{grade}'", hint)
-        target = parse_target(row.text("path"), row.place, grade=_GRADES.get(grade) or int(grade))
-        if (form, target.anchor) in seen:
-            raise row.place.error(f"duplicate target {target.anchor} of '{query_id}'", "remove one of the rows")
-        seen.add((form, target.anchor))
-        for what, first, now in (
+            raise row.location.error(f"invalid grade '{grade}'", hint)
+        target = parse_target(row.text("path"), row.location, grade=_GRADES.get(grade) or int(grade))
+        if (form, target.anchor) in earlier:
+            raise row.location.error(f"duplicate target {target.anchor} of '{query_id}'", "remove one of the rows")
+        earlier.add((form, target.anchor))
+        for subject, first, now in (
             (f"the {form} phrasing of '{query_id}'", forms.setdefault(form, row.text("query")), row.text("query")),
             (f"the grade of {target.anchor}", targets.setdefault(target.anchor, target).grade, target.grade),
             (f"the cluster of '{query_id}'", cluster, row.get("cluster")),
         ):
             if first != now:
-                message = f"{what} is '{now}', but '{first}' in an earlier row"
-                raise row.place.error(message, "use the same value in all rows")
+                message = f"{subject} is '{now}', but '{first}' in an earlier row"
+                raise row.location.error(message, "use the same value in all rows")
     tags = {"cluster": cluster} if cluster else {}
-    return build_query(query_id, forms, targets.values(), rows[0].place, tags=tags, least=1)
+    return build_query(query_id, forms, targets.values(), rows[0].location, tags=tags, least=1)
 
 
 def write_plain(suite: Suite) -> WriterOutput:

@@ -47,10 +47,10 @@ def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Gol
         record.check_keys(tuple(record.values), required=("query", "expected"))
         expected = record.values["expected"]
         paths = record.texts("expected") if isinstance(expected, list) else (record.text("expected"),)
-        targets = [parse_target(path, record.place) for path in paths]
+        targets = [parse_target(path, record.location) for path in paths]
         tags = {key: record.text(key) for key in _TAGS if key in record.values}
         forms = {"human": record.text("query")}
-        queries.append(build_query(ids[original], forms, targets, record.place, tags=tags))
+        queries.append(build_query(ids[original], forms, targets, record.location, tags=tags))
     provenance = describe_unread([about, *records], _READ) | describe_renames(ids)
     return build_gold(name, spec, queries, source.at(1), provenance)
 
@@ -82,38 +82,40 @@ def _targets(assignment: _Assignment) -> list[ast.expr]:
 
 
 def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment, list[ast.expr]]:
-    found = [
+    assigned = [
         (target.id, node, node.value.elts if isinstance(node.value, ast.List | ast.Tuple) else None)
         for node in tree.body
         if isinstance(node, _Assignment) and node.value is not None
         for target in _targets(node)
         if isinstance(target, ast.Name)
     ]
-    lists = [one for one in found if one[0] == NAME]
+    lists = [entry for entry in assigned if entry[0] == NAME]
     if not lists:
         for part in ast.walk(tree):
             if _bound_name(part) == NAME:
                 line = getattr(part, "lineno", 1)
                 raise source.at(line).error(f"{NAME} is not assigned a plain list", _NOT_RUN)
-        lists = [one for one in found if any(isinstance(entry, ast.Dict) for entry in one[2] or ())]
+        lists = [
+            assignment for assignment in assigned if any(isinstance(entry, ast.Dict) for entry in assignment[2] or ())
+        ]
     if not lists:
         raise source.at(1).error("no list of dicts in this file", f"write {NAME} = [{{...}}, ...]")
     if len(lists) > 1:
         names = " and ".join(f"{name} in line {node.lineno}" for name, node, _ in lists)
         raise source.at(lists[1][1].lineno).error(f"several lists: {names}", f"name only one of them {NAME}")
     name, node, entries = lists[0]
-    place = source.at(node.value.lineno if node.value else 1)
+    location = source.at(node.value.lineno if node.value else 1)
     if entries is None:
-        raise place.error(f"{name} is not a literal list", _NOT_RUN)
+        raise location.error(f"{name} is not a literal list", _NOT_RUN)
     if not entries:
-        raise place.error(f"{name} is empty", "add an entry")
+        raise location.error(f"{name} is empty", "add an entry")
     return name, node, entries
 
 
 def _record(source: GoldSource, entry: ast.expr) -> JsonRecord:
-    place = source.at(entry.lineno)
+    location = source.at(entry.lineno)
     if not isinstance(entry, ast.Dict):
-        raise place.error("an entry of the list is not a dict", 'write it as {"query": "...", "expected": "..."}')
+        raise location.error("an entry of the list is not a dict", 'write it as {"query": "...", "expected": "..."}')
     values: dict[str, object] = {}
     for key, value in zip(entry.keys, entry.values, strict=True):
         if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
@@ -128,7 +130,7 @@ def _record(source: GoldSource, entry: ast.expr) -> JsonRecord:
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
             raise source.at(value.lineno).error(f"not a literal: {error}", _NOT_RUN) from error
         values[key.value] = list(literal) if isinstance(literal, tuple) else literal
-    return JsonRecord(values, place)
+    return JsonRecord(values, location)
 
 
 _METHODS: Final = frozenset(
@@ -176,7 +178,7 @@ def _parts_on_import(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
     """Yield the code that runs on import: statements, and decorators (as calls), bases and defaults."""
     for node in statements:
         if isinstance(node, _Function | ast.ClassDef):
-            yield from (ast.Call(one, [], [], lineno=one.lineno) for one in node.decorator_list)
+            yield from (ast.Call(decorator, [], [], lineno=decorator.lineno) for decorator in node.decorator_list)
         if isinstance(node, ast.ClassDef):
             yield from (*node.bases, *(keyword.value for keyword in node.keywords))
             yield from _parts_on_import(node.body)

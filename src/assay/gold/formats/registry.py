@@ -30,8 +30,8 @@ class GoldFormat:
     matches: Callable[[GoldSource], bool]
     # arguments: source, default name, corpus; a file about several repositories gives several sets
     read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet | list[GoldSet]]
-    matches_folder: Callable[[Path], bool] | None = None
-    read_folder: Callable[[Path, CorpusSpec | None], list[GoldSet]] | None = None
+    matches_directory: Callable[[Path], bool] | None = None
+    read_directory: Callable[[Path, CorpusSpec | None], list[GoldSet]] | None = None
     write: Callable[[Suite], WriterOutput] | None = None
     is_companion: Callable[[GoldSource], bool] | None = None  # whether a file belongs to a set but has no queries
     stores_name: bool = False  # whether files store the name of the set; otherwise the file name is used
@@ -83,8 +83,8 @@ FORMATS: tuple[GoldFormat, ...] = (
         (".json",),
         semble.matches,
         lambda source, _name, corpus: semble.read_semble(source, corpus),
-        matches_folder=semble.is_semble_folder,
-        read_folder=semble.read_semble_folder,
+        matches_directory=semble.is_semble_directory,
+        read_directory=semble.read_semble_directory,
         write=semble.write_semble,
         symbols=False,
     ),
@@ -143,8 +143,8 @@ FORMATS: tuple[GoldFormat, ...] = (
         (),
         lambda _source: False,
         beir_trec.read_beir,
-        matches_folder=beir_trec.is_beir_folder,
-        read_folder=beir_trec.read_beir_folder,
+        matches_directory=beir_trec.is_beir_directory,
+        read_directory=beir_trec.read_beir_directory,
         write=beir_trec.write_beir,
     ),
     GoldFormat(
@@ -153,8 +153,8 @@ FORMATS: tuple[GoldFormat, ...] = (
         (beir_trec.QRELS,),
         beir_trec.is_trec,
         beir_trec.read_trec,
-        matches_folder=beir_trec.is_trec_folder,
-        read_folder=beir_trec.read_trec_folder,
+        matches_directory=beir_trec.is_trec_directory,
+        read_directory=beir_trec.read_trec_directory,
         write=beir_trec.write_trec,
     ),
     GoldFormat(
@@ -178,8 +178,12 @@ def find_format(name: str, *, write: bool = False) -> GoldFormat:
             return known
     fit = [known for known in FORMATS if not write or known.write is not None]
     suffix = f".{name.lower().removeprefix('.')}"
-    found = [known for known in reversed(fit) if suffix in known.suffixes]  # simplest first
-    hint = f"formats in {suffix} files: {_summarize(found)}" if found else suggest(name, [known.name for known in fit])
+    matching = [known for known in reversed(fit) if suffix in known.suffixes]  # simplest first
+    hint = (
+        f"formats in {suffix} files: {_summarize(matching)}"
+        if matching
+        else suggest(name, [known.name for known in fit])
+    )
     raise ConfigError(f"unknown gold format '{name}'", hint=hint)
 
 

@@ -62,17 +62,17 @@ class JsonRecord:
     """A JSON object with its location and its name in messages."""
 
     values: Mapping[str, object]
-    place: GoldLocation
-    what: str = "an entry"
+    location: GoldLocation
+    subject: str = "an entry"
 
     def check_keys(self, known: Sequence[str], *, required: Sequence[str]) -> None:
         """Raise on unknown keys and missing required keys."""
         for key in self.values:
             if key not in known:
-                raise self.place.error(f"unknown key '{key}' in {self.what}", suggest(key, known))
+                raise self.location.error(f"unknown key '{key}' in {self.subject}", suggest(key, known))
         for key in required:
             if key not in self.values:
-                raise self.place.error(f"missing key '{key}' in {self.what}", f'add "{key}"')
+                raise self.location.error(f"missing key '{key}' in {self.subject}", f'add "{key}"')
 
     def text(self, key: str) -> str:
         return self.verbatim(key).strip()
@@ -81,14 +81,14 @@ class JsonRecord:
         """Return the string at `key` unstripped; raise if it is missing or blank."""
         value = self.values.get(key)
         if not isinstance(value, str):
-            raise self.place.error(f"'{key}' of {self.what} is not a string", f'write "{key}": "..."')
-        return self.place.text(value, f"'{key}' of {self.what}")
+            raise self.location.error(f"'{key}' of {self.subject} is not a string", f'write "{key}": "..."')
+        return self.location.text(value, f"'{key}' of {self.subject}")
 
     def mapping(self, key: str) -> JsonRecord:
         value = self.values.get(key)
         if not isinstance(value, dict):
-            raise self.place.error(f"'{key}' of {self.what} is not an object", f'write "{key}": {{...}}')
-        return JsonRecord(value, self.place, f"'{key}' of {self.what}")
+            raise self.location.error(f"'{key}' of {self.subject} is not an object", f'write "{key}": {{...}}')
+        return JsonRecord(value, self.location, f"'{key}' of {self.subject}")
 
     def word(self, key: str) -> str:
         """Return the id at `key`: a string, or an integer converted to text."""
@@ -97,19 +97,19 @@ class JsonRecord:
         return str(value) if whole else self.text(key)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        return tuple(JsonRecord({key: entry}, self.place, self.what).text(key) for entry in self.entries(key))
+        return tuple(JsonRecord({key: entry}, self.location, self.subject).text(key) for entry in self.entries(key))
 
     def number(self, key: str) -> int:
         value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self.place.error(f"'{key}' of {self.what} is not an integer", f'write "{key}": 1')
+            raise self.location.error(f"'{key}' of {self.subject} is not an integer", f'write "{key}": 1')
         return value
 
     def entries(self, key: str) -> Sequence[object]:
         """Return the list at `key`, or an empty list if the key is missing."""
         value = self.values.get(key, [])
         if not isinstance(value, list):
-            raise self.place.error(f"'{key}' of {self.what} is not a list", f'write "{key}": [...]')
+            raise self.location.error(f"'{key}' of {self.subject} is not a list", f'write "{key}": [...]')
         return value
 
 
@@ -127,35 +127,37 @@ def read_listing(source: GoldSource, key: str) -> tuple[JsonRecord, list[JsonRec
     cursor = _Cursor(source)
     about: dict[str, object] = {}
     records: list[JsonRecord] | None = None
-    place = cursor.place
+    location = cursor.location
     for name in cursor.members():
         if name in about or (name == key and records is not None):
-            raise cursor.place.error(f"duplicate key '{name}'", "remove one")
+            raise cursor.location.error(f"duplicate key '{name}'", "remove one")
         if name == key:
             records = list(cursor.objects())
         else:
             about[name] = cursor.value()
     cursor.end()
     if not records:
-        raise place.error(f"no entry in '{key}'", f'write "{key}": [{{...}}, ...]')
-    return JsonRecord(about, place, "the set"), records
+        raise location.error(f"no entry in '{key}'", f'write "{key}": [{{...}}, ...]')
+    return JsonRecord(about, location, "the set"), records
 
 
 def read_entries(source: GoldSource) -> list[JsonRecord]:
     """Read the objects of JSON lines or of a JSON list."""
     if first_character(source) == "[":
-        found: list[tuple[Mapping[str, object], GoldLocation]] = [(r.values, r.place) for r in read_records(source)]
+        objects: list[tuple[Mapping[str, object], GoldLocation]] = [
+            (r.values, r.location) for r in read_records(source)
+        ]
     else:
-        found = []
+        objects = []
         for number, line in enumerate(source.text.split("\n"), 1):
             if line.strip():
                 value = parse_json(line, source.at(number))
                 if not isinstance(value, dict):
                     raise source.at(number).error("not a JSON object", "write one object per line: {...}")
-                found.append((value, source.at(number)))
-    if not found:
+                objects.append((value, source.at(number)))
+    if not objects:
         raise source.at(1).error("the file is empty", "write one JSON object per line")
-    return [JsonRecord(values, place, f"row {number}") for number, (values, place) in enumerate(found, 1)]
+    return [JsonRecord(values, location, f"row {number}") for number, (values, location) in enumerate(objects, 1)]
 
 
 def describe_unread(records: Sequence[JsonRecord], read: Sequence[str]) -> dict[str, str]:
@@ -183,7 +185,7 @@ class _Cursor:
         self._move(0)
 
     @property
-    def place(self) -> GoldLocation:
+    def location(self) -> GoldLocation:
         self._line += self._text.count("\n", self._counted, self._position)
         self._counted = self._position
         return self._source.at(self._line)
@@ -194,38 +196,38 @@ class _Cursor:
         except json.JSONDecodeError as error:
             raise _json_error(error, self._source.at(error.lineno)) from error
         except (ValueError, RecursionError) as error:
-            raise _json_error(error, self.place) from error
+            raise _json_error(error, self.location) from error
         self._move(after)
         return value
 
     def objects(self) -> Iterator[JsonRecord]:
         for _ in self._items("[", "]", "list"):
-            place = self.place
+            location = self.location
             value = self.value()
             if not isinstance(value, dict):
-                raise place.error("an entry of the list is not an object", "write the entry as {...}")
-            yield JsonRecord(value, place)
+                raise location.error("an entry of the list is not an object", "write the entry as {...}")
+            yield JsonRecord(value, location)
 
     def members(self) -> Iterator[str]:
         for _ in self._items("{", "}", "object"):
             key = self.value()
             if not isinstance(key, str):
-                raise self.place.error("a key of the object is not a string", _FIX)
+                raise self.location.error("a key of the object is not a string", _FIX)
             self._expect(":", "object")
             yield key
 
-    def _items(self, opening: str, closing: str, what: str) -> Iterator[None]:
-        self._expect(opening, what)
+    def _items(self, opening: str, closing: str, subject: str) -> Iterator[None]:
+        self._expect(opening, subject)
         if self._take(closing):
             return
         yield
         while not self._take(closing):
-            self._expect(",", what)
+            self._expect(",", subject)
             yield
 
     def end(self) -> None:
         if self._position < len(self._text):
-            raise self.place.error("unexpected text after the JSON value", _FIX)
+            raise self.location.error("unexpected text after the JSON value", _FIX)
 
     def _move(self, position: int) -> None:
         blank = _BLANK.match(self._text, position)
@@ -238,28 +240,28 @@ class _Cursor:
         self._move(self._position + 1)
         return True
 
-    def _expect(self, mark: str, what: str) -> None:
+    def _expect(self, mark: str, subject: str) -> None:
         if not self._take(mark):
-            raise self.place.error(f"invalid JSON {what}: expected '{mark}'", _FIX)
+            raise self.location.error(f"invalid JSON {subject}: expected '{mark}'", _FIX)
 
 
-def parse_json(text: str, place: GoldLocation, what: str = "") -> object:
+def parse_json(text: str, location: GoldLocation, subject: str = "") -> object:
     """Parse a JSON value; raise on duplicate keys."""
     try:
         value: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
-        raise _json_error(error, place, what, f" at character {error.pos + 1}") from error
+        raise _json_error(error, location, subject, f" at character {error.pos + 1}") from error
     except (ValueError, RecursionError) as error:
-        raise _json_error(error, place, what) from error
+        raise _json_error(error, location, subject) from error
     return value
 
 
-def _json_error(error: Exception, place: GoldLocation, what: str = "", position: str = "") -> GoldError:
+def _json_error(error: Exception, location: GoldLocation, subject: str = "", position: str = "") -> GoldError:
     if isinstance(error, _DuplicateKeyError):
-        return place.error(f"duplicate key '{error}' in {what or 'an entry'}", "remove one")
+        return location.error(f"duplicate key '{error}' in {subject or 'an entry'}", "remove one")
     # other errors: a number of thousands of digits; brackets nested too deeply
     reason = error.msg if isinstance(error, json.JSONDecodeError) else error
-    return place.error(f"invalid JSON{f' in {what}' if what else ''}: {reason}{position}", _FIX)
+    return location.error(f"invalid JSON{f' in {subject}' if subject else ''}: {reason}{position}", _FIX)
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -279,14 +281,14 @@ class CsvRow:
     """The stripped cells of a row by column, with its location."""
 
     cells: Mapping[str, str]
-    place: GoldLocation
+    location: GoldLocation
 
     def get(self, column: str, default: str = "") -> str:
         """Return the cell of a column, or `default` if the column is missing or the cell is empty."""
         return self.cells.get(column) or default
 
     def text(self, column: str) -> str:
-        return self.place.text(self.cells.get(column, ""), f"'{column}' of the row")
+        return self.location.text(self.cells.get(column, ""), f"'{column}' of the row")
 
 
 def read_header(text: str) -> tuple[str, ...]:

@@ -29,15 +29,15 @@ _Repos = Mapping[str, tuple[CorpusSpec, str]]  # corpus and language by name
 matches = json_matcher("[", "query", "relevant")
 
 
-def is_semble_folder(folder: Path) -> bool:
-    return (folder / REPOS).is_file()
+def is_semble_directory(directory: Path) -> bool:
+    return (directory / REPOS).is_file()
 
 
-def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
+def read_semble_directory(directory: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
     """Read every annotation file of a directory that has a `repos.json`."""
-    source = read_source(folder / REPOS)
+    source = read_source(directory / REPOS)
     repos = _repos(source)
-    below = folder / ANNOTATIONS if (folder / ANNOTATIONS).is_dir() else folder
+    below = directory / ANNOTATIONS if (directory / ANNOTATIONS).is_dir() else directory
     files = sorted(path for path in below.glob("*.json") if path.name != REPOS)
     if not files:
         raise source.at().error("no annotation file in the directory", "add annotations/<repo>.json")
@@ -46,8 +46,8 @@ def read_semble_folder(folder: Path, corpus: CorpusSpec | None) -> list[GoldSet]
 
 def read_semble(source: GoldSource, corpus: CorpusSpec | None) -> GoldSet:
     """Read one annotation file, and its repository from `repos.json` in the same or the parent directory."""
-    folder = source.path.parent
-    lists = [path for path in (folder / REPOS, folder.parent / REPOS) if path.is_file()]
+    directory = source.path.parent
+    lists = [path for path in (directory / REPOS, directory.parent / REPOS) if path.is_file()]
     return _read(source, _repos(read_source(lists[0])) if lists else {}, corpus)
 
 
@@ -70,12 +70,12 @@ def _repos(source: GoldSource) -> _Repos:
         record.check_keys(_REPO, required=("name", "url", "revision"))
         name, url = record.text("name"), record.text("url")
         if name in repos:
-            raise record.place.error(f"duplicate repository '{name}'", "remove one")
+            raise record.location.error(f"duplicate repository '{name}'", "remove one")
         if _COMMAND.match(url):
-            raise record.place.error(f"invalid repository URL '{url}'", "use https://host/owner/name")
+            raise record.location.error(f"invalid repository URL '{url}'", "use https://host/owner/name")
         # benchmark_root becomes an include rather than a root, so that paths stay as annotated
         root = record.text("benchmark_root") if "benchmark_root" in record.values else ""
-        include = (f"{check_path(root, record.place)}/**",) if root else ()
+        include = (f"{check_path(root, record.location)}/**",) if root else ()
         spec = CorpusSpec("git", url, rev=record.text("revision"), include=include)
         repos[name] = spec, record.text("language") if "language" in record.values else ""
     return repos
@@ -84,21 +84,21 @@ def _repos(source: GoldSource) -> _Repos:
 def _query(record: JsonRecord, number: int, language: str) -> Query:
     record.check_keys(_ANNOTATION, required=("query", "relevant"))
     grades = (("relevant", PRIMARY), ("secondary", SECONDARY))
-    targets = [Target(_span(one, record, key), grade) for key, grade in grades for one in record.entries(key)]
+    targets = [Target(_span(entry, record, key), grade) for key, grade in grades for entry in record.entries(key)]
     tags = {"category": record.text("category")} if "category" in record.values else {}
     if language:
         tags["language"] = language
-    return build_query(row_id(number), {"human": record.text("query")}, targets, record.place, tags=tags)
+    return build_query(row_id(number), {"human": record.text("query")}, targets, record.location, tags=tags)
 
 
 def _span(entry: object, record: JsonRecord, key: str) -> Span:
     if isinstance(entry, str):
-        return Span(check_path(entry, record.place))
+        return Span(check_path(entry, record.location))
     if not isinstance(entry, Mapping):
-        raise record.place.error(f"expected a path or an object as entry of '{key}'", "write the path as a string")
-    ranged = JsonRecord(entry, record.place, f"an entry of '{key}'")
+        raise record.location.error(f"expected a path or an object as entry of '{key}'", "write the path as a string")
+    ranged = JsonRecord(entry, record.location, f"an entry of '{key}'")
     ranged.check_keys(_RANGE, required=_RANGE)
-    return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.place)
+    return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.location)
 
 
 def write_semble(suite: Suite) -> WriterOutput:
@@ -111,9 +111,9 @@ def write_semble(suite: Suite) -> WriterOutput:
     if repos:
         files[REPOS] = _lines(repos)
 
-    def read(folder: Path) -> list[GoldSet]:
-        known = _repos(read_source(folder / REPOS)) if repos else {}
-        sources = [read_source(folder / ANNOTATIONS / file_name(gold, ".json")) for gold in suite.golds]
+    def read(directory: Path) -> list[GoldSet]:
+        known = _repos(read_source(directory / REPOS)) if repos else {}
+        sources = [read_source(directory / ANNOTATIONS / file_name(gold, ".json")) for gold in suite.golds]
         return [
             _read(source, known, None if gold.name in known else gold.corpus)
             for source, gold in zip(sources, suite.golds, strict=True)

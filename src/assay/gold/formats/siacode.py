@@ -26,13 +26,13 @@ def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Go
         record.check_keys(_QUERY, required=("id", "query_text", "relevant_docs"))
     ids = safe_ids(record.word("id") for record in records)
     own = about.text("name") if "name" in about.values else name
-    described = [r.mapping("metadata") if "metadata" in r.values else JsonRecord({}, r.place) for r in records]
+    described = [r.mapping("metadata") if "metadata" in r.values else JsonRecord({}, r.location) for r in records]
     queries = []
     for record, metadata in zip(records, described, strict=True):
         targets = [_target(document, record) for document in record.texts("relevant_docs")]
         tags = {key: metadata.text(key) for key in _TAGS if key in metadata.values}
         forms = {"human": record.text("query_text")}
-        queries.append(build_query(ids[record.word("id")], forms, targets, record.place, tags=tags))
+        queries.append(build_query(ids[record.word("id")], forms, targets, record.location, tags=tags))
     unread = [key for key in _UNREAD if key in about.values]
     notes = sorted({key for metadata in described for key in metadata.values}.difference(_TAGS))
     unread += [f"metadata {key} of queries" for key in notes]
@@ -43,4 +43,4 @@ def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> Go
 def _target(document: str, record: JsonRecord) -> Target:
     path, colon, symbol = document.rpartition(":")
     native = not colon or path.endswith(":") or symbol.replace("-", "").isdigit()
-    return parse_target(document if native else f"{path}::{symbol}", record.place)
+    return parse_target(document if native else f"{path}::{symbol}", record.location)

@@ -56,8 +56,10 @@ def check(view: LintContext) -> Iterator[LintFinding]:
             rule = "path-left-out"
         else:
             rule, repair = "path-missing", _find_content(view, target)
-        code, severity, place = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity, (problem.file, problem.line)
-        yield LintFinding(code, severity, view.gold.name, problem.query, problem.anchor, message, hint, *place, repair)
+        code, severity, location = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity, (problem.file, problem.line)
+        yield LintFinding(
+            code, severity, view.gold.name, problem.query, problem.anchor, message, hint, *location, repair
+        )
     yield from _check_revision(view)
 
 
@@ -78,13 +80,13 @@ def _find_content(view: LintContext, target: Target) -> Repair | None:
     if start is None or end is None or digest is None:
         return None
     name, length = PurePosixPath(target.span.path).name, end - start + 1
-    found = [
+    spans = [
         Span(path, at, at + length - 1)
         for path in view.files
         if PurePosixPath(path).name == name
         for at in find_digest(split_lines(view.text(path)), digest, length)
     ]
-    return Repair(target.anchor, replace(target, span=found[0]).anchor) if len(found) == 1 else None
+    return Repair(target.anchor, replace(target, span=spans[0]).anchor) if len(spans) == 1 else None
 
 
 def _check_revision(view: LintContext) -> Iterator[LintFinding]:

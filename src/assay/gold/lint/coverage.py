@@ -81,7 +81,7 @@ def _check_modules(view: LintContext) -> Iterator[LintFinding]:
         if name not in met and count >= least and 2 * aside_sizes[name] < count
     ]
     if missed:
-        what = f"{kinds[0]} files" if len(kinds) == 1 else "files"
-        listed = ", ".join(f"{name} ({-count} {what})" for count, name in sorted(missed)[: view.config.listed])
+        noun = f"{kinds[0]} files" if len(kinds) == 1 else "files"
+        listed = ", ".join(f"{name} ({-count} {noun})" for count, name in sorted(missed)[: view.config.listed])
         more = f" and {len(missed) - view.config.listed} more" if len(missed) > view.config.listed else ""
         yield view.finding("modules-uncovered", None, "", f"no target in {listed}{more}")

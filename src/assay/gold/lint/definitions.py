@@ -59,14 +59,14 @@ def is_symbol_query(query: Query) -> bool:
 
 def find_identifiers(text: str) -> tuple[str, ...]:
     """Return the distinct words of a text that look like code: camelCase, snake_case, capitalized in a sentence."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for match in _TOKEN.finditer(text):
         before = text[: match.start()].rstrip()
         inside = bool(before) and before[-1] not in ".?!:"
         for name in _SEPARATOR.split(match[0].removesuffix("()")):
             if _looks_like_code(name) or (inside and _CAPITAL.fullmatch(name)):
-                found[name] = None
-    return tuple(found)
+                names[name] = None
+    return tuple(names)
 
 
 def _looks_like_code(name: str) -> bool:
@@ -99,35 +99,40 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
         n for n, count in counts.items() if count >= view.config.topic_queries or "".join(split(n)) in directories
     }
     named = [
-        one for query in view.resolved() if (one := _parse_name(view, query)) and (one.symbol or one.name not in topics)
+        entry
+        for query in view.resolved()
+        if (entry := _parse_name(view, query)) and (entry.symbol or entry.name not in topics)
     ]
     if not named:
         return
-    inside = _definition_sites(view, view, sorted({one.name for one in named}))
-    undefined = {one.query.id: one for one in named if not _is_defined(view, one)}
+    inside = _definition_sites(view, view, sorted({entry.name for entry in named}))
+    undefined = {entry.query.id: entry for entry in named if not _is_defined(view, entry)}
     nowhere = {
-        one.name
-        for one in undefined.values()
-        if not inside[one.name]
-        and any(re.search(rf"(?<![\w$]){re.escape(one.name)}(?![\w$])", view.text(path)) for path in one.paths)
+        entry.name
+        for entry in undefined.values()
+        if not inside[entry.name]
+        and any(re.search(rf"(?<![\w$]){re.escape(entry.name)}(?![\w$])", view.text(path)) for path in entry.paths)
     }
     outside: _Sites = {}
     if nowhere and view.tools.whole is not None and (view.corpus.spec.include or view.corpus.spec.exclude):
         whole = view.tools.whole()
         outside = {} if whole is None else _definition_sites(view, SourceCache(whole), sorted(nowhere), skip=view.files)
-    for one in named:
-        if one.query.id not in undefined:
-            adversaries = {adversary.target.span.path for adversary in one.query.adversaries}
-            labeled = [site for site in inside[one.name] if site[0] in one.paths]
-            others = [site for site in inside[one.name] if site[0] not in adversaries.union(one.paths)]
-            if one.symbol and others and labeled:
+    for entry in named:
+        if entry.query.id not in undefined:
+            adversaries = {adversary.target.span.path for adversary in entry.query.adversaries}
+            labeled = [site for site in inside[entry.name] if site[0] in entry.paths]
+            others = [site for site in inside[entry.name] if site[0] not in adversaries.union(entry.paths)]
+            if entry.symbol and others and labeled:
                 where, label = _list_sites(others, view), _list_sites(labeled[:1], view)
-                message = f"'{one.name}' is defined in {label}, which is labeled, and in {where}, which is not"
-                yield view.finding("several-definitions", one.query, one.query.targets[0].anchor, message)
+                message = f"'{entry.name}' is defined in {label}, which is labeled, and in {where}, which is not"
+                yield view.finding("several-definitions", entry.query, entry.query.targets[0].anchor, message)
             continue
-        for rule, found in (("defined-elsewhere", inside[one.name]), ("defined-outside", outside.get(one.name, ()))):
-            if found and len({path for path, _ in found}) <= view.config.owners:
-                yield _report_unlabeled(view, rule, one, found)
+        for rule, sites in (
+            ("defined-elsewhere", inside[entry.name]),
+            ("defined-outside", outside.get(entry.name, ())),
+        ):
+            if sites and len({path for path, _ in sites}) <= view.config.owners:
+                yield _report_unlabeled(view, rule, entry, sites)
                 break
 
 
@@ -152,7 +157,7 @@ def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
 def _definition_sites(
     view: LintContext, sources: SourceCache, names: Sequence[str], skip: Mapping[str, object] | None = None
 ) -> _Sites:
-    found: dict[str, set[_Site]] = {name: set() for name in names}
+    by_name: dict[str, set[_Site]] = {name: set() for name in names}
     for file in sources.corpus.files:
         if file.kind != "code" or file.path in (skip or {}) or view.aside(file.path):
             continue
@@ -163,40 +168,42 @@ def _definition_sites(
             defined = rf"(?:{_KEYWORDS})\b[^\n;={{}}]{{0,160}}?(?<![\w$]){quoted}(?![\w$]){called}"
             if name in text and re.search(defined, text):
                 outline = sources.outline(file.path)
-                found[name].update(
-                    (file.path, one.name_line)
-                    for one in (outline.definitions if outline else ())
-                    if outline and simple_name(one.name) == name and _is_definition(one, outline, file.language)
+                by_name[name].update(
+                    (file.path, definition.name_line)
+                    for definition in (outline.definitions if outline else ())
+                    if outline
+                    and simple_name(definition.name) == name
+                    and _is_definition(definition, outline, file.language)
                 )
-    return {name: sorted(sites) for name, sites in found.items()}
+    return {name: sorted(sites) for name, sites in by_name.items()}
 
 
-def _is_definition(one: Definition, outline: Outline, language: str | None) -> bool:
-    modules = {"module"} if language == "elixir" and len(_JOINTS.split(one.name)) <= _DEEPEST else set()
-    if one.kind not in _DEFINING_KINDS | modules or _ADDITION.match(one.signature):
+def _is_definition(definition: Definition, outline: Outline, language: str | None) -> bool:
+    modules = {"module"} if language == "elixir" and len(_JOINTS.split(definition.name)) <= _DEEPEST else set()
+    if definition.kind not in _DEFINING_KINDS | modules or _ADDITION.match(definition.signature):
         return False
-    name = re.escape(simple_name(one.name))
-    if language in ("cpp", "c") and re.search(rf"\b{name}\s*<|\)[^{{]*;", one.signature):
+    name = re.escape(simple_name(definition.name))
+    if language in ("cpp", "c") and re.search(rf"\b{name}\s*<|\)[^{{]*;", definition.signature):
         return False  # a specialization, or only a declaration
-    if re.search(rf"=\s*(?:type\s+)?[\w.$:]*\b{name}\b", one.signature):
+    if re.search(rf"=\s*(?:type\s+)?[\w.$:]*\b{name}\b", definition.signature):
         return False  # an alias of the same name
-    while one.parent >= 0:
-        one = outline.definitions[one.parent]
-        if one.kind != "module" or _TESTS.search(one.name):
+    while definition.parent >= 0:
+        definition = outline.definitions[definition.parent]
+        if definition.kind != "module" or _TESTS.search(definition.name):
             return False
     return True
 
 
-def _is_defined(view: LintContext, one: _NamedQuery) -> bool:
+def _is_defined(view: LintContext, named: _NamedQuery) -> bool:
     """Return whether a labeled file may define the name or, for a question, extend it; True if in doubt.
 
     In a question, `$Name` and `_name` count as `Name` and `name`.
     """
-    name, quoted, signs = one.name, re.escape(one.name), "" if one.symbol else _SIGNS
+    name, quoted, signs = named.name, re.escape(named.name), "" if named.symbol else _SIGNS
     assigned = rf"^\s*(?:{_ASSIGNING}\s+|[\w$]+\.)*{quoted}\s*(?::[^=\n]*)?:?=(?![=>])|\bas\s+{quoted}(?![\w$])"
     # methods of a Go type, or of a C++ or Rust one
     methods = rf"^func\s*\([^)\n]*\b{quoted}\b[^)\n]*\)|\b{quoted}(?:<[^>\n]*>)?::~?\w+\s*\("
-    for path in one.paths:
+    for path in named.paths:
         outline, text = view.outline(path), view.text(path)
         if outline is None or re.search(assigned, text, re.MULTILINE):
             return True
@@ -206,7 +213,7 @@ def _is_defined(view: LintContext, one: _NamedQuery) -> bool:
         if any(defined.strip(signs) == name.strip(signs) for defined in definitions):
             return True
         added = any(simple_name(definition.name) == name for definition in outline.definitions)
-        if not one.symbol and (added or re.search(methods, text, re.MULTILINE)):
+        if not named.symbol and (added or re.search(methods, text, re.MULTILINE)):
             return True
     return False
 
@@ -215,17 +222,17 @@ def _list_sites(sites: Sequence[_Site], view: LintContext) -> str:
     return ", ".join(f"{path}:{line}" for path, line in sites[: view.config.listed])
 
 
-def _report_unlabeled(view: LintContext, rule: str, one: _NamedQuery, found: Sequence[_Site]) -> LintFinding:
-    where = _list_sites(found, view)
-    labeled = one.paths[0] if len(one.paths) == 1 else f"none of the labeled files ({', '.join(one.paths)})"
+def _report_unlabeled(view: LintContext, rule: str, named: _NamedQuery, sites: Sequence[_Site]) -> LintFinding:
+    where = _list_sites(sites, view)
+    labeled = named.paths[0] if len(named.paths) == 1 else f"none of the labeled files ({', '.join(named.paths)})"
     outside = ", outside the corpus" if rule == "defined-outside" else ""
-    does = "defines" if len(one.paths) > 1 else "does not define"
-    names = [d.name for path in one.paths if (outline := view.outline(path)) for d in outline.definitions]
-    signed = [name for name in names if name != one.name and name.strip(_SIGNS) == one.name]
+    does = "defines" if len(named.paths) > 1 else "does not define"
+    names = [d.name for path in named.paths if (outline := view.outline(path)) for d in outline.definitions]
+    signed = [name for name in names if name != named.name and name.strip(_SIGNS) == named.name]
     only = f", only '{signed[0]}'" if signed else ""
-    message = f"'{one.name}' is defined in {where}{outside}; {labeled} {does} it{only}"
-    hint = f"label {found[0][0]}" if rule == "defined-elsewhere" else "widen the include globs, or change the query"
-    return view.finding(rule, one.query, one.query.targets[0].anchor, message, hint)
+    message = f"'{named.name}' is defined in {where}{outside}; {labeled} {does} it{only}"
+    hint = f"label {sites[0][0]}" if rule == "defined-elsewhere" else "widen the include globs, or change the query"
+    return view.finding(rule, named.query, named.query.targets[0].anchor, message, hint)
 
 
 #: Includes, imports and re-exports in any supported language; a bracketed list may span lines.
@@ -277,7 +284,9 @@ def _is_shim(view: LintContext, path: str) -> bool:
     if not view.is_code(path) or view.text(path).count("\n") > view.config.shim_lines:
         return False
     outline = view.outline(path)
-    if outline is None or any(one.kind not in ("constant", "macro", "property") for one in outline.definitions):
+    if outline is None or any(
+        definition.kind not in ("constant", "macro", "property") for definition in outline.definitions
+    ):
         return False
     lines = view.text(path).split("\n")
     for comment in outline.comments:
@@ -309,14 +318,14 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
                     continue
             source = text.split("\n")
             others = [
-                one
-                for one in view.symbols(path)
-                if one.name.startswith(f"{symbol}~")
-                and (path, one.name) not in names
-                and not _ACCESSOR.search("\n".join(source[one.start - 1 : one.start + 2]))
+                other
+                for other in view.symbols(path)
+                if other.name.startswith(f"{symbol}~")
+                and (path, other.name) not in names
+                and not _ACCESSOR.search("\n".join(source[other.start - 1 : other.start + 2]))
             ]
             if others:
-                lines = " and ".join(str(one.start) for one in others[: view.config.listed])
+                lines = " and ".join(str(other.start) for other in others[: view.config.listed])
                 where = f"{'line' if len(others) == 1 else 'lines'} {lines}"
                 message = f"{path} defines '{symbol}' in line {target.span.start}, which is used, and in {where}"
                 hint = f"write {target.anchor}~2 for the second"

@@ -20,18 +20,18 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     sources = {query.id: query for query in view.gold.queries}
     for query in view.resolved():
         source = sources[query.id]
-        for one, other in combinations(query.targets, 2):
-            common = one.span.common_lines(other.span)
-            if not common or (one.span.start is None and other.span.start is None):
+        for first_target, other in combinations(query.targets, 2):
+            common = first_target.span.common_lines(other.span)
+            if not common or (first_target.span.start is None and other.span.start is None):
                 continue
-            first, second = written_anchor(source, one), written_anchor(source, other)
-            if one.span == other.span:
-                message = f"{first} and {second} are the same lines, {one.span}"
-                fixable = one.grade == other.grade and not (one.symbol and other.symbol)
+            first, second = written_anchor(source, first_target), written_anchor(source, other)
+            if first_target.span == other.span:
+                message = f"{first} and {second} are the same lines, {first_target.span}"
+                fixable = first_target.grade == other.grade and not (first_target.symbol and other.symbol)
                 repair = Repair(first if other.symbol else second, None) if fixable else None
                 yield view.finding("target-twice", source, second, message, "keep one", repair)
-            elif _contains(one.span, other.span) or _contains(other.span, one.span):
-                inner, outer = (second, first) if _contains(one.span, other.span) else (first, second)
+            elif _contains(first_target.span, other.span) or _contains(other.span, first_target.span):
+                inner, outer = (second, first) if _contains(first_target.span, other.span) else (first, second)
                 message = f"{inner} is inside {outer}, a target of the same query"
                 yield view.finding("target-inside-another", source, inner, message)
             else:
@@ -82,10 +82,10 @@ def check_copies(view: LintContext) -> Iterator[LintFinding]:
     words = [sorted(key.split(), key=lambda word: (-len(word), word)) for key in keys]
     for path in sorted(view.files) if ranges else ():
         text = view.text(path)
-        for one, key, rare in zip(ranges, keys, words, strict=True):
+        for labeled, key, rare in zip(ranges, keys, words, strict=True):
             # searching for words, the longest first, is cheap and rules out most files before they are split
             if all(word in text for word in rare) and any(line == key for _, line in lines.read(path)):
-                yield from _find_range_copies(view, one, path, lines)
+                yield from _find_range_copies(view, labeled, path, lines)
 
 
 class _CodeLines:
@@ -103,7 +103,9 @@ class _CodeLines:
     def _read(self, path: str) -> list[_Line]:
         skip = _HEADING if self._view.files[path].kind == "docs" else _COMMENT
         lines = enumerate((" ".join(line.split()) for line in self._view.text(path).split("\n")), 1)
-        return [one for one in lines if re.search(r"\w", one[1]) and not (skip.match(one[1]) or _IMPORT.match(one[1]))]
+        return [
+            line for line in lines if re.search(r"\w", line[1]) and not (skip.match(line[1]) or _IMPORT.match(line[1]))
+        ]
 
 
 def _select(lines: Sequence[_Line], span: Span) -> list[str]:
@@ -127,8 +129,8 @@ def _find_file_copies(view: LintContext, query: Query, target: Target, lines: _C
             yield view.finding("near-copy-unlabeled", query, target.anchor, message)
 
 
-def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLines) -> Iterator[LintFinding]:
-    query, target, code = one
+def _find_range_copies(view: LintContext, labeled: _Code, path: str, lines: _CodeLines) -> Iterator[LintFinding]:
+    query, target, code = labeled
     anchor = written_anchor(query, target)
     there = lines.read(path)
     texts = [text for _, text in there]
@@ -146,7 +148,11 @@ def _find_range_copies(view: LintContext, one: _Code, path: str, lines: _CodeLin
         return
     here, start = view.outline(target.span.path), target.span.start or 0
     own = here.definitions if here else ()
-    same = [one for one in own if one.end == target.span.end and one.start <= start <= one.name_line]
+    same = [
+        definition
+        for definition in own
+        if definition.end == target.span.end and definition.start <= start <= definition.name_line
+    ]
     scopes = _scopes(same[0], here) if here and same else ()
     for definition in outline.definitions if scopes else ():
         span = Span(path, definition.start, definition.end)
@@ -163,16 +169,16 @@ def _is_labeled(query: Query, span: Span) -> bool:
     return any(label.span.common_lines(span) for label in labels)
 
 
-def _similarity(one: Sequence[str], other: Sequence[str], view: LintContext) -> float:
-    if not one or not other or min(len(one), len(other)) < view.config.copied_length * max(len(one), len(other)):
+def _similarity(lines: Sequence[str], other: Sequence[str], view: LintContext) -> float:
+    if not lines or not other or min(len(lines), len(other)) < view.config.copied_length * max(len(lines), len(other)):
         return 0.0
-    matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
+    matcher = difflib.SequenceMatcher(None, lines, other, autojunk=False)
     return matcher.ratio() if matcher.quick_ratio() >= view.config.copied_share else 0.0
 
 
-def _scopes(one: Definition, outline: Outline) -> tuple[str, ...]:
-    names = [simple_name(one.name)]
-    while one.parent >= 0:
-        one = outline.definitions[one.parent]
-        names.append(simple_name(one.name))
+def _scopes(definition: Definition, outline: Outline) -> tuple[str, ...]:
+    names = [simple_name(definition.name)]
+    while definition.parent >= 0:
+        definition = outline.definitions[definition.parent]
+        names.append(simple_name(definition.name))
     return tuple(names)

@@ -71,8 +71,8 @@ def find_duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
             yield earlier, query
 
 
-def have_same_targets(one: Query, other: Query) -> bool:
-    return {target.anchor for target in one.primaries} == {target.anchor for target in other.primaries}
+def have_same_targets(query: Query, other: Query) -> bool:
+    return {target.anchor for target in query.primaries} == {target.anchor for target in other.primaries}
 
 
 def _find_name(text: str, target: Target) -> str:

@@ -35,7 +35,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
         outline = view.outline(path) if view.is_code(path) else None
         if outline is None or outline.broken or not outline.definitions:
             return None  # definitions inside macros are unknown, and shims are G203
-        return [Span(path, one.start, one.end) for one in outline.definitions]
+        return [Span(path, definition.start, definition.end) for definition in outline.definitions]
 
     # Several published engines index nothing else.
     yield from _check_reach(view, EngineReach("engines that index definitions only", definitions), symbols=True)
@@ -73,11 +73,11 @@ def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False
 
     ceilings: list[Ceiling] = []
     for query in view.resolved():
-        found = [target for target in query.targets if is_reachable(target)]
-        top = compute_ceiling(query.targets, found, view.config.cutoff)
+        reachable = [target for target in query.targets if is_reachable(target)]
+        top = compute_ceiling(query.targets, reachable, view.config.cutoff)
         ceilings.append(top)
         for target in query.targets:
-            if target not in found:
+            if target not in reachable:
                 anchor = written_anchor(query, target)
                 best = describe(top.recall, top.ndcg)
                 message = f"{anchor} cannot be returned by {reach.name}; {best} on this query"
@@ -110,22 +110,22 @@ def compute_ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: i
 
 def read_chunks(path: Path) -> EngineReach:
     source = read_source(path)
-    found: dict[str, list[Span]] = {}
+    chunks: dict[str, list[Span]] = {}
     for number, line in enumerate(source.text.split("\n"), 1):
         if not line.strip():
             continue
-        place = source.at(number)
+        location = source.at(number)
         try:
             value = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise place.error(f"invalid JSON: {error}", _CHUNK_HINT) from error
+            raise location.error(f"invalid JSON: {error}", _CHUNK_HINT) from error
         if not isinstance(value, Mapping) or not isinstance(value.get("path"), str) or not value["path"]:
-            raise place.error("the chunk has no path", _CHUNK_HINT)
+            raise location.error("the chunk has no path", _CHUNK_HINT)
         start, end = value.get("start"), value.get("end")
         if (start, end) != (None, None) and not (type(start) is int and type(end) is int and 1 <= start <= end):
             message = f"expected a range of lines, got {start}-{end}"
-            raise place.error(message, "count lines from 1, both ends included")
-        found.setdefault(value["path"], []).append(Span(value["path"], start, end))
-    if not found:
+            raise location.error(message, "count lines from 1, both ends included")
+        chunks.setdefault(value["path"], []).append(Span(value["path"], start, end))
+    if not chunks:
         raise source.at(1).error("the file contains no chunks", _CHUNK_HINT)
-    return EngineReach(f"the engine of {path.name}", lambda path: found.get(path, ()))
+    return EngineReach(f"the engine of {path.name}", lambda path: chunks.get(path, ()))

@@ -59,9 +59,11 @@ def lint(
     view = LintContext(gold, corpus, tools or LintDependencies(), config)
     codes = [rule.code for rule in RULES if selection.includes(rule.code)]
     checks = [check for prefixes, check in CHECKS if any(code.startswith(prefixes) for code in codes)]
-    found = dict.fromkeys(finding for check in checks for finding in check(view) if selection.includes(finding.code))
-    place = {query.id: number for number, query in enumerate(gold.queries, 1)}
-    findings = sorted(found, key=lambda one: (place.get(one.query, 0), one.code, one.anchor, one.message))
+    unsorted = dict.fromkeys(finding for check in checks for finding in check(view) if selection.includes(finding.code))
+    position = {query.id: number for number, query in enumerate(gold.queries, 1)}
+    findings = sorted(
+        unsorted, key=lambda finding: (position.get(finding.query, 0), finding.code, finding.anchor, finding.message)
+    )
     return LintReport(tuple(findings), (queries.count_leakage(view),))
 
 
@@ -124,7 +126,7 @@ def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> tuple[GoldSet, tuple[
 
 def _repair(query: Query, finding: LintFinding) -> Query | None:
     """Return a query with one anchor replaced or removed; None if nothing changes or the result is invalid."""
-    place, repair = GoldLocation("--fix"), finding.repair
+    location, repair = GoldLocation("--fix"), finding.repair
     if repair is None:
         return None
 
@@ -133,10 +135,12 @@ def _repair(query: Query, finding: LintFinding) -> Query | None:
             if target.anchor != repair.anchor:
                 yield target
             elif repair.instead is not None:
-                yield parse_target(repair.instead, place, grade=target.grade)
+                yield parse_target(repair.instead, location, grade=target.grade)
 
     targets = tuple(repaired(query.targets))
-    adversaries = tuple(replace(one, target=target) for one in query.adversaries for target in repaired([one.target]))
+    adversaries = tuple(
+        replace(adversary, target=target) for adversary in query.adversaries for target in repaired([adversary.target])
+    )
     if (targets, adversaries) == (query.targets, query.adversaries):
         return None
     remaining = {target.anchor for target in targets}
@@ -147,7 +151,7 @@ def _repair(query: Query, finding: LintFinding) -> Query | None:
     )
     least = min(PRIMARY, *(target.grade for target in query.primaries))
     try:
-        build_query(query.id, query.forms, targets, place, adversaries=adversaries, labels=labels, least=least)
+        build_query(query.id, query.forms, targets, location, adversaries=adversaries, labels=labels, least=least)
     except GoldError:
         return None
     return replace(query, targets=targets, adversaries=adversaries, labels=labels)

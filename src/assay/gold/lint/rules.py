@@ -142,8 +142,8 @@ class SourceCache:
 
     def _outline(self, path: str) -> Outline | None:
         grammar = grammar_name(path, self.files[path].language, self.text(path))
-        found = parse_outline(self.text(path), grammar) if grammar else None
-        return None if found and found.problem else found
+        parsed = parse_outline(self.text(path), grammar) if grammar else None
+        return None if parsed and parsed.problem else parsed
 
 
 class LintContext(SourceCache):
@@ -156,8 +156,8 @@ class LintContext(SourceCache):
 
     def resolved(self) -> list[Query]:
         """Return the queries with at least one resolved primary target, in file order."""
-        found = {query.id: query for query in self.resolution.gold.queries}
-        return [found[query.id] for query in self.gold.queries if query.id in found]
+        resolved = {query.id: query for query in self.resolution.gold.queries}
+        return [resolved[query.id] for query in self.gold.queries if query.id in resolved]
 
     def finding(
         self, rule: str, query: Query | None, anchor: str, message: str, hint: str = "", repair: Repair | None = None

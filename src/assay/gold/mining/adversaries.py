@@ -50,7 +50,7 @@ def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> I
     relations = CodeRelations(code)
     for query in gold.queries:
         labels = [*query.targets, *(adversary.target for adversary in query.adversaries)]
-        spans = [found.span for target in labels if (found := code.resolve(target)) is not None]
+        spans = [resolved.span for target in labels if (resolved := code.resolve(target)) is not None]
         counts = Counter(adversary.relationship for adversary in query.adversaries)
         names: set[tuple[str, tuple[str, ...]]] = set()  # a type and its impl blocks count once
         for similar, origin, notes in _candidates(relations, gold, query, run):
@@ -105,9 +105,9 @@ class CodeRelations:
 
     def similar(self, target: DefinitionRef) -> list[SimilarCode]:
         """Return the definitions that may be confused with a target, the strongest first."""
-        found = [*self._namesakes(target), *self._relatives(target), *self._similar_names(target)]
-        found += [*self._tests(target), *self._callers(target)]
-        return sorted(found, key=lambda one: STRENGTHS.index(one.strength))
+        similar = [*self._namesakes(target), *self._relatives(target), *self._similar_names(target)]
+        similar += [*self._tests(target), *self._callers(target)]
+        return sorted(similar, key=lambda code: STRENGTHS.index(code.strength))
 
     def _namesakes(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         if _COMMON.match(target.name):
@@ -144,7 +144,7 @@ class CodeRelations:
                 yield ref, "interface" if interface else "parent", "a base of"
             siblings = self.subclasses.get(base, ())
             if len(siblings) <= AdversaryRules.siblings:
-                yield from ((one, "sibling", f"another {base} like") for one in siblings if one.key != owner.key)
+                yield from ((ref, "sibling", f"another {base} like") for ref in siblings if ref.key != owner.key)
         if len({ref.path for ref in self._classes(owner.name)}) == 1:  # else the base is ambiguous
             for child in self.subclasses.get(owner.name, ()):
                 yield child, "mock" if _is_stand_in(child) else "child", "a subclass of"
@@ -155,14 +155,14 @@ class CodeRelations:
 
     def _similar_names(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         own = set(split(target.name))
-        found: list[tuple[float, DefinitionRef]] = []
+        similar: list[tuple[float, DefinitionRef]] = []
         for ref in self.directories[str(PurePosixPath(target.path).parent)]:
             words = set(split(ref.name))
             share = len(own & words) / len(own | words) if own | words else 0.0
             other = name_key(ref.name) != name_key(target.name) and not _overlaps(ref, target)
             if share >= AdversaryRules.alike and other and self.code.can_be_target(ref):
-                found.append((share, ref))
-        for share, ref in sorted(found, key=lambda one: (-one[0], one[1].key)):
+                similar.append((share, ref))
+        for share, ref in sorted(similar, key=lambda pair: (-pair[0], pair[1].key)):
             text = f"{ref.name} shares {share:.0%} of its words with {target.name} in the same directory"
             yield SimilarCode(ref, "sibling", "medium", text)
 
@@ -181,7 +181,7 @@ class CodeRelations:
         if len(self.code.by_name.get(name_key(target.name), ())) != 1 or len(split(target.name)) < 2:
             return
         call = re.compile(rf"\b{re.escape(target.name)}\s*\(")
-        found: list[DefinitionRef] = []
+        outer_callers: list[DefinitionRef] = []
         for path in sorted(self.code.files):
             if target.name not in self.code.files[path].text or not self.code.is_own_code(path):
                 continue
@@ -190,8 +190,8 @@ class CodeRelations:
             for ref in callers:
                 inner = any(o is not ref and _overlaps(ref, o) and o.lines < ref.lines for o in callers)
                 if not inner and not _overlaps(ref, target) and self.code.can_be_target(ref):
-                    found.append(ref)
-        for ref in found if len(found) <= AdversaryRules.callers else ():
+                    outer_callers.append(ref)
+        for ref in outer_callers if len(outer_callers) <= AdversaryRules.callers else ():
             yield SimilarCode(ref, "caller", "weak", f"{ref.name} calls {target.name} but does not implement it")
 
 
@@ -200,8 +200,8 @@ def _is_stand_in(ref: DefinitionRef) -> bool:
 
 
 def _overlaps(ref: DefinitionRef, other: DefinitionRef) -> bool:
-    one, two = ref.definition, other.definition
-    return ref.path == other.path and one.start <= two.end and two.start <= one.end
+    first, two = ref.definition, other.definition
+    return ref.path == other.path and first.start <= two.end and two.start <= first.end
 
 
 #: Bases of a class in a signature: Python's parentheses, then the syntax of other languages.
@@ -225,10 +225,10 @@ def _bases(ref: DefinitionRef) -> tuple[str, ...]:
 def base_names(signature: str) -> list[str]:
     """Return the bases of a class from its signature, in the syntax of several languages."""
     python = _PYTHON.match(signature)
-    lists = [python[1]] if python else [" ".join(filter(None, found)) for found in _OTHERS.findall(signature)]
+    lists = [python[1]] if python else [" ".join(filter(None, groups)) for groups in _OTHERS.findall(signature)]
     bases = [re.split(r"[<\[]", base)[0] for text in lists for base in _BETWEEN.split(text) if "=" not in base]
-    found = [names[-1] for base in bases if (names := re.findall(r"[A-Za-z_]\w*", base))]
-    return [name for name in found if name not in _NO_BASE]
+    last_names = [names[-1] for base in bases if (names := re.findall(r"[A-Za-z_]\w*", base))]
+    return [name for name in last_names if name not in _NO_BASE]
 
 
 def find_confusions(
@@ -239,10 +239,10 @@ def find_confusions(
     engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}
     for engine in run.engines:
         if engine.role in ("contestant", "yardstick"):
-            rankings = [one for one in engine.rankings if one.gold == gold and one.query == query.id]
-            hits = tuple(tuple(Hit(hit.path, hit.start, hit.end) for hit in one.hits) for one in rankings)
+            rankings = [ranking for ranking in engine.rankings if ranking.gold == gold and ranking.query == query.id]
+            hits = tuple(tuple(Hit(hit.path, hit.start, hit.end) for hit in ranking.hits) for ranking in rankings)
             engines.setdefault(hits, (engine.name, rankings))
-    targets = tuple(found for target in query.targets if (found := code.resolve(target)) is not None)
+    targets = tuple(resolved for target in query.targets if (resolved := code.resolve(target)) is not None)
     ranks: dict[DefinitionRef, dict[str, int]] = {}  # engine -> best rank
     for engine_name, rankings in engines.values():
         for ranking in rankings:
@@ -253,7 +253,7 @@ def find_confusions(
                     best = ranks.setdefault(ref, {})
                     best[engine_name] = min(rank, best.get(engine_name, rank))
     needed = min(AdversaryRules.engines, len(engines))
-    for ref, best in sorted(ranks.items(), key=lambda one: (-len(one[1]), min(one[1].values()), one[0].key)):
+    for ref, best in sorted(ranks.items(), key=lambda entry: (-len(entry[1]), min(entry[1].values()), entry[0].key)):
         top = min(best.values())
         if len(best) >= needed and top <= AdversaryRules.rank:
             strength = "strong" if len(best) >= AdversaryRules.strong else "medium" if len(best) > 1 else "weak"
@@ -279,6 +279,6 @@ def _relationship(code: CodeIndex, ref: DefinitionRef, targets: Sequence[Target]
     right = [definition for target in targets for definition in code.definitions_of(target)]
     if is_peripheral(ref.path) or not code.can_be_target(ref):
         return "test"
-    if any(name_key(ref.name) == name_key(one.name) for one in right):
+    if any(name_key(ref.name) == name_key(definition.name) for definition in right):
         return "namesake"
-    return "caller" if any(f"{one.name}(" in code.text(ref) for one in right) else "sibling"
+    return "caller" if any(f"{definition.name}(" in code.text(ref) for definition in right) else "sibling"

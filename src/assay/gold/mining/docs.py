@@ -95,7 +95,7 @@ _CAN: Final = re.compile(
 
 def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose queries from sentences and headings of documents that name a definition."""
-    found: dict[str, Intent] = {}
+    intents: dict[str, Intent] = {}
     for file in code.corpus.files:
         document = file.language in ("markdown", "rst") and file.size <= DocRules.largest
         if not document or _NOT_ABOUT_CODE.search(file.path):
@@ -107,9 +107,9 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             under = [prose.get(line, "") for line in range(heading.line + 1, end + 1)]
             origin = ItemOrigin("docs", f"line {heading.line} of {file.path}")
             for text, targets in _section_questions(code, heading.title, list(_sentences(under))):
-                found.setdefault(normalize(text), Intent(text, targets, origin, notes=(_VERBATIM,)))
+                intents.setdefault(normalize(text), Intent(text, targets, origin, notes=(_VERBATIM,)))
     empty = "no Markdown or reStructuredText sentence describes a definition that it names"
-    return _draw(list(found.values()), wanted, "docs", empty)
+    return _draw(list(intents.values()), wanted, "docs", empty)
 
 
 def _draw(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str) -> MinedItems:
@@ -118,20 +118,20 @@ def _draw(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str
     return MinedItems(draw_intents(intents, wanted, source))
 
 
-def _section_questions(code: CodeIndex, title: str, found: Sequence[str]) -> list[tuple[str, tuple[Target, ...]]]:
+def _section_questions(code: CodeIndex, title: str, prose: Sequence[str]) -> list[tuple[str, tuple[Target, ...]]]:
     """Return questions made from the sentences of a section, else from its heading, with their targets."""
     made: list[tuple[str, tuple[Target, ...]]] = []
-    for sentence in found:
+    for sentence in prose:
         spans = [match[2] for match in _SPAN.finditer(sentence)]
         targets = _named_targets(code, spans)
         text = sentence_question(sentence) if len(targets) == 1 else None
         names = [re.split(r"\.|::|->|#|/", span.strip("()!@ "))[-1] or span for span in spans]
         if text and is_query_length(text) and stands_alone(text) and not any(mentions_name(text, n) for n in names):
             made.append((text, targets))
-    if made or not found:
+    if made or not prose:
         return made
     heading = strip_markup(title)
-    targets = _named_targets(code, [match[2] for match in _SPAN.finditer(found[0])])
+    targets = _named_targets(code, [match[2] for match in _SPAN.finditer(prose[0])])
     named = "`" in title or any(mentions_name(heading, t.symbol or t.span.path) for t in targets)
     text = topic_question(heading)
     fits = is_query_length(heading) and is_prose(heading, len(heading)) and not is_idle(heading)
@@ -155,9 +155,9 @@ def sentence_question(sentence: str) -> str | None:
     marked = _SPAN.sub("\x00", sentence, count=1)
     plain = " ".join(strip_markup(marked).split()).rstrip(".:;!")
     for pattern in (_USE, _TO, _CAN):
-        found = pattern.search(plain)
-        if found and found[1].lower() in VERBS and "\x00" not in found[2]:
-            return make_question(f"{found[1].lower()} {found[2]}")
+        match = pattern.search(plain)
+        if match and match[1].lower() in VERBS and "\x00" not in match[2]:
+            return make_question(f"{match[1].lower()} {match[2]}")
     thing, does = _IS.match(plain), _DOES.match(plain)
     if thing and "\x00" not in thing[1]:
         return f"where is the {lower_first(thing[1])}?"
@@ -168,7 +168,7 @@ def sentence_question(sentence: str) -> str | None:
 
 
 def _named_targets(code: CodeIndex, spans: Sequence[str]) -> tuple[Target, ...]:
-    found: dict[str, Target] = {}
+    targets: dict[str, Target] = {}
     for span in map(str.strip, spans):
         path, named = span.removeprefix("./"), _NAME.match(span)
         target: Target | None = None
@@ -184,8 +184,8 @@ def _named_targets(code: CodeIndex, spans: Sequence[str]) -> tuple[Target, ...]:
             if len(refs) == 1 and DocRules.shortest <= refs[0].lines <= DocRules.longest:
                 target = code.anchor(refs[0])
         if target is not None:
-            found[target.anchor] = target
-    return tuple(found.values()) if len(found) <= DocRules.named else ()
+            targets[target.anchor] = target
+    return tuple(targets.values()) if len(targets) <= DocRules.named else ()
 
 
 #: Declarations without an implementation.
@@ -194,7 +194,7 @@ _ABSTRACT: Final = re.compile(r"@(?:abc\.)?abstract|\babstract\b|raise NotImplem
 
 def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose queries from comment sentences that document exactly one definition."""
-    found: list[tuple[DefinitionRef, str, int]] = []  # with the sentence and its line
+    documented: list[tuple[DefinitionRef, str, int]] = []  # with the sentence and its line
     words: list[frozenset[str]] = []  # stems of each sentence
     by_stem: dict[str, list[int]] = defaultdict(list)
     for path, file in sorted(code.files.items()):
@@ -205,8 +205,8 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             if text:
                 words.append(stem_words(parts(" ".join(content_words(text)))))
                 for word in words[-1]:
-                    by_stem[word].append(len(found))
-                found.append((code.definition(path, position), text, comments[0].start))
+                    by_stem[word].append(len(documented))
+                documented.append((code.definition(path, position), text, comments[0].start))
 
     def has_similar(nth: int) -> bool:
         # Prefix filter: two sets with this Jaccard similarity share one of that many of their rarest words.
@@ -216,7 +216,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         return any(len(own & other) >= DocRules.alike * len(own | other) for other in others)
 
     fitting: list[Intent] = []
-    for nth, (ref, text, line) in enumerate(found):
+    for nth, (ref, text, line) in enumerate(documented):
         query_text = make_question(text)
         body = ref.definition.end - ref.definition.name_line + 1
         if (

@@ -40,7 +40,7 @@ _INDENT: Final = "  "  # of a definition, below its file
 class ModuleDigest:
     """A directory of a corpus, and its definitions as text."""
 
-    folder: str
+    directory: str
     digest: str
     cut: int  # definitions that did not fit
 
@@ -57,15 +57,15 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
         module, count = known[int(index)], min(left, ProposalRules.each)
         lead = f"Write at most {count} questions about the folder that is shown."
         entries = read_queries(_ask(endpoint, "propose", lead, module.digest))
-        where = f"{endpoint.name}, directory {module.folder}"
-        cut = f"directory {module.folder}: {module.cut} definitions did not fit into the prompt"
+        where = f"{endpoint.name}, directory {module.directory}"
+        cut = f"directory {module.directory}: {module.cut} definitions did not fit into the prompt"
         notes = (cut,) if module.cut else ()
         if isinstance(entries, str):
             yield IntakeResult(refused=(Rejection(where, entries),), notes=notes)
             continue
         read = [_intent(intake.code, entry, endpoint, where) for entry in entries[:count]]
-        result = intake.queries([one for one in read if isinstance(one, Intent)])
-        refused = [*(one for one in read if isinstance(one, Rejection)), *result.refused]
+        result = intake.queries([proposal for proposal in read if isinstance(proposal, Intent)])
+        refused = [*(proposal for proposal in read if isinstance(proposal, Rejection)), *result.refused]
         if len(entries) > count:
             refused.append(Rejection(where, f"{len(entries) - count} more queries than requested"))
         left -= len(result.items)
@@ -74,12 +74,12 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
 
 def modules(code: CodeIndex) -> tuple[ModuleDigest, ...]:
     """Return the directories with enough definitions, in path order."""
-    folders: dict[str, dict[str, list[DefinitionRef]]] = {}
+    directories: dict[str, dict[str, list[DefinitionRef]]] = {}
     for ref in code.definitions:
         if code.can_be_target(ref):
-            folders.setdefault(str(PurePosixPath(ref.path).parent), {}).setdefault(ref.path, []).append(ref)
-    found: list[ModuleDigest] = []
-    for folder, files in sorted(folders.items()):
+            directories.setdefault(str(PurePosixPath(ref.path).parent), {}).setdefault(ref.path, []).append(ref)
+    modules: list[ModuleDigest] = []
+    for directory, files in sorted(directories.items()):
         if sum(map(len, files.values())) < ProposalRules.fewest:
             continue
         lines: list[str] = []
@@ -95,8 +95,8 @@ def modules(code: CodeIndex) -> tuple[ModuleDigest, ...]:
             count += len(own)
         shown = _cut(lines, ProposalRules.chars)
         left_out = count - sum(line.startswith(_INDENT) for line in shown)
-        found.append(ModuleDigest(folder, scrub_secrets("\n".join(shown)), left_out))
-    return tuple(found)
+        modules.append(ModuleDigest(directory, scrub_secrets("\n".join(shown)), left_out))
+    return tuple(modules)
 
 
 def _cut(lines: list[str], chars: int) -> list[str]:

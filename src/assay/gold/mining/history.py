@@ -76,23 +76,27 @@ class _Subject:
 def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     """Propose queries from the subjects of commits and pull requests whose changed definitions still exist."""
     try:
-        folder, revision = _work_tree(code.corpus)
-        subjects = _read_subjects(code, folder, revision)
+        directory, revision = _work_tree(code.corpus)
+        subjects = _read_subjects(code, directory, revision)
         shuffled = [subjects[i] for i in wanted.rng(SOURCES.index("history")).permutation(len(subjects))]
         # Titles of pull requests come first: another person has read them.
-        sample = sorted(shuffled, key=lambda one: "pull request" not in one.source)[: HistoryRules.tried * wanted.count]
+        sample = sorted(shuffled, key=lambda subject: "pull request" not in subject.source)[
+            : HistoryRules.tried * wanted.count
+        ]
         own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
-        changed = changed_definitions(folder, [one.commit.id for one in sample], own)
+        changed = changed_definitions(directory, [subject.commit.id for subject in sample], own)
     except SetupError as error:
         return MinedItems(notes=(f"history: {error.message}",))
-    intents = (_intent(code, one, changed.get(one.commit.id, ())) for one in sample)
-    found = [intent for intent in intents if intent is not None]
-    if not found:
+    intents = (_intent(code, subject, changed.get(subject.commit.id, ())) for subject in sample)
+    fitting = [intent for intent in intents if intent is not None]
+    if not fitting:
         empty = "history: no commit with a descriptive subject changed only a few definitions that still exist"
         return MinedItems(notes=(empty,))
-    reviewed = _without_duplicates([intent for intent in found if "pull request" in intent.origin.source])
+    reviewed = _without_duplicates([intent for intent in fitting if "pull request" in intent.origin.source])
     drawn = draw_intents(reviewed, wanted, "history")
-    others = _without_duplicates([*reviewed, *(intent for intent in found if intent not in reviewed)])[len(reviewed) :]
+    others = _without_duplicates([*reviewed, *(intent for intent in fitting if intent not in reviewed)])[
+        len(reviewed) :
+    ]
     more = draw_intents(others, replace(wanted, count=wanted.count - len(drawn)), "history")
     return MinedItems((*drawn, *more))
 
@@ -107,10 +111,10 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
     if is_url(spec.value):
         raise SetupError("the history of a remote repository is not available; clone it and use the clone")
     top = find_work_tree(Path(spec.value).expanduser().resolve())
-    folder = top / (spec.root or "") if top else None
-    if folder is None or not folder.is_dir():
+    directory = top / (spec.root or "") if top else None
+    if directory is None or not directory.is_dir():
         raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'it'} and use that directory")
-    return folder, corpus.revision or "HEAD"
+    return directory, corpus.revision or "HEAD"
 
 
 def _without_duplicates(intents: Iterable[Intent]) -> list[Intent]:
@@ -120,19 +124,21 @@ def _without_duplicates(intents: Iterable[Intent]) -> list[Intent]:
     return list(first.values())
 
 
-def _read_subjects(code: CodeIndex, folder: Path, revision: str) -> list[_Subject]:
+def _read_subjects(code: CodeIndex, directory: Path, revision: str) -> list[_Subject]:
     def is_narrow(commit: Commit) -> bool:
         known, languages = code.files, code.languages
         source = [p for p in commit.paths if not is_peripheral(p) and (p in known or p not in languages)]
         return 0 < len(source) <= HistoryRules.files and any(code.is_own_code(path) for path in source)
 
-    merges = list_merges(folder, HistoryRules.merges, revision)
-    narrow = [c for c in (*merges, *list_commits(folder, HistoryRules.newest, revision)) if is_narrow(c)]
-    found = read_messages(folder, [commit.id for commit in narrow])
+    merges = list_merges(directory, HistoryRules.merges, revision)
+    narrow = [c for c in (*merges, *list_commits(directory, HistoryRules.newest, revision)) if is_narrow(c)]
+    messages = read_messages(directory, [commit.id for commit in narrow])
     merged = frozenset(commit.id for commit in merges)
-    subjects = [one for commit in narrow if (one := _subject(commit, found.get(commit.id), merged)) is not None]
-    times = Counter(normalize(one.text) for one in subjects)
-    return [one for one in subjects if times[normalize(one.text)] == 1]
+    subjects = [
+        subject for commit in narrow if (subject := _subject(commit, messages.get(commit.id), merged)) is not None
+    ]
+    times = Counter(normalize(subject.text) for subject in subjects)
+    return [subject for subject in subjects if times[normalize(subject.text)] == 1]
 
 
 def _subject(commit: Commit, message: CommitMessage | None, merged: frozenset[str]) -> _Subject | None:
@@ -160,21 +166,21 @@ def _describes_behavior(text: str) -> bool:
     return prose and describes_behavior(text) and not is_trivial(text) and not _NO_BEHAVIOR.search(text)
 
 
-def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinition]) -> Intent | None:
+def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinition]) -> Intent | None:
     refs = {
-        one: ref
-        for one in found
-        if one.position is not None
-        and (ref := code.definition(one.path, one.position)).lines <= MAX_TARGET_LINES
+        change: ref
+        for change in changes
+        if change.position is not None
+        and (ref := code.definition(change.path, change.position)).lines <= MAX_TARGET_LINES
         and code.can_be_target(ref)
     }
-    if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(found):
+    if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(changes):
         return None
     text, query_text = subject.text, change_question(subject.text)
     words = stem_words(parts(" ".join(content_words(text))))
     shared = {
-        one: words & code.stems_of(ref)
-        for one, ref in refs.items()
+        change: words & code.stems_of(ref)
+        for change, ref in refs.items()
         if not any(other.is_inside(ref) for other in refs.values())
     }
     best = max(map(len, shared.values()), default=0)
@@ -183,12 +189,14 @@ def _intent(code: CodeIndex, subject: _Subject, found: Sequence[ChangedDefinitio
     if best < max(HistoryRules.shared, HistoryRules.share * len(words)) or not rare:
         return None
     weights = {
-        one: one.written * len(own) for one, own in shared.items() if own and (len(own) == best or one.written > 1)
+        change: change.written * len(own)
+        for change, own in shared.items()
+        if own and (len(own) == best or change.written > 1)
     }
     targets: dict[str, Target] = {}
-    for one in sorted(weights, key=lambda one: (-weights[one], one.path, one.names)):
-        main = weights[one] >= HistoryRules.main_share * max(weights.values())
-        target = code.anchor(refs[one], PRIMARY if main else SECONDARY)
+    for change in sorted(weights, key=lambda change: (-weights[change], change.path, change.names)):
+        main = weights[change] >= HistoryRules.main_share * max(weights.values())
+        target = code.anchor(refs[change], PRIMARY if main else SECONDARY)
         if target is not None:
             targets.setdefault(target.anchor, target)
     every = tuple(targets.values())

@@ -114,11 +114,11 @@ class Intake:
         items: list[ReviewItem] = []
         for query, intent in made:
             own = [finding for finding in findings if finding.query == query.id]
-            errors = [f"{one.code} {one.message}" for one in own if one.severity == "error"]
+            errors = [f"{finding.code} {finding.message}" for finding in own if finding.severity == "error"]
             if errors:
                 refused.append(Rejection(intent.origin.source, "; ".join(errors), query.forms[intent.form]))
                 continue
-            notes = [f"{one.code} {one.message}" for one in own]
+            notes = [f"{finding.code} {finding.message}" for finding in own]
             share = leakage(query.headline, query.targets)
             leak = (f"leakage: {share:.0%} of its words are in the target's path or name",) if share else ()
             items.append(self.item("query", query, intent.origin, (*intent.notes, *leak, *notes)))
@@ -177,10 +177,10 @@ def check_same_corpus(corpus: Corpus, gold: GoldSet) -> str | None:
 
 
 def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:
-    folder = base / Path(spec.value).expanduser()
+    directory = base / Path(spec.value).expanduser()
     if spec.kind == "path":
-        return spec.kind, str((folder / (spec.root or "")).resolve())
-    value = str(folder.resolve()) if spec.kind == "git" and folder.is_dir() else spec.value
+        return spec.kind, str((directory / (spec.root or "")).resolve())
+    value = str(directory.resolve()) if spec.kind == "git" and directory.is_dir() else spec.value
     return spec.kind, value, spec.root or "", spec.rev or ""
 
 

@@ -79,39 +79,39 @@ def _mine(
     intents: dict[str, Intent] = {}
     unlocated: dict[str, UnlocatedQuery] = {}
     refused: list[Rejection] = []
-    for one in _read_queries(steps):
-        where, key = f"line {one.line} of {file}", normalize(one.text)
-        private = private_part(f"{one.raw}\n{one.text}", names, code.names)
+    for logged in _read_queries(steps):
+        where, key = f"line {logged.line} of {file}", normalize(logged.text)
+        private = private_part(f"{logged.raw}\n{logged.text}", names, code.names)
         if private is not None:
             refused.append(Rejection(where, f"contains {private}"))
-        elif targets := locator.locate(one.text, one.opened):
-            intents.setdefault(key, Intent(one.text, targets, ItemOrigin(how, where), one.form))
+        elif targets := locator.locate(logged.text, logged.opened):
+            intents.setdefault(key, Intent(logged.text, targets, ItemOrigin(how, where), logged.form))
         else:
-            unlocated.setdefault(key, UnlocatedQuery(one.text, where))
-    lost = tuple(one for text, one in unlocated.items() if text not in intents)
+            unlocated.setdefault(key, UnlocatedQuery(logged.text, where))
+    lost = tuple(query for text, query in unlocated.items() if text not in intents)
     return MinedItems(tuple(intents.values()), lost, tuple(refused), tuple(notes))
 
 
 def _read_queries(steps: Iterable[_Step]) -> Iterator[_LoggedQuery]:
-    asked: list[_LoggedQuery] = []
+    questions: list[_LoggedQuery] = []
     searched: list[_LoggedQuery] = []  # at most one
     for line, actions in steps:
-        for one in (*asked, *searched):
-            one.left -= 1
+        for query in (*questions, *searched):
+            query.left -= 1
         for action in actions:
             if isinstance(action, str):
-                yield from (*asked, *searched)
+                yield from (*questions, *searched)
                 paragraphs = action.split("\n") if not _MARKED.search(action) else ()
                 texts = [(text, whole) for whole in paragraphs for text in find_questions(whole)]
-                asked = [_LoggedQuery(text, "human", line, whole, LogRules.steps) for text, whole in texts]
+                questions = [_LoggedQuery(text, "human", line, whole, LogRules.steps) for text, whole in texts]
                 searched = []
             elif isinstance(action, LoggedSearch):
                 yield from searched
                 searched = [_LoggedQuery(action.text, action.form, line, action.raw, LogRules.after)]
             else:
-                for one in (*asked, *searched):
-                    one.opened += [action] if one.left >= 0 else []
-    yield from (*asked, *searched)
+                for query in (*questions, *searched):
+                    query.opened += [action] if query.left >= 0 else []
+    yield from (*questions, *searched)
 
 
 def find_questions(paragraph: str) -> Iterator[str]:
@@ -133,10 +133,10 @@ class _Locator:
         if stem_words(parts(text)).isdisjoint(self.code.file_counts):
             return ()  # without a word of the code, the files opened next are unrelated
         opened: tuple[Target, ...] = ()
-        places = {path: one for one in files if (path := self._path(one.path)) and self.code.is_own_code(path)}
+        places = {path: file for file in files if (path := self._path(file.path)) and self.code.is_own_code(path)}
         if 0 < len(places) <= LogRules.opened:
-            found = [self._in_file(text, path, one.line) for path, one in places.items()]
-            first, *others = [target for target in found if _is_definition(target)] or found
+            targets = [self._in_file(text, path, file.line) for path, file in places.items()]
+            first, *others = [target for target in targets if _is_definition(target)] or targets
             opened = _unique([first, *(replace(target, grade=SECONDARY) for target in others)])
         if opened and (any(map(_is_definition, opened)) or is_query_length(text)):
             return opened
@@ -200,7 +200,7 @@ def _is_definition(target: Target) -> bool:
 
 
 def _unique(targets: Iterable[Target]) -> tuple[Target, ...]:
-    found: dict[str, Target] = {}
+    unique: dict[str, Target] = {}
     for target in targets:
-        found.setdefault(target.anchor, target)
-    return tuple(found.values())
+        unique.setdefault(target.anchor, target)
+    return tuple(unique.values())

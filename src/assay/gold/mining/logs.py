@@ -84,20 +84,22 @@ def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
     return commands, len(every) - len(commands)
 
 
-def _read_text(path: Path, what: str) -> bytes:
+def _read_text(path: Path, subject: str) -> bytes:
     check_regular(path)
     try:
         size = path.stat().st_size
         if size > LogRules.bytes:
             hint = f"shorten it: tail -c {LogRules.bytes} {path.name} > recent"
-            raise InputError(f"expected {what} of at most {LogRules.bytes:,} bytes, got {size:,}", file=path, hint=hint)
+            raise InputError(
+                f"expected {subject} of at most {LogRules.bytes:,} bytes, got {size:,}", file=path, hint=hint
+            )
         raw = path.read_bytes()
     except OSError as error:
         hint = "check the path and its permissions"
         raise InputError(f"cannot be read: {error.strerror or error}", file=path, hint=hint) from error
     if b"\0" in raw[: LogRules.sniffed]:
         hint = "use the text file that your tool writes"
-        raise InputError(f"expected {what}, got a binary file", file=path, hint=hint)
+        raise InputError(f"expected {subject}, got a binary file", file=path, hint=hint)
     return raw
 
 
@@ -259,12 +261,12 @@ def parse_command(command: str) -> Iterator[LoggedSearch | OpenedFile]:
 def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[LoggedSearch]:
     """Yield a search pattern as a query without regular expression syntax; nothing if no word is left."""
     if words:
-        found = pattern.split()
+        tokens = pattern.split()
     else:
-        found = _WORD.findall(_SYNTAX.sub(" ", pattern).replace("|", " ").replace("\\", " "))
-        if len(found) > 1 and found[0] in _DEFINING:
-            found = found[1:]
-    unique = list(dict.fromkeys(found))
+        tokens = _WORD.findall(_SYNTAX.sub(" ", pattern).replace("|", " ").replace("\\", " "))
+        if len(tokens) > 1 and tokens[0] in _DEFINING:
+            tokens = tokens[1:]
+    unique = list(dict.fromkeys(tokens))
     meaningful = [word for word in unique if word.lower() not in _MARKS]
     long = any(sum(c.isalpha() for c in word) >= QueryTextRules.shortest_word for word in meaningful)
     is_question = len(unique) > QueryTextRules.fewest and not STOP_WORDS.isdisjoint(word.lower() for word in unique)

@@ -122,8 +122,8 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
     ref = refs[0]
     about = [*ref.names[:-1][-1:], PurePosixPath(ref.path).stem]
     parameters = _PARAMETERS.search(ref.definition.signature)
-    for one in parameters[1].split(",") if parameters else ():
-        names = [name for name in re.findall(r"[A-Za-z_]\w*", re.split(r"[:=]", one)[0]) if name not in _IGNORED]
+    for parameter in parameters[1].split(",") if parameters else ():
+        names = [name for name in re.findall(r"[A-Za-z_]\w*", re.split(r"[:=]", parameter)[0]) if name not in _IGNORED]
         about += names[:1] if code.files[ref.path].language in _NAME_FIRST else names[-1:]
     sentence = next(split_sentences(ref.definition.doc), "")
     about += sorted(_content(sentence), key=lambda word: code.file_counts[stem(word)])
@@ -151,22 +151,22 @@ def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
     names = {stem(word) for target in query.targets for word in words(f"{target.span.path} {target.symbol or ''}")}
     tokens = list(_TOKEN.finditer(text))
     lower = [match[0].lower() for match in tokens]
-    for place, word in enumerate(lower):
+    for position, word in enumerate(lower):
         term = confusable_terms().get(word)
-        if term is None or lower.count(word) != 1 or not _FREE.match(text, tokens[place].start()):
+        if term is None or lower.count(word) != 1 or not _FREE.match(text, tokens[position].start()):
             continue
-        before_verb = place > 0 and lower[place - 1] in _VERB_NEXT
+        before_verb = position > 0 and lower[position - 1] in _VERB_NEXT
         fits = not before_verb if term.kind == "noun" else before_verb or word.endswith(("ed", "ing"))
         if not fits and term.kind != "word":
             continue
         if stem(word) not in names and stem(term.wrong) not in names and term.wrong not in lower:
-            wrong = _replace_word(text, tokens[place], term.wrong)
+            wrong = _replace_word(text, tokens[position], term.wrong)
             if count_replacements(text, wrong) != 1:  # `byte byte string`, where a word was only added
                 continue
             own, refs = stem(term.wrong), filter(code.can_be_target, code.definitions)
-            found = sum(own in {stem(part) for part in parts(ref.name)} for ref in refs)
-            check = f"{found} definitions have '{term.wrong}' in their names: check that none of them is relevant"
-            notes = (f"'{word}' became '{term.wrong}': {term.why}", *([check] if found else []))
+            count = sum(own in {stem(part) for part in parts(ref.name)} for ref in refs)
+            check = f"{count} definitions have '{term.wrong}' in their names: check that none of them is relevant"
+            notes = (f"'{word}' became '{term.wrong}': {term.why}", *([check] if count else []))
             return Phrase("wrong_terminology", wrong, notes)
     return None
 
@@ -191,17 +191,17 @@ class ConfusableTerm(NamedTuple):
 def confusable_terms() -> Mapping[str, ConfusableTerm]:
     """Load the confusable terms: each inflected form, and the first term that it is confused with."""
     text = resources.files("assay.data").joinpath("mining", "confusable.toml").read_text(encoding="utf-8")
-    found: dict[str, ConfusableTerm] = {}
+    terms: dict[str, ConfusableTerm] = {}
     for pair in tomllib.loads(text)["pair"]:
-        one, other, kind = pair["one"], pair["other"], pair["kind"]
+        first, other, kind = pair["one"], pair["other"], pair["kind"]
         inflections = pair.get("forms")
         if inflections is None:
-            inflections = [(one, other)]
+            inflections = [(first, other)]
             if kind != "word":
-                inflections.append((third_person(one), third_person(other)))  # plurals of nouns have the same endings
+                inflections.append((third_person(first), third_person(other)))  # plurals of nouns have the same endings
             if kind == "verb":
-                inflections += [(one.removesuffix("e") + e, other.removesuffix("e") + e) for e in ("ed", "ing")]
+                inflections += [(first.removesuffix("e") + e, other.removesuffix("e") + e) for e in ("ed", "ing")]
         for left, right in inflections:
-            found.setdefault(left, ConfusableTerm(right, kind, pair["why"]))
-            found.setdefault(right, ConfusableTerm(left, kind, pair["why"]))
-    return found
+            terms.setdefault(left, ConfusableTerm(right, kind, pair["why"]))
+            terms.setdefault(right, ConfusableTerm(left, kind, pair["why"]))
+    return terms

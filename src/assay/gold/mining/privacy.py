@@ -70,8 +70,8 @@ _SHORTEST_NAME: Final = 3
 
 def private_names(text: str) -> frozenset[str]:
     """Return the user names in the home directory paths of a text."""
-    found = {name.lower() for name in _HOME.findall(text)}
-    return frozenset(name for name in found - _NO_PERSON if len(name) >= _SHORTEST_NAME)
+    names = {name.lower() for name in _HOME.findall(text)}
+    return frozenset(name for name in names - _NO_PERSON if len(name) >= _SHORTEST_NAME)
 
 
 def private_part(text: str, names: frozenset[str] = frozenset(), known: Container[str] = frozenset()) -> str | None:
@@ -88,7 +88,7 @@ def private_part(text: str, names: frozenset[str] = frozenset(), known: Containe
         "a personal number": any(map(_is_number, _NUMBER.finditer(text))),
         "a user name": names and names.intersection(re.findall(r"[\w.-]+", text.lower())),
     }
-    return next((kind for kind, found in checks.items() if found), None)
+    return next((kind for kind, applies in checks.items() if applies), None)
 
 
 def _has_secret_value(text: str, known: Container[str]) -> bool:
@@ -105,17 +105,17 @@ def _has_secret_value(text: str, known: Container[str]) -> bool:
 
 
 def _has_machine(text: str, known: Container[str]) -> bool:
-    hosts = [found[0] for found in _INSIDE.finditer(text)]
+    hosts = [match[0] for match in _INSIDE.finditer(text)]
     for host, port in _PORT.findall(text):
         long = len(port) >= _SHORTEST_PORT or not host.isalpha()
         if not _SUFFIX.search(host) if "." in host else long and host.lower() not in ("localhost", "line"):
             hosts.append(host)
     unknown = any(not all(label in known for label in host.split(".")) for host in hosts)
-    return unknown or any(_is_ipv6(found) for found in _IPV6.findall(text))
+    return unknown or any(_is_ipv6(candidate) for candidate in _IPV6.findall(text))
 
 
-def _is_ipv6(found: str) -> bool:
-    plain = found.rstrip(".:") if not found.endswith("::") else found
+def _is_ipv6(candidate: str) -> bool:
+    plain = candidate.rstrip(".:") if not candidate.endswith("::") else candidate
     try:
         IPv6Address(plain)
     except AddressValueError:
@@ -123,9 +123,9 @@ def _is_ipv6(found: str) -> bool:
     return any(map(str.isdigit, plain)) and sum(bool(group) for group in plain.split(":")) > 1
 
 
-def _is_number(found: re.Match[str]) -> bool:
-    signed = re.match(r"\+|00|\(|\d{3}-\d{2}-\d{4}$|\d{3}[-.]\d{4}$", found[0])
-    return signed is not None or sum(map(str.isdigit, found[0])) >= _FEWEST_DIGITS
+def _is_number(match: re.Match[str]) -> bool:
+    signed = re.match(r"\+|00|\(|\d{3}-\d{2}-\d{4}$|\d{3}[-.]\d{4}$", match[0])
+    return signed is not None or sum(map(str.isdigit, match[0])) >= _FEWEST_DIGITS
 
 
 #: A long string without spaces; names in code are long too, but consist of words.
@@ -150,5 +150,5 @@ def _is_key(run: str, known: Container[str]) -> bool:
         return True
     if sum(len(word) for word in _WORDS.findall(rest)) < _WORD_SHARE * sum(map(str.isalnum, rest)):
         return True
-    pairs = [one + two for letters in re.findall(r"[A-Za-z]+", rest) for one, two in pairwise(letters.lower())]
+    pairs = [first + two for letters in re.findall(r"[A-Za-z]+", rest) for first, two in pairwise(letters.lower())]
     return len(pairs) >= _FEWEST and sum(pair in _PAIRS for pair in pairs) < _ENGLISH * len(pairs)

@@ -170,4 +170,4 @@ def base_form(word: str) -> str:
     if _THIRD.match(word) is None:
         return word
     candidates = (word[:-1], word[:-2], f"{word[:-3]}y" if word.endswith("ies") else "")
-    return next((one for one in candidates if one in VERBS), word)
+    return next((verb for verb in candidates if verb in VERBS), word)

@@ -72,29 +72,29 @@ DEFAULT = ReanchorConfig()
 class GitRepository:
     """A Git repository, bare or not, and the directory in it that the gold set's paths are relative to."""
 
-    folder: Path
+    directory: Path
     root: str = ""
 
     def commit(self, rev: str) -> str:
         if rev.startswith("-"):
             raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
-        if not self.folder.is_dir():
-            raise CorpusError("no such directory", file=self.folder, hint="set a Git repository with --repo")
-        inside = git("rev-parse", "--git-dir", cwd=self.folder)
+        if not self.directory.is_dir():
+            raise CorpusError("no such directory", file=self.directory, hint="set a Git repository with --repo")
+        inside = git("rev-parse", "--git-dir", cwd=self.directory)
         if inside.code:
-            trust = f"if you trust it: git config --global --add safe.directory {self.folder.resolve()}"
+            trust = f"if you trust it: git config --global --add safe.directory {self.directory.resolve()}"
             hint = trust if "dubious ownership" in inside.err else "set a Git repository with --repo"
-            raise CorpusError(f"git cannot read this repository: {inside.last_words}", file=self.folder, hint=hint)
-        found = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self.folder)
-        if found.code:
+            raise CorpusError(f"git cannot read this repository: {inside.last_words}", file=self.directory, hint=hint)
+        resolved = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self.directory)
+        if resolved.code:
             hint = "set a Git repository with --repo that has both revisions; fetch it first"
-            raise CorpusError(f"revision {rev!r} not found in this repository", file=self.folder, hint=hint)
-        return found.out.decode().strip()
+            raise CorpusError(f"revision {rev!r} not found in this repository", file=self.directory, hint=hint)
+        return resolved.out.decode().strip()
 
     def run(self, *arguments: str) -> bytes:
-        result = git("-c", "core.quotePath=false", *arguments, cwd=self.folder)
+        result = git("-c", "core.quotePath=false", *arguments, cwd=self.directory)
         if result.code:
-            raise CorpusError(f"git cannot compare the revisions: {result.last_words}", file=self.folder)
+            raise CorpusError(f"git cannot compare the revisions: {result.last_words}", file=self.directory)
         return result.out
 
     def inside(self, path: str) -> str | None:
@@ -127,12 +127,12 @@ class CommitTree:
 
     def read(self, paths: Iterable[str]) -> None:
         wanted = [path for path in paths if path not in self._lines]
-        contents = read_blobs((self.blobs[path] for path in wanted), cwd=self.repository.folder)
+        contents = read_blobs((self.blobs[path] for path in wanted), cwd=self.repository.directory)
         for path, data in zip(wanted, contents, strict=True):
             if data is None:
                 message = f"git has no content for {path} at {self.commit[:12]}"
                 hint = "the clone is partial or damaged: run `git fsck`, or fetch all of it"
-                raise CorpusError(message, file=self.repository.folder, hint=hint)
+                raise CorpusError(message, file=self.repository.directory, hint=hint)
             self._lines[path] = split_lines(decode_text(data))
 
 
@@ -152,20 +152,20 @@ class CommitPair:
         if blobs[0] == blobs[1]:
             return {line: line for line in range(1, before + 1)}
         printed = self.old.repository.run("diff", "--histogram", "-w", "-U0", "--no-color", *_PLAIN, *blobs)
-        found: dict[int, int] = {}
+        line_map: dict[int, int] = {}
         if re.search(rb"^Binary files ", printed, re.M):
-            return found
+            return line_map
         here, there = 1, 1
         for line in printed.split(b"\n"):
             hunk = parse_hunk(line)
             if hunk is not None:
                 removed, added = hunk.old_count, hunk.new_count
                 stop = hunk.old_start + (removed == 0)
-                found.update(zip(range(here, stop), range(there, there + stop - here), strict=True))
+                line_map.update(zip(range(here, stop), range(there, there + stop - here), strict=True))
                 there += stop - here + added
                 here = stop + removed
-        found.update(zip(range(here, before + 1), range(there, after + 1), strict=False))
-        return found
+        line_map.update(zip(range(here, before + 1), range(there, after + 1), strict=False))
+        return line_map
 
     def successors(self, path: str) -> tuple[str, ...]:
         """Return the new files that may correspond to an old file.
@@ -176,9 +176,9 @@ class CommitPair:
         """
         renamed, changed = self._changes
         same = (path,) if path in self.new else ()
-        found = (*same, *(other for other in renamed.get(path, ()) if other != path))
-        if found:
-            return found
+        successors = (*same, *(other for other in renamed.get(path, ()) if other != path))
+        if successors:
+            return successors
         old = PurePosixPath(path)
         fresh = [PurePosixPath(other) for other in changed if other not in self.old]
         named = {other: _common_tail(old, other) for other in fresh if other.name == old.name}
@@ -213,7 +213,7 @@ class CommitPair:
                 changed.add(there)
                 if here is not None and status[0] in "RC":
                     renamed.setdefault(here, []).append((-int(status[1:] or 0), there))
-        return {path: tuple(p for _, p in sorted(found)) for path, found in renamed.items()}, tuple(sorted(changed))
+        return {path: tuple(p for _, p in sorted(copies)) for path, copies in renamed.items()}, tuple(sorted(changed))
 
     @cached_property
     def changed(self) -> tuple[str, ...]:
@@ -223,27 +223,27 @@ class CommitPair:
     @cached_property
     def by_name(self) -> dict[str, list[Section]]:
         """The sections of changed files, by name without scopes."""
-        found: dict[str, list[Section]] = defaultdict(list)
+        by_name: dict[str, list[Section]] = defaultdict(list)
         for path in self.changed:
             for part in self.after(path).parts:
-                found[part.last].append(part)
-        return found
+                by_name[part.last].append(part)
+        return by_name
 
     @cached_property
     def by_line(self) -> dict[str, list[tuple[str, int]]]:
         """The places of each line in the changed files, except for lines too frequent to be evidence."""
-        found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        by_line: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for path in self.changed:
             for number, line in enumerate(self.after(path).lines, 1):
                 if has_word(text := normalize_blanks(line)):
-                    found[text].append((path, number))
-        return {line: places for line, places in found.items() if len(places) <= self.config.common}
+                    by_line[text].append((path, number))
+        return {line: places for line, places in by_line.items() if len(places) <= self.config.common}
 
     @cached_property
     def by_words(self) -> WordIndex:
         return WordIndex((self.after(path) for path in self.changed), self.config.indexed)
 
 
-def _common_tail(one: PurePosixPath, other: PurePosixPath) -> int:
-    pairs = zip(reversed(one.parts), reversed(other.parts), strict=False)
-    return next((count for count, (a, b) in enumerate(pairs) if a != b), min(len(one.parts), len(other.parts)))
+def _common_tail(path: PurePosixPath, other: PurePosixPath) -> int:
+    pairs = zip(reversed(path.parts), reversed(other.parts), strict=False)
+    return next((count for count, (a, b) in enumerate(pairs) if a != b), min(len(path.parts), len(other.parts)))

@@ -33,26 +33,28 @@ class MoveCandidate:
 def find_candidates(pair: CommitPair, old: FileRange) -> list[MoveCandidate]:
     before = pair.before(old.path)
     pieces = before.split(old, pair.config.slack)
-    found = [one for other in pair.successors(old.path) for one in _find_in_successor(pair, old, pieces, other)]
-    if not any(one.exact or one.likeness >= pair.config.sure for one in found):
+    candidates = [
+        candidate for other in pair.successors(old.path) for candidate in _find_in_successor(pair, old, pieces, other)
+    ]
+    if not any(candidate.exact or candidate.likeness >= pair.config.sure for candidate in candidates):
         whole = pieces[0].whole if len(pieces) == 1 else None
         mate = find_elsewhere(pair, whole) if whole is not None else None
         if whole is not None and mate is not None:
             new = _place_on(pair, pieces[0], whole, mate)
-            found.append(_candidate(pair, old, new, new.by, new.reason))
+            candidates.append(_candidate(pair, old, new, new.by, new.reason))
         scattered = find_scattered(pair, old, whole=whole is not None)
-        found += [_candidate(pair, old, lines, "scattered", "some of its lines") for lines in scattered]
+        candidates += [_candidate(pair, old, lines, "scattered", "some of its lines") for lines in scattered]
         if whole is not None:
             similar = pair.by_words.nearest(before.text(old), pair.config.listed)
-            found += [_candidate(pair, old, part, "words", "similar words") for part in similar]
+            candidates += [_candidate(pair, old, part, "words", "similar words") for part in similar]
 
-    def order(one: MoveCandidate) -> tuple[bool, float, bool, Span]:
-        worth = one.likeness + pair.config.better * (one.by in ("name", "new name", "lines"))
-        return (not one.exact, -worth, one.span.path != old.path, one.span)
+    def order(candidate: MoveCandidate) -> tuple[bool, float, bool, Span]:
+        worth = candidate.likeness + pair.config.better * (candidate.by in ("name", "new name", "lines"))
+        return (not candidate.exact, -worth, candidate.span.path != old.path, candidate.span)
 
     best: dict[Span, MoveCandidate] = {}
-    for one in sorted(found, key=order):
-        best.setdefault(one.span, one)
+    for candidate in sorted(candidates, key=order):
+        best.setdefault(candidate.span, candidate)
     return list(best.values())
 
 
@@ -76,24 +78,24 @@ def _find_in_successor(
         if len(starts) == 1:
             new = FileRange(other, starts[0] + 1, starts[0] + len(wanted))
             yield _candidate(pair, old, new, "lines", "same text")
-    placed = [(piece, place) for piece in pieces if (place := _place(pair, piece, other)) is not None]
+    placed = [(piece, placement) for piece in pieces if (placement := _place(pair, piece, other)) is not None]
     for piece in pieces if not placed else ():
         mate = find_in_file(pair, piece.holder, other) if piece.holder is not None else None
         if mate is not None:
-            place = _Placement(other, mate.part.start, mate.part.end, "around", "enclosing definition")
-            placed.append((piece, place))
+            placement = _Placement(other, mate.part.start, mate.part.end, "around", "enclosing definition")
+            placed.append((piece, placement))
     if not placed:
         return
     # The largest group of placements that are close together is one range.
     groups: list[list[tuple[RangePart, _Placement]]] = []
-    for piece, place in sorted(placed, key=lambda one: (one[1].start, one[1].end)):
-        if groups and place.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
-            groups[-1].append((piece, place))
+    for piece, placement in sorted(placed, key=lambda entry: (entry[1].start, entry[1].end)):
+        if groups and placement.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
+            groups[-1].append((piece, placement))
         else:
-            groups.append([(piece, place)])
+            groups.append([(piece, placement)])
     best = max(groups, key=lambda group: sum(piece.length for piece, _ in group))
     new = FileRange(other, min(p.start for _, p in best), max(p.end for _, p in best))
-    main = max(best, key=lambda one: one[0].length)[1]
+    main = max(best, key=lambda entry: entry[0].length)[1]
     yield _candidate(pair, old, new, main.by, main.reason)
 
 
@@ -146,7 +148,7 @@ def find_elsewhere(pair: CommitPair, part: Section) -> Counterpart | None:
 
 def _best(pair: CommitPair, part: Section, sections: Iterable[Section]) -> Counterpart | None:
     scored = (Counterpart(new, pair.alike(part, new), new.name == part.name) for new in sections)
-    return max(scored, key=lambda one: one.order, default=None)
+    return max(scored, key=lambda counterpart: counterpart.order, default=None)
 
 
 def _find_renamed(pair: CommitPair, part: Section, other: str) -> Counterpart | None:
@@ -155,12 +157,12 @@ def _find_renamed(pair: CommitPair, part: Section, other: str) -> Counterpart | 
     for new in _unknown_sections(before, after):
         short, long = sorted((new.length, part.length))
         if new.family == part.family and long <= config.grown * short + 2 * config.grown:
-            one = Counterpart(new, pair.alike(part, new), named=False, reason=f"renamed to {new.title}")
+            counterpart = Counterpart(new, pair.alike(part, new), named=False, reason=f"renamed to {new.title}")
             neighbors = zip(before.neighbors[part], after.neighbors[new], strict=True)
             same = sum(a is not None and b is not None and a.plain == b.plain for a, b in neighbors)
             title = config.title * title_similarity(part.last, new.last)
-            sums[one] = one.likeness + (title + config.neighbor * same)
-    best = max(sums, key=lambda one: (sums[one], *one.order), default=None)
+            sums[counterpart] = counterpart.likeness + (title + config.neighbor * same)
+    best = max(sums, key=lambda counterpart: (sums[counterpart], *counterpart.order), default=None)
     if best is None:
         return None
     titled = title_similarity(part.last, best.part.last) > 0
@@ -224,8 +226,8 @@ def _place(pair: CommitPair, piece: RangePart, other: str) -> _Placement | None:
         around = find_in_file(pair, holder, other) if holder is not None else None
         if holder is None or around is None:
             return _fit_range(pair, piece, other, pair.line_map(piece.path, other))
-        found = _fit_range(pair, piece, other, _align_sections(pair, holder, around.part))
-        return replace(found, reason=f"unchanged lines in {around.part.title}") if found else None
+        placement = _fit_range(pair, piece, other, _align_sections(pair, holder, around.part))
+        return replace(placement, reason=f"unchanged lines in {around.part.title}") if placement else None
     placed = _place_on(pair, piece, whole, mate)
     if whole.kind != "section":
         return _extend_split(pair, piece, placed)
@@ -266,7 +268,7 @@ def _extend_split(pair: CommitPair, piece: RangePart, placed: _Placement) -> _Pl
                     wider.append((share, -start, longer))
         if not wider:
             return placed
-        placed = max(wider, key=lambda one: one[:2])[2]
+        placed = max(wider, key=lambda extension: extension[:2])[2]
 
 
 def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[int, int]) -> _Placement | None:
@@ -287,22 +289,22 @@ def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[i
     def fit_edge(edge: int, line: int, step: int) -> int:
         """Return the new first (step -1) or last (step 1) line of a range, based on its outermost unchanged line."""
         bound = max if step < 0 else min
-        image, gone, last = stayed[line], abs(edge - line), 1 if step < 0 else len(after.lines)
-        if not gone:
+        image, removed, last = stayed[line], abs(edge - line), 1 if step < 0 else len(after.lines)
+        if not removed:
             return image
         outside = 0 if step < 0 else len(before.lines) + 1
         farther = (old for old in stayed if (old - edge) * step > 0)
         beyond = min(farther, key=lambda old: abs(old - edge), default=outside)
         limit = stayed[beyond] - step if beyond != outside else last
         if (limit - image) * step < 0:
-            return bound(last, image + step * gone)
+            return bound(last, image + step * removed)
         if beyond == edge + step:  # everything replaced between two unchanged lines belongs to the range
-            return bound(limit, image + step * (int(pair.config.grown * gone) + pair.config.slack))
+            return bound(limit, image + step * (int(pair.config.grown * removed) + pair.config.slack))
         wanted = normalize_blanks(before.lines[edge - 1])
         places = range(limit, image) if step < 0 else range(image + 1, limit + 1)
         scored = [(SequenceMatcher(None, wanted, normalize_blanks(after.lines[p - 1])).ratio(), -p) for p in places]
-        ratio, place = max(scored, default=(0.0, 0))
-        return -place if ratio >= pair.config.like_line else bound(limit, image + step * gone)
+        ratio, position = max(scored, default=(0.0, 0))
+        return -position if ratio >= pair.config.like_line else bound(limit, image + step * removed)
 
     start, end = fit_edge(piece.start, densest[0], -1), fit_edge(piece.end, densest[-1], 1)
     if before.lines[piece.start - 1].strip():
@@ -326,22 +328,22 @@ def align(old: Sequence[str], new: Sequence[str], compared: int) -> list[tuple[i
     Blocks without a unique line are compared line by line, unless that takes more than `compared` pairs.
     """
     once_old, once_new = ({line for line, n in Counter(lines).items() if n == 1} for lines in (old, new))
-    place = {line: position for position, line in enumerate(new)}
-    unique = [(at, place[line]) for at, line in enumerate(old) if line in once_old and line in once_new]
-    found: list[tuple[int, int]] = []
+    position_of = {line: position for position, line in enumerate(new)}
+    unique = [(at, position_of[line]) for at, line in enumerate(old) if line in once_old and line in once_new]
+    matches: list[tuple[int, int]] = []
     if not unique:
         if len(old) * len(new) <= compared:
             for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-                found += [(block.a + n, block.b + n) for n in range(block.size)]
-        return found
+                matches += [(block.a + n, block.b + n) for n in range(block.size)]
+        return matches
     here, there = 0, 0
     for a, b in [*_longest_increasing(unique), (len(old), len(new))]:
         if a > here and b > there:
-            found += [(here + i, there + j) for i, j in align(old[here:a], new[there:b], compared)]
+            matches += [(here + i, there + j) for i, j in align(old[here:a], new[there:b], compared)]
         if a < len(old):
-            found.append((a, b))
+            matches.append((a, b))
         here, there = a + 1, b + 1
-    return found
+    return matches
 
 
 def _longest_increasing(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

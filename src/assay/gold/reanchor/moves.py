@@ -67,8 +67,8 @@ class GoldMoves:
 
     @property
     def counts(self) -> dict[Confidence, int]:
-        found = Counter(row.move.confidence for row in self.rows)
-        return {confidence: found[confidence] for confidence in CONFIDENCES}
+        counts = Counter(row.move.confidence for row in self.rows)
+        return {confidence: counts[confidence] for confidence in CONFIDENCES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +85,16 @@ def locate_commits(gold: GoldSet, repo: str | None, old: str | None, new: str) -
     if repo is not None:
         repository = GitRepository(Path(repo), root)
     elif corpus.kind == "git" and is_url(corpus.value):
-        with open_mirror(Store(cache_dir().absolute()), corpus.value) as folder:
-            first, last = (fetch_commit(folder, corpus.value, rev, ArchiveLimits()) for rev in (old, new))
-        return RepoCommits(GitRepository(folder, root), first, last)
+        with open_mirror(Store(cache_dir().absolute()), corpus.value) as directory:
+            first, last = (fetch_commit(directory, corpus.value, rev, ArchiveLimits()) for rev in (old, new))
+        return RepoCommits(GitRepository(directory, root), first, last)
     elif corpus.kind in ("git", "path"):
-        folder = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()
-        if corpus.kind == "path" and folder.is_dir():
-            found = git("rev-parse", "--show-prefix", cwd=folder)
-            prefix = "" if found.code else found.out.decode("utf-8", "surrogateescape").strip().rstrip("/")
+        directory = (Path(gold.source).parent if gold.source else Path()) / Path(corpus.value).expanduser()
+        if corpus.kind == "path" and directory.is_dir():
+            result = git("rev-parse", "--show-prefix", cwd=directory)
+            prefix = "" if result.code else result.out.decode("utf-8", "surrogateescape").strip().rstrip("/")
             root = "/".join(part for part in (prefix, root) if part)
-        repository = GitRepository(folder, root)
+        repository = GitRepository(directory, root)
     else:
         message = f"the corpus of '{gold.name}' is {corpus.repository}, which has no history"
         raise GoldError(message, file=gold.source, hint="set its Git repository with --repo")
@@ -139,7 +139,9 @@ def reanchor(gold: GoldSet, located: RepoCommits, config: ReanchorConfig = DEFAU
             if target not in known:
                 known[target] = _relocate(pair, target)
             rows.append(LabelMove(query.id, role, known[target]))
-    digests = {one: _digest(pair, move.new.span) for one, move in known.items() if move.new and _has_lines(move.new)}
+    digests = {
+        target: _digest(pair, move.new.span) for target, move in known.items() if move.new and _has_lines(move.new)
+    }
     return GoldMoves(gold, located.old, located.new, tuple(rows), digests)
 
 
@@ -162,21 +164,21 @@ def _digest(pair: CommitPair, span: Span) -> str:
     return content_digest(pair.after(span.path).lines[(span.start or 1) - 1 : span.end or 1])
 
 
-def judge_confidence(old: FileRange, found: MoveCandidate, config: ReanchorConfig) -> Confidence:
-    if found.exact:
-        return "unchanged" if found.span == old.span else "exact"
-    if found.by in ("scattered", "words"):
-        least = config.scattered if found.by == "scattered" else config.scattered_sure
-        sure = found.by == "scattered" and found.likeness >= config.scattered_sure
-        return "sure" if sure else "low" if found.likeness >= least else "lost"
-    if found.by == "new name":
-        return "sure" if found.likeness >= config.renamed_sure else "low"
-    if found.by == "around" or found.contained < config.named:
+def judge_confidence(old: FileRange, candidate: MoveCandidate, config: ReanchorConfig) -> Confidence:
+    if candidate.exact:
+        return "unchanged" if candidate.span == old.span else "exact"
+    if candidate.by in ("scattered", "words"):
+        least = config.scattered if candidate.by == "scattered" else config.scattered_sure
+        sure = candidate.by == "scattered" and candidate.likeness >= config.scattered_sure
+        return "sure" if sure else "low" if candidate.likeness >= least else "lost"
+    if candidate.by == "new name":
+        return "sure" if candidate.likeness >= config.renamed_sure else "low"
+    if candidate.by == "around" or candidate.contained < config.named:
         return "lost"
-    length = (found.span.end or 0) - (found.span.start or 0) + 1
+    length = (candidate.span.end or 0) - (candidate.span.start or 0) + 1
     grown = length > config.grown * old.length + config.grown_lines  # it includes other code
     shrunk = length < config.shrunk * old.length  # most of the old range moved elsewhere or was removed
-    return "sure" if found.likeness >= config.sure and not grown and not shrunk else "low"
+    return "sure" if candidate.likeness >= config.sure and not grown and not shrunk else "low"
 
 
 def _lost(target: Target, reason: str, candidates: Iterable[MoveSuggestion] = (), likeness: float = 0.0) -> TargetMove:
@@ -191,20 +193,27 @@ def _move_lines(pair: CommitPair, target: Target, old: FileRange) -> TargetMove:
     if len(starts) != 1:
         return _lost(target, "the range is not valid in the old revision")
     old = FileRange(old.path, starts[0], starts[0] + old.length - 1)
-    found = find_candidates(pair, old)
-    if not found:
+    candidates = find_candidates(pair, old)
+    if not candidates:
         return _lost(target, "no similar code in the new revision")
-    best, others = found[0], _suggest(pair, found[1:])
+    best, others = candidates[0], _suggest(pair, candidates[1:])
     confidence = judge_confidence(old, best, pair.config)
     if confidence == "lost":
-        return _lost(target, "no sufficiently similar code", (*_suggest(pair, found[:1]), *others), best.likeness)
+        return _lost(target, "no sufficiently similar code", (*_suggest(pair, candidates[:1]), *others), best.likeness)
     new = replace(target, span=best.span, unit=None, digest=target.digest and _digest(pair, best.span))
     return TargetMove(target, new, confidence, best.likeness, best.reason, others if confidence == "low" else ())
 
 
-def _suggest(pair: CommitPair, found: Iterable[MoveCandidate]) -> tuple[MoveSuggestion, ...]:
-    worth = [one for one in found if one.likeness >= pair.config.candidate or one.by in ("name", "around")]
-    return tuple(MoveSuggestion(one.span, one.likeness, one.reason) for one in worth[: pair.config.listed])
+def _suggest(pair: CommitPair, candidates: Iterable[MoveCandidate]) -> tuple[MoveSuggestion, ...]:
+    worth = [
+        candidate
+        for candidate in candidates
+        if candidate.likeness >= pair.config.candidate or candidate.by in ("name", "around")
+    ]
+    return tuple(
+        MoveSuggestion(candidate.span, candidate.likeness, candidate.reason)
+        for candidate in worth[: pair.config.listed]
+    )
 
 
 def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> TargetMove:
@@ -242,9 +251,9 @@ def _move_file(pair: CommitPair, target: Target) -> TargetMove:
         changed: Confidence = "sure" if pair.contained(old, pair.after(path).whole) >= pair.config.named else "low"
         confidence = "unchanged" if pair.old.blobs[path] == pair.new.blobs[path] else changed
         return TargetMove(target, target, confidence, alike(path), "same path")
-    found = [(alike(other), other) for other in pair.successors(path)]
-    if found:
-        likeness, other = max(found)
+    scored_successors = [(alike(other), other) for other in pair.successors(path)]
+    if scored_successors:
+        likeness, other = max(scored_successors)
         exact = pair.before(path).lines == pair.after(other).lines
         confidence = "exact" if exact else "sure" if likeness >= pair.config.sure else "low"
         return TargetMove(target, replace(target, span=Span(other)), confidence, likeness, f"renamed to {other}")
@@ -268,10 +277,10 @@ class ReanchoredGold:
 
 def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool = False) -> ReanchoredGold:
     """Return the gold set at the new commit; raise for lost targets, or drop or keep them."""
-    gone = sum(row.move.confidence == "lost" for row in moves.rows)
-    if gone and lost == "refuse":
-        what = "anchor" if gone == 1 else "anchors"
-        message = f"{gone} {what} of '{moves.gold.name}' could not be moved, so nothing is written"
+    lost_count = sum(row.move.confidence == "lost" for row in moves.rows)
+    if lost_count and lost == "refuse":
+        noun = "anchor" if lost_count == 1 else "anchors"
+        message = f"{lost_count} {noun} of '{moves.gold.name}' could not be moved, so nothing is written"
         hint = "list them without --in-place and --out, then correct them, or use --drop-lost or --keep-lost"
         raise GoldError(message, file=moves.gold.source, hint=hint)
     placed: dict[Target, Target | None] = {}
@@ -324,7 +333,7 @@ def _move_query(query: Query, placed: Mapping[Target, Target | None], commit: st
 
 
 def _is_conflict(wrong: Target, right: Target) -> bool:
-    whole = any(one.symbol is None and one.span.start is None for one in (wrong, right))
+    whole = any(target.symbol is None and target.span.start is None for target in (wrong, right))
     return wrong.anchor == right.anchor or (whole and wrong.span.path == right.span.path)
 
 
@@ -347,7 +356,7 @@ def add_digests(gold: GoldSet, lines: LineReader) -> ReanchoredGold:
         new = {old.anchor: add_digest(old, query) for _, old in _targets(query)}
         anchors = {old: target.anchor for old, target in new.items()}
         targets = tuple(new[old.anchor] for old in query.targets)
-        adversaries = tuple(replace(one, target=new[one.target.anchor]) for one in query.adversaries)
+        adversaries = tuple(replace(adversary, target=new[adversary.target.anchor]) for adversary in query.adversaries)
         labels = tuple(replace(label, target=anchors.get(label.target, label.target)) for label in query.labels)
         queries.append(replace(query, targets=targets, adversaries=adversaries, labels=labels))
     return ReanchoredGold(replace(gold, queries=tuple(queries)), tuple(notes))

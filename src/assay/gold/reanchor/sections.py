@@ -96,35 +96,38 @@ class ParsedFile:
         """Definitions or sections in file order; empty for unsupported languages."""
         if self.is_document:
             return tuple(self._document_sections())
-        found = extract_symbols(self.path, "\n".join(self.lines) + "\n", self.language)
-        return tuple(Section(self.path, one.start, one.end, one.name, one.kind) for one in found)
+        definitions = extract_symbols(self.path, "\n".join(self.lines) + "\n", self.language)
+        return tuple(
+            Section(self.path, definition.start, definition.end, definition.name, definition.kind)
+            for definition in definitions
+        )
 
     def _document_sections(self) -> Iterator[Section]:
-        found = list(find_headings(self.lines))
+        all_headings = list(find_headings(self.lines))
         outer: list[DocHeading] = []
-        seen: Counter[str] = Counter()
-        for nth, heading in enumerate(found):
+        counts: Counter[str] = Counter()
+        for nth, heading in enumerate(all_headings):
             while outer and outer[-1].level >= heading.level:
                 outer.pop()
             outer.append(heading)
             names: list[str] = []
-            for one in outer:
-                unnumbered = re.sub(r"^[\W_]*(?:\d+[.)]\s+)?", "", one.title.casefold())
-                names.append(" ".join(re.findall(r"\w[\w.'-]*", unnumbered)) or one.title)
+            for enclosing in outer:
+                unnumbered = re.sub(r"^[\W_]*(?:\d+[.)]\s+)?", "", enclosing.title.casefold())
+                names.append(" ".join(re.findall(r"\w[\w.'-]*", unnumbered)) or enclosing.title)
             name = "\n".join(names)
-            seen[name] += 1
-            later = (other.line - 1 for other in found[nth + 1 :] if other.level <= heading.level)
+            counts[name] += 1
+            later = (other.line - 1 for other in all_headings[nth + 1 :] if other.level <= heading.level)
             end = next(later, len(self.lines))
             while end > heading.line and not self.lines[end - 1].strip():
                 end -= 1
-            unique = name if seen[name] == 1 else f"{name}~{seen[name]}"
+            unique = name if counts[name] == 1 else f"{name}~{counts[name]}"
             yield Section(self.path, heading.line, end, unique, "section")
 
     @cached_property
     def neighbors(self) -> dict[Section, tuple[Section | None, Section | None]]:
         """The parts that begin before and after each part, in file order."""
         padded = (None, *self.parts, None)
-        return {part: (padded[place], padded[place + 2]) for place, part in enumerate(self.parts)}
+        return {part: (padded[position], padded[position + 2]) for position, part in enumerate(self.parts)}
 
     @property
     def whole(self) -> FileRange:
@@ -228,11 +231,11 @@ def has_word(line: str) -> bool:
     return re.search(r"(?:[^\W_][\W_]*){3}", line) is not None
 
 
-def title_similarity(one: str, other: str) -> float:
+def title_similarity(first_name: str, other: str) -> float:
     """Return the Dice coefficient of the words of two names or titles, ignoring a plural s."""
     first, second = (
         Counter(part.removesuffix("s") for word in _WORD.findall(name) for part in split(word) or (word,))
-        for name in (one, other)
+        for name in (first_name, other)
     )
     return _dice(first, second) if first and second else 0.0
 
@@ -245,9 +248,9 @@ def _share(before: Counter[str], after: Counter[str]) -> float:
     return (before & after).total() / before.total() if before else 1.0
 
 
-def _dice(one: Counter[str], other: Counter[str]) -> float:
-    total = one.total() + other.total()
-    return 2 * (one & other).total() / total if total else 1.0
+def _dice(first: Counter[str], other: Counter[str]) -> float:
+    total = first.total() + other.total()
+    return 2 * (first & other).total() / total if total else 1.0
 
 
 class WordIndex:
@@ -255,27 +258,27 @@ class WordIndex:
 
     def __init__(self, files: Iterable[ParsedFile], most: int) -> None:
         """Index the sections of files, stopping after the file with which the index reaches `most` sections."""
-        found: list[tuple[Section, Counter[str]]] = []
+        sections: list[tuple[Section, Counter[str]]] = []
         for file in files:
-            found += [(part, _count_words(file.text(part))) for part in file.parts]
-            if len(found) >= most:
+            sections += [(part, _count_words(file.text(part))) for part in file.parts]
+            if len(sections) >= most:
                 break
-        counts = Counter(word for _, words in found for word in words)
-        self._sections = [section for section, _ in found]
-        self._rarity = {word: math.log(len(found) / count) for word, count in counts.items()}
+        counts = Counter(word for _, words in sections for word in words)
+        self._sections = [section for section, _ in sections]
+        self._rarity = {word: math.log(len(sections) / count) for word, count in counts.items()}
         self._postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        for place, (_, words) in enumerate(found):
+        for position, (_, words) in enumerate(sections):
             for word, weight in self._vector(words).items():
-                self._postings[word].append((place, weight))
+                self._postings[word].append((position, weight))
 
     def nearest(self, lines: Sequence[str], most: int) -> list[Section]:
         """Return the sections most similar to a text by cosine similarity, best first."""
         scores: dict[int, float] = defaultdict(float)
         for word, weight in self._vector(_count_words(lines)).items():
-            for place, other in self._postings.get(word, ()):
-                scores[place] += weight * other
-        best = sorted(scores, key=lambda place: (-scores[place], self._sections[place]))
-        return [self._sections[place] for place in best[:most]]
+            for position, other in self._postings.get(word, ()):
+                scores[position] += weight * other
+        best = sorted(scores, key=lambda position: (-scores[position], self._sections[position]))
+        return [self._sections[position] for position in best[:most]]
 
     def _vector(self, words: Mapping[str, int]) -> dict[str, float]:
         rarity = self._rarity

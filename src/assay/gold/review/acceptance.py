@@ -69,7 +69,7 @@ def read_closed(queue: ReviewQueue) -> frozenset[str]:
 
 
 def _read_accepted(queue: ReviewQueue) -> list[dict[str, YamlNode]]:
-    rows = read_rows(queue.folder / _FILE)
+    rows = read_rows(queue.directory / _FILE)
     return sorted((row.mapping(_ACCEPTED) for row in rows), key=lambda fields: fields["on"].text())
 
 
@@ -84,7 +84,7 @@ def accept(
 ) -> Acceptance:
     """Write the settled items into the set and record them; the next call completes an interrupted one."""
     queue.prepare()
-    with open_journal(queue.folder / _FILE) as journal:  # one writer of the set at a time
+    with open_journal(queue.directory / _FILE) as journal:  # one writer of the set at a time
         old = load()
         made = preview(queue, old, check, corpus=corpus, rules=rules)
         if made.gold is not None and made.gold != old:
@@ -95,8 +95,8 @@ def accept(
                 made = replace(made, whole=saved.whole, lost=saved.lost)
         if made.taken or made.refused:
             journal.append(
-                {"item": one.item.id, "value": one.value, "by": ", ".join(one.supporters), "on": on}
-                for one in made.taken
+                {"item": status.item.id, "value": status.value, "by": ", ".join(status.supporters), "on": on}
+                for status in made.taken
             )
     return made
 
@@ -136,8 +136,8 @@ def preview(
                 made, applied[status.item.id] = apply(made, status)
             except GoldError as error:
                 refused[status.item.id] = Refusal(status.item.id, status.item.query.id, error.message)
-        found = check(made) if made != gold else ()
-        new = [problem for problem in found if _problem_key(problem) not in before]
+        problems = check(made) if made != gold else ()
+        new = [problem for problem in problems if _problem_key(problem) not in before]
         every = [status for status in settled if status.item.id in applied]
         for problem in new:  # blame items by anchor, else by query, else all
             same = [s for s in every if s.value not in AGAINST and applied[s.item.id] == problem.query]

@@ -93,8 +93,8 @@ def cohen_kappa(
     columns = [sum(row[b] for row in table) for b in places]
     power = {"none": 0, "linear": 1, "quadratic": 2}[weights]
 
-    def weigh(one: int, other: int) -> int:
-        return int(abs(one - other) ** power) if one != other else 0
+    def weigh(value: int, other: int) -> int:
+        return int(abs(value - other) ** power) if value != other else 0
 
     observed = sum(table[a][b] * weigh(a, b) for a in places for b in places) * sum(rows)
     expected = sum(rows[a] * columns[b] * weigh(a, b) for a in places for b in places)
@@ -113,9 +113,9 @@ def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric =
     for votes, times in ratings:
         _check_values(votes.values(), values)
         counts = Counter(votes.values())
-        for a, one in enumerate(values):
+        for a, value in enumerate(values):
             for b, other in enumerate(values):
-                met[a][b] += times * counts[one] * (counts[other] - (a == b)) / (len(votes) - 1)
+                met[a][b] += times * counts[value] * (counts[other] - (a == b)) / (len(votes) - 1)
     margins = [math.fsum(row) for row in met]
     distance = _distances(values, margins, metric)
     observed = math.fsum(met[a][b] * distance[a][b] for a in places for b in places)
@@ -134,7 +134,7 @@ def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) 
         except ValueError as error:
             message = f"expected numbers, got {', '.join(values)}"
             raise ConfigError(message, hint="use the nominal or the ordinal metric") from error
-        return [[(one - other) ** 2 for other in numbers] for one in numbers]
+        return [[(number - other) ** 2 for other in numbers] for number in numbers]
 
     def between(low: int, high: int) -> float:
         return (math.fsum(margins[low : high + 1]) - (margins[low] + margins[high]) / 2) ** 2
@@ -151,7 +151,7 @@ def bootstrap_interval(
     config = resampling or Resampling()
     value, rng = statistic(ratings), np.random.default_rng(config.seed)
     drawn = (statistic(ratings.resample(rng)) for _ in range(config.draws) if value is not None)
-    known = sorted(one for one in drawn if one is not None)
+    known = sorted(estimate for estimate in drawn if estimate is not None)
     if not known:
         return Coefficient(value, ratings.items)
     tail = (1 - config.level) / 2
@@ -167,11 +167,11 @@ def confusion_matrix(ratings: Ratings, first: str, second: str, values: Sequence
         if first in votes and second in votes:
             pairs[votes[first], votes[second]] += times
     _check_values({value for pair in pairs for value in pair}, values)
-    return tuple(tuple(pairs[one, other] for other in values) for one in values)
+    return tuple(tuple(pairs[value, other] for other in values) for value in values)
 
 
-def _check_values(found: Collection[str], values: Sequence[str]) -> None:
-    unknown = sorted(set(found) - set(values))
+def _check_values(used: Collection[str], values: Sequence[str]) -> None:
+    unknown = sorted(set(used) - set(values))
     if unknown:
         raise ConfigError(f"expected one of {', '.join(values)}, got '{unknown[0]}'")
 
@@ -224,7 +224,7 @@ def compute_agreement(
             unblinded.setdefault(vote.item, set()).add(vote.reviewer)
         else:
             blind.setdefault(vote.item, {})[vote.reviewer] = vote
-    found: list[KindAgreement] = []
+    results: list[KindAgreement] = []
     for kind in KINDS:
         ids = [item.id for item in items if item.kind == kind]
         of_kind = [blind[item] for item in ids if item in blind]
@@ -238,7 +238,7 @@ def compute_agreement(
         for metric in METRICS if kind == "target" else METRICS[:1]:
             statistic = partial(krippendorff_alpha, values=values, metric=metric)
             alpha[metric] = bootstrap_interval(statistic, ratings, resampling)
-        found.append(
+        results.append(
             KindAgreement(
                 kind=kind,
                 values=values,
@@ -252,7 +252,7 @@ def compute_agreement(
                 pairs=tuple(_pair(ratings, a, b, kind, values, resampling) for a, b in combinations(names, 2)),
             )
         )
-    return tuple(found)
+    return tuple(results)
 
 
 def _pair(

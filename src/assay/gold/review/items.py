@@ -123,10 +123,10 @@ def read_item(row: YamlNode, number: int) -> ReviewItem:
     try:
         item = make_item(kind, query, origin, on=on, commit=commit, notes=notes)
     except GoldError as error:
-        raise row.place.error(error.message, error.hint) from error
+        raise row.location.error(error.message, error.hint) from error
     if item.id != fields["id"].text():
         message = f"the item {fields['id'].text()} was edited after it was queued"
-        raise row.place.error(message, "restore the line, and queue the change as a new item")
+        raise row.location.error(message, "restore the line, and queue the change as a new item")
     return item
 
 
@@ -150,19 +150,19 @@ class ReviewQueue:
 
     def __init__(self, gold_file: Path) -> None:
         self.gold_file = gold_file
-        self.folder = gold_file.with_name(gold_file.stem + REVIEW_SUFFIX)
-        self.path = self.folder / "items.jsonl"
+        self.directory = gold_file.with_name(gold_file.stem + REVIEW_SUFFIX)
+        self.path = self.directory / "items.jsonl"
         self.items = JournalCache(self.path, self._read)  # all proposals, in the order in which they were added
 
     def file(self, kind: Literal["votes", "looks", "adjudicators"], name: str) -> Path:
-        return self.folder / kind / f"{name}.jsonl"
+        return self.directory / kind / f"{name}.jsonl"
 
     def _read(self) -> tuple[ReviewItem, ...]:
-        found: dict[str, ReviewItem] = {}
+        items: dict[str, ReviewItem] = {}
         for number, row in enumerate(read_rows(self.path), 1):
             item = read_item(row, number)
-            found.setdefault(item.id, item)
-        return tuple(found.values())
+            items.setdefault(item.id, item)
+        return tuple(items.values())
 
     def add(self, items: Iterable[ReviewItem]) -> AddedItems:
         """Append new proposals; concurrent processes add each proposal only once."""
@@ -186,5 +186,5 @@ class ReviewQueue:
             hint = "use a name that ends in .yaml"
             raise GoldError("the set does not exist, and a new set must be native YAML", file=self.gold_file, hint=hint)
         for name, text in {".assayignore": _IGNORE, ".gitattributes": _ATTRIBUTES}.items():
-            if not (self.folder / name).exists():
-                write_atomic(self.folder / name, text)
+            if not (self.directory / name).exists():
+                write_atomic(self.directory / name, text)

@@ -77,14 +77,14 @@ def make_vote(
 
 
 def make_decision(
-    workspace: ReviewWorkspace, reviewer: str, given: VoteInput, found: Sequence[ItemStatus]
+    workspace: ReviewWorkspace, reviewer: str, given: VoteInput, statuses: Sequence[ItemStatus]
 ) -> Adjudication:
     """Validate and return a decision on a disputed item by a person who did not vote on the item."""
-    item = find_item([status.item for status in found], given.item)
+    item = find_item([status.item for status in statuses], given.item)
     if given.value == UNSURE:
         raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="use another value, or leave the item undecided")
     check_vote(item, given.value, given.reason)
-    status = next(status for status in found if status.item.id == item.id)
+    status = next(status for status in statuses if status.item.id == item.id)
     if status.has_vote_of(reviewer):
         hint = "decide as a person without a vote on it; to change your vote, vote again"
         raise ConfigError(f"{reviewer} voted on {item.id} and cannot decide it", hint=hint)
@@ -97,7 +97,7 @@ def make_decision(
 def has_taken_part(queue: ReviewQueue, name: str) -> bool:
     """Return whether a person voted or decided on an item or adjudicates, ignoring the case of the name."""
     names = {*list_reviewers(queue), *(decision.by for decision in read_decisions(queue))}
-    return name.casefold() in {one.casefold() for one in names} or is_adjudicator(queue, name)
+    return name.casefold() in {other.casefold() for other in names} or is_adjudicator(queue, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
 def propose_location(workspace: ReviewWorkspace, item: ReviewItem, anchor: str) -> ReviewItem:
     """Propose another location for the query of an item; do not record the proposer, to keep votes blind."""
     target = parse_target(anchor, GoldLocation("the place"))
-    found = AnchorIndex(workspace.corpus).look_up(target)
-    if isinstance(found, UnresolvedTarget):
-        raise GoldError(found.message, hint=found.hint)
+    resolved = AnchorIndex(workspace.corpus).look_up(target)
+    if isinstance(resolved, UnresolvedTarget):
+        raise GoldError(resolved.message, hint=resolved.hint)
     gold = workspace.load()
     query = next((known for known in (gold.queries if gold else ()) if known.id == item.query.id), item.query)
     return _target_item(query, target, ItemOrigin("reviewer"), on=today(), commit=workspace.commit)
@@ -171,18 +171,18 @@ class ReviewProgress:
     reviewers: tuple[ReviewerProgress, ...]
 
 
-def count_progress(found: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgress:
+def count_progress(statuses: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgress:
     """Count items by state; `closed` are the items that need no more votes."""
-    states = Counter(status.state for status in found)
-    kinds = sorted({status.item.kind for status in found})
-    by_kind = {kind: Counter(s.state for s in found if s.item.kind == kind) for kind in kinds}
+    states = Counter(status.state for status in statuses)
+    kinds = sorted({status.item.kind for status in statuses})
+    by_kind = {kind: Counter(s.state for s in statuses if s.item.kind == kind) for kind in kinds}
     people: list[ReviewerProgress] = []
-    for name in sorted({vote.reviewer for status in found for vote in status.votes}):
-        votes = [vote for status in found for vote in status.votes if vote.reviewer == name]
-        left = sum(status.item.id not in closed and not status.has_vote_of(name) for status in found)
+    for name in sorted({vote.reviewer for status in statuses for vote in status.votes}):
+        votes = [vote for status in statuses for vote in status.votes if vote.reviewer == name]
+        left = sum(status.item.id not in closed and not status.has_vote_of(name) for status in statuses)
         people.append(ReviewerProgress(name, ", ".join(sorted({vote.reader for vote in votes})), len(votes), left))
     return ReviewProgress(
-        items=len(found),
+        items=len(statuses),
         states={state: states[state] for state in STATES},
         kinds={kind: dict(sorted(counts.items())) for kind, counts in by_kind.items()},
         reviewers=tuple(people),

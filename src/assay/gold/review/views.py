@@ -45,7 +45,7 @@ class CodeExcerpt:
 @dataclass(frozen=True, slots=True)
 class ItemView:
     item: ReviewItem
-    places: tuple[CodeExcerpt, ...]
+    excerpts: tuple[CodeExcerpt, ...]
 
 
 class ItemViewer:
@@ -64,14 +64,14 @@ class ItemViewer:
         return ItemView(item, tuple(self._excerpt(role, target) for role, target in places))
 
     def _excerpt(self, role: str, target: Target) -> CodeExcerpt:
-        found = self._library.look_up(target)
-        if isinstance(found, UnresolvedTarget):
-            return CodeExcerpt(role, target.anchor, problem=found.message, path=target.span.path)
-        text = read_text(self._corpus, found.span.path).removesuffix("\n").split("\n")
-        start, end = found.span.start or 1, found.span.end or len(text)
+        resolved = self._library.look_up(target)
+        if isinstance(resolved, UnresolvedTarget):
+            return CodeExcerpt(role, target.anchor, problem=resolved.message, path=target.span.path)
+        text = read_text(self._corpus, resolved.span.path).removesuffix("\n").split("\n")
+        start, end = resolved.span.start or 1, resolved.span.end or len(text)
         lines = text[start - 1 : end]
         shown = tuple(line.removesuffix("\r")[: self._config.columns] for line in lines[: self._config.lines])
-        return CodeExcerpt(role, target.anchor, start, shown, len(lines) - len(shown), path=found.span.path)
+        return CodeExcerpt(role, target.anchor, start, shown, len(lines) - len(shown), path=resolved.span.path)
 
 
 def format_view(view: ItemView, *, engines: bool = False) -> Iterator[str]:
@@ -82,24 +82,24 @@ def format_view(view: ItemView, *, engines: bool = False) -> Iterator[str]:
     for form in item.query.ordered_forms:
         yield f"{form}: {item.query.forms[form]}"
     if item.kind == "adversary":
-        one = item.adversary
-        yield f"proposed adversary ({one.relationship}, {one.strength}): {one.confusion}"
+        adversary = item.adversary
+        yield f"proposed adversary ({adversary.relationship}, {adversary.strength}): {adversary.confusion}"
     if shows_origin(item):
         source = f", {item.origin.source}" if item.origin.source else ""
         yield f"proposed by: {item.origin.how}{source}"
     if engines and item.origin.shown_by:
         yield f"returned by: {', '.join(item.origin.shown_by)}"
     yield from (f"note: {note}" for note in item.notes)
-    for place in view.places:
+    for excerpt in view.excerpts:
         yield ""
-        yield f"{place.role}: {place.anchor}"
-        if place.problem:
-            yield f"  {place.problem}"
-        width = len(str(place.start + len(place.lines)))
-        for number, line in enumerate(place.lines, place.start):
+        yield f"{excerpt.role}: {excerpt.anchor}"
+        if excerpt.problem:
+            yield f"  {excerpt.problem}"
+        width = len(str(excerpt.start + len(excerpt.lines)))
+        for number, line in enumerate(excerpt.lines, excerpt.start):
             yield f"  {number:>{width}}  {line}"
-        if place.more:
-            yield f"  … {place.more} more lines"
+        if excerpt.more:
+            yield f"  … {excerpt.more} more lines"
 
 
 def shows_origin(item: ReviewItem) -> bool:
@@ -119,7 +119,7 @@ def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
     places = [
         {"role": p.role, "anchor": p.anchor, "start": p.start, "lines": list(p.lines), "more": p.more}
         | ({"problem": p.problem} if p.problem else {})
-        for p in view.places
+        for p in view.excerpts
     ]
     return {
         "item": item.id,
@@ -179,7 +179,7 @@ class ReviewWorkspace:
 
     def truncated_files(self, reviewer: str | None = None) -> Iterator[tuple[Path, int]]:
         """Yield each journal with a truncated last line and its size in bytes; given a reviewer, skip the others."""
-        for path in sorted(self.queue.folder.rglob("*.jsonl")):
-            mine = reviewer is None or path.parent == self.queue.folder or path.stem == reviewer
+        for path in sorted(self.queue.directory.rglob("*.jsonl")):
+            mine = reviewer is None or path.parent == self.queue.directory or path.stem == reviewer
             if mine and (left := truncated_bytes(path)):
                 yield path, left

@@ -110,11 +110,11 @@ def check_vote(item: ReviewItem, value: str, reason: str) -> None:
 
 def find_item(items: Sequence[ReviewItem], given: str) -> ReviewItem:
     """Return the item with this id, or with this prefix of an id if only one matches."""
-    found = [item for item in items if item.id.startswith(given)] if given else []
-    if len(found) != 1:
-        what = "no item of the queue begins" if not found else f"{len(found)} items of the queue begin"
-        raise GoldError(f"{what} with '{given}'", hint="list the ids with --list")
-    return found[0]
+    matches = [item for item in items if item.id.startswith(given)] if given else []
+    if len(matches) != 1:
+        problem = "no item of the queue begins" if not matches else f"{len(matches)} items of the queue begin"
+        raise GoldError(f"{problem} with '{given}'", hint="list the ids with --list")
+    return matches[0]
 
 
 class VoteLog:
@@ -134,7 +134,7 @@ class VoteLog:
     def cast(self, votes: Sequence[Vote]) -> None:
         self._append(votes, lambda: votes)
 
-    def cast_once(self, vote: Vote, seen: str | None) -> Vote:
+    def cast_once(self, vote: Vote, known_time: str | None) -> Vote:
         """Record a vote unless it was recorded before; return the recorded vote.
 
         `seen` is the time of the last vote on the item that the reviewer knows; raise StaleVoteError for a later one.
@@ -143,10 +143,10 @@ class VoteLog:
         def choose() -> tuple[Vote, ...]:
             past = [known for known in self.history() if known.item == vote.item]
             before = [None, *(known.on for known in past[:-1])]
-            sent = any(known.same(vote) and on == seen for on, known in zip(before, past, strict=False))
+            sent = any(known.same(vote) and on == known_time for on, known in zip(before, past, strict=False))
             if past and (sent or past[-1].same(vote)):
                 return ()
-            if past and seen != past[-1].on:
+            if past and known_time != past[-1].on:
                 value, reason = past[-1].value, past[-1].reason[:200]
                 message = f"you already voted {value} on this item in another tab or terminal: {reason}"
                 raise StaleVoteError(message, hint="save again to replace that vote")
@@ -179,15 +179,15 @@ class VoteLog:
 
 
 def list_reviewers(queue: ReviewQueue) -> tuple[str, ...]:
-    return tuple(sorted(path.stem for path in (queue.folder / "votes").glob("*.jsonl")))
+    return tuple(sorted(path.stem for path in (queue.directory / "votes").glob("*.jsonl")))
 
 
 def read_all_votes(queue: ReviewQueue) -> tuple[Vote, ...]:
     """Return the votes of all reviewers by name: for status, adjudication and agreement, never for voting."""
-    found = [
+    by_reviewer = [
         mark_unblinded(VoteLog(queue, name).history(), read_unblindings(queue, name)) for name in list_reviewers(queue)
     ]
-    return tuple(vote for votes in found for vote in votes)
+    return tuple(vote for votes in by_reviewer for vote in votes)
 
 
 def vote_mapping(vote: Vote) -> dict[str, object]:
@@ -203,7 +203,7 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
     fields = row.mapping(_VOTE)
     name = fields["reviewer"].text()
     if name != reviewer:
-        raise row.place.error(f"expected a vote of '{reviewer}', got one of '{name}'", f"move it to {name}.jsonl")
+        raise row.location.error(f"expected a vote of '{reviewer}', got one of '{name}'", f"move it to {name}.jsonl")
     plain = ("item", "reviewer", "reason", "on", "prompt", "commit")
     return Vote(
         **{key: fields[key].text() for key in plain if key in fields},
@@ -262,7 +262,7 @@ def become_adjudicator(log: VoteLog) -> None:
 
 def is_adjudicator(queue: ReviewQueue, name: str) -> bool:
     """Return whether a person adjudicates, ignoring the case of the name; a truncated line does not count."""
-    files = (queue.folder / "adjudicators").glob("*.jsonl")
+    files = (queue.directory / "adjudicators").glob("*.jsonl")
     same = [path for path in files if path.stem.casefold() == name.casefold()]
     return any(row.mapping(_ADJUDICATOR) for path in same for row in read_rows(path))
 
@@ -287,20 +287,20 @@ class Adjudication:
 
 def read_decisions(queue: ReviewQueue) -> tuple[Adjudication, ...]:
     """Return all decisions by time, without the duplicates that a merge may leave."""
-    found = [_read_decision(row) for row in read_rows(queue.folder / "decisions.jsonl")]
-    return tuple(sorted(dict.fromkeys(found), key=lambda decision: decision.on))
+    decisions = [_read_decision(row) for row in read_rows(queue.directory / "decisions.jsonl")]
+    return tuple(sorted(dict.fromkeys(decisions), key=lambda decision: decision.on))
 
 
 def record_decisions(queue: ReviewQueue, decisions: Sequence[Adjudication]) -> None:
     queue.prepare()
-    path = queue.folder / "decisions.jsonl"
+    path = queue.directory / "decisions.jsonl"
     for number, decision in enumerate(decisions, 1):
         check_name(decision.by)
         _read_decision(read_row(_mapping(decision, _DECISION), path, number))
     with open_journal(path) as journal:
         past = read_decisions(queue)
         last = past[-1].on if past else ""  # the last decision counts, even if clocks differ
-        journal.append([_mapping(replace(one, on=max(one.on, last)), _DECISION) for one in decisions])
+        journal.append([_mapping(replace(decision, on=max(decision.on, last)), _DECISION) for decision in decisions])
 
 
 def _read_decision(row: YamlNode) -> Adjudication:
@@ -341,9 +341,9 @@ class ItemStatus:
     @property
     def latest(self) -> Vote | Adjudication | None:
         """The last vote or decision for the result."""
-        found: list[Vote | Adjudication] = [vote for vote in self.votes if vote.value == self.value]
-        found += [self.decision] if self.decision else []
-        return max(found, key=lambda one: (one.on, one.value), default=None)
+        supporting: list[Vote | Adjudication] = [vote for vote in self.votes if vote.value == self.value]
+        supporting += [self.decision] if self.decision else []
+        return max(supporting, key=lambda vote: (vote.on, vote.value), default=None)
 
     def has_vote_of(self, reviewer: str) -> bool:
         return any(vote.reviewer.casefold() == reviewer.casefold() for vote in self.votes)
@@ -362,7 +362,7 @@ def compute_statuses(
         current.setdefault(vote.item, {})[vote.reviewer] = vote
     decided = {decision.item: decision for decision in decisions}
     least = (rules or ReviewRules()).least
-    found: list[ItemStatus] = []
+    statuses: list[ItemStatus] = []
     for item in items:
         by_name = tuple(vote for _, vote in sorted(current.get(item.id, {}).items()))
         values = {vote.value for vote in by_name}
@@ -379,5 +379,5 @@ def compute_statuses(
             state, value = ("disputed", None) if values == {UNSURE} else ("agreed", values.pop())
         if known is not None and value in (known, None) and state != "disputed":
             state, value = ("rejected" if known in AGAINST else "accepted"), known
-        found.append(ItemStatus(item, state, by_name, decision, value))
-    return tuple(found)
+        statuses.append(ItemStatus(item, state, by_name, decision, value))
+    return tuple(statuses)

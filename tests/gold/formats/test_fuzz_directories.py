@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold import load_gold
-from assay.gold.formats.beir_trec import read_beir_folder, render_documents
-from assay.gold.formats.semble import read_semble_folder
+from assay.gold.formats.beir_trec import read_beir_directory, render_documents
+from assay.gold.formats.semble import read_semble_directory
 from assay.types import CorpusSpec, GoldSet
 from tests.gold.formats import test_beir
 from tests.gold.formats.breaking import broken, refused
@@ -47,7 +47,7 @@ def judged(folder: Path) -> list[list[str]]:
 def check_beir(folder: Path, corpus: CorpusSpec | None) -> None:
     """Hold a folder that is read against what its files say."""
     found = list[GoldSet]()
-    error = refused(lambda: found.extend(read_beir_folder(folder, corpus)))
+    error = refused(lambda: found.extend(read_beir_directory(folder, corpus)))
     if error is not None:
         assert str(error.file).startswith(str(folder))
         assert error.hint
@@ -134,7 +134,7 @@ def test_drawn_semble_folders_give_every_annotation_or_an_error(entries):
 def check_semble(folder: Path) -> None:
     """Hold a folder that is read against what its files say."""
     found = list[GoldSet]()
-    error = refused(lambda: found.extend(read_semble_folder(folder, None)))
+    error = refused(lambda: found.extend(read_semble_directory(folder, None)))
     if error is not None:
         assert str(error.file).startswith(str(folder))
         assert error.hint
@@ -150,7 +150,7 @@ def check_semble(folder: Path) -> None:
 
 def test_the_sound_semble_folder_passes_the_count(tmp_path):
     semble(tmp_path, FLASK)
-    assert refused(lambda: read_semble_folder(tmp_path, None)) is None
+    assert refused(lambda: read_semble_directory(tmp_path, None)) is None
     check_semble(tmp_path)
 
 

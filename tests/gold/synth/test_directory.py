@@ -7,7 +7,7 @@ import pytest
 from assay.corpus import open_corpus
 from assay.errors import InputError
 from assay.gold import load_gold
-from assay.gold.synth import check_folder, synthesize, write_sets
+from assay.gold.synth import check_directory, synthesize, write_sets
 from assay.types import CorpusSpec
 
 
@@ -17,7 +17,7 @@ def test_a_folder_of_others_is_refused(corpus, tmp_path):
     (tmp_path / "file").write_text("")
     for name in ("theirs", "file"):
         with pytest.raises(InputError):
-            check_folder(tmp_path / name)
+            check_directory(tmp_path / name)
     with pytest.raises(InputError):
         write_sets(synthesize(corpus, name="x"), tmp_path / "theirs")
     assert (tmp_path / "theirs" / "notes.txt").read_text() == "mine"
