@@ -123,7 +123,7 @@ def test_right_file_is_told_from_right_lines_and_the_answer_is_in_view(browser: 
 @pytest.mark.parametrize("address", ["#/__proto__", "#/constructor/x", "#/toString"])
 def test_names_that_every_object_has_are_no_views(browser: Tab, made: Path, address: str) -> None:
     tab = opened(browser, made, address, "main h1")
-    assert tab.text("main h1") == "Not here"
+    assert tab.text("main h1") == "Not found"
     assert tab.console_errors() == []
 
 

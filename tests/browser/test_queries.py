@@ -224,5 +224,5 @@ def test_a_phone_has_a_menu_and_nothing_sticks_out(listed: Tab) -> None:
 def test_an_address_that_leads_nowhere_says_so(browser: Tab, sample: Path) -> None:
     for fragment in ("#/nothing", "#/query/no/such/one", "#/query/%E0%A4%A/x/y"):
         tab = _open(browser, sample, fragment)
-        assert tab.text("h1") == "Not here"
+        assert tab.text("h1") == "Not found"
         _quiet(tab)

@@ -1,85 +1,102 @@
-// A table that is sorted by its headers and copied as Markdown. Long ones are drawn in slices, as they come into sight.
+// A table that is sorted by its headers and copied as Markdown. Long tables are drawn in slices, as they scroll into view.
 //
 // table({
 //   columns: [{
 //     id,                     name in the URL and in `sort`
 //     title,                  of the header
-//     label,                  optional: the Node that the header shows in the place of its title
-//     value(row),             what is sorted by: number, string or null (nulls stand last, whichever way)
-//     text(row),              optional: as words, for copies, and shown where there is no `cell`; numbers get 3 digits
-//     cell(row),              optional: the Node (or array, or string) that is shown
+//     label,                  optional: a Node that the header shows instead of its title
+//     value(row),             sort key: number, string or null (nulls are last in both directions)
+//     text(row),              optional: text for copies, and shown if there is no `cell`; numbers get 3 digits
+//     cell(row),              optional: the Node (or array, or string) shown
 //     align: "right",         optional: for numbers
-//     first: "descending",    optional: the way of the first click; numbers that are right-aligned begin descending
-//     fixed: true,            optional: cannot be sorted by
-//     tip,                    optional: what the header says when pointed at
+//     first: "descending",    optional: direction of the first click; right-aligned columns begin descending
+//     fixed: true,            optional: not sortable
+//     tip,                    optional: tooltip of the header
 //     head: true,             optional: its cells are headers of their rows
-//     wide: true,             optional: left out on a phone
+//     wide: true,             optional: hidden on a phone
 //   }],
-//   rows,                     any array; its order is the order without sorting, and decides ties
-//   caption,                  what the table is, for screen readers and the copy
-//   sort: {id, descending},   optional: how it is sorted at first
-//   onsort({id, descending}), optional: told when a header is pressed, for the URL
+//   rows,                     any array; its order is the unsorted order, and decides ties
+//   caption,                  name of the table, for screen readers
+//   sort: {id, descending},   optional: initial order
+//   onsort({id, descending}), optional: called when a header is pressed
 //   rowProps(row),            optional: properties of the <tr>
-//   empty,                    optional: sentence where there is no row
+//   empty,                    optional: text if there are no rows
 //   tools: [nodes],           optional: beside the copy button
 //   upTo,                     optional: draw at least this many rows at once
-//   slice,                    optional: draw this many, the others only when they are asked for, on paper neither
-// }) -> <div class="table-box">, with `.sortedRows()` and `.resort({id, descending})`
+//   slice,                    optional: draw this many; a button shows the others, on paper too
+// }) -> <div class="table-box">
 
 import { h } from "./dom.js";
-import { copyButton, markdownTable } from "./copying.js";
-import { fixed } from "./format.js";
+import { fixed, markdownTable } from "./format.js";
+import { copyButton } from "./page.js";
 
 const SLICE = 120; // rows: about three screens, drawn in a few milliseconds
+const TEXT_ORDER = new Intl.Collator("en", { numeric: true });
 
-/** Make a sortable table; the comment on top of this module says what it takes. */
+/** Create a column of texts. */
+export function textColumn(id, title, value, more = {}) {
+  return { id, title, value, ...more };
+}
+
+/** Create the column that names the rows. */
+export function headColumn(id, title, value, more = {}) {
+  return { id, title, value, head: true, ...more };
+}
+
+/** Create a column of numbers; `format` is a number of digits or a function of the value and its row. */
+export function numberColumn(id, title, value, format = null, more = {}) {
+  const text = typeof format === "number" ? (row) => fixed(value(row), format) : (row) => format(value(row), row);
+  return { id, title, align: "right", value, ...(format === null ? {} : { text }), ...more };
+}
+
+/** Create a sortable table from the options described above. */
 export function table(options) {
-  const grid = tableParts(options);
-  const { box } = grid;
-  box.sortedRows = () => grid.rows;
-  box.resort = (sort) => resort(grid, sort);
-  box.resort(options.sort ?? null);
+  const grid = { options, sort: null, rows: [], drawn: 0, body: h("tbody") };
+  const { columns, caption } = options;
+  grid.head = h(
+    "tr",
+    columns.map((column) => headerCell(column, () => pressHeader(grid, column))),
+  );
+  grid.showAll = h("button.quiet-button", { onclick: () => drawRows(grid, grid.rows.length) });
+  grid.more = h("div.table-more", grid.showAll);
+  const element = h("table", { "aria-label": caption }, h("thead", grid.head), grid.body);
+  const box = h("div.table-box", [
+    h(
+      "div.table-tools",
+      options.tools ?? null,
+      copyButton(() => tableMarkdown(columns, grid.rows)),
+    ),
+    scrollBox(element, caption),
+    grid.more,
+  ]);
+  sortGrid(grid, options.sort ?? null);
   if (options.slice) return box;
   whenSeen(grid.more, () => drawRows(grid, grid.drawn + SLICE));
   window.addEventListener("beforeprint", () => box.isConnected && drawRows(grid, grid.rows.length));
   return box;
 }
 
-/** Make the parts of a table that has no rows yet, with what is known of it: {options, sort, rows, drawn, box, …}. */
-function tableParts(options) {
-  const grid = { options, sort: null, rows: [], drawn: 0, body: h("tbody") };
-  const headers = options.columns.map((column) => headerCell(column, () => pressHeader(grid, column)));
-  const all = () => drawRows(grid, grid.rows.length);
-  grid.head = h("tr", headers);
-  grid.showAll = h("button.quiet-button", { onclick: all });
-  grid.more = h("div.table-more", grid.showAll);
-  const copy = copyButton(() => tableMarkdown(options, grid.rows));
-  grid.box = h("div.table-box", [
-    h("div.table-tools", options.tools ?? null, copy),
-    scrollBox(h("table", { "aria-label": options.caption }, h("thead", grid.head), grid.body), options.caption),
-    grid.more,
-  ]);
-  return grid;
-}
-
-/** Sort by a column; the same one again turns it round. */
+/** Sort by a column; pressing it again reverses the order. */
 function pressHeader(grid, column) {
   const again = grid.sort?.id === column.id;
-  resort(grid, { id: column.id, descending: again ? !grid.sort.descending : beginsDescending(column) });
+  const first = column.first ? column.first === "descending" : column.align === "right";
+  sortGrid(grid, { id: column.id, descending: again ? !grid.sort.descending : first });
   grid.options.onsort?.(grid.sort);
 }
 
-/** Draw the rows anew, in another order. */
-function resort(grid, sort) {
-  const { options } = grid;
-  Object.assign(grid, { sort, rows: sortedRows(options.columns, options.rows, sort), drawn: 0 });
+function sortGrid(grid, sort) {
+  const { columns, rows, empty = "Nothing to show.", slice, upTo = 0 } = grid.options;
+  Object.assign(grid, { sort, rows: sortedRows(columns, rows, sort), drawn: 0 });
   grid.body.replaceChildren();
-  markSorted(grid.head, options.columns, sort);
-  if (!grid.rows.length) grid.body.append(emptyRow(options));
-  drawRows(grid, options.slice ?? Math.max(SLICE, options.upTo ?? 0));
+  [...grid.head.children].forEach((cell, index) => {
+    cell.removeAttribute("aria-sort");
+    if (columns[index].id === sort?.id) cell.setAttribute("aria-sort", sort.descending ? "descending" : "ascending");
+  });
+  if (!rows.length) grid.body.append(h("tr", h("td.empty", { colspan: columns.length }, empty)));
+  drawRows(grid, slice ?? Math.max(SLICE, upTo));
 }
 
-/** Draw the next slice of rows. */
+/** Draw the rows up to an index. */
 function drawRows(grid, upTo) {
   const slice = grid.rows.slice(grid.drawn, upTo);
   grid.body.append(...slice.map((row) => bodyRow(grid.options, row)));
@@ -88,13 +105,14 @@ function drawRows(grid, upTo) {
   grid.showAll.textContent = `Show all ${grid.rows.length} rows`;
 }
 
-/** Let a table that is too wide be scrolled, by keyboard as well; one that fits is no stop for the Tab key. */
-function scrollBox(grid, caption) {
-  const box = h("div.table-scroll", grid);
+/** Make a wide table scrollable by keyboard too; one that fits is not a Tab stop. */
+function scrollBox(element, caption) {
+  const box = h("div.table-scroll", element);
+  const scrollable = { tabindex: "0", role: "group", "aria-label": caption };
   new ResizeObserver(() => {
     const wide = box.scrollWidth > box.clientWidth;
-    const given = { tabindex: "0", role: "group", "aria-label": caption };
-    for (const [name, value] of Object.entries(given)) wide ? box.setAttribute(name, value) : box.removeAttribute(name);
+    for (const [name, value] of Object.entries(scrollable))
+      wide ? box.setAttribute(name, value) : box.removeAttribute(name);
   }).observe(box);
   return box;
 }
@@ -105,7 +123,7 @@ function whenSeen(element, call) {
     (entries) => {
       if (!entries.some((entry) => entry.isIntersecting) || element.hidden) return;
       call();
-      watcher.unobserve(element); // watched anew, so that a slice which leaves it in sight is followed by another
+      watcher.unobserve(element); // observed again, because the element may still be in view after one slice
       watcher.observe(element);
     },
     { rootMargin: "800px" },
@@ -113,81 +131,54 @@ function whenSeen(element, call) {
   watcher.observe(element);
 }
 
-/** Order rows by a column: nulls last, ties as they came. */
+/** Return the rows ordered by a column: nulls last, ties in their original order. */
 export function sortedRows(columns, rows, sort) {
-  const column = columns.find((one) => one.id === sort?.id);
+  const column = columns.find(({ id }) => id === sort?.id);
   if (!column || column.fixed) return [...rows];
-  const keyed = rows.map((row, place) => ({ row, place, key: column.value(row) }));
-  const way = sort.descending ? -1 : 1;
-  keyed.sort((a, b) => nullsLast(a.key, b.key) ?? (way * compareKeys(a.key, b.key) || a.place - b.place));
-  return keyed.map((one) => one.row);
+  const direction = sort.descending ? -1 : 1;
+  const keyed = rows.map((row) => ({ row, key: column.value(row) }));
+  keyed.sort((a, b) => {
+    const [noA, noB] = [isAbsent(a.key), isAbsent(b.key)];
+    return noA || noB ? Number(noA) - Number(noB) : direction * compareKeys(a.key, b.key);
+  });
+  return keyed.map(({ row }) => row);
 }
 
-/** Put what has no value behind the rest; null where both have one. */
-function nullsLast(a, b) {
-  const [left, right] = [isAbsent(a), isAbsent(b)];
-  if (!left && !right) return null;
-  return left === right ? null : Number(left) - Number(right);
-}
-
-/** Tell whether a key is no value. */
 function isAbsent(key) {
   return key === null || key === undefined || Number.isNaN(key);
 }
 
-/** Compare two keys: numbers by size, all else as text with numbers in it by size. */
 function compareKeys(a, b) {
-  if (isAbsent(a)) return 0;
   if (typeof a === "number" && typeof b === "number") return a - b;
   return TEXT_ORDER.compare(String(a), String(b));
 }
 
-const TEXT_ORDER = new Intl.Collator("en", { numeric: true });
-
-/** Tell which way the first press on a header sorts. */
-function beginsDescending(column) {
-  return column.first ? column.first === "descending" : column.align === "right";
-}
-
-/** Make the header of a column, a button where it can be sorted by. */
 function headerCell(column, press) {
-  const shown = column.label ?? column.title;
-  const label = column.fixed
-    ? shown
-    : h("button.sort", { title: column.tip, onclick: press }, shown, h("span.arrow", { "aria-hidden": "true" }));
-  return h("th", { scope: "col", class: columnClass(column), title: column.fixed ? column.tip : null }, label);
+  const { label = column.title, fixed: isFixed, tip } = column;
+  const props = { scope: "col", class: columnClass(column), title: isFixed ? tip : null };
+  if (isFixed) return h("th", props, label);
+  return h(
+    "th",
+    props,
+    h("button.sort", { title: tip, onclick: press }, label, h("span.arrow", { "aria-hidden": "true" })),
+  );
 }
 
-/** Name the classes of a column's cells. */
-function columnClass(column) {
-  return [column.align, column.wide && "wide-only"].filter(Boolean).join(" ") || null;
-}
-
-/** Show by which column the rows are sorted. */
-function markSorted(head, columns, sort) {
-  [...head.children].forEach((cell, place) => {
-    cell.removeAttribute("aria-sort");
-    if (columns[place].id === sort?.id) cell.setAttribute("aria-sort", sort.descending ? "descending" : "ascending");
-  });
-}
-
-/** Draw one row. */
-function bodyRow(options, row) {
-  return h("tr", options.rowProps?.(row) ?? null, [
-    options.columns.map((column) =>
-      h(column.head ? "th" : "td", { class: columnClass(column), scope: column.head ? "row" : null }, [
-        column.cell ? column.cell(row) : cellText(column, row),
-      ]),
+function bodyRow({ columns, rowProps }, row) {
+  const cells = columns.map((column) =>
+    h(
+      column.head ? "th" : "td",
+      { class: columnClass(column), scope: column.head ? "row" : null },
+      column.cell ? column.cell(row) : cellText(column, row),
     ),
-  ]);
+  );
+  return h("tr", rowProps?.(row) ?? null, cells);
 }
 
-/** Say that there are no rows. */
-function emptyRow(options) {
-  return h("tr", h("td.empty", { colspan: options.columns.length }, options.empty ?? "Nothing to show."));
+function columnClass(column) {
+  return [column.align, column.wide && "wide-only"].filter(Boolean).join(" ");
 }
 
-/** Give a cell as words. */
 function cellText(column, row) {
   if (column.text) return column.text(row) ?? "";
   const value = column.value(row);
@@ -195,12 +186,11 @@ function cellText(column, row) {
   return value ?? "–";
 }
 
-/** Write the table as Markdown, in the order that is shown. */
-function tableMarkdown(options, rows) {
-  const { columns } = options;
+/** Format the table as Markdown, in its current order. */
+function tableMarkdown(columns, rows) {
   return markdownTable(
-    columns.map((one) => one.title),
-    columns.map((one) => one.align),
-    rows.map((row) => columns.map((one) => cellText(one, row))),
+    columns.map(({ title }) => title),
+    columns.map(({ align }) => align),
+    rows.map((row) => columns.map((column) => cellText(column, row))),
   );
 }

@@ -1,9 +1,9 @@
 // What is disputed, with all votes in sight: a third person decides.
 
 import { fill, h } from "../common/dom.js";
-import { setViewKeys } from "../common/keys.js";
-import { goTo, routeHref } from "../common/route.js";
 import { counted } from "../common/format.js";
+import { setViewKeys } from "../common/page.js";
+import { goTo, routeHref } from "../common/route.js";
 import { ballotForm, valueKeys } from "./ballot.js";
 import { behindCurtain } from "./curtain.js";
 import { listLink } from "./queue_list.js";

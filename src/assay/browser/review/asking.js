@@ -1,6 +1,6 @@
 // What a review asks its server.
 
-import { askServer } from "../common/asking.js";
+import { askServer } from "../common/client.js";
 
 const AGAIN = 1000; // milliseconds between two attempts: a server that comes back is found at once, and never flooded
 

@@ -1,9 +1,8 @@
 // What stands around every view of a review: the bar with the set, the views, what is on its way, and who sits here.
 
 import { fill, h } from "../common/dom.js";
-import { keyHelpButton } from "../common/keys.js";
-import { themeSwitch } from "../common/theme.js";
 import { counted } from "../common/format.js";
+import { keyHelpButton, themeSwitch } from "../common/page.js";
 import { routeHref } from "../common/route.js";
 
 const DESK_VIEWS = [

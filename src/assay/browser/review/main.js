@@ -1,17 +1,16 @@
 // The review of a gold set: who sits here, then one of four views.
 
 import { fill, h } from "../common/dom.js";
-import { blockJson } from "../common/blocks.js";
+import { blockJson, listenToKeys, setViewKeys } from "../common/page.js";
 import { followRoute, goTo, routeHref } from "../common/route.js";
-import { listenToKeys, setViewKeys } from "../common/keys.js";
-import { tell } from "./asking.js";
-import { openMemory } from "./memory.js";
-import { buildDesk } from "./frame.js";
-import { signIn } from "./signing.js";
-import { beginSession } from "./session.js";
-import { reviewView } from "./reviewing.js";
 import { adjudicationView } from "./adjudicating.js";
 import { agreementView } from "./agreeing.js";
+import { tell } from "./asking.js";
+import { buildDesk } from "./frame.js";
+import { openMemory } from "./memory.js";
+import { reviewView } from "./reviewing.js";
+import { beginSession } from "./session.js";
+import { signIn } from "./signing.js";
 import { standingView } from "./standing.js";
 
 const REVIEW_VIEWS = { item: reviewView, adjudicate: adjudicationView, agreement: agreementView, status: standingView };

@@ -1,7 +1,7 @@
 // Another place for the query: picked lines or a definition become a proposal, with the vote of who found them.
 
 import { fill, h } from "../common/dom.js";
-import { placeText } from "../common/format.js";
+import { spanText } from "../common/format.js";
 
 /** Make a strip below the code: {element, offer(anchor), focus()}; `propose({anchor, value, reason})` hears of it. */
 export function proposalStrip(about, propose, cancel) {
@@ -45,5 +45,5 @@ function proposalKind({ proposed, values }) {
 
 /** Write lines as an anchor: a single one is a range too. */
 export function linesAnchor(pick) {
-  return pick.start === pick.end ? `${pick.path}:${pick.start}-${pick.end}` : placeText(pick);
+  return pick.start === pick.end ? `${pick.path}:${pick.start}-${pick.end}` : spanText(pick);
 }

@@ -1,7 +1,7 @@
 // The queue, item by item: the question, the code, the vote.
 
 import { fill, h } from "../common/dom.js";
-import { setViewKeys } from "../common/keys.js";
+import { setViewKeys } from "../common/page.js";
 import { goTo, routeHref } from "../common/route.js";
 import { ballotForm, valueKeys } from "./ballot.js";
 import { queueList } from "./queue_list.js";

@@ -1,7 +1,7 @@
 // One reviewer at one set: the queue as this reviewer sees it, drafts, the outbox, and who wants to know of changes.
 
+import { announce } from "../common/page.js";
 import { ask, tell } from "./asking.js";
-import { announce } from "../common/copying.js";
 import { openDrafts, openKept, openMemory } from "./memory.js";
 import { openOutbox } from "./outbox.js";
 

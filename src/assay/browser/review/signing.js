@@ -1,7 +1,7 @@
 // Who sits here?
 
+import { problemText } from "../common/client.js";
 import { fill, h } from "../common/dom.js";
-import { problemText } from "../common/asking.js";
 import { tell } from "./asking.js";
 import { troubleNote } from "./frame.js";
 

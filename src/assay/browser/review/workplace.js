@@ -1,7 +1,7 @@
 // One item on the desk: the question at the side, the code beside it. Votes and decisions are given in the same place.
 
 import { fill, h } from "../common/dom.js";
-import { announce } from "../common/copying.js";
+import { announce } from "../common/page.js";
 import { askPatiently } from "./asking.js";
 import { troubleNote } from "./frame.js";
 import { lookForDefinition, lookForFile } from "./looking.js";

@@ -1,7 +1,7 @@
 // What stands around the list of runs and the pages that say why there is nothing else.
 
-import { h, fill } from "../common/dom.js";
-import { themeSwitch } from "../common/theme.js";
+import { fill, h } from "../common/dom.js";
+import { themeSwitch } from "../common/page.js";
 
 /** Build the frame into the page and give the place for its content. */
 export function runsFrame(review = false) {

@@ -1,12 +1,12 @@
 // The list of runs: newest first; one is opened by its name, two that are picked are compared.
 
-import { h, fill } from "../common/dom.js";
-import { askServer, problemText } from "../common/asking.js";
-import { blockJson } from "../common/blocks.js";
+import { askServer, problemText } from "../common/client.js";
+import { fill, h } from "../common/dom.js";
 import { counted } from "../common/format.js";
+import { blockJson } from "../common/page.js";
 import { table } from "../common/table.js";
-import { runsFrame } from "./frame.js";
 import { runColumns } from "./columns.js";
+import { runsFrame } from "./frame.js";
 import { makePicks } from "./picking.js";
 
 /** Open the page, and look again whenever somebody comes back to it. */

@@ -1,6 +1,6 @@
 // Two runs picked from the list, the older one as the baseline, and the way to their comparison.
 
-import { h, fill } from "../common/dom.js";
+import { fill, h } from "../common/dom.js";
 
 /** Keep what is picked: {bar, box(run), keep(runs)}. */
 export function makePicks() {

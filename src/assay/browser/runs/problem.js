@@ -1,7 +1,7 @@
 // Why there is no page: the sentence, what to do next, and the way back.
 
-import { h, fill } from "../common/dom.js";
-import { blockJson } from "../common/blocks.js";
+import { fill, h } from "../common/dom.js";
+import { blockJson } from "../common/page.js";
 import { runsFrame } from "./frame.js";
 
 /** Say it. */

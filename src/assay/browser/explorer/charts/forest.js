@@ -1,80 +1,82 @@
 // Estimates with their intervals below each other, on one axis.
 //
 // forest({
-//   label,                     what the chart shows, in words
-//   rows: [{name, value, low, high, text, tip, tone, hollow, href, group}],
-//                              `text` stands beside the interval and says everything that the drawing does
-//   axis,                      of scale.js
-//   line,                      optional: a value to compare with, and `lineName`, what it is
-//   band: [low, high],         optional: a range that is shaded, and `bandName`
-//   format(tick),              optional: how ticks are written
+//   label,                     accessible name of the chart
+//   rows: [{name, value, low, high, text, tip, tone, hollow, href, group, note}],
+//                              `text` is shown beside the interval and contains all that the drawing shows
+//   axis,                      of marks.js
+//   line, lineName,            optional: a value to compare with, and its legend
+//   band: [low, high], bandName,  optional: a shaded range, and its legend
+//   side,                      optional: which side is better
+//   format(tick),              optional: format of ticks
 // }) -> <figure class="chart forest">
 
 import { h, svg } from "../../common/dom.js";
 import { fixed } from "../../common/format.js";
-import { tipped, walkable } from "./tips.js";
+import { navigable, withTip } from "./marks.js";
 
-const REACH = 5; // pixels from the middle of a mark to its corners
+const RADIUS = 5; // pixels from the center of a mark to its corners
 
-/** Draw a forest; the comment on top of this module says of what. */
+/** Draw a forest plot from the options described above. */
 export function forest(options) {
-  const tracks = [];
-  const items = options.rows.flatMap((row, place) => {
-    const track = forestTrack(options, row);
-    tracks.push(track);
-    const opens = row.group !== undefined && row.group !== options.rows[place - 1]?.group;
-    return [opens && h("li.forest-group", row.group), forestRow(row, track)];
-  });
-  const list = h("ol.forest-rows", items, forestAxis(options));
-  return walkable(h("figure.chart.forest", { "aria-label": options.label }, list, forestLegend(options)), tracks);
+  const { rows, axis, format = (tick) => fixed(tick, axis.digits) } = options;
+  const tracks = rows.map((row) => forestTrack(options, row));
+  const items = rows.map((row, index) => [
+    row.group !== undefined && row.group !== rows[index - 1]?.group && h("li.forest-group", row.group),
+    forestRow(row, tracks[index]),
+  ]);
+  const ticks = axis.ticks.map((tick) =>
+    svg("text", { x: `${axis.place(tick)}%`, y: 14, "text-anchor": "middle" }, format(tick)),
+  );
+  const scale = h("li.forest-row.forest-axis", { "aria-hidden": "true" }, [
+    h("span"),
+    svg("svg.track", ticks),
+    h("span"),
+  ]);
+  const figure = h("figure.chart.forest", { "aria-label": options.label }, [
+    h("ol.forest-rows", items, scale),
+    forestLegend(options),
+  ]);
+  return navigable(figure, tracks);
 }
 
-/** Write one row: its name, its drawing, its numbers. */
 function forestRow(row, track) {
   const name = row.href ? h("a", { href: row.href }, row.name) : row.name;
-  return h("li", { class: `forest-row ${row.tone ?? "plain"}` }, [
+  return h("li.forest-row", { class: row.tone ?? "plain" }, [
     h("span.forest-name", name, row.note && h("span.forest-note", ` ${row.note}`)),
     track,
     h("span.forest-text", row.text),
   ]);
 }
 
-/** Draw one interval; what lies beyond the axis ends in an arrow-less line at its edge. */
-function forestTrack(options, row) {
-  const { place } = options.axis;
-  const shape = Number.isFinite(row.value) && [
-    svg("line.reach", { x1: `${place(row.low)}%`, x2: `${place(row.high)}%`, y1: "50%", y2: "50%" }),
-    svg("svg", { x: `${place(row.value)}%`, y: "50%", overflow: "visible" }, forestMark(row)),
-  ];
-  return tipped(svg("svg.track", forestGround(options), shape), row.tip ?? `${row.name}: ${row.text}`);
-}
-
-/** Draw the mark of a value: a dot, or where it is of another kind (a reference) a hollow diamond. */
-function forestMark(row) {
-  if (!row.hollow) return svg("circle.dot", { r: REACH - 0.5 });
-  return svg("path.dot.hollow", { d: `M0 ${-REACH}L${REACH} 0L0 ${REACH}L${-REACH} 0Z` });
-}
-
-/** Draw what lies behind every row: band, ticks, line. */
-function forestGround({ axis, band, line }) {
-  const { place } = axis;
-  return [
+/** Draw one interval over the band, the grid and the line. */
+function forestTrack({ axis, band, line }, row) {
+  const at = (value) => `${axis.place(value)}%`;
+  const vertical = (kind, value) => svg("line", { class: kind, x1: at(value), x2: at(value), y1: 0, y2: "100%" });
+  const background = [
     band &&
-      svg("rect.band", { x: `${place(band[0])}%`, width: `${place(band[1]) - place(band[0])}%`, y: 0, height: "100%" }),
-    axis.ticks.map((tick) => svg("line.grid", { x1: `${place(tick)}%`, x2: `${place(tick)}%`, y1: 0, y2: "100%" })),
-    line !== undefined && svg("line.line", { x1: `${place(line)}%`, x2: `${place(line)}%`, y1: 0, y2: "100%" }),
+      svg("rect.band", {
+        x: at(band[0]),
+        width: `${axis.place(band[1]) - axis.place(band[0])}%`,
+        y: 0,
+        height: "100%",
+      }),
+    axis.ticks.map((tick) => vertical("grid", tick)),
+    line !== undefined && vertical("line", line),
   ];
+  const estimate = Number.isFinite(row.value) && [
+    svg("line.reach", { x1: at(row.low), x2: at(row.high), y1: "50%", y2: "50%" }),
+    svg("svg", { x: at(row.value), y: "50%", overflow: "visible" }, forestMark(row)),
+  ];
+  return withTip(svg("svg.track", background, estimate), row.tip ?? `${row.name}: ${row.text}`);
 }
 
-/** Write the numbers of the axis under the rows. */
-function forestAxis({ axis, format = (tick) => fixed(tick, axis.digits) }) {
-  const ticks = axis.ticks.map((tick) =>
-    svg("text", { x: `${axis.place(tick)}%`, y: 14, "text-anchor": "middle" }, format(tick)),
-  );
-  return h("li.forest-row.forest-axis", { "aria-hidden": "true" }, h("span"), svg("svg.track", ticks), h("span"));
+/** Draw a dot, or a hollow diamond for a reference. */
+function forestMark({ hollow }) {
+  if (!hollow) return svg("circle.dot", { r: RADIUS - 0.5 });
+  return svg("path.dot.hollow", { d: `M0 ${-RADIUS}L${RADIUS} 0L0 ${RADIUS}L${-RADIUS} 0Z` });
 }
 
-/** Say what line and band are. */
 function forestLegend({ line, lineName, band, bandName, side }) {
   const parts = [
     line !== undefined && lineName && [h("span.key.key-line"), lineName],

@@ -1,125 +1,93 @@
-// Quality against cost: a dot an engine, its interval as a bar through it, its name beside it where there is room.
+// Quality against cost: one point per engine with its interval, and its name if there is room.
 //
 // scatter({label, points: [{name, x, y, low, high, tip, tone, hollow, weight}], xAxis, yAxis, xName, yName, xFormat})
-//   `weight`: whose name is shown first where names would cover each other (the greatest)
+//   `weight`: if names overlap, that of the greatest weight is shown
 
 import { h, svg } from "../../common/dom.js";
 import { fixed } from "../../common/format.js";
-import { tipped, walkable } from "./tips.js";
+import { navigable, withTip } from "./marks.js";
 
-// Where a name may stand beside its dot, best first: offset, anchor.
+// Positions of a name beside its point, best first: offset, anchor.
 const SIDES = [
   [9, 4, "start"],
   [-9, 4, "end"],
   [0, -9, "middle"],
   [0, 18, "middle"],
 ];
+const POINT_ROOM = 6; // pixels around a point that names keep free
 
-/** Draw a scatter; the comment on top of this module says of what. */
-export function scatter(options) {
-  const names = [];
-  const marks = options.points.map((point) => scatterMark(options, point, names));
-  const plot = svg("svg.plot", [scatterGrid(options), marks, names.map((one) => one.label)]);
-  const chart = h("figure.chart.scatter", { "aria-label": options.label }, [
-    h("div.scatter-y", options.yName),
-    scatterLeft(options),
+/** Draw a scatter plot from the options described above. */
+export function scatter({ label, points, xAxis, yAxis, xName, yName, xFormat = (tick) => fixed(tick, xAxis.digits) }) {
+  const x = (value) => `${xAxis.place(value)}%`;
+  const y = (value) => `${100 - yAxis.place(value)}%`;
+  const names = points.map((point) => {
+    const text = svg("text.point-name", point.name);
+    const props = { x: x(point.x), y: y(point.y), overflow: "visible", "aria-hidden": "true" };
+    return { node: svg("svg", props, text), text, point, x: xAxis.place(point.x), y: 100 - yAxis.place(point.y) };
+  });
+  const marks = points.map((point) => {
+    const center = { cx: x(point.x), cy: y(point.y) };
+    const shape = [
+      svg("line.reach", { x1: x(point.x), x2: x(point.x), y1: y(point.low), y2: y(point.high) }),
+      svg("circle.halo", { ...center, r: 11 }),
+      svg("circle.dot", { class: point.hollow && "hollow", ...center, r: 5 }),
+    ];
+    return withTip(svg("g.point", { class: point.tone ?? "plain" }, shape), point.tip);
+  });
+  const plot = svg("svg.plot", [
+    xAxis.ticks.map((tick) => svg("line.grid", { x1: x(tick), x2: x(tick), y1: 0, y2: "100%" })),
+    yAxis.ticks.map((tick) => svg("line.grid", { y1: y(tick), y2: y(tick), x1: 0, x2: "100%" })),
+    marks,
+    names.map(({ node }) => node),
+  ]);
+  const left = yAxis.ticks.map((tick) =>
+    svg("text", { x: "100%", dx: -6, y: y(tick), dy: 4, "text-anchor": "end" }, fixed(tick, yAxis.digits)),
+  );
+  const bottom = xAxis.ticks.map((tick) => svg("text", { x: x(tick), y: 14, "text-anchor": "middle" }, xFormat(tick)));
+  const chart = h("figure.chart.scatter", { "aria-label": label }, [
+    h("div.scatter-y", yName),
+    svg("svg.axis-left", { "aria-hidden": "true" }, left),
     plot,
-    scatterBottom(options),
-    h("div.scatter-x", options.xName),
+    svg("svg.axis-bottom", { "aria-hidden": "true" }, bottom),
+    h("div.scatter-x", xName),
   ]);
   new ResizeObserver(() => placeNames(plot, names)).observe(plot);
-  return walkable(chart, marks);
+  return navigable(chart, marks);
 }
 
-/** Draw one point with its interval, and make its name. */
-function scatterMark({ xAxis, yAxis }, point, names) {
-  const [x, up] = [`${xAxis.place(point.x)}%`, (value) => `${100 - yAxis.place(value)}%`];
-  const text = svg("text.point-name", point.name);
-  // At its dot, however wide paper is.
-  const label = svg("svg", { x, y: up(point.y), overflow: "visible", "aria-hidden": "true" }, text);
-  names.push({ label, text, point, x: xAxis.place(point.x), y: 100 - yAxis.place(point.y) });
-  return tipped(
-    svg("g", { class: `point ${point.tone ?? "plain"}` }, [
-      svg("line.reach", { x1: x, x2: x, y1: up(point.low), y2: up(point.high) }),
-      svg("circle.halo", { cx: x, cy: up(point.y), r: 11 }),
-      svg("circle", { class: point.hollow ? "dot hollow" : "dot", cx: x, cy: up(point.y), r: 5 }),
-    ]),
-    point.tip,
-  );
-}
-
-/** Draw the grid. */
-function scatterGrid({ xAxis, yAxis }) {
-  return [
-    xAxis.ticks.map((tick) =>
-      svg("line.grid", { x1: `${xAxis.place(tick)}%`, x2: `${xAxis.place(tick)}%`, y1: 0, y2: "100%" }),
-    ),
-    yAxis.ticks.map((tick) =>
-      svg("line.grid", { y1: `${100 - yAxis.place(tick)}%`, y2: `${100 - yAxis.place(tick)}%`, x1: 0, x2: "100%" }),
-    ),
-  ];
-}
-
-/** Write the numbers left of the plot. */
-function scatterLeft({ yAxis }) {
-  const ticks = yAxis.ticks.map((tick) =>
-    svg("text", { x: "100%", dx: -6, y: `${100 - yAxis.place(tick)}%`, dy: 4, "text-anchor": "end" }, [
-      fixed(tick, yAxis.digits),
-    ]),
-  );
-  return svg("svg.axis-left", { "aria-hidden": "true" }, ticks);
-}
-
-/** Write the numbers below the plot. */
-function scatterBottom({ xAxis, xFormat = (tick) => fixed(tick, xAxis.digits) }) {
-  const ticks = xAxis.ticks.map((tick) =>
-    svg("text", { x: `${xAxis.place(tick)}%`, y: 14, "text-anchor": "middle" }, xFormat(tick)),
-  );
-  return svg("svg.axis-bottom", { "aria-hidden": "true" }, ticks);
-}
-
-/** Put names beside their dots; one that finds no side free is not shown, its dot still says it when asked. */
+/** Place names beside their points; a name without a free side is hidden, its tooltip still shows it. */
 function placeNames(plot, names) {
   const { width, height } = plot.getBoundingClientRect();
   if (!width) return;
-  const taken = names.map((one) => boxAround((one.x / 100) * width, (one.y / 100) * height, 12, 12));
-  for (const one of [...names].sort((a, b) => b.point.weight - a.point.weight)) {
-    const size = one.text.getBBox();
-    const side = SIDES.map((offset) => nameBox(one, offset, size, width, height)).find((box) =>
-      isFree(box, taken, width, height),
-    );
-    one.text.classList.toggle("crowded", !side);
-    if (side) taken.push(side);
+  const taken = names.map((name) => {
+    const [x, y] = [(name.x / 100) * width, (name.y / 100) * height];
+    return { left: x - POINT_ROOM, right: x + POINT_ROOM, top: y - POINT_ROOM, bottom: y + POINT_ROOM };
+  });
+  const isFree = (box) =>
+    box.left >= 0 &&
+    box.right <= width &&
+    box.top >= 0 &&
+    box.bottom <= height &&
+    !taken.some((other) => overlap(box, other));
+  for (const name of [...names].sort((a, b) => b.point.weight - a.point.weight)) {
+    const size = name.text.getBBox();
+    const side = SIDES.find((candidate) => isFree(nameBox(name, candidate, size, width, height)));
+    name.text.classList.toggle("crowded", !side);
+    if (!side) continue;
+    taken.push(nameBox(name, side, size, width, height));
+    const [x, y, anchor] = side;
+    for (const [attribute, value] of Object.entries({ x, y, "text-anchor": anchor }))
+      name.text.setAttribute(attribute, value);
   }
 }
 
-/** Set a name on one side of its dot and give the room that it takes. */
-function nameBox(one, [dx, dy, anchor], size, width, height) {
-  const [x, y] = [(one.x / 100) * width + dx, (one.y / 100) * height + dy];
+function overlap(a, b) {
+  return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
+}
+
+/** Return the box of a name on one side of its point. */
+function nameBox(name, [dx, dy, anchor], size, width, height) {
+  const [x, y] = [(name.x / 100) * width + dx, (name.y / 100) * height + dy];
   const left = { start: x, end: x - size.width, middle: x - size.width / 2 }[anchor];
-  const box = { left, right: left + size.width, top: y - size.height * 0.8, bottom: y + size.height * 0.2 };
-  return {
-    ...box,
-    set: () =>
-      Object.entries({ x: dx, y: dy, "text-anchor": anchor }).forEach(([name, value]) =>
-        one.text.setAttribute(name, value),
-      ),
-  };
-}
-
-/** Tell whether a box lies inside the plot and on nothing else; if so the name is set there. */
-function isFree(box, taken, width, height) {
-  const inside = box.left >= 0 && box.right <= width && box.top >= 0 && box.bottom <= height;
-  const free =
-    inside &&
-    !taken.some(
-      (other) => box.left < other.right && other.left < box.right && box.top < other.bottom && other.top < box.bottom,
-    );
-  if (free) box.set();
-  return free;
-}
-
-/** Give the box around a point. */
-function boxAround(x, y, width, height) {
-  return { left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 };
+  return { left, right: left + size.width, top: y - size.height * 0.8, bottom: y + size.height * 0.2 };
 }

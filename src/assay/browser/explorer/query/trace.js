@@ -1,97 +1,82 @@
-// Why the builtin engine answered as it did: each candidate, stage by stage.
+// The trace of the builtin engine: the score and rank of each candidate after each stage.
 
 import { h } from "../../common/dom.js";
-import { table } from "../../common/table.js";
-import { fixed, placeText, signed } from "../../common/format.js";
-import { missingBlock } from "../missing.js";
-import { placeNodes } from "../places.js";
+import { fixed, signed, spanText } from "../../common/format.js";
+import { headColumn, numberColumn, table } from "../../common/table.js";
+import { omissionNote, spanNodes } from "../parts.js";
 
-/** Draw the waterfall of a query, or say how to get one. */
-export function tracePanel(view) {
-  const { data, unit, loaded } = view;
-  const section = (...content) =>
-    h("section", { "aria-labelledby": "trace-title" }, [
-      h("h2", { id: "trace-title" }, "What each stage did"),
-      ...content,
-    ]);
-  if (!loaded.traces) return section(missingBlock(data, "traces"));
+/** Draw the trace of a query, or explain how to get one. */
+export function traceSection({ data, unit, loaded }) {
+  const title = h("h2", { id: "trace-title" }, "Trace: scores by stage");
+  const section = (...content) => h("section", { "aria-labelledby": "trace-title" }, title, content);
+  if (!loaded.traces) return section(omissionNote(data, "traces"));
   const trace = loaded.traces[String(unit.index)];
-  if (!trace) return section(missingBlock(data, "traces", "This query was not traced."));
-  return section(traceQuestion(trace), waterfallTable(trace, unit.query));
-}
-
-/** Say what the engine took the query for. */
-function traceQuestion(trace) {
-  return h("p.note", [
-    `${trace.engine} took this for a ${trace.question.kind} query and looked up `,
-    trace.question.terms.map((term, place) => [place ? " " : null, h("code", term)]),
-    ".",
-  ]);
+  if (!trace) return section(omissionNote(data, "traces", "This query was not traced."));
+  const { kind, terms } = trace.question;
+  return section(
+    h("p.note", [
+      `${trace.engine} classified this as a ${kind} query and searched for `,
+      terms.map((term, index) => [index ? " " : null, h("code", term)]),
+      ".",
+    ]),
+    stageTable(trace, unit.query.targets),
+  );
 }
 
 /** Draw the table of candidates and stages. */
-export function waterfallTable(trace, query) {
-  const rows = trace.candidates.map((candidate, place) => ({ ...candidate, place: place + 1 }));
-  const last = trace.stages.length - 1;
+export function stageTable({ stages, candidates }, targets) {
+  const finalRank = (row) => row.steps[stages.length - 1]?.rank || null;
   return table({
     caption: "Scores and ranks of each candidate after each stage",
     columns: [
-      {
-        id: "final",
-        title: "Rank",
-        align: "right",
-        first: "ascending",
-        value: (row) => row.steps[last]?.rank || null,
-        text: (row) => String(row.steps[last]?.rank || "–"),
-      },
-      { id: "place", title: "Candidate", head: true, value: placeText, cell: (row) => candidateCell(row, query) },
-      ...trace.stages.map((stage, at) => stageColumn(stage, at, trace)),
+      numberColumn("final", "Rank", finalRank, (rank) => String(rank ?? "–"), { first: "ascending" }),
+      headColumn("place", "Candidate", spanText, {
+        cell: (row) => [
+          h("span.place", spanNodes(row)),
+          targets.some((target) => target.path === row.path) && h("span.badge.good", "✓ file of a target"),
+        ],
+      }),
+      ...stages.map((stage, index) => stageColumn(stage, index, candidates)),
     ],
-    rows,
-    empty: "Nothing matched.",
+    rows: candidates,
+    empty: "No candidates.",
   });
 }
 
-/** Name a candidate, and whether it is an answer. */
-function candidateCell(row, query) {
-  const answer = query.targets.some((target) => target.path === row.path);
-  return [h("span.place", placeNodes(row)), answer ? h("span.badge.good", "✓ file of an answer") : null];
-}
-
-/** Make the column of a stage: a bar against the stage's best, the score, and where the rank went. */
-function stageColumn(stage, at, trace) {
-  const most = Math.max(...trace.candidates.map((one) => one.steps[at]?.score ?? 0)) || 1;
+/** Create the column of a stage: a bar relative to the stage's best, the score, and the change of rank. */
+function stageColumn(title, index, candidates) {
+  const max = Math.max(...candidates.map(({ steps }) => steps[index]?.score ?? 0)) || 1;
   return {
-    id: `stage-${at}`,
-    title: stage,
+    id: `stage-${index}`,
+    title,
     align: "right",
-    value: (row) => row.steps[at]?.score ?? null,
-    text: (row) => stepText(row.steps[at], at),
-    cell: (row) => stepCell(row.steps[at], at, most),
+    value: (row) => row.steps[index]?.score ?? null,
+    text: (row) => stepText(row.steps[index], index),
+    cell: (row) => stepCell(row.steps[index], index, max),
   };
 }
 
-/** Write what a stage did. */
-function stepText(step, at) {
+function stepText(step, stage) {
   if (!step) return "–";
-  return `${fixed(step.score)}${at ? ` (${signed(step.change)})` : ""} ${rankMove(step, at)}`.trim();
+  return `${fixed(step.score)}${stage ? ` (${signed(step.change)})` : ""} ${rankText(step, stage)}`.trim();
 }
 
-/** Write a rank and where it came from. */
-function rankMove(step, at) {
-  if (!step.rank) return "no match";
-  if (!at || !step.before) return `#${step.rank}`;
-  if (step.before === step.rank) return `#${step.rank} =`;
-  return `#${step.rank} ${step.rank < step.before ? "↑" : "↓"}${Math.abs(step.rank - step.before)}`;
+/** Format a rank and where it came from. */
+function rankText({ rank, before }, stage) {
+  if (!rank) return "no match";
+  if (!stage || !before) return `#${rank}`;
+  if (before === rank) return `#${rank} =`;
+  return `#${rank} ${rank < before ? "↑" : "↓"}${Math.abs(rank - before)}`;
 }
 
-/** Draw what a stage did. */
-function stepCell(step, at, most) {
+function stepCell(step, stage, max) {
   if (!step) return "–";
-  const bar = h("span.stage-bar", { "aria-hidden": "true" }, [
-    h("span", { style: { width: `${Math.max(0, Math.min(1, step.score / most)) * 100}%` } }),
+  const { score, rank, before } = step;
+  const width = `${Math.max(0, Math.min(1, score / max)) * 100}%`;
+  const tone = stage && before && rank !== before ? (rank && rank < before ? "good" : "bad") : "soft";
+  return h("div.stage", [
+    h("span", fixed(score)),
+    h("span.stage-bar", { "aria-hidden": "true" }, h("span", { style: { width } })),
+    h("span", { class: tone }, rankText(step, stage)),
   ]);
-  const tone =
-    at && step.before && step.rank !== step.before ? (step.rank && step.rank < step.before ? "good" : "bad") : "soft";
-  return h("div.stage", h("span", fixed(step.score)), bar, h("span", { class: tone }, rankMove(step, at)));
 }

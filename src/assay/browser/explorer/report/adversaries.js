@@ -1,12 +1,12 @@
 // Who displaced whom: plausible wrong answers that stood above the right one, by engine and kind, and query by query.
 
-import { h, fill } from "../../common/dom.js";
-import { fixed, percent, placeText, signed } from "../../common/format.js";
-import { heatCell } from "../charts/heat.js";
+import { fill, h } from "../../common/dom.js";
+import { fixed, percent, signed, spanText } from "../../common/format.js";
 import { table } from "../../common/table.js";
-import { namesParam } from "../links.js";
-import { displacements } from "./displacing.js";
+import { heatCell } from "../charts/marks.js";
+import { namesParam } from "../parts.js";
 import { chooser } from "./choices.js";
+import { displacements } from "./displacing.js";
 import { engineColumn, folded, note, queryCell, stack, subtitle } from "./parts.js";
 import { rankedNames, sentences, shownName } from "./words.js";
 
@@ -149,7 +149,7 @@ function displacedTable(data, found, engine) {
         value: (row) => row.unit.query.id,
         cell: (row) => queryCell(data, row.unit, { engines: namesParam([engine]) }),
       },
-      { id: "adversary", title: "displaced by", value: (row) => placeText(row.adversary), cell: adversaryCell },
+      { id: "adversary", title: "displaced by", value: (row) => spanText(row.adversary), cell: adversaryCell },
       { id: "rank", title: "at rank", align: "right", first: "ascending", value: (row) => row.rank },
       {
         id: "answer",
@@ -181,7 +181,7 @@ function displacedTable(data, found, engine) {
 function adversaryCell(row) {
   const { adversary } = row;
   return h("span.adversary-cell", [
-    h("code", placeText(adversary)),
+    h("code", spanText(adversary)),
     h("span.query-text", `${adversary.strength} ${adversary.relationship}: ${adversary.confusion}`),
   ]);
 }

@@ -1,7 +1,7 @@
 // What is chosen in a section stands in the address behind it, so that a link shows what was looked at: a link to a
 // section is all that is chosen in that one, and what it does not name is as at first. Other sections stay as they are.
 
-import { h, fill, option } from "../../common/dom.js";
+import { fill, h, option } from "../../common/dom.js";
 import { noteRoute, parseRoute, routeHref } from "../../common/route.js";
 
 const choosersOf = new Map(); // section -> what sets each of its lists from an address

@@ -1,9 +1,9 @@
 // Paired differences against the baseline: the picture, and the table with all that belongs beside them.
 
 import { counted, fixed, percent, signed } from "../../common/format.js";
-import { forest } from "../charts/forest.js";
-import { linearAxis } from "../charts/scale.js";
 import { table } from "../../common/table.js";
+import { forest } from "../charts/forest.js";
+import { linearAxis } from "../charts/marks.js";
 import { chooser } from "./choices.js";
 import { note, sideText, stack, toned } from "./parts.js";
 import {

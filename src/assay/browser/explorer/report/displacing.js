@@ -6,7 +6,7 @@ const PRIMARY_GRADE = 2;
 export function displacements(data, rankings) {
   const byEngine = new Map();
   const counts = new Map();
-  const units = data.unitsOfHeadline.map((index) => data.units[index]).filter(isTrapped);
+  const units = data.headlines.filter(isTrapped);
   data.engines.forEach((facts, engine) => {
     const rows = units
       .map((unit) => displacementIn(rankings.ranking(engine, unit.index), unit, data.results.k))

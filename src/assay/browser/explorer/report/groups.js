@@ -2,10 +2,9 @@
 // of the baseline helps and hurts.
 
 import { fixed } from "../../common/format.js";
-import { forest } from "../charts/forest.js";
-import { heatCell, spanOf } from "../charts/heat.js";
-import { linearAxis } from "../charts/scale.js";
 import { table } from "../../common/table.js";
+import { forest } from "../charts/forest.js";
+import { heatCell, linearAxis, rangeOf } from "../charts/marks.js";
 import { chooser } from "./choices.js";
 import { engineColumn, note, stack, subtitle } from "./parts.js";
 import { differenceText, endsText, meanText, pText, rankedNames, sentences, shownName } from "./words.js";
@@ -48,7 +47,7 @@ function cutTable(data, cut) {
   const cells = new Map(cut.groups.map((one) => [JSON.stringify([one.engine, one.group]), one]));
   const at = (engine, group) => cells.get(JSON.stringify([engine, group]));
   const groups = [...new Map(cut.groups.map((one) => [one.group, one.queries]))];
-  const span = spanOf(cut.groups.map((one) => one.mean));
+  const span = rangeOf(cut.groups.map((one) => one.mean));
   const engines = rankedNames(data).filter((name) => cut.groups.some((one) => one.engine === name));
   const flipped = groups.length > WIDEST && engines.length < groups.length;
   const view = flipped ? groupRows(data, groups, engines, at, span) : engineRows(data, groups, engines, at, span);

@@ -2,7 +2,7 @@
 
 import { grouped, percent } from "../../common/format.js";
 import { forest } from "../charts/forest.js";
-import { linearAxis } from "../charts/scale.js";
+import { linearAxis } from "../charts/marks.js";
 import { isReference } from "../data.js";
 import { chooser } from "./choices.js";
 import { note, sideText, stack } from "./parts.js";

@@ -1,7 +1,7 @@
 // Pieces that several sections are made of: notes, names, columns, facts, what is folded away.
 
 import { h, prose } from "../../common/dom.js";
-import { queryHref } from "../links.js";
+import { queryHref } from "../parts.js";
 import { measureOf, roleOf, shownName, toneSign } from "./words.js";
 
 /** Write a quiet sentence under a table or a chart. */

@@ -2,9 +2,9 @@
 
 import { h } from "../../common/dom.js";
 import { fixed } from "../../common/format.js";
-import { heatCell, spanOf } from "../charts/heat.js";
 import { table } from "../../common/table.js";
-import { queryHref } from "../links.js";
+import { heatCell, rangeOf } from "../charts/marks.js";
+import { queryHref } from "../parts.js";
 import { chooser } from "./choices.js";
 import { engineColumn, note, queryCell, stack, subtitle } from "./parts.js";
 import { endsText, fewText, meanText, measureOf, rankedNames, sentences, shownName } from "./words.js";
@@ -78,7 +78,7 @@ function intentsTable(data, intents, { engine, measure }) {
     .map((query) => intentRow(data, query, data.engineIndex(engine), measure))
     .filter((row) => row.values.size > 1);
   if (!rows.length) return note(`${measure} has no value for single phrasings.`);
-  const [low, high] = spanOf(rows.flatMap((row) => [...row.values.values()]));
+  const [low, high] = rangeOf(rows.flatMap((row) => [...row.values.values()]));
   const ends = measureOf(data, measure);
   return [
     table({

@@ -2,9 +2,8 @@
 
 import { h } from "../../common/dom.js";
 import { grouped, percent } from "../../common/format.js";
-import { barRow } from "../charts/bars.js";
-import { heatCell } from "../charts/heat.js";
 import { table } from "../../common/table.js";
+import { barRow, heatCell } from "../charts/marks.js";
 import { engineColumn, folded, note, stack } from "./parts.js";
 import { fewText, rankedNames, sentences } from "./words.js";
 

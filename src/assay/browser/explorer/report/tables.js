@@ -1,9 +1,9 @@
 // Tables that a run asked for beside the usual ones, as other documents show them: blocks of report/pages/document.py.
 
 import { h, prose } from "../../common/dom.js";
-import { forest } from "../charts/forest.js";
-import { linearAxis } from "../charts/scale.js";
 import { table } from "../../common/table.js";
+import { forest } from "../charts/forest.js";
+import { linearAxis } from "../charts/marks.js";
 import { note, stack, subtitle } from "./parts.js";
 import { meanText } from "./words.js";
 

@@ -2,7 +2,7 @@
 
 import { h } from "../../common/dom.js";
 import { duration, grouped } from "../../common/format.js";
-import { costAxis, linearAxis } from "../charts/scale.js";
+import { costAxis, linearAxis } from "../charts/marks.js";
 import { scatter } from "../charts/scatter.js";
 import { isReference } from "../data.js";
 import { note, stack, subtitle } from "./parts.js";

@@ -2,7 +2,7 @@
 
 import { h } from "../../common/dom.js";
 import { counted, fixed, grouped, percent, signed } from "../../common/format.js";
-import { reportHref } from "../links.js";
+import { reportHref } from "../parts.js";
 import { figures, note, stack } from "./parts.js";
 import { comparisonsOn, decidingP, meansOf, pText, signedEnds } from "./words.js";
 

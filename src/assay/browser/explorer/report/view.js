@@ -2,7 +2,7 @@
 
 import { h, prose } from "../../common/dom.js";
 import { counted } from "../../common/format.js";
-import { reportHref } from "../links.js";
+import { reportHref } from "../parts.js";
 import { SECTIONS } from "./sections.js";
 
 const MOST_WARNINGS = 3; // under the verdict; whoever reads more of them reads the section

@@ -2,10 +2,10 @@
 
 import { h } from "../../common/dom.js";
 import { counted, fixed, percent, signed } from "../../common/format.js";
-import { splitBar } from "../charts/bars.js";
 import { table } from "../../common/table.js";
+import { splitBar } from "../charts/marks.js";
 import { pairOf, rowOf } from "../pairs.js";
-import { queriesHref } from "../links.js";
+import { queriesHref } from "../parts.js";
 import { chooser } from "./choices.js";
 import { engineColumn, note, queryCell, stack, subtitle } from "./parts.js";
 import { comparisonsOn, rankedNames, shownName, withoutReferences } from "./words.js";
@@ -87,7 +87,7 @@ function pairTable(data, chosen) {
   const pair = pairOf(data, chosen);
   if (pair.a === pair.b) return note("Choose two different engines.");
   const params = { a: data.engines[pair.a].name, b: data.engines[pair.b].name, measure: pair.measure.name };
-  const rows = data.unitsOfHeadline.map((index) => rowOf(data, pair, data.units[index])).filter((row) => row.outcome);
+  const rows = data.headlines.map((unit) => rowOf(data, pair, unit)).filter((row) => row.outcome);
   const changed = rows.filter((row) => row.outcome !== "tie");
   const many = counted(changed.length, "query", "queries");
   return [

@@ -1,155 +1,212 @@
-// Asking the builtin again with other settings, on a page that `assay serve` made.
+// Rerunning a query on the builtin engine with other settings, on a page that `assay serve` made.
 
-import { h, fill, option } from "../../common/dom.js";
-import { askServer, problemText } from "../../common/asking.js";
-import { copyButton } from "../../common/copying.js";
-import { changedRows, settingPicker, variantToml } from "./settings.js";
-import { movesPanel } from "./moves.js";
+import { askServer, problemText } from "../../common/client.js";
+import { fill, h, option } from "../../common/dom.js";
+import { duration, fixed, SHOWN_STEP, signed, spanText } from "../../common/format.js";
+import { copyButton } from "../../common/page.js";
+import { headColumn, numberColumn, table } from "../../common/table.js";
+import { stageTable } from "../query/trace.js";
+import { changedSettings, settingPicker, settingValue, variantToml } from "./settings.js";
 
-// What was set stays while one goes from query to query: the same change is tried on many.
+const SLOW_OPENING = 0.05; // seconds; a faster opening is not worth mentioning
+// Changes are kept from query to query: the same change is tried on many.
 const rerunState = { engine: null, changes: new Map() };
 
-/** Draw the panel of a query that can be asked again into a container; nothing where the page is not live. */
-export function renderLive(data, unit, container) {
+/** Draw the panel into a container; nothing if the page is not live. */
+export function renderRerun(data, unit, container) {
   if (!data.live) return;
-  const title = h("h2", { id: "rerun-title" }, "Ask again");
-  const section = h("section.rerun", { "aria-labelledby": "rerun-title" }, title);
+  const { engines } = data.live;
+  const section = h("section.rerun", { "aria-labelledby": "rerun-title" }, h("h2", { id: "rerun-title" }, "Rerun"));
   fill(container, section);
-  if (!data.live.engines.length) {
-    section.append(h("p.note", "No engine of this run is builtin, and only the builtin can be asked again from here."));
+  if (!engines.length) {
+    section.append(h("p.note", "This run has no builtin engine, and only the builtin engine can be rerun from here."));
     return;
   }
   const panel = {
     data,
     unit,
-    section,
-    engine: chosenEngine(data.live),
+    engine: engines.find(({ name }) => name === rerunState.engine) ?? engines[0],
     settings: h("div.rerun-settings"),
     result: h("div.rerun-result", { "aria-live": "polite" }),
   };
-  section.append(
-    h("p.note", [
-      "Ask the builtin engine with other settings, or in other words, over the files as they are now, and " +
-        "see which results move. Nothing of the run is changed.",
-    ]),
-    rerunForm(panel),
-    panel.result,
-  );
+  const about =
+    "Search the current files with other settings or another text, and see which results move. The run is not changed.";
+  section.append(h("p.note", about), rerunForm(panel), panel.result);
   drawSettings(panel);
 }
 
-/** Choose the engine that was asked last, or the first. */
-function chosenEngine(live) {
-  return live.engines.find((one) => one.name === rerunState.engine) ?? live.engines[0];
-}
-
-/** Make the form: engine, words, settings, and the button. */
 function rerunForm(panel) {
   panel.words = h("textarea", { id: "rerun-words", rows: 2, maxlength: 4000, spellcheck: "false" });
   panel.words.value = panel.unit.text;
-  panel.button = h("button.primary", { type: "submit" }, "Ask again");
-  const reset = h("button.quiet-button", { onclick: () => resetPanel(panel) }, "Reset");
-  const copy = copyButton(() => variantToml(panel.engine, rerunState.changes), "Copy as a variant for assay.toml");
+  panel.button = h("button.primary", { type: "submit" }, "Rerun");
+  const reset = () => {
+    rerunState.changes.clear();
+    panel.words.value = panel.unit.text;
+    fill(panel.result);
+    drawSettings(panel);
+  };
   const submit = (event) => {
     event.preventDefault();
-    askAgain(panel);
+    rerun(panel);
   };
   return h("form.rerun-form", { onsubmit: submit }, [
-    rerunEngineChoice(panel),
+    engineChoice(panel),
     h("label", { for: "rerun-words" }, "Query"),
     panel.words,
     panel.settings,
-    h("div.rerun-actions", panel.button, reset, copy),
+    h("div.rerun-actions", [
+      panel.button,
+      h("button.quiet-button", { onclick: reset }, "Reset"),
+      copyButton(() => variantToml(panel.engine, rerunState.changes), "Copy as a variant for assay.toml"),
+    ]),
   ]);
 }
 
-/** Let one choose between builtin engines, where there are several. */
-function rerunEngineChoice(panel) {
+function engineChoice(panel) {
   const { engines } = panel.data.live;
-  const choose = () => {
+  if (engines.length < 2) return null;
+  const change = () => {
     panel.engine = engines[select.selectedIndex];
     rerunState.engine = panel.engine.name;
     drawSettings(panel);
   };
-  const select = h("select", { id: "rerun-engine", onchange: choose }, [
-    engines.map((one) => option(one.name, one.name, one === panel.engine)),
-  ]);
-  return engines.length > 1 ? [h("label", { for: "rerun-engine" }, "Engine"), select] : null;
+  const options = engines.map((engine) => option(engine.name, engine.name, engine === panel.engine));
+  const select = h("select", { id: "rerun-engine", onchange: change }, options);
+  return [h("label", { for: "rerun-engine" }, "Engine"), select];
 }
 
-/** Draw the settings that are changed, and the list of all of them. */
+/** Draw the changed settings and the list of all settings. */
 function drawSettings(panel) {
-  const { settings } = panel.data.live;
-  const open = panel.settings.querySelector("details")?.open ?? false;
+  const { engine, settings: box } = panel;
+  const { changes } = rerunState;
+  const open = box.querySelector("details")?.open ?? false;
   const add = (setting) => {
-    if (!rerunState.changes.has(setting.name))
-      rerunState.changes.set(setting.name, presentValue(panel.engine, setting));
+    if (!changes.has(setting.name)) changes.set(setting.name, settingValue(engine, setting));
     drawSettings(panel);
-    panel.settings.querySelector(`[data-setting="${CSS.escape(setting.name)}"]`)?.focus();
+    box.querySelector(`[data-setting="${CSS.escape(setting.name)}"]`)?.focus();
   };
-  const remove = (name) => {
-    rerunState.changes.delete(name);
+  const remove = (setting) => {
+    changes.delete(setting.name);
     drawSettings(panel);
-    panel.settings.querySelector("summary").focus();
+    box.querySelector("summary").focus();
   };
-  const present = (setting) => presentValue(panel.engine, setting);
-  fill(
-    panel.settings,
-    changedRows(settings, rerunState.changes, present, remove),
-    settingPicker(settings, rerunState.changes, present, add, open),
-  );
+  const { settings } = panel.data.live;
+  fill(box, changedSettings(settings, engine, changes, remove), settingPicker(settings, engine, changes, add, open));
 }
 
-/** Give what a setting has in the run. */
-function presentValue(engine, setting) {
-  return setting.name in engine.values ? engine.values[setting.name] : setting.default;
-}
-
-/** Take back every change. */
-function resetPanel(panel) {
-  rerunState.changes.clear();
-  panel.words.value = panel.unit.text;
-  fill(panel.result);
-  drawSettings(panel);
-}
-
-/** Ask, and show what moved; an answer that comes after another question is dropped. */
-async function askAgain(panel) {
+/** Rerun the query and show what moved; a response to an older request is dropped. */
+async function rerun(panel) {
   const { unit, engine } = panel;
-  const own = panel.words.value.trim() === unit.text.trim();
-  const question = own ? { query: unit.query.id, form: unit.form } : { text: panel.words.value };
-  const asked = (panel.asked = {
-    engine: engine.engine,
-    gold: unit.gold,
-    ...question,
-    changes: Object.fromEntries(rerunState.changes),
-  });
+  const isOwnText = panel.words.value.trim() === unit.text.trim();
+  const query = isOwnText ? { query: unit.query.id, form: unit.form } : { text: panel.words.value };
+  const changes = Object.fromEntries(rerunState.changes);
+  const request = (panel.request = { engine: engine.engine, gold: unit.gold, ...query, changes });
   panel.button.disabled = true;
   panel.settings.querySelector("details").open = false;
-  const stop = showWaiting(panel.result);
+  const stop = showProgress(panel.result);
+  const show = (...content) => panel.request === request && fill(panel.result, content);
   try {
-    const answer = await askServer(engine.ask, asked);
-    if (panel.asked === asked) fill(panel.result, movesPanel(answer, own ? unit.query : null, rerunState.changes.size));
+    const answer = await askServer(engine.ask, request);
+    show(rerunResult(answer, isOwnText ? unit.query : null, rerunState.changes.size));
   } catch (error) {
-    if (panel.asked === asked) fill(panel.result, h("p.warning", { role: "alert" }, problemText(error)));
+    show(h("p.warning", { role: "alert" }, problemText(error)));
   } finally {
     stop();
     panel.button.disabled = false;
   }
 }
 
-/** Say that an answer is waited for, and how long already; gives what ends the count. */
-function showWaiting(place) {
+/** Show the elapsed seconds; return the function that stops counting. */
+function showProgress(container) {
   const seconds = h("span", { "aria-hidden": "true" });
-  const began = performance.now();
-  fill(
-    place,
+  const start = performance.now();
+  fill(container, [
     h("p.note", [
-      "Asking… The first time, or after a change of the index, it is made first: " +
-        "about a second for each megabyte of code. ",
+      "Searching… The first search, and one with new index settings, builds the index first: ",
+      "about a second per megabyte of code. ",
       seconds,
     ]),
-  );
-  const timer = setInterval(() => (seconds.textContent = `${Math.round((performance.now() - began) / 1000)} s`), 1000);
+  ]);
+  const show = () => (seconds.textContent = `${Math.round((performance.now() - start) / 1000)} s`);
+  const timer = setInterval(show, 1000);
   return () => clearInterval(timer);
+}
+
+// --- the result: what moved, and why ----------------------------------------------------------------------------------
+
+/** Draw the response; `query` is null for a text that the gold set does not contain, so targets are unknown. */
+function rerunResult(answer, query, changeCount) {
+  const opening = answer.opening > SLOW_OPENING ? `; opened in ${duration(answer.opening)}` : "";
+  return [
+    h("h3", "Rank changes"),
+    h("p.rerun-summary", answer.value && valueChange(answer.value), movementSummary(answer, changeCount)),
+    h("p.note", `Answered in ${duration(answer.seconds)}${opening}.`),
+    answer.notes.map((note) => h("p.warning", note)),
+    !query && h("p.note", "This text is not in the gold set, so its targets are unknown."),
+    h("div.moves", movesTable(answer, query)),
+    h("h3", "Trace of the new ranking"),
+    stageTable(answer.trace, query?.targets ?? []),
+  ];
+}
+
+function movementSummary({ hits, gone, k }, changeCount) {
+  const up = hits.filter((hit) => hit.before === null || hit.rank < hit.before).length;
+  const isLower = ({ rank, before }) => before !== null && (rank === null || rank > before);
+  const down = [...hits, ...gone].filter(isLower).length;
+  if (up || down) return `${up} up, ${down} down among the first ${k}. `;
+  return changeCount ? "Nothing moved among the first results. " : "Identical to the run's settings. ";
+}
+
+function valueChange({ measure, before, after, higher }) {
+  const gain = (after - before) * (higher ? 1 : -1);
+  const tone = Math.abs(gain) < SHOWN_STEP ? "" : gain > 0 ? "good" : "bad";
+  return [
+    h("span", `${measure} ${fixed(before)} → `),
+    h("strong", { class: tone }, fixed(after)),
+    h("span", { class: tone }, ` (${signed(after - before)})`),
+    ". ",
+  ];
+}
+
+/** Draw the new ranking, followed by the hits that left it. */
+function movesTable({ hits, gone, k, followed }, query) {
+  const rankText = (rank) => (rank === null ? `> ${followed}` : String(rank));
+  const isOut = ({ rank }) => rank === null || rank > k;
+  const rose = ({ rank, before }) => (rank === null || before === null ? null : before - rank);
+  return table({
+    caption: "The new ranking and the previous rank of each result",
+    columns: [
+      numberColumn("rank", "Rank", (hit) => hit.rank, rankText, { first: "ascending" }),
+      numberColumn("before", "Was", (hit) => hit.before, rankText, { first: "ascending" }),
+      numberColumn("move", "Move", rose, (_, hit) => moveText(hit), { cell: moveCell }),
+      headColumn("place", "Result", spanText, { cell: (hit) => resultCell(hit, query) }),
+      numberColumn("score", "Score", (hit) => hit.score),
+    ],
+    rows: [...hits, ...gone],
+    rowProps: (hit) => ({ class: [hit.target !== null && "answer", isOut(hit) && "left"].filter(Boolean).join(" ") }),
+    empty: "No results.",
+  });
+}
+
+function moveText({ rank, before }) {
+  if (before === null) return "▲ new";
+  if (rank === null) return "▼ gone";
+  return before === rank ? "=" : `${before > rank ? "▲" : "▼"} ${Math.abs(before - rank)}`;
+}
+
+/** Render a move; its sign says what its color says. */
+function moveCell(hit) {
+  const text = moveText(hit);
+  const [word, tone] = { "▲": ["up", "good"], "▼": ["down", "bad"] }[text[0]] ?? ["same", "soft"];
+  return h("span.move", { class: tone, "aria-label": `${word} ${text.slice(2)}`.trim(), role: "img" }, text);
+}
+
+function resultCell(hit, query) {
+  const grade = hit.target === null ? null : query?.targets[hit.target]?.grade;
+  return [
+    h("span.place", spanText(hit)),
+    " ",
+    hit.target !== null && h("span.badge.good", grade === 1 ? "✓ secondary" : "✓ target"),
+    hit.adversary !== null && h("span.badge.bad", "✗ adversary"),
+  ];
 }

@@ -1,98 +1,88 @@
-// The settings of the builtin: those that are changed, each with its help, and the list to choose from.
+// The settings of the builtin engine: the changed ones with their fields, and the list to choose from.
 
-import { h, fill, option, prose } from "../../common/dom.js";
+import { fill, h, option, prose } from "../../common/dom.js";
 
-const SHOWN_SETTINGS = 200; // there are some ninety
+/** Return the value of a setting in the run. */
+export function settingValue(engine, setting) {
+  return setting.name in engine.values ? engine.values[setting.name] : setting.default;
+}
 
-/** Draw a row for each changed setting: its name, what it means, what it was, and a field. */
-export function changedRows(settings, changes, present, remove) {
-  if (!changes.size) return h("p.note", "No setting is changed: the query is asked with those of the run.");
+/** Draw a row for each changed setting: name, field, previous value, description. */
+export function changedSettings(settings, engine, changes, remove) {
+  if (!changes.size) return h("p.note", "No setting is changed: the query uses those of the run.");
   const rows = settings
-    .filter((one) => changes.has(one.name))
-    .map((setting) => changedRow(setting, changes, present(setting), () => remove(setting.name)));
+    .filter(({ name }) => changes.has(name))
+    .map((setting) => {
+      const { name } = setting;
+      const id = `setting-${name}`;
+      const props = { "aria-label": `Restore ${name}`, onclick: () => remove(setting) };
+      return h("li", [
+        h("label", { for: id }, h("code", shortName(setting))),
+        settingField(setting, changes, id),
+        h("span.note", `was ${valueText(settingValue(engine, setting))}`),
+        h("button.quiet-button", props, "✕"),
+        h("span.note.about", prose(aboutText(setting))),
+      ]);
+    });
   return h("ul.changed-settings", rows);
 }
 
-/** Draw one changed setting. */
-function changedRow(setting, changes, was, remove) {
-  const id = `setting-${setting.name}`;
-  const field = settingField(setting, changes, id);
-  return h("li", [
-    h("label", { for: id }, h("code", shortName(setting))),
-    field,
-    h("span.note", `was ${valueText(was)}`),
-    h("button.quiet-button", { "aria-label": `Leave ${setting.name} as it was`, onclick: remove }, "✕"),
-    h("span.note.about", prose(aboutText(setting))),
-  ]);
-}
-
-/** Make the field of a setting, by its type; it writes into the changes. */
-function settingField(setting, changes, id) {
-  const props = { id, dataset: { setting: setting.name } };
-  const set = (value) => changes.set(setting.name, value);
-  const value = changes.get(setting.name);
-  if (setting.choices) return choiceField(setting.choices, value, props, set);
-  if (setting.type === "true or false")
+/** Create the field of a setting by its type; it writes into the changes. */
+function settingField({ name, type, choices }, changes, id) {
+  const props = { id, dataset: { setting: name } };
+  const set = (value) => changes.set(name, value);
+  const value = changes.get(name);
+  if (choices) return choiceField(choices, value, props, set);
+  if (type === "true or false")
     return choiceField(["true", "false"], String(value), props, (text) => set(text === "true"));
-  if (setting.type.startsWith("a list")) {
-    const field = h("input", {
-      ...props,
-      type: "text",
-      placeholder: "names, by commas",
-      oninput: () =>
-        set(
-          field.value
-            .split(",")
-            .map((one) => one.trim())
-            .filter(Boolean),
-        ),
-    });
+  if (type.startsWith("a list")) {
+    const read = () =>
+      set(
+        field.value
+          .split(",")
+          .map((item) => item.trim())
+          .filter(Boolean),
+      );
+    const field = h("input", { ...props, type: "text", placeholder: "comma-separated names", oninput: read });
     field.value = value.join(", ");
     return field;
   }
-  const number = setting.type === "a number" || setting.type === "a whole number";
+  const isNumeric = type === "a number" || type === "a whole number";
   const field = h("input", {
     ...props,
-    type: number ? "number" : "text",
-    step: setting.type === "a number" ? "any" : "1",
-    required: number,
-    oninput: () => set(number ? field.valueAsNumber : field.value),
+    type: isNumeric ? "number" : "text",
+    step: type === "a number" ? "any" : "1",
+    required: isNumeric,
+    oninput: () => set(isNumeric ? field.valueAsNumber : field.value),
   });
   field.value = value;
   return field;
 }
 
-/** Make a list to choose from. */
 function choiceField(choices, value, props, set) {
-  const field = h("select", { ...props, onchange: () => set(field.value) }, [
-    choices.map((one) => option(one, one, one === value)),
-  ]);
+  const options = choices.map((choice) => option(choice, choice, choice === value));
+  const field = h("select", { ...props, onchange: () => set(field.value) }, options);
   return field;
 }
 
-/** Draw the list of all settings, narrowed by words, each with its value and help. */
-export function settingPicker(settings, changes, present, add, open) {
+/** Draw the searchable list of settings that are not changed; `add(setting)` changes one. */
+export function settingPicker(settings, engine, changes, add, open) {
   const list = h("ul.setting-list");
+  const draw = () => {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const matches = ({ name, about }) => words.every((word) => `${name} ${about}`.toLowerCase().includes(word));
+    const matching = settings.filter((setting) => !changes.has(setting.name) && matches(setting));
+    const items = matching.map((setting) => settingItem(setting, engine, () => add(setting)));
+    fill(list, items.length ? items : h("li.note", "No setting matches these words."));
+  };
   const search = h("input", {
     type: "search",
     id: "rerun-search",
-    placeholder: "name or meaning",
+    placeholder: "name or description",
     autocomplete: "off",
-    oninput: () => draw(),
+    oninput: draw,
+    onkeydown: (event) => event.key === "Enter" && event.preventDefault(),
   });
-  const draw = () => {
-    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fitting = settings.filter(
-      (one) => !changes.has(one.name) && words.every((word) => `${one.name} ${one.about}`.toLowerCase().includes(word)),
-    );
-    fill(
-      list,
-      fitting.length
-        ? fitting.slice(0, SHOWN_SETTINGS).map((one) => settingLine(one, present(one), () => add(one)))
-        : h("li.note", "No setting fits these words."),
-    );
-  };
-  search.addEventListener("keydown", (event) => event.key === "Enter" && event.preventDefault());
   draw();
   return h("details.setting-picker", { open }, [
     h("summary", `Change a setting (${settings.length})`),
@@ -102,39 +92,32 @@ export function settingPicker(settings, changes, present, add, open) {
   ]);
 }
 
-/** Draw one setting of the list. */
-function settingLine(setting, value, add) {
+function settingItem(setting, engine, add) {
   return h("li", [
     h("button.setting-button", { onclick: add }, [
       h("code", shortName(setting)),
-      h("span.value", valueText(value)),
+      h("span.value", valueText(settingValue(engine, setting))),
       h("span.note", prose(aboutText(setting))),
     ]),
   ]);
 }
 
-/** Leave out of a name what nearly all of them begin with. */
-function shortName(setting) {
-  return setting.name.replace(/^search\./, "");
+/** Return a name without the prefix that nearly all settings share. */
+function shortName({ name }) {
+  return name.replace(/^search\./, "");
 }
 
-/** Say what a setting means, and what it costs to change it. */
-function aboutText(setting) {
-  return (
-    setting.about + (setting.index ? " (makes a new index)" : "") + (setting.model ? " (here only on or off)" : "")
-  );
+function aboutText({ about, index, model }) {
+  return about + (index ? " (rebuilds the index)" : "") + (model ? " (here only on or off)" : "");
 }
 
-/** Write a value as people read it. */
 function valueText(value) {
   if (Array.isArray(value)) return value.length ? value.join(", ") : "none";
   return value === "" || value === null ? "empty" : String(value);
 }
 
-/** Write the changes as a variant of an experiment. */
+/** Format the changes as a variant of an experiment. */
 export function variantToml(engine, changes) {
   const pairs = [...changes].map(([name, value]) => `${JSON.stringify(name)} = ${JSON.stringify(value)}`);
-  return (
-    ["[variants.tried]", `engine = ${JSON.stringify(engine.engine)}`, `set = { ${pairs.join(", ")} }`].join("\n") + "\n"
-  );
+  return `[variants.tried]\nengine = ${JSON.stringify(engine.engine)}\nset = { ${pairs.join(", ")} }\n`;
 }
