@@ -94,7 +94,7 @@ def test_moves_follow_the_rule_of_scoring(browser: Tab, made: Path) -> None:
     )
     assert [rank for rank, _ in said] == ["1", "2", "=", "3"]
     assert {int(rank): int(re.sub(r".*#", "", moved)) for rank, moved in said if moved} == {1: 1, 2: 3, 3: 2}
-    assert "first answer at 3" in tab.text(".ranking")
+    assert "first target at 3" in tab.text(".ranking")
     assert "A3" in tab.text(".source-file .badge.accent")
     assert [moved[0] for _, moved in said if moved] == ["=", "↑", "↓"]
 
@@ -103,9 +103,9 @@ def test_right_file_is_told_from_right_lines_and_the_answer_is_in_view(browser: 
     tab = opened(browser, made, "#/query/g/q0/human?engines=old,beside", ".ranking .badge.good")
     first, second = (one.text for one in tab.all(".ranking"))
     assert "✓ primary · right file, other lines" in first
-    assert "Every answer is there." in first
+    assert "All targets were found." in first
     assert "✓ primary · right file, other lines" in second
-    assert "The file of every answer is there, but not the lines of each." in second
+    assert "The files of all targets were found, but not all of their lines." in second
     box = "const box = document.querySelector('.source-file[open] .code');"
     tab.wait(lambda: tab.run(f"{box} return box.scrollTop > 0"), "the source did not move to the answer")
     seen = tab.run(

@@ -60,7 +60,7 @@ def test_rankings_stand_side_by_side_with_answers_adversaries_and_failures_marke
     assert "✗ sibling" in first.find_element("css selector", ".hit.adversary").text
     assert SHOWN_ENGINE in second.text
     assert f"error: RuntimeError: no answer {ATTACK}" in second.text
-    assert "None of 2 answers is among the results." in second.text
+    assert "None of 2 targets was found." in second.text
 
 
 def test_engines_are_added_and_hidden_and_stand_in_the_address(opened: Tab) -> None:
@@ -108,7 +108,7 @@ def test_trace_shows_each_stage_for_each_candidate(opened: Tab) -> None:
     assert stages[0].startswith("Rank")
     assert stages[1].startswith("Candidate")
     assert len(stages) > 4
-    assert "builtin took this for a language query" in opened.text(f"{panel} .note")
+    assert "builtin classified this as a language query" in opened.text(f"{panel} .note")
     assert all("#" in text or "no match" in text for text in opened.texts(f"{panel} .stage"))
     _assert_arrows(opened.run(f"return [...document.querySelectorAll('{panel} tbody tr')].map({_STAGES})"))
     best = opened.texts(f"{panel} tbody tr:first-child td")
@@ -188,7 +188,7 @@ def test_a_page_without_source_and_traces_says_how_to_get_them(browser: Tab, sam
         (said,) = tab.texts(f"{place} .note")
         assert said.count("assay report FOLDER") == 1
         assert command in said
-        assert said.endswith("FOLDER is that of the run.")
+        assert said.endswith("FOLDER is the directory of the run.")
     assert len(tab.all(".ranking")) == 2
     _quiet(tab)
 

@@ -11,7 +11,7 @@ const UNSAFE_EACH = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066
  *
  * Classes follow the tag name; properties may be left out. A function named `on…` is a listener, `style` and `dataset`
  * are objects, `true` is an attribute without a value, `class` adds to the classes. Null, undefined and false are
- * skipped among properties and children; arrays of children are flattened. A button submits nothing unless told to.
+ * skipped among properties and children; arrays of children are flattened. Buttons do not submit unless `type` says so.
  */
 export function h(selector, ...rest) {
   const [tag, ...classes] = selector.split(".");

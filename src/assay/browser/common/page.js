@@ -2,7 +2,7 @@
 
 import { fill, h } from "./dom.js";
 
-// --- data blocks: gzip in base64 in inert script elements ------------------------------------------------------------
+// --- data blocks: gzip in base64 in inert script elements ----------------------------------------------------------
 
 const unpackedBlocks = new Map();
 
@@ -38,7 +38,7 @@ function fromBase64(text) {
   return bytes;
 }
 
-// --- key shortcuts ----------------------------------------------------------------------------------------------------
+// --- key shortcuts -------------------------------------------------------------------------------------------------
 
 const TEXT_CONTROLS = "input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]";
 const pageKeys = []; // {keys: ["j"], label, run}
@@ -97,7 +97,7 @@ function openDialog(props, content) {
   close.focus();
 }
 
-// --- theme: `theme=` in an address sets it ----------------------------------------------------------------------------
+// --- theme: `theme=` in an address sets it -------------------------------------------------------------------------
 
 const THEME_SIGNS = { auto: "◐", light: "○", dark: "●" };
 const THEMES = Object.keys(THEME_SIGNS);
@@ -133,7 +133,7 @@ function labelThemeSwitch(button) {
   return button;
 }
 
-// --- clipboard and announcements --------------------------------------------------------------------------------------
+// --- clipboard and announcements -----------------------------------------------------------------------------------
 
 /** Create a button that copies the text returned by `make`; if the browser forbids it, show the text in a dialog. */
 export function copyButton(make, label = "Copy as Markdown") {

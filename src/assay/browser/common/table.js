@@ -1,4 +1,4 @@
-// A table that is sorted by its headers and copied as Markdown. Long tables are drawn in slices, as they scroll into view.
+// A table that is sorted by its headers and copied as Markdown. Long ones are drawn in slices while scrolling.
 //
 // table({
 //   columns: [{

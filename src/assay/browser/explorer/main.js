@@ -131,7 +131,7 @@ function markSection(page) {
   if (view === "report" && page.report) page.frame.mark("report", page.report.inSight());
 }
 
-// --- frame: the bar on top, the navigation at the side (a menu on a phone), the place of the views --------------------
+// --- frame: the bar on top, the navigation at the side (a menu on a phone), the place of the views -----------------
 
 /** Build the frame: {main, setSections(list), mark(view, section)}; `again` is called for links to the current view. */
 function buildFrame(data, again) {

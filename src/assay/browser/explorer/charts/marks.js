@@ -3,7 +3,7 @@
 
 import { h, svg, tame } from "../../common/dom.js";
 
-// --- axes -------------------------------------------------------------------------------------------------------------
+// --- axes ----------------------------------------------------------------------------------------------------------
 
 const STEPS = [1, 2, 2.5, 5, 10];
 const MAX_TICKS = 5; // on a logarithmic axis: what fits a phone
@@ -49,7 +49,7 @@ function placer(low, high, scale) {
   return (value) => EDGE + (100 - 2 * EDGE) * Math.min(1, Math.max(0, (scale(value) - from) / (to - from || 1)));
 }
 
-// --- marks with tooltips: the marks of a chart are one Tab stop, arrow keys move between them -------------------------
+// --- marks with tooltips: the marks of a chart are one Tab stop, arrow keys move between them ----------------------
 
 const TIP_GAP = 10; // pixels between a mark and its tooltip
 const ARROW_STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
@@ -119,7 +119,7 @@ function tipBox() {
   return box;
 }
 
-// --- small bars -------------------------------------------------------------------------------------------------------
+// --- small bars ----------------------------------------------------------------------------------------------------
 
 const GAP_SHARE = 0.18; // of a bar's width that stays free
 
@@ -154,7 +154,7 @@ export function splitBar(parts, label) {
   return navigable(svg("svg.split", { role: "group", "aria-label": label }, marks), marks);
 }
 
-// --- shaded cells -----------------------------------------------------------------------------------------------------
+// --- shaded cells --------------------------------------------------------------------------------------------------
 
 const DARKEST = 42; // per cent of the accent color: a darker cell would lower the contrast of its number
 

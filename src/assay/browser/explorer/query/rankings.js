@@ -126,7 +126,7 @@ function missingTargets(level, targets, hits) {
   return allLines ? "All targets were found." : "The files of all targets were found, but not all of their lines.";
 }
 
-// --- the scores of all engines ----------------------------------------------------------------------------------------
+// --- the scores of all engines -------------------------------------------------------------------------------------
 
 /** Draw the scores of every engine on this query; a checkbox in each row shows its ranking. */
 export function engineScores(view, select) {

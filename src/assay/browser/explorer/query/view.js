@@ -72,7 +72,7 @@ function positionInList({ data, unit, params }, rankings) {
   return { total: units.length, index, before: units[index - 1], after: units[index + 1] };
 }
 
-// --- head: text, labels, phrasings, neighbors -------------------------------------------------------------------------
+// --- head: text, labels, phrasings, neighbors ----------------------------------------------------------------------
 
 function queryHead(view, { total, index, before, after }) {
   const { unit, params } = view;
@@ -125,7 +125,7 @@ function phrasingLinks({ data, unit, params }) {
   ]);
 }
 
-// --- gold: targets, adversaries, rationale ----------------------------------------------------------------------------
+// --- gold: targets, adversaries, rationale -------------------------------------------------------------------------
 
 function goldPanel({ targets, adversaries, rationale, measures }) {
   const entry = (badge, anchor, note) => h("li", badge, " ", h("code", anchor), note && h("span.note", ` ${note}`));
@@ -162,7 +162,7 @@ function rationaleList({ owner, reason, boundary }) {
   );
 }
 
-// --- Markdown: the page for an issue, a pull request or a chat --------------------------------------------------------
+// --- Markdown: the page for an issue, a pull request or a chat -----------------------------------------------------
 
 /** Format the query, its targets and the selected rankings. */
 function queryMarkdown({ data, unit, engines, loaded }) {

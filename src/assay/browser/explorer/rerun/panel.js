@@ -132,7 +132,7 @@ function showProgress(container) {
   return () => clearInterval(timer);
 }
 
-// --- the result: what moved, and why ----------------------------------------------------------------------------------
+// --- the result: what moved, and why -------------------------------------------------------------------------------
 
 /** Draw the response; `query` is null for a text that the gold set does not contain, so targets are unknown. */
 function rerunResult(answer, query, changeCount) {
