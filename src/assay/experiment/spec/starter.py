@@ -17,13 +17,13 @@ from assay.syntax.text import split_lines
 from assay.types import Corpus, SourceFile, Symbol
 
 _HEAD = """\
-# Gold: what counts as right. One entry is one intent in up to five phrasings.
-# The drafts below are real places in this repository; the questions are placeholders. For each one:
-#   1. rewrite `human` as somebody who does not know the code would ask it, without the names in it;
+# Gold set: queries and their targets. One entry is one intent in up to five phrasings.
+# The targets of the drafts are real definitions of this repository; the queries are placeholders. For each draft:
+#   1. rewrite `human` as a question from someone who does not know the code, without its identifiers;
 #   2. add `keyword` (two to five words) and, if you like, ai_optimized and wrong_terminology;
-#   3. name under `interference` the file people would wrongly open;
+#   3. add under `interference` the file that people would open by mistake;
 #   4. delete the `status: draft` tag.
-# Thirty intents are the least that says anything: every table warns below that.
+# Results from fewer than thirty intents are unreliable: every table warns below that.
 """
 _DRAFTS = 5
 #: Lines of a drafted definition: long enough to contain a decision, short enough to be one target.
