@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from assay.errors import InputError
-from assay.experiment import check_folder, read_run, write_run, writing
+from assay.experiment import check_directory, lock_directory, read_run, write_run
 from assay.experiment.records import file_names
-from assay.experiment.records.folder import COMMITTED, MANIFEST, STAGED, read_generation
+from assay.experiment.records.directory import COMMITTED, MANIFEST, STAGED, read_snapshot
 from assay.types import EngineRun, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.experiment.test_records import example
 from tests.waiting import wait_until
@@ -116,8 +116,8 @@ def test_every_step_of_a_writer_may_be_its_last(tmp_path, monkeypatch, first):
                 write_run(numbered(2), folder)
         except Cut:
             seen.add(_state(folder))
-            check_folder(folder)
-            with writing(folder):
+            check_directory(folder)
+            with lock_directory(folder):
                 write_run(numbered(3), folder)
             assert number_of(read_run(folder)) == 3
             assert _tidy(folder)
@@ -160,7 +160,7 @@ def test_member_of_another_generation_is_refused(tmp_path):
     write_run(numbered(2), tmp_path)
     (tmp_path / "lines.jsonl").write_bytes(old)
     with pytest.raises(InputError, match=r"lines\.jsonl was changed after the run"):
-        read_generation(tmp_path)
+        read_snapshot(tmp_path)
 
 
 def grown(base: Run) -> Run:
@@ -268,7 +268,7 @@ def test_folder_of_a_run_that_was_cut_off_is_taken_again(tmp_path):
     for name in (".unfinished", "shards"):
         (tmp_path / name).mkdir()
     (tmp_path / ".lock").write_bytes(b"")
-    assert check_folder(tmp_path) == tmp_path
+    assert check_directory(tmp_path) == tmp_path
 
 
 def test_file_names_are_distinct_on_every_file_system():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assay import load_gold, run
 from assay.errors import InputError
-from assay.experiment import check_folder, read_run, write_run
+from assay.experiment import check_directory, read_run, write_run
 from assay.types import (
     Adversary,
     AnalysisPlan,
@@ -285,7 +285,7 @@ def test_folder_that_is_no_run_is_refused_before_anything_is_written(tmp_path):
     (tmp_path / "important.txt").write_text("mine")
     (tmp_path / ".assayignore").write_text("vendor/\n")
     with pytest.raises(InputError, match="no run") as caught:
-        check_folder(tmp_path)
+        check_directory(tmp_path)
     assert caught.value.hint
     assert (tmp_path / ".assayignore").read_text() == "vendor/\n"
 
@@ -293,12 +293,12 @@ def test_folder_that_is_no_run_is_refused_before_anything_is_written(tmp_path):
 def test_file_in_the_place_of_the_folder_is_refused(tmp_path):
     (tmp_path / "out").write_text("")
     with pytest.raises(InputError, match="is a file"):
-        check_folder(tmp_path / "out")
+        check_directory(tmp_path / "out")
 
 
 def test_prepared_folder_takes_a_run_twice(tmp_path):
     for _ in range(2):
-        write_run(example(), check_folder(tmp_path / "out"))
+        write_run(example(), check_directory(tmp_path / "out"))
     assert read_run(tmp_path / "out") == example()
 
 

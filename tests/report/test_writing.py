@@ -14,7 +14,7 @@ from assay import load_gold, run
 from assay.cli.main import main
 from assay.errors import AssayError, InputError, SetupError
 from assay.experiment import read_run, write_run
-from assay.experiment.records.folder import CellTiming, write_timings
+from assay.experiment.records.directory import CellTiming, write_timings
 from assay.experiment.spec.model import make_measures
 from assay.report import analyse, document, publish, require_parquet, results_json, write_reports
 from assay.report.costs import NO_TIMES

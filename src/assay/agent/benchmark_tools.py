@@ -109,14 +109,14 @@ class Benchmarks:
 
     def carry_out(self, order: BenchmarkRequest, watch: RunMonitor) -> BenchmarkResult:
         """Run, write the records and the reports."""
-        from assay.experiment import check_folder
+        from assay.experiment import check_directory
         from assay.experiment.running.experiments import run_spec
         from assay.report import publish
 
         with self._alone(watch):
             spec = self._specified(order)
             suite = self._suite(spec, trusted=order.gold is None)
-            folder = check_folder(Path(spec.out))
+            folder = check_directory(Path(spec.out))
             made = run_spec(spec, suite, progress=watch)
             if order.out is None:
                 _keep_from_git(folder.parent)

@@ -189,7 +189,7 @@ def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> QuerySc
 
 
 def _read(places: Sequence[str]) -> tuple[list[Run], str]:
-    from assay.experiment.records.folder import repeats_in
+    from assay.experiment.records.directory import repeats_in
 
     folders = [str(folder) for place in places for folder in (repeats_in(Path(place)) or (place,))]
     runs = [read_results(folder) for folder in folders]

@@ -318,11 +318,11 @@ def varied_data(args: argparse.Namespace, spec: Spec, use: SplitUse) -> DevData:
 
 def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
     """Run a specification."""
-    from assay.experiment import check_folder
+    from assay.experiment import check_directory
     from assay.experiment.running.experiments import run_spec
     from assay.experiment.running.matrix import ExecutionOptions
 
-    folder = check_folder(Path(args.out)) if args.out else None
+    folder = check_directory(Path(args.out)) if args.out else None
     missing: Missing | None = "report" if args.allow_missing else None
     return run_spec(spec, suite, missing=missing, progress=progress_callback(args), how=ExecutionOptions(folder=folder))
 

@@ -46,13 +46,13 @@ def merge_command(args: argparse.Namespace) -> int:
       assay merge part --out results
     """
     from assay.cli.run import write_report
-    from assay.experiment import check_folder
+    from assay.experiment import check_directory
     from assay.experiment.cells.outline import run_of
     from assay.experiment.running.experiments import CompletedRun
     from assay.experiment.shards import merge_shards
     from assay.report import require_parquet
 
-    folder = check_folder(Path(args.out))
+    folder = check_directory(Path(args.out))
     page = page_flags(args)
     if args.parquet:
         require_parquet()
@@ -76,7 +76,7 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
 @without_collecting()
 def score_command(args: argparse.Namespace) -> int:
     """Rescore a saved run without rerunning engines."""
-    from assay.experiment import writing
+    from assay.experiment import lock_directory
     from assay.report import document, reopen, require_parquet, results_json, write_reports
     from assay.report.render.document import Heading
     from assay.report.unpooled import score_unpooled
@@ -91,7 +91,7 @@ def score_command(args: argparse.Namespace) -> int:
     found = reopen(run, claim, Path(args.results))
     results = found.results
     if args.write:
-        with writing(Path(args.results)):
+        with lock_directory(Path(args.results)):
             write_reports(results, found.case, Path(args.results), parquet=args.parquet, page=page)
         info(args, f"written to {args.results}/")
     shown, data = document(results, full=args.full), results_json(results)
@@ -165,7 +165,7 @@ def report_command(args: argparse.Namespace) -> int:
       assay report results --no-source --out to-send.html
       assay report results --traces 100 --open
     """
-    from assay.experiment.records.folder import HTML
+    from assay.experiment.records.directory import HTML
     from assay.report import reopen, write_html
     from assay.report.explorer.page import in_folder
     from assay.report.headlines import headline
@@ -233,7 +233,7 @@ def show_command(args: argparse.Namespace) -> int:
     assay show results tax-lookup --engines builtin mine --form keyword
     assay show results-old results-new tax-lookup       the same engine in two runs (--engine NAME)
     """
-    from assay.experiment.records.folder import is_run
+    from assay.experiment.records.directory import is_run
     from assay.experiment.spec.model import analysis_plan_of
     from assay.gold.split import SEALED, split_of
     from assay.report.show import find_query, no_query, show_document, show_json, show_query

@@ -112,11 +112,11 @@ def run_command(args: argparse.Namespace) -> int:
 
 def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.experiment import check_folder
+    from assay.experiment import check_directory
     from assay.experiment.spec.model import retained_engines
     from assay.report import require_parquet
 
-    folder = check_folder(Path(spec.out))
+    folder = check_directory(Path(spec.out))
     page = page_flags(args, spec)
     if args.parquet:
         require_parquet()
@@ -131,11 +131,11 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
 
     Nothing that was kept is used: an answer that is taken from another repeat says nothing about chance.
     """
-    from assay.experiment.records.folder import repeat_folders
+    from assay.experiment.records.directory import repeat_directories
     from assay.experiment.spec.model import retained_engines
     from assay.report import require_parquet
 
-    folders, page = repeat_folders(Path(spec.out), args.repeat), page_flags(args, spec)
+    folders, page = repeat_directories(Path(spec.out), args.repeat), page_flags(args, spec)
     if args.parquet:
         require_parquet()
     _tell_sealed(args, spec, suite)
@@ -166,11 +166,11 @@ def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> 
 
 def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run one shard and write it down."""
-    from assay.experiment import check_folder
+    from assay.experiment import check_directory
     from assay.experiment.shards import parse_shard, run_part, shard_path, write_shard
 
     shard = parse_shard(args.shard)
-    folder = check_folder(Path(spec.out))
+    folder = check_directory(Path(spec.out))
     with execution_options(args, folder) as how:
         part = run_part(spec, suite, shard, how, missing=missing, progress=progress_callback(args))
     for trouble in part.keeper.all_troubles if part.keeper else ():
@@ -350,7 +350,7 @@ def carried_out(
 def write_down(folder: Path, carried: CompletedRun) -> None:
     """Write what is beside the results: what cells took; what was kept for this run alone goes."""
     from assay.experiment.cells.running import timings
-    from assay.experiment.records.folder import write_timings
+    from assay.experiment.records.directory import write_timings
 
     if carried.work is not None:
         write_timings(folder, timings(carried.work))

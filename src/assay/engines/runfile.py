@@ -13,13 +13,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
-from urllib.parse import quote, unquote
 
 from assay.corpus.spec import find_document
 from assay.digests import text_digest
@@ -30,34 +27,10 @@ from assay.engines.text_output import parse_location
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
 from assay.settings import read_settings, setting
+from assay.trec import TAG, from_column
 from assay.types import Corpus, GoldSet, Hit, Query, Suite
 
-#: Prefix of the last column of a run that Assay wrote.
-TAG = "assay:"
-#: Characters to escape: column separators, terminal controls, and the escape character.
-_ESCAPED = re.compile("[\\s%\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _NAMING = "name queries gold/query/form, or pass --forms human if they are named gold/query or query"
-
-
-def to_column(text: str) -> str:
-    """Escape a text for one column."""
-    return _ESCAPED.sub(lambda found: quote(found[0], safe="", errors="surrogatepass"), text) or "%"
-
-
-@lru_cache(maxsize=10_000)  # the same files are in many rankings
-def path_column(path: str) -> str:
-    """Escape a path, including the colon that separates path and lines."""
-    return to_column(path).replace(":", "%3A")
-
-
-def to_docno(hit: Hit) -> str:
-    """Format a hit as `path` or `path:start-end`."""
-    path = path_column(hit.path)
-    return path if hit.start is None else f"{path}:{hit.start}-{hit.end}"
-
-
-def _unescape(text: str) -> str:
-    return "" if text == "%" else unquote(text, errors="surrogatepass")
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +182,8 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
         raise InputError(f"expected a finite score, got {score}", file=file, line=number, hint="write a number")
     if tag.startswith(TAG):  # written by Assay, with escapes
         hit = parse_location(docno)
-        hit = hit._replace(path=_unescape(hit.path), score=value)
-        return _unescape(query), _Entry(docno, place, value, number, hit)
+        hit = hit._replace(path=from_column(hit.path), score=value)
+        return from_column(query), _Entry(docno, place, value, number, hit)
     return query, _Entry(docno, place, value, number, Docno(docno, value))
 
 

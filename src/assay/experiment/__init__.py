@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assay.experiment.records import check_folder, read_run, write_run, writing
+from assay.experiment.records import check_directory, lock_directory, read_run, write_run
 
 if TYPE_CHECKING:
     from assay.experiment.running.asking import Progress
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 #: What asks engines is fetched on first use: whoever reads records needs none.
 _HOMES = {"Progress": "assay.experiment.running.asking", "run": "assay.experiment.running.turns"}
 
-__all__ = ["Progress", "check_folder", "read_run", "run", "write_run", "writing"]
+__all__ = ["Progress", "check_directory", "lock_directory", "read_run", "run", "write_run"]
 
 
 def __getattr__(name: str) -> object:

@@ -30,7 +30,7 @@ from assay.experiment.cells.records import (
 from assay.experiment.cells.running import PlanResult, run_cells
 from assay.experiment.corpora import Missing
 from assay.experiment.records.codec import Lines, dump, join_lines
-from assay.experiment.records.folder import SHARDS
+from assay.experiment.records.directory import SHARDS
 from assay.experiment.records.merge import RetainedEngine
 from assay.experiment.running.asking import Tell
 from assay.experiment.running.matrix import ExecutionOptions, cell_store, executor_for, plan_of

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 from assay.errors import AssayError, ConfigError, SetupError, install_hint
-from assay.experiment.records import earlier_run, write_run, writing
-from assay.experiment.records.folder import (
+from assay.experiment.records import lock_directory, read_earlier_run, write_run
+from assay.experiment.records.directory import (
     FOREST,
     HTML,
     LINE_RUNS,
@@ -196,8 +196,8 @@ def publish(
     `declared` has every engine that keeps its row and, where it can be compared, its place in the run, though it was
     not asked now (`--only`). All other rows are kept as stale ones; `forget` drops those.
     """
-    with writing(folder):
-        before = earlier_run(folder)
+    with lock_directory(folder):
+        before = read_earlier_run(folder)
         merged = merge_runs(before, made, declared or {})
         run, said = _with_claim(merged.run, claim)
         earlier = () if forget else _earlier_rows(folder, before, merged)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 from assay.digests import digest_of
 from assay.errors import InputError
 from assay.experiment.records import config_hash
-from assay.experiment.records.folder import ROWS
-from assay.experiment.records.merge import LASTING, Comparability, comparability_of, day_of, skipped_now
+from assay.experiment.records.directory import ROWS
+from assay.experiment.records.merge import LASTING, Comparability, comparability_of, day_of, skipped_reason
 from assay.files import read_utf8
 from assay.report.comparison import NOT_COMPARED
 from assay.report.render.document import Block, Cell, Heading, Paragraph, Tone, table
@@ -113,9 +113,9 @@ def carry_over(
 
 def _reason(row: EngineRow, now: Comparability, stale: Mapping[str, str], skipped: Mapping[str, str]) -> str:
     if row.engine in skipped:
-        return skipped_now(skipped[row.engine])
+        return skipped_reason(skipped[row.engine])
     lasting = row.reason if row.reason in LASTING else GONE
-    return stale.get(row.engine) or row.footing.left_by(now) or lasting
+    return stale.get(row.engine) or row.footing.difference(now) or lasting
 
 
 _SCHEMA = "assay/rows/1"

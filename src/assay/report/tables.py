@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 import numpy as np
 
-from assay.experiment.records.folder import FOREST as FOREST_FILE
+from assay.experiment.records.directory import FOREST as FOREST_FILE
 from assay.report.comparison import mark_identical
 from assay.report.groups import by_tag, group_means
 from assay.report.render.document import Block, Cell, Forest, Heading, IntervalPoint, Paragraph, Table, Tone, table

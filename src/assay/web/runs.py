@@ -15,7 +15,7 @@ from assay.digests import text_digest
 from assay.engines.kinds import KINDS, SettingPage
 from assay.errors import AssayError, ConfigError, closest_match
 from assay.experiment import read_run
-from assay.experiment.records.folder import (
+from assay.experiment.records.directory import (
     COMMITTED,
     ENGINES,
     MANIFEST,
@@ -24,7 +24,7 @@ from assay.experiment.records.folder import (
     RUNS,
     SHARDS,
     is_run,
-    peek_generation,
+    peek_snapshot,
 )
 from assay.experiment.spec.model import analysis_plan_of
 from assay.report.comparison import verdict_tone
@@ -205,7 +205,7 @@ def card(found: RunFolder) -> dict[str, Any]:
     """Describe a run; one that cannot be read is described by what is wrong with it."""
     said: dict[str, Any] = {"id": found.id, "name": found.name, "when": None, "made": 0.0, **_written(found.path)}
     try:
-        manifest = peek_generation(found.path).manifest
+        manifest = peek_snapshot(found.path)[1]
         read = _from_manifest(manifest) | _from_results(found.path, manifest)
         date = str(read["date"])
         return said | read | {"when": date[:_MINUTE].replace(_TIME, " "), "made": _made(date, said["written"])}
@@ -343,5 +343,5 @@ class RunCache:
     def open(self, run_id: str) -> CachedRun:
         """Read the run that an id stands for, as it is now."""
         found = self.library.find(run_id)
-        digest = peek_generation(found.path).digest
+        digest = peek_snapshot(found.path)[0]
         return self._opened.get((found.id, digest), lambda: CachedRun(found, digest, read_run(found.path)))

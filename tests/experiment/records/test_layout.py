@@ -1,7 +1,7 @@
 """The names of a folder of results: all that a run leaves is there, and nothing else."""
 
 from assay import load_gold, run
-from assay.experiment.records import folder as layout
+from assay.experiment.records import directory as layout
 from assay.report import publish
 from assay.types import AnalysisPlan
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assay.cli.main import main
 from assay.experiment import read_run, write_run
 from assay.experiment.records import config_hash
-from assay.experiment.records.folder import IN_TURN, KEPT, SIDE_BY_SIDE, TIMINGS
+from assay.experiment.records.directory import IN_TURN, KEPT, SIDE_BY_SIDE, TIMINGS
 from assay.experiment.records.merge import (
     CODE,
     RESET,
@@ -189,7 +189,7 @@ def test_settings_of_engines_that_are_not_asked_are_those_that_the_run_recorded(
         for e in run.engines
     }
     assert retained_engines(spec, suite) == {}
-    assert comparability_of(run).left_by(comparability_of(run)) == ""
+    assert comparability_of(run).difference(comparability_of(run)) == ""
 
 
 def signed(run: Run, **changes: object) -> Run:
@@ -221,7 +221,8 @@ def test_answers_of_two_tools_fit_no_tool():
     parts = [replace(engine, fingerprint=tool, code="c") for tool in ("tool-1", "tool-2")]
     both = joined("a", parts)
     assert (both.fingerprint, both.code) == ("mixed", "c")
-    assert RetainedEngine("", "tool-2").left_by(both) == TOOL
+    old = replace(made("a"), engines=(both,))
+    assert merge_runs(old, made("b"), {"a": RetainedEngine("", "tool-2")}).stale == {"a": TOOL}
     assert joined("a", parts[:1]).fingerprint == "tool-1"
 
 

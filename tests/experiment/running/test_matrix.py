@@ -11,7 +11,7 @@ import pytest
 from assay.errors import CorpusError
 from assay.experiment.executors.base import FuturesAdapter, SerialExecutor
 from assay.experiment.executors.processes import ProcessExecutor
-from assay.experiment.records.folder import UNFINISHED
+from assay.experiment.records.directory import UNFINISHED
 from assay.experiment.running.loading import load_suite
 from assay.experiment.running.matrix import ExecutionOptions, cell_store, matrix, plan_of
 from assay.experiment.spec import Spec

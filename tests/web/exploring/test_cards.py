@@ -37,7 +37,7 @@ def test_broken_runs_are_listed_with_what_is_wrong(runs, tmp_path):
     with exploring(tmp_path) as client:
         found = listed(client)
         assert {name for name, one in found.items() if "error" not in one} == {"whole"}
-        assert "gold.jsonl is not there" in found["lost"]["error"]
+        assert "gold.jsonl is missing" in found["lost"]["error"]
         assert client.get(f"/run/{found['whole']['id']}").status == 200
         broken = client.get(f"/run/{found['lost']['id']}")
         assert broken.status == 400

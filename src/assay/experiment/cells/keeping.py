@@ -12,7 +12,7 @@ from assay.errors import SetupError
 from assay.experiment.cells.keys import CellKey
 from assay.experiment.cells.records import CellResult, cell_bytes, read_cell
 from assay.experiment.records import write_assayignore
-from assay.experiment.records.folder import UNFINISHED
+from assay.experiment.records.directory import UNFINISHED
 from assay.store import Store, kinds
 
 KIND = kinds.CELLS.name

@@ -12,7 +12,7 @@ from assay.experiment.cells.records import CellId, CellResult, CorpusSnapshot, l
 from assay.experiment.cells.working import CellSink, CellTask, open_corpus_snapshot, run_task
 from assay.experiment.corpora import questions_of
 from assay.experiment.executors.base import Fleet, as_completed
-from assay.experiment.records.folder import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
+from assay.experiment.records.directory import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
 from assay.experiment.running.asking import EngineOutcome, Progress, Tell
 from assay.experiment.running.engine_runs import engine_run
 from assay.types import Ranking, Status

@@ -10,7 +10,7 @@ from assay.corpus.sources import find_work_tree
 from assay.digests import digest_of, text_digest
 from assay.experiment.cells.records import CorpusSnapshot
 from assay.experiment.corpora import PreparedGold
-from assay.experiment.records import is_kept_out
+from assay.experiment.records import is_excluded
 from assay.experiment.records.codec import Lines, hit_paths, query_paths
 from assay.types import Corpus, CorpusInfo, Ranking
 
@@ -68,7 +68,7 @@ def _skipped(corpus: Corpus) -> dict[str, int]:
 
     def is_results(folder: PurePosixPath) -> bool:
         if folder not in ours:
-            ours[folder] = is_kept_out(corpus.root / folder)
+            ours[folder] = is_excluded(corpus.root / folder)
         return ours[folder]
 
     paths = ((skipped.reason, PurePosixPath(skipped.path)) for skipped in corpus.skipped)

@@ -1,27 +1,27 @@
 """Run directories: records from which all numbers can be recomputed."""
 
 from assay.experiment.records.codec import config_hash
-from assay.experiment.records.folder import (
-    FORMAT,
+from assay.experiment.records.directory import (
     MANIFEST,
-    check_folder,
+    check_directory,
     file_names,
-    is_kept_out,
+    is_excluded,
+    lock_directory,
+    read_earlier_run,
+    read_run,
     write_assayignore,
-    writing,
+    write_run,
 )
-from assay.experiment.records.runs import earlier_run, read_run, write_run
 
 __all__ = [
-    "FORMAT",
     "MANIFEST",
-    "check_folder",
+    "check_directory",
     "config_hash",
-    "earlier_run",
     "file_names",
-    "is_kept_out",
+    "is_excluded",
+    "lock_directory",
+    "read_earlier_run",
     "read_run",
     "write_assayignore",
     "write_run",
-    "writing",
 ]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assay.browser.bundle import CompressedBlock, packed, page, remaining_bytes
 from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
-from assay.experiment.records.folder import PAGE
+from assay.experiment.records.directory import PAGE
 from assay.experiment.spec import Spec
 from assay.experiment.spec.model import locate_error, read_table
 from assay.report.explorer.data import pack_rankings, queries, shown_measures, summary, trace_data
