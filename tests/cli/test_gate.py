@@ -101,10 +101,10 @@ def test_repeats_never_mix_with_others(run_of_flaky, capsys):
     for number in (1, 2, 3):
         (run_of_flaky / "old" / str(number)).mkdir(parents=True)
     assert main(["run", "--repeat", "2", "--out", "old", "--quiet"]) == 2
-    assert "holds more repeats than 2: 3" in capsys.readouterr().err
+    assert "contains more than 2 repeats: 3" in capsys.readouterr().err
     assert main(["run", "--out", "old", "--quiet"]) == 2
     assert main(["run", "--repeat", "2", "--quiet"]) == 2
-    assert "holds a single run" in capsys.readouterr().err
+    assert "contains a single run" in capsys.readouterr().err
     gold = run_of_flaky / "many.yaml"
     gold.write_text(gold.read_text().replace("where is thing1}", "find thing1}"))
     assert main(["run", "--out", "other", "--quiet"]) == 0
@@ -226,4 +226,4 @@ def test_folder_of_repeats_says_where_its_runs_are(tmp_path, monkeypatch, capsys
     assert main(command) == 2
     said = capsys.readouterr().err
     assert "there is no run here" in said
-    assert "there are repeats of one: try old/1" in said
+    assert "it contains repeats of a run: try old/1" in said

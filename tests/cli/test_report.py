@@ -107,10 +107,10 @@ def test_report_of_no_run_is_refused(shop, capsys):
 def test_folder_that_holds_runs_is_refused_with_their_names(made, capsys):
     code, _, err = call(capsys, "report", ".")
     assert code == 2
-    assert "→ runs lie below it: name results\n" in err
+    assert "→ it contains runs: try results\n" in err
     code, _, err = call(capsys, "report", "shop")
     assert code == 2
-    assert "→ name the folder that `assay run` wrote" in err
+    assert "→ pass a directory that `assay run` wrote" in err
     (made / "empty").mkdir()
     assert "make one with `assay run --out empty`" in call(capsys, "report", "empty")[2]
 

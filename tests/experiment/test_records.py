@@ -277,14 +277,14 @@ def test_manifest_cannot_name_files_outside_its_folder(tmp_path):
     manifest = json.loads((folder / "run.json").read_text())
     manifest["members"] = {"../secret.json": "0" * 64}
     (folder / "run.json").write_text(json.dumps(manifest))
-    with pytest.raises(InputError, match="outside the folder"):
+    with pytest.raises(InputError, match="outside the directory"):
         read_run(folder)
 
 
 def test_folder_that_is_no_run_is_refused_before_anything_is_written(tmp_path):
     (tmp_path / "important.txt").write_text("mine")
     (tmp_path / ".assayignore").write_text("vendor/\n")
-    with pytest.raises(InputError, match="no run") as caught:
+    with pytest.raises(InputError, match="not a run") as caught:
         check_directory(tmp_path)
     assert caught.value.hint
     assert (tmp_path / ".assayignore").read_text() == "vendor/\n"

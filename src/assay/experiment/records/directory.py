@@ -153,12 +153,14 @@ def read_earlier_run(directory: Path) -> Run | None:
 def check_directory(directory: Path) -> Path:
     """Raise InputError unless a run can be written here; write nothing."""
     if directory.exists() and not directory.is_dir():
-        raise InputError("is a file, not a folder", file=directory, hint="name another place with --out")
+        raise InputError("is a file, not a directory", file=directory, hint="pass another --out")
     if not _is_ours(directory):
-        raise InputError("holds files that are no run", file=directory, hint="name a new or empty folder with --out")
+        raise InputError(
+            "contains files that are not a run", file=directory, hint="pass a new or empty directory as --out"
+        )
     existing = next(path for path in (directory.absolute(), *directory.absolute().parents) if path.exists())
     if not os.access(existing, os.W_OK | os.X_OK) or not existing.is_dir():
-        raise InputError("cannot be written", file=existing, hint="check its rights, or name another place with --out")
+        raise InputError("cannot be written", file=existing, hint="check its permissions, or pass another --out")
     return directory
 
 
@@ -238,14 +240,14 @@ def _manifest_text(directory: Path) -> str:
 
 def _missing_run_hint(directory: Path) -> str:
     if repeats := repeats_in(directory):
-        return f"there are repeats of one: try {repeats[0]}; `assay gate {directory}` takes them together"
+        return f"it contains repeats of a run: try {repeats[0]}, or all of them with `assay gate {directory}`"
     below = [str(path) for path in sorted(directory.glob("[!.]*")) if is_run(path)]
     if below:
-        return f"runs lie below it: name {' or '.join(below[:_SHOWN_RUNS])}"
+        return f"it contains runs: try {' or '.join(below[:_SHOWN_RUNS])}"
     return (
         f"make one with `assay run --out {directory}`"
         if _is_ours(directory)
-        else "name the folder that `assay run` wrote"
+        else "pass a directory that `assay run` wrote"
     )
 
 
@@ -269,7 +271,7 @@ def _parse_manifest(directory: Path, text: str) -> dict[str, Any]:
 
 def _member(directory: Path, name: str, digest: str) -> str:
     if not _is_inside(name):
-        raise _broken(directory, f"run.json names {name!r}, which lies outside the folder")
+        raise _broken(directory, f"run.json names {name!r}, which is outside the directory")
     for path in (directory / COMMITTED / name, directory / name):
         try:
             data = path.read_bytes()
@@ -369,12 +371,12 @@ def repeats_in(directory: Path) -> tuple[Path, ...]:
 def repeat_directories(directory: Path, count: int) -> tuple[Path, ...]:
     """Return the directories of repeats; raise InputError if one cannot be written or others are there."""
     if (directory / MANIFEST).exists():
-        raise InputError("holds a single run", file=directory, hint="name another place for repeats with --out")
+        raise InputError("contains a single run", file=directory, hint="pass another --out for repeats")
     chosen = tuple(directory / str(number) for number in range(1, count + 1))
     others = [path.name for path in repeats_in(directory) if path not in chosen]
     if others:
-        message = f"holds more repeats than {count}: {', '.join(others)}"
-        hint = "remove them: a gate would take them for repeats of this run"
+        message = f"contains more than {count} repeats: {', '.join(others)}"
+        hint = "remove them: `assay gate` would count them as repeats of this run"
         raise InputError(message, file=directory, hint=hint)
     return tuple(map(check_directory, chosen))
 
