@@ -26,12 +26,12 @@ def bytes_digest(data: bytes) -> str:
 
 
 @cache
-def code_digest(*places: str) -> str:
+def code_digest(*paths: str) -> str:
     """Return the digest of modules and packages (`search/`, `engines/python.py`) and their tree-sitter queries."""
     home = resources.files("assay")
     digest = hashlib.sha256()
-    for place in sorted(places):
-        for name, entry in sorted(_sources(home.joinpath(place), place.strip("/")), key=lambda found: found[0]):
+    for path in sorted(paths):
+        for name, entry in sorted(_sources(home.joinpath(path), path.strip("/")), key=lambda source: source[0]):
             digest.update(name.encode() + b"\0" + entry.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -43,11 +43,11 @@ def package_digest() -> str:
     return code_digest(*sorted(code))
 
 
-def _sources(place: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
-    if place.is_file():
-        yield name, place
+def _sources(source: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:
+    if source.is_file():
+        yield name, source
         return
-    for entry in place.iterdir():
+    for entry in source.iterdir():
         inner = f"{name}/{entry.name}"
         if entry.is_dir() and not entry.name.startswith("_"):
             yield from _sources(entry, inner)

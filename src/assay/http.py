@@ -471,7 +471,7 @@ def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> FailedAttem
         return FailedAttempt("its certificate is not trusted", hint=hint)
     if caused_by(IncompleteRead, exceptions.IncompleteRead):
         return FailedAttempt("closed the connection before the end of its answer", retry=True)
-    if tunnel := next((found for cause in causes if (found := _TUNNEL_STATUS.match(str(cause)))), None):
+    if tunnel := next((match for cause in causes if (match := _TUNNEL_STATUS.match(str(cause)))), None):
         hint = "check https_proxy, or add the host to no_proxy"
         return FailedAttempt(f"the proxy answered {tunnel[1]}", hint=hint)
     if caused_by(LineTooLong) or any(type(cause) is HTTPException for cause in causes):  # more than 100 headers
@@ -479,5 +479,5 @@ def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> FailedAttem
     reason = next((cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), None)
     if caused_by(exceptions.LocationParseError):
         reason = "no such host"
-    way = " through the proxy" if proxied else ""
-    return FailedAttempt(f"cannot be reached{way} ({reason or type(causes[-1]).__name__})", retry=True)
+    through = " through the proxy" if proxied else ""
+    return FailedAttempt(f"cannot be reached{through} ({reason or type(causes[-1]).__name__})", retry=True)

@@ -178,19 +178,19 @@ def has_issued_key(text: str) -> bool:
 
 def find_secret_lines(text: str) -> Iterator[range]:
     """Yield the range of lines of each probable secret, counted from 0."""
-    for found in _find_secrets(text):
-        first = text.count("\n", 0, found.start())
-        yield range(first, first + found[0].count("\n") + 1)
+    for match in _find_secrets(text):
+        first = text.count("\n", 0, match.start())
+        yield range(first, first + match[0].count("\n") + 1)
 
 
 def scrub_secrets(text: str) -> str:
-    spans = sorted((found.start(), found.end()) for found in _find_secrets(text))
-    kept, end = list[str](), 0
+    spans = sorted((match.start(), match.end()) for match in _find_secrets(text))
+    pieces, end = list[str](), 0
     for start, stop in spans:
         if start >= end:
-            kept += [text[end:start], SCRUBBED]
+            pieces += [text[end:start], SCRUBBED]
         end = max(end, stop)
-    return "".join([*kept, text[end:]])
+    return "".join([*pieces, text[end:]])
 
 
 def _find_secrets(text: str) -> Iterator[re.Match[str]]:
@@ -198,9 +198,9 @@ def _find_secrets(text: str) -> Iterator[re.Match[str]]:
         if mark in text:
             yield from pattern.finditer(text)
     yield from _PRIVATE_KEY.finditer(text)
-    for found in _LONG.finditer(text):
-        before = text[max(0, found.start() - _BEFORE) : found.start()]
+    for match in _LONG.finditer(text):
+        before = text[max(0, match.start() - _BEFORE) : match.start()]
         if _KEY_NAME.search(before.rpartition("\n")[2]):
-            yield found
+            yield match
     if "://" in text:
         yield from _ADDRESS.finditer(text)

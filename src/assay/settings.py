@@ -63,9 +63,9 @@ def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict
     return merged
 
 
-def unknown_name(what: str, name: str, known: list[str], kind: str) -> ConfigError:
+def unknown_name(message: str, name: str, known: list[str], kind: str) -> ConfigError:
     """Return the error for an unknown name; the hint is the closest known name, or the list of all names."""
-    return ConfigError(f"{what} {name!r}", hint=did_you_mean(name, known) or f"{kind}: {', '.join(known) or 'none'}")
+    return ConfigError(f"{message} {name!r}", hint=did_you_mean(name, known) or f"{kind}: {', '.join(known) or 'none'}")
 
 
 def check_counts(where: str, **counts: int) -> None:
@@ -140,10 +140,10 @@ _PART = re.compile(
 @lru_cache(maxsize=4096)
 def split_key(key: str) -> tuple[str, ...]:
     """Split a dotted key into its parts; parts that contain dots must be quoted."""
-    found, position = list[str](), 0
+    parts, position = list[str](), 0
     try:
         while match := _PART.match(key, position):
-            found.append(match["bare"] or next(iter(tomllib.loads(f"{match['quoted']} = 0"))))
+            parts.append(match["bare"] or next(iter(tomllib.loads(f"{match['quoted']} = 0"))))
             position = match.end() + 1
             if key[match.end() : position] != ".":
                 break
@@ -152,19 +152,19 @@ def split_key(key: str) -> tuple[str, ...]:
     if position != len(key) + 1:
         hint = 'write it like search.stem.files; quote parts that contain dots: "a.b"'
         raise ConfigError(f"invalid dotted key {key!r}", hint=hint)
-    return tuple(found)
+    return tuple(parts)
 
 
 def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten a table to dotted keys; raise ConfigError if a key is set twice."""
-    found: dict[tuple[str, ...], Any] = {}
+    flat: dict[tuple[str, ...], Any] = {}
     for key, value in table.items():
         for names, leaf in iter_leaves(value, split_key(key)):
-            inside = [other for other in found if other[: len(names)] == names or names[: len(other)] == other]
+            inside = [other for other in flat if other[: len(names)] == names or names[: len(other)] == other]
             if inside:
                 raise ConfigError(f"{write_key(names)} is set twice", hint="remove one of the two settings")
-            found[names] = leaf
-    return {write_key(names): leaf for names, leaf in found.items()}
+            flat[names] = leaf
+    return {write_key(names): leaf for names, leaf in flat.items()}
 
 
 def iter_leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
@@ -190,9 +190,9 @@ def nest(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a table,
 
 
 def get_key(settings: Mapping[str, Any], key: str, missing: object = None) -> object:
-    found: object = settings
+    value: object = settings
     for name in split_key(key):
-        if not isinstance(found, Mapping) or name not in found:
+        if not isinstance(value, Mapping) or name not in value:
             return missing
-        found = found[name]
-    return found
+        value = value[name]
+    return value

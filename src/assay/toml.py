@@ -33,8 +33,8 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
     try:
         return TomlFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        found = re.search(r"line (\d+)", str(error))
-        line = int(found.group(1)) if found else None
+        match = re.search(r"line (\d+)", str(error))
+        line = int(match.group(1)) if match else None
         raise ConfigError(f"not TOML: {error}", file=path, line=line, hint="fix the syntax at that line") from error
 
 

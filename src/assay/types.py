@@ -275,8 +275,8 @@ class Cost:
         return Cost(_plus(self.calls, other.calls), _plus(self.tokens, other.tokens))
 
 
-def _plus(one: int | None, other: int | None) -> int | None:
-    return other if one is None else one + (other or 0)
+def _plus(first: int | None, second: int | None) -> int | None:
+    return second if first is None else first + (second or 0)
 
 
 @dataclass(frozen=True, slots=True)

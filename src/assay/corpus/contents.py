@@ -94,8 +94,8 @@ def examine(real: str, walking: WalkConfig) -> FileContents:
     """Read and hash a file; if the file is excluded, return the reason instead."""
     with open(real, "rb") as stream:
         head = stream.read(walking.head_bytes)
-        if found := binary_format(head, walking):
-            return FileContents(reason="binary", detail=found)
+        if format_name := binary_format(head, walking):
+            return FileContents(reason="binary", detail=format_name)
         if real.endswith(".html") and _PAGE.match(head[: walking.own_bytes]):
             return FileContents(reason="written by Assay", detail="an Assay report")
         if real.endswith(".json") and not head:  # `assay run --json > new.json`: the shell creates the file first
@@ -164,26 +164,26 @@ class StatCache:
         if known is not None and known[0] == now:
             return known[1]
         self._known.pop(real, None)
-        found = examine(real, self._walking)
+        contents = examine(real, self._walking)
         if all(_OLDEST_NS <= when < self._moment - _RACY_NS for when in now[1:3]):
-            self._known[real] = (now, found)
+            self._known[real] = (now, contents)
             self.changed = True
-        return found
+        return contents
 
     def retain(self, reals: Collection[str]) -> None:
-        kept = {real: known for real, known in self._known.items() if real in reals}
-        self.changed = self.changed or len(kept) < len(self._known)
-        self._known = kept
+        retained = {real: known for real, known in self._known.items() if real in reals}
+        self.changed = self.changed or len(retained) < len(self._known)
+        self._known = retained
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
         """Return all entries as arrays, sorted by path."""
         import numpy as np
 
         texts, numbers, nodes = [_stamp(self._walking)], [], []
-        for real, (state, found) in sorted(self._known.items()):
-            texts += (os.fsencode(real), found.shebang)
-            texts += (found.sha256.encode(), found.reason.encode(), found.detail.encode())
-            numbers.append((*state[:3], found.size, found.utf8))
+        for real, (state, contents) in sorted(self._known.items()):
+            texts += (os.fsencode(real), contents.shebang)
+            texts += (contents.sha256.encode(), contents.reason.encode(), contents.detail.encode())
+            numbers.append((*state[:3], contents.size, contents.utf8))
             nodes.append(state[3:])
         return {
             "texts": np.frombuffer(b"\0".join(texts), dtype=np.uint8),
@@ -206,8 +206,8 @@ class StatCache:
         by_row = (texts[column::5] for column in range(5))
         rows = zip(*by_row, columns["numbers"].tolist(), columns["nodes"].tolist(), strict=True)
         for path, shebang, sha256, reason, detail, (size, mtime, ctime, length, utf8), node in rows:
-            found = FileContents(shebang, length, sha256.decode(), bool(utf8), reason.decode(), detail.decode())
-            cache._known[os.fsdecode(path)] = ((size, mtime, ctime, *node), found)
+            contents = FileContents(shebang, length, sha256.decode(), bool(utf8), reason.decode(), detail.decode())
+            cache._known[os.fsdecode(path)] = ((size, mtime, ctime, *node), contents)
         return cache
 
 

@@ -50,8 +50,8 @@ def git(*arguments: str, cwd: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> C
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in _LOCAL_VARIABLES.split()}
-    return kept | {
+    inherited = {name: value for name, value in os.environ.items() if name not in _LOCAL_VARIABLES.split()}
+    return inherited | {
         "GIT_ALLOW_PROTOCOL": "file:https:ssh:git:http",  # not ext::, which runs a command
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_OPTIONAL_LOCKS": "0",
@@ -93,9 +93,9 @@ def read_blobs(names: Iterable[str], *options: str, cwd: Path) -> Iterator[bytes
     with _write_lines(names) as lines, git_stream(*options, "cat-file", "--batch", cwd=cwd, stdin=lines) as stream:
         for _ in names:
             header = stream.readline().split()
-            found = len(header) == 3 and header[2].isdigit()
-            data = stream.read(int(header[2]) + 1) if found else b""
-            yield data[:-1] if found and header[1] == b"blob" else None
+            exists = len(header) == 3 and header[2].isdigit()
+            data = stream.read(int(header[2]) + 1) if exists else b""
+            yield data[:-1] if exists and header[1] == b"blob" else None
 
 
 @contextmanager
@@ -128,8 +128,8 @@ def read_repository(
         return error.message
     if where.code or listed.code:
         return (where if where.code else listed).last_words
-    found, exclude, *_ = os.fsdecode(where.out).split("\n")
-    if not os.path.isdir(found) or not os.path.samefile(found, top):
+    top_level, exclude, *_ = os.fsdecode(where.out).split("\n")
+    if not os.path.isdir(top_level) or not os.path.samefile(top_level, top):
         return "another repository"
     prefix = f"{base}/" if base else ""
     paths: set[str] = set()
@@ -274,8 +274,8 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
 
 
 def _resolve(rev: str, *options: str, cwd: Path, limits: ArchiveLimits) -> str | None:
-    found = git(*options, "rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=cwd, limits=limits)
-    return None if found.code else found.out.decode().strip()
+    resolved = git(*options, "rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=cwd, limits=limits)
+    return None if resolved.code else resolved.out.decode().strip()
 
 
 def _unpack(repository: Path, commit: str, work: Path, source: str, limits: ArchiveLimits) -> FetchedTree:

@@ -47,9 +47,9 @@ class IgnoreRule:
     pattern: re.Pattern[str]
     parts: tuple[str, ...]  # of an anchored pattern; empty when it may match at any depth
 
-    def matches(self, path: str, folder: bool) -> bool:
+    def matches(self, path: str, is_directory: bool) -> bool:
         """Return whether the rule matches a path relative to its ignore file."""
-        if self.folders_only and not folder:
+        if self.folders_only and not is_directory:
             return False
         if self.everything:
             return True
@@ -73,13 +73,13 @@ class IgnoreFile:
     rules: tuple[IgnoreRule, ...]
     sieve: re.Pattern[str] | None = None  # a fast filter: matches every path that a rule matches, and few others
 
-    def verdict(self, path: str, folder: bool) -> bool | None:
+    def verdict(self, path: str, is_directory: bool) -> bool | None:
         """Return whether the last matching rule ignores a path, or None if no rule matches."""
         relative = as_bytes(path[len(self.base) + 1 :] if self.base else path)
         if self.sieve is not None and not self.sieve.match(relative):
             return None
         for rule in reversed(self.rules):
-            if rule.matches(relative, folder):
+            if rule.matches(relative, is_directory):
                 return rule.ignore
         return None
 
@@ -89,12 +89,12 @@ class IgnoreFile:
         return any(not rule.ignore and rule.opens(relative) for rule in self.rules)
 
 
-def verdict(levels: Iterable[IgnoreFile], path: str, folder: bool) -> bool | None:
+def verdict(levels: Iterable[IgnoreFile], path: str, is_directory: bool) -> bool | None:
     """Return the verdict of the first level with a matching rule, or None; levels are ordered deepest first."""
     for level in levels:
-        found = level.verdict(path, folder)
-        if found is not None:
-            return found
+        decision = level.verdict(path, is_directory)
+        if decision is not None:
+            return decision
     return None
 
 
@@ -159,8 +159,8 @@ def _rule(line: str) -> IgnoreRule | None:
 
 def _trim(line: str) -> str:
     stripped = line.rstrip(" ")
-    kept = len(stripped) - len(stripped.rstrip("\\"))
-    return stripped + " " if kept % 2 and len(stripped) < len(line) else stripped
+    backslashes = len(stripped) - len(stripped.rstrip("\\"))
+    return stripped + " " if backslashes % 2 and len(stripped) < len(line) else stripped
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +174,9 @@ class Globs:
             return False
         return self.exclude is None or not self.exclude.match_file(path)
 
-    def prunes(self, folder: str) -> bool:
+    def prunes(self, directory: str) -> bool:
         """Return whether everything below a directory is excluded."""
-        return self.exclude is not None and not self.takes_back and self.exclude.match_file(folder + "/")
+        return self.exclude is not None and not self.takes_back and self.exclude.match_file(directory + "/")
 
 
 def compile_globs(spec: CorpusSpec) -> Globs:

@@ -172,29 +172,29 @@ LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_N
 
 def language_name(name: str) -> str:
     """Return the language of a name, alias or extension: `golang` is go, `js` and `.js` are javascript."""
-    asked = name.strip().lower()
-    if asked in LANGUAGES:
-        return asked
-    found = _EXTENSIONS.get(asked.lstrip("."))
-    return _ALIASES.get(asked) or (found.language if found is not None and found.language else asked)
+    wanted = name.strip().lower()
+    if wanted in LANGUAGES:
+        return wanted
+    file_type = _EXTENSIONS.get(wanted.lstrip("."))
+    return _ALIASES.get(wanted) or (file_type.language if file_type is not None and file_type.language else wanted)
 
 
 def language_extensions(language: str) -> tuple[str, ...]:
-    return tuple(sorted(ext for ext, found in _EXTENSIONS.items() if found.language == language))
+    return tuple(sorted(ext for ext, file_type in _EXTENSIONS.items() if file_type.language == language))
 
 
 def detect_type(path: str, head: bytes) -> FileType:
     """Return the language and kind of a file by its path and shebang."""
     name = path.rpartition("/")[2].lower()
-    if found := _NAMES.get(name):
-        return found
+    if file_type := _NAMES.get(name):
+        return file_type
     if name.endswith((".txt", ".in")) and _REQUIREMENTS.fullmatch(name):
         return FileType("text", "config")
     if name.startswith(("dockerfile.", "containerfile.")) and not name.endswith((".md", ".txt")):
         return _NAMES["dockerfile"]
     stem, dot, extension = name.rpartition(".")
-    if dot and (found := _EXTENSIONS.get(extension)) and (stem or extension == "env"):
-        return found
+    if dot and (file_type := _EXTENSIONS.get(extension)) and (stem or extension == "env"):
+        return file_type
     if head.startswith(b"#!"):
         for word in head[2:].split(b"\n", 1)[0].decode("latin-1").split():
             program = word.rpartition("/")[2].lower()

@@ -202,9 +202,9 @@ class ListedPaths:
         return {real: path for real, path in reals.items() if real != os.path.join(self._root, path)}
 
 
-def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus:
+def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Corpus:
     """Copy a corpus into `folder`, keeping the name of its root; with `commit`, the copy is a git repository."""
-    root = folder / (corpus.root.resolve().name or "corpus")
+    root = directory / (corpus.root.resolve().name or "corpus")
     root.mkdir(parents=True)
     for file in corpus.files:
         data = read_bytes(corpus, file.path)
@@ -229,11 +229,11 @@ def copy_corpus(corpus: Corpus, folder: Path, *, commit: bool = False) -> Corpus
     return replace(corpus, root=root)
 
 
-def directory_size(folder: Path) -> int:
+def directory_size(directory: Path) -> int:
     """Return the size of all files below a directory, without following links."""
     total = 0
-    for place, _, names in os.walk(folder):
+    for parent, _, names in os.walk(directory):
         for name in names:
             with suppress(OSError):
-                total += os.lstat(os.path.join(place, name)).st_size
+                total += os.lstat(os.path.join(parent, name)).st_size
     return total

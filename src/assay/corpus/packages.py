@@ -133,9 +133,9 @@ def _fetch(package: PythonPackage, work: Path, limits: ArchiveLimits) -> Fetched
         notes[0] += ", as pip finds no wheel for this interpreter"
     if link.algorithm is None:
         notes.append(f"not verified: the index has no hash for {link.filename}")
-    elif (found := hash_of(archive, link.algorithm)) != link.expected.lower():
+    elif (actual := hash_of(archive, link.algorithm)) != link.expected.lower():
         hint = "try again; if that fails, report the file to the index"
-        raise CorpusError(f"expected {link.algorithm} {link.expected}, got {found}", file=link.filename, hint=hint)
+        raise CorpusError(f"expected {link.algorithm} {link.expected}, got {actual}", file=link.filename, hint=hint)
     if link.yanked:
         notes.append(f"{link.filename} was yanked by its authors")
     return unpack(archive, work / "tree", limits=limits, revision=package.text, notes=tuple(notes))
@@ -144,10 +144,10 @@ def _fetch(package: PythonPackage, work: Path, limits: ArchiveLimits) -> Fetched
 def _find_pip() -> tuple[str, ...]:
     if importlib.util.find_spec("pip") is not None:
         return (sys.executable, "-P", "-m", "pip", "--disable-pip-version-check")
-    found = shutil.which("pip") or shutil.which("pip3")
-    if found is None:
+    program = shutil.which("pip") or shutil.which("pip3")
+    if program is None:
         raise missing_tool("pip")
-    return (found, "--disable-pip-version-check")
+    return (program, "--disable-pip-version-check")
 
 
 def _download_wheel(package: PythonPackage, pip: tuple[str, ...], into: Path, limits: ArchiveLimits) -> Path | None:
@@ -185,9 +185,9 @@ def parse_settings(text: str) -> PipSettings:
 
 def _find_sdist(package: PythonPackage, settings: PipSettings, limits: ArchiveLimits) -> PackageLink:
     pages = [f"{index.rstrip('/')}/{package.name}/" for index in settings.indexes]
-    for place in settings.find_links:
-        is_url = urlsplit(place).scheme in _SCHEMES
-        pages.append(place if is_url else Path(place).expanduser().absolute().as_uri())
+    for location in settings.find_links:
+        is_url = urlsplit(location).scheme in _SCHEMES
+        pages.append(location if is_url else Path(location).expanduser().absolute().as_uri())
     links: list[PackageLink] = []
     failures = []
     for page in pages:
@@ -199,14 +199,14 @@ def _find_sdist(package: PythonPackage, settings: PipSettings, limits: ArchiveLi
     files = [(version, link) for link in links if (version := _link_version(link.filename, package.name))]
     sdists = [link for version, link in files if version == package.version and package.form != "wheel"]
     for suffix in _SDIST:
-        if found := next((link for link in sdists if link.filename.endswith(suffix)), None):
-            return found
+        if sdist := next((link for link in sdists if link.filename.endswith(suffix)), None):
+            return sdist
     if failures and not files:
         reasons = "; ".join(failures)
         raise SetupError(f"cannot fetch {package}: {reasons}", hint="check the network and `pip config list`")
     if not files:
-        places = ", ".join(map(without_credentials, (*settings.indexes, *settings.find_links))) or "no index"
-        raise CorpusError(f"no package {package.name!r} at {places}", hint="check the name and `pip config list`")
+        locations = ", ".join(map(without_credentials, (*settings.indexes, *settings.find_links))) or "no index"
+        raise CorpusError(f"no package {package.name!r} at {locations}", hint="check the name and `pip config list`")
     available = sorted(link.filename for version, link in files if version == package.version)[:5]
     problem = f"{package} has no {'file this interpreter can use' if package.form == 'any' else package.form}"
     if not available:
@@ -304,13 +304,13 @@ def _open(url: str, settings: PipSettings, limits: ArchiveLimits) -> Any:  # noq
     return opener.open(request, timeout=limits.http_seconds)
 
 
-def _read_limited(stream: IO[bytes], allowed: int, what: str) -> Iterator[bytes]:
+def _read_limited(stream: IO[bytes], allowed: int, name: str) -> Iterator[bytes]:
     left = allowed
     while chunk := stream.read(1 << 20):
         left -= len(chunk)
         if left < 0:
             hint = "use a smaller package"
-            raise CorpusError(f"has more than {allowed:,} bytes", file=without_credentials(what), hint=hint)
+            raise CorpusError(f"has more than {allowed:,} bytes", file=without_credentials(name), hint=hint)
         yield chunk
 
 
@@ -369,30 +369,32 @@ def parse_npm_package(value: str) -> tuple[str, str]:
     return name, version
 
 
-def pack(what: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
+def pack(package: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
     """Download and unpack a tarball; npm verifies its hash."""
     into = work / "tarball"
     into.mkdir()
     options = ("--ignore-scripts", "--json", f"--pack-destination={into}")
-    done = run_tool(["npm", "pack", *options, "--", what], tool="npm", seconds=limits.tool_seconds)
+    done = run_tool(["npm", "pack", *options, "--", package], tool="npm", seconds=limits.tool_seconds)
     if done.code:
         output = done.err + done.out.decode("utf-8", "replace")
         if re.search(r"\bEINTEGRITY\b", output):
             raise CorpusError(
-                f"the hash of the tarball of {what} does not match its registry",
+                f"the hash of the tarball of {package} does not match its registry",
                 hint="try again; if that fails, report the file to the registry",
             )
         if re.search(r"\b(E404|ETARGET|ENOVERSIONS)\b", output):
-            raise CorpusError(f"npm has no {what}", hint=f"see `npm view {what.rpartition('@')[0]} versions`")
-        raise SetupError(f"npm pack {what} failed: {done.last_words}", hint="check the network and `npm config list`")
+            raise CorpusError(f"npm has no {package}", hint=f"see `npm view {package.rpartition('@')[0]} versions`")
+        raise SetupError(
+            f"npm pack {package} failed: {done.last_words}", hint="check the network and `npm config list`"
+        )
     try:
         (tarball,) = into.glob("*.tgz")
         packed = json.loads(done.out)
         if "filename" not in packed:  # a list, or an object by package name
             (packed,) = packed.values() if isinstance(packed, dict) else packed
     except ValueError:
-        hint = f"run `npm pack {what}` and check its output"
-        raise SetupError(f"npm pack wrote no tarball for {what}", hint=hint) from None
-    version = str(packed.get("version") or what.rpartition("@")[2])
-    note = f"npm:{what} is {packed.get('name')}@{version}"
+        hint = f"run `npm pack {package}` and check its output"
+        raise SetupError(f"npm pack wrote no tarball for {package}", hint=hint) from None
+    version = str(packed.get("version") or package.rpartition("@")[2])
+    note = f"npm:{package} is {packed.get('name')}@{version}"
     return unpack(tarball, work / "tree", limits=limits, revision=version, notes=(note,))

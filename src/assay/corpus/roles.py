@@ -53,7 +53,11 @@ def file_role(path: str, text: str = "", kind: FileKind = "code", outline: Outli
         return "generated"
     if _STUB_FILE.search(path):
         return "stub"
-    if outline is not None and outline.imports and not any(one.kind in _DEFINING for one in outline.definitions):
+    if (
+        outline is not None
+        and outline.imports
+        and not any(definition.kind in _DEFINING for definition in outline.definitions)
+    ):
         return "barrel"
     return "docs" if kind == "docs" else "none"
 

@@ -119,18 +119,18 @@ def named_directory(request: CorpusRequest) -> Path:
     """Return the directory of a corpus on disk; raise CorpusError if it does not exist."""
     if "\0" in request.spec.value:
         raise CorpusError("a directory name cannot contain a NUL byte", hint="check the corpus in the gold file")
-    folder = (request.base / Path(request.spec.value).expanduser()).resolve()
-    if folder.is_dir():
-        return folder
-    what = "is not a directory" if folder.exists() else "does not exist"
-    there = next((parent for parent in folder.parents if parent.is_dir()), folder)
-    hint = f"relative paths start at {request.base}; the closest existing directory is {there}"
-    raise CorpusError(f"the corpus {what}", file=folder, hint=hint)
+    directory = (request.base / Path(request.spec.value).expanduser()).resolve()
+    if directory.is_dir():
+        return directory
+    problem = "is not a directory" if directory.exists() else "does not exist"
+    closest = next((parent for parent in directory.parents if parent.is_dir()), directory)
+    hint = f"relative paths start at {request.base}; the closest existing directory is {closest}"
+    raise CorpusError(f"the corpus {problem}", file=directory, hint=hint)
 
 
-def find_work_tree(folder: Path) -> Path | None:
+def find_work_tree(directory: Path) -> Path | None:
     """Return the root of the git work tree that contains a directory, or None."""
-    return next((one for one in (folder, *folder.parents) if os.path.lexists(one / ".git")), None)
+    return next((parent for parent in (directory, *directory.parents) if os.path.lexists(parent / ".git")), None)
 
 
 def _find_root(spec: CorpusSpec, top: Path) -> Path:
@@ -139,12 +139,12 @@ def _find_root(spec: CorpusSpec, top: Path) -> Path:
     parts = [part for part in spec.root.split("/") if part not in ("", ".")]
     if spec.root.startswith("/") or ".." in parts or "\0" in spec.root:
         raise CorpusError(f"root {spec.root!r} is outside the corpus", hint="use a directory below it, such as src")
-    found = top.joinpath(*parts).resolve()
-    if not found.is_dir() or not found.is_relative_to(top):
+    root = top.joinpath(*parts).resolve()
+    if not root.is_dir() or not root.is_relative_to(top):
         names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []
         hint = f"use one of: {', '.join(names)}" if names else "remove `root`; the corpus has no directories"
         raise CorpusError(f"root {spec.root!r} is not a directory of the corpus", file=top, hint=hint)
-    return found
+    return root
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +160,14 @@ class TreeCache:
 
     def obtain(self, request: str, fetch: Callable[[Path], FetchedTree], *, refresh: bool = False) -> FetchedTree:
         """Return the tree of a request; call `fetch` with an empty directory if it is not cached or may change."""
-        if (not refresh or self.offline) and (found := self.recall(request)):
-            return found
+        if (not refresh or self.offline) and (cached := self.recall(request)):
+            return cached
         if self.offline:
             raise CorpusError("the corpus is no longer in the cache", hint="run `assay gold lint` to fetch it again")
         with self.store.temporary(request) as work:
             assert work is not None
-            if not refresh and (found := self.recall(request)):  # another process was first
-                return found
+            if not refresh and (cached := self.recall(request)):  # another process was first
+                return cached
             with wrap_disk_errors(self.store.root):
                 fetched = fetch(work)
                 tree = self.store.directory(

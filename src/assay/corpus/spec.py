@@ -117,16 +117,16 @@ _DIGITS = 16  # hexadecimal digits of the hash that distinguishes clashing names
 def document_paths(ids: Iterable[str]) -> dict[str, str]:
     """Map document ids to paths that are unique even ignoring case; no path is a parent directory of another."""
     names = {name: document_path(name) for name in ids}
-    apart: set[str] = set()
+    hashed: set[str] = set()
     while True:  # repeated, since an id may equal the new path of another
         files = Counter(path.casefold() for path in names.values())
-        folders = {str(above) for path in files for above in PurePosixPath(path).parents}
-        folded = {name: path.casefold() for name, path in names.items() if name not in apart}
-        clash = {name for name, path in folded.items() if files[path] > 1 or path in folders}
+        directories = {str(above) for path in files for above in PurePosixPath(path).parents}
+        folded = {name: path.casefold() for name, path in names.items() if name not in hashed}
+        clash = {name for name, path in folded.items() if files[path] > 1 or path in directories}
         if not clash:
             return names
         names |= {name: _add_hash(name) for name in clash}
-        apart |= clash
+        hashed |= clash
 
 
 def document_path(name: str) -> str:
@@ -144,8 +144,8 @@ def find_document(name: str, paths: Container[str]) -> str | None:
 
 
 def _percent_encode(name: str) -> str:
-    def percent(found: re.Match[str]) -> str:
-        return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "surrogatepass"))
+    def percent(match: re.Match[str]) -> str:
+        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
 
     return _UNSAFE.sub(percent, name)
 

@@ -96,7 +96,9 @@ class _Walker:
             more = len(self.latin) - self.walking.listed
             self.notes.append(f"not UTF-8, read as Latin-1: {listed}" + (f" and {more} more" if more > 0 else ""))
         files = tuple(self.files[path] for path in sorted(self.files))
-        skipped = sorted(self.skipped, key=lambda one: (one.path, one.reason, one.detail))
+        skipped = sorted(
+            self.skipped, key=lambda skipped_file: (skipped_file.path, skipped_file.reason, skipped_file.detail)
+        )
         return WalkResult(files, self.hashes, tuple(skipped), tuple(self.notes))
 
     def _start(self) -> _Frame:
@@ -152,18 +154,18 @@ class _Walker:
     def _visit(self, frame: _Frame) -> None:
         try:
             with os.scandir(frame.real) as entries:
-                found = sorted(entries, key=lambda entry: entry.name)
+                children = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             if frame.real == self.root:
                 raise self._unreadable_error(error) from error
             self._skip(frame.path + "/", "unreadable", error.strerror or str(error))
             return
-        names = frozenset(entry.name for entry in found)
+        names = frozenset(entry.name for entry in children)
         if rejected := self._find_rejection(frame, names):
             self._skip(frame.path + "/", *rejected)
             return
         frame = self._add_rules(frame, names)
-        for entry in found:
+        for entry in children:
             if entry.name == ".git" or (frame.real == self.root and entry.name in self.located.barred):
                 continue
             path = f"{frame.path}/{entry.name}" if frame.path else entry.name
@@ -193,9 +195,9 @@ class _Walker:
 
     def _decide(self, frame: _Frame, path: str, entry: os.DirEntry[str]) -> None:
         """Skip an entry, read it, or push its directory on the stack."""
-        folder = entry.is_dir(follow_symlinks=False)
-        excluded = self._find_exclusion(frame, path, entry.name, folder)
-        if folder:
+        is_directory = entry.is_dir(follow_symlinks=False)
+        excluded = self._find_exclusion(frame, path, entry.name, is_directory)
+        if is_directory:
             if self.globs.prunes(self._shown(path)):
                 return
             inner = _Frame(path, entry.path, frame.git, frame.assay, frame.tracked, excluded)
@@ -208,27 +210,27 @@ class _Walker:
                 self.stack.append(inner)
                 return
         if excluded is not None:
-            self._skip(f"{path}/" if folder else path, *excluded)
+            self._skip(f"{path}/" if is_directory else path, *excluded)
         elif entry.is_symlink():
             self.links.append((path, frame))
         else:
             self._add_file(path, entry.path)
 
-    def _find_exclusion(self, frame: _Frame, path: str, name: str, folder: bool) -> tuple[str, str] | None:
+    def _find_exclusion(self, frame: _Frame, path: str, name: str, is_directory: bool) -> tuple[str, str] | None:
         """Return the reason and detail if a rule excludes an entry."""
-        ignored = verdict(frame.assay, path, folder)
+        ignored = verdict(frame.assay, path, is_directory)
         if ignored is not None:
             return ("assayignore", "") if ignored else None
         tracked = path in frame.tracked
-        if frame.closed is not None and (not tracked or folder or frame.closed[0] == "assayignore"):
+        if frame.closed is not None and (not tracked or is_directory or frame.closed[0] == "assayignore"):
             return frame.closed
-        if tracked and not folder:
+        if tracked and not is_directory:
             return None
-        if folder and self.located.built_in and name in ALWAYS:
+        if is_directory and self.located.built_in and name in ALWAYS:
             return "built-in", "a tool directory"
-        if verdict(frame.git, path, folder):
+        if verdict(frame.git, path, is_directory):
             return "gitignore", ""
-        if folder and name in AMBIGUOUS and frame.tracked and not tracked:
+        if is_directory and name in AMBIGUOUS and frame.tracked and not tracked:
             return "built-in", "git tracks no file in it; add !NAME/ to .assayignore to include it"
         return None
 
@@ -244,14 +246,14 @@ class _Walker:
         if not stat.S_ISREG(state.st_mode):
             self._skip(path, "special", "a device, pipe or socket")
             return
-        found = self.memory.examine(real, state)
-        if found.reason:
-            self._skip(path, found.reason, found.detail)
+        contents = self.memory.examine(real, state)
+        if contents.reason:
+            self._skip(path, contents.reason, contents.detail)
             return
-        kind = detect_type(shown, found.shebang)
-        self.files[shown] = SourceFile(shown, found.size, kind.kind, kind.language)
-        self.hashes[shown] = found.sha256
-        if not found.utf8:
+        file_type = detect_type(shown, contents.shebang)
+        self.files[shown] = SourceFile(shown, contents.size, file_type.kind, file_type.language)
+        self.hashes[shown] = contents.sha256
+        if not contents.utf8:
             self.latin.append(shown)
 
     def _follow(self, path: str, frame: _Frame) -> None:

@@ -143,15 +143,15 @@ class Child(ProcessGroup):
     def _read(self, marker: re.Pattern[bytes], overlap: int, deadline: float | None) -> bytes:
         searched = 0
         with self._io_lock:
-            while (found := marker.search(self._buffer, max(0, searched - overlap))) is None:
+            while (match := marker.search(self._buffer, max(0, searched - overlap))) is None:
                 searched = len(self._buffer)
                 self._check(deadline)
                 drained = self._exited is not None and time.monotonic() - self._exited > self._limits.drain
                 if self._stdout_closed or drained:
                     raise ChildExited("the program closed its output")
                 self._poll(deadline, writing=False)
-            start, end = found.span()
-            del found  # an open view prevents resizing the buffer
+            start, end = match.span()
+            del match  # an open view prevents resizing the buffer
             answer = bytes(self._buffer[:start])
             del self._buffer[:end]
             return answer

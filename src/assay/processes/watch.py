@@ -174,13 +174,13 @@ class ProgramMemory:
             self._end(time.monotonic())
             return
         self._gap, self._last = max(self._gap, begin - self._last if lost else 0.0), begin
-        self._sampled = max(self._sampled, *(one.peak for one in members.values()))
+        self._sampled = max(self._sampled, *(memory.peak for memory in members.values()))
         now = time.monotonic()
         pause = max(SAMPLING.first, (now - self._started) * SAMPLING.of_age)
         self._next = now + max(min(pause, SAMPLING.longest), (now - begin) * SAMPLING.cost)
-        resident = sum(one.resident for one in members.values())
+        resident = sum(memory.resident for memory in members.values())
         if (at_once or now >= self._next_sum) and resident > self._sampled:
-            self._sampled = max(self._sampled, sum(_proportional(pid, one) for pid, one in members.items()))
+            self._sampled = max(self._sampled, sum(_proportional(pid, memory) for pid, memory in members.items()))
             end = time.monotonic()
             self._next_sum = end + (end - now) * SAMPLING.cost
 
@@ -189,22 +189,26 @@ class ProgramMemory:
         if now >= self._next_listing:
             self._list_processes()
             self._next_listing = now + SAMPLING.listing
-        found: dict[int, _Memory] = {}
-        left = sorted(self._known)
-        while left:
-            pid = left.pop()
+        current: dict[int, _Memory] = {}
+        pending = sorted(self._known)
+        while pending:
+            pid = pending.pop()
             memory = _read_memory(pid)
             if memory is not None:
-                found[pid] = memory
+                current[pid] = memory
                 children = map(int, _read_proc(f"{pid}/task/{pid}/children").split())
-                left += [child for child in children if child not in self._known]
-                self._known.update(left)
+                pending += [child for child in children if child not in self._known]
+                self._known.update(pending)
         before, self._members = self._members, {}
-        for pid, one in found.items():
-            parent = found.get(one.parent)
-            if parent is None or one[1:4] != parent[1:4]:  # equal sizes: it shares all memory until it runs a program
-                self._members[pid] = one
-        return any(pid not in found or found[pid].reaped_faults > one.reaped_faults for pid, one in before.items())
+        for pid, memory in current.items():
+            parent = current.get(memory.parent)
+            if (
+                parent is None or memory[1:4] != parent[1:4]
+            ):  # equal sizes: it shares all memory until it runs a program
+                self._members[pid] = memory
+        return any(
+            pid not in current or current[pid].reaped_faults > memory.reaped_faults for pid, memory in before.items()
+        )
 
     def _list_processes(self) -> None:
         import psutil
@@ -213,9 +217,9 @@ class ProgramMemory:
         self._known &= pids
         self._unrelated &= pids
         new = pids - self._known - self._unrelated
-        found = {pid for pid in new if get_session(pid) == self._session or self._marker in read_markers(pid)}
-        self._known |= found
-        self._unrelated |= new - found
+        related = {pid for pid in new if get_session(pid) == self._session or self._marker in read_markers(pid)}
+        self._known |= related
+        self._unrelated |= new - related
 
     def _end(self, now: float) -> None:
         if self._ended is None:

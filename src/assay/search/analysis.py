@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from itertools import chain
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -42,11 +43,11 @@ from assay.search.table import (
 from assay.syntax.identifiers import split, stem
 from assay.syntax.outline import LineSpan
 
-_NEWLINE: Final = 0  # index of the newline in the list of distinct words
-_SHIFT: Final = 32  # a key is chunk << 32 | run; both are far below 2**31
-_KIND: Final = {kind: number for number, kind in enumerate(CHUNK_KINDS)}
+_NEWLINE: Final = 0  # number of the newline among the distinct words
+_SHIFT: Final = 32  # a key is chunk << 32 | word; both are far below 2**31
+_CHUNK_KIND: Final = {kind: number for number, kind in enumerate(CHUNK_KINDS)}
 _FILE_KIND: Final = {kind: number for number, kind in enumerate(FILE_KINDS)}
-_NOWHERE: Final = LineSpan(0, 0)
+_NO_LINES: Final = LineSpan(0, 0)
 _hash = cache(term_hash)
 
 
@@ -54,91 +55,96 @@ def analyze(sources: Iterable[SourceText], config: IndexConfig) -> IndexTable:
     """Split files into chunks and count the terms of each chunk; `sources` must be in path order."""
     batch = _Batch(config)
     for source in sources:
-        batch.read(source)
-    return batch.table()
+        batch.add_file(source)
+    return batch.build_table()
 
 
 @dataclass(slots=True)
 class _Batch:
     config: IndexConfig
     sources: list[SourceText] = field(default_factory=list)
-    cuts: list[ChunkedFile] = field(default_factory=list)
+    files: list[ChunkedFile] = field(default_factory=list)
     texts: list[bytes] = field(default_factory=list)
     chunk_count: int = 0
     first_byte: list[LongArray] = field(default_factory=list)
     last_byte: list[LongArray] = field(default_factory=list)
-    keys: list[LongArray] = field(default_factory=list)
-    weights: list[FloatArray] = field(default_factory=list)
-    runs: defaultdict[str, int] = field(default_factory=defaultdict)
+    keys: list[LongArray] = field(default_factory=list)  # one per occurrence of a word in a chunk
+    weights: list[FloatArray] = field(default_factory=list)  # of each occurrence
+    numbers: defaultdict[str, int] = field(default_factory=defaultdict)  # of distinct words
 
     def __post_init__(self) -> None:
-        self.runs.default_factory = self.runs.__len__
-        self.runs["\n"] = _NEWLINE
+        self.numbers.default_factory = self.numbers.__len__
+        self.numbers["\n"] = _NEWLINE
 
-    def read(self, source: SourceText) -> None:
-        found = chunk_file(source, self.config.chunks)
+    def add_file(self, source: SourceText) -> None:
+        file = chunk_file(source, self.config.chunks)
         text = source.text.encode("utf-8", "surrogatepass")
-        starts = np.array([chunk.start for chunk in found.chunks], dtype=np.int64)
-        ends = np.array([chunk.end for chunk in found.chunks], dtype=np.int64)
+        starts = np.array([chunk.start for chunk in file.chunks], dtype=np.int64)
+        ends = np.array([chunk.end for chunk in file.chunks], dtype=np.int64)
         newlines = np.flatnonzero(np.frombuffer(text, dtype=np.uint8) == 10) + 1
-        line = np.concatenate([[0], newlines, [len(text)]])
-        self.first_byte.append(line[np.minimum(starts - 1, len(line) - 1)])
-        self.last_byte.append(line[np.minimum(ends, len(line) - 1)])
-        self._count(source, found.chunks, starts, ends)
+        line_bytes = np.concatenate([[0], newlines, [len(text)]])
+        self.first_byte.append(line_bytes[np.minimum(starts - 1, len(line_bytes) - 1)])
+        self.last_byte.append(line_bytes[np.minimum(ends, len(line_bytes) - 1)])
+        self._count_body(source.text, starts, ends)
+        self._count_fields(source.path, file.chunks)
         self.sources.append(source)
-        self.cuts.append(found)
+        self.files.append(file)
         self.texts.append(text)
-        self.chunk_count += len(found.chunks)
+        self.chunk_count += len(file.chunks)
 
-    def _count(self, source: SourceText, chunks: Sequence[Chunk], starts: LongArray, ends: LongArray) -> None:
+    def _count_body(self, text: str, starts: LongArray, ends: LongArray) -> None:
+        words = self._number_words(WORD_OR_NEWLINE.findall(text))
+        newline = words == _NEWLINE
+        line, words = np.cumsum(newline)[~newline] + 1, words[~newline]
+        first, stop = np.searchsorted(line, starts), np.searchsorted(line, ends, side="right")
+        stop = np.maximum(stop, first)
+        chunks = np.arange(len(starts)) + self.chunk_count
+        self._add(np.repeat(chunks, stop - first), words[concatenate_ranges(first, stop)], self.config.fields.body)
+
+    def _count_fields(self, path: str, chunks: Sequence[Chunk]) -> None:
         fields = self.config.fields
-        run = self._numbers(WORD_OR_NEWLINE.findall(source.text))
-        newline = run == _NEWLINE
-        line, run = np.cumsum(newline)[~newline] + 1, run[~newline]
-        low, high = np.searchsorted(line, starts), np.searchsorted(line, ends, side="right")
-        rows = concatenate_ranges(low, np.maximum(high, low))
-        every = np.arange(len(chunks)) + self.chunk_count
-        self._add(np.repeat(every, np.maximum(high - low, 0)), run[rows], fields.body)
-        path = source.path
+        rows = np.arange(len(chunks)) + self.chunk_count
         for text, weight in ((stem_name(path), fields.stem), (directory_names(path), fields.folder)):
-            found = self._numbers(find_words(text))
-            self._add(np.repeat(every, len(found)), np.tile(found, len(every)), weight)
+            words = self._number_words(find_words(text))
+            self._add(np.repeat(rows, len(words)), np.tile(words, len(rows)), weight)
         for weight, texts in (
             (fields.name, [" ".join(chunk.names) for chunk in chunks]),
             (fields.scope, [" ".join(chunk.scopes) for chunk in chunks]),
             (fields.signature, [chunk.signature for chunk in chunks]),
             (fields.doc, [chunk.doc if fields.doc else "" for chunk in chunks]),
         ):
-            listed = [find_words(text) for text in texts]
-            length = np.array([len(one) for one in listed], dtype=np.int64)
-            self._add(np.repeat(every, length), self._numbers([run for one in listed for run in one]), weight)
+            chunk_words = [find_words(text) for text in texts]
+            lengths = np.array([len(words) for words in chunk_words], dtype=np.int64)
+            self._add(np.repeat(rows, lengths), self._number_words(list(chain.from_iterable(chunk_words))), weight)
 
-    def _numbers(self, found: list[str]) -> LongArray:
-        return np.fromiter(map(self.runs.__getitem__, found), np.int64, len(found))
+    def _number_words(self, words: list[str]) -> LongArray:
+        return np.fromiter(map(self.numbers.__getitem__, words), np.int64, len(words))
 
-    def _add(self, chunk: LongArray, run: LongArray, weight: float) -> None:
-        if weight and len(run):
-            self.keys.append((chunk << _SHIFT) | run)
-            self.weights.append(np.full(len(run), weight, dtype=np.float32))
+    def _add(self, chunks: LongArray, words: LongArray, weight: float) -> None:
+        if weight and len(words):
+            self.keys.append((chunks << _SHIFT) | words)
+            self.weights.append(np.full(len(words), weight, dtype=np.float32))
 
-    def table(self) -> IndexTable:
+    def build_table(self) -> IndexTable:
         postings = self._postings()
+        chunks = [chunk for file in self.files for chunk in file.chunks]
         length = np.bincount(postings.chunk, weights=postings.count, minlength=self.chunk_count)
-        chunks = [chunk for one in self.cuts for chunk in one.chunks]
         own = [
-            NameRow(number, name, place)
-            for number, chunk in enumerate(chunks)
-            for name, place in zip(
-                chunk.names, chunk.places or (LineSpan(chunk.start, chunk.end),) * len(chunk.names), strict=True
+            NameRow(row, name, lines)
+            for row, chunk in enumerate(chunks)
+            for name, lines in zip(
+                chunk.names, chunk.name_lines or (LineSpan(chunk.start, chunk.end),) * len(chunk.names), strict=True
             )
         ]
-        scope = [NameRow(number, " ".join(chunk.scopes)) for number, chunk in enumerate(chunks) if chunk.scopes]
-        stems = [NameRow(i, stem_name(source.path)) for i, source in enumerate(self.sources)]
-        outlines = [one.outline for one in self.cuts]
-        used = [
-            [*o.references, *(run for text in o.imports for run in find_words(text))] if o is not None else []
-            for o in outlines
-        ]
+        scope = [NameRow(row, " ".join(chunk.scopes)) for row, chunk in enumerate(chunks) if chunk.scopes]
+        stems = [NameRow(row, stem_name(source.path)) for row, source in enumerate(self.sources)]
+        defined: list[list[str]] = [[] for _ in self.files]
+        used: list[list[str]] = [[] for _ in self.files]
+        for row, file in enumerate(self.files):
+            if file.outline is not None:
+                defined[row] = [definition.name for definition in file.outline.definitions]
+                imported = chain.from_iterable(map(find_words, file.outline.imports))
+                used[row] = [*file.outline.references, *imported]
         return IndexTable(
             self._files(),
             self._chunks(chunks, length.astype(np.float32)),
@@ -146,7 +152,7 @@ class _Batch:
             names_table(own, keep_texts=True),
             names_table(scope, keep_texts=True),
             names_table(stems),
-            _references([[one.name for one in o.definitions] if o is not None else [] for o in outlines]),
+            _references(defined),
             _references(used),
         )
 
@@ -154,47 +160,45 @@ class _Batch:
         keys = np.concatenate(self.keys) if self.keys else np.zeros(0, np.int64)
         weights = np.concatenate(self.weights) if self.weights else np.zeros(0, np.float32)
         key, count = _sum_by(keys, weights)
-        longest = self.config.longest_word
-        spelled = [
-            [] if run == "\n" or (len(run) > longest and run.isascii()) else [_hash(term) for term in word_terms(run)]
-            for run in self.runs
-        ]
-        hashes, term_of = np.unique(
-            np.fromiter((h for found in spelled for h in found), np.uint64), return_inverse=True
-        )
-        length = np.array([len(found) for found in spelled], dtype=np.int64)
+        chunk, word = key >> _SHIFT, key & ((1 << _SHIFT) - 1)
+        word_hashes = [self._hash_terms(text) for text in self.numbers]
+        hashes, term_of = np.unique(np.fromiter(chain.from_iterable(word_hashes), np.uint64), return_inverse=True)
+        length = np.array([len(terms) for terms in word_hashes], dtype=np.int64)
         begin = np.cumsum(length) - length
-        run = key & ((1 << _SHIFT) - 1)
-        rows = concatenate_ranges(begin[run], begin[run] + length[run])
+        rows = concatenate_ranges(begin[word], begin[word] + length[word])
         chunks = max(self.chunk_count, 1)
-        spelled_key = term_of[rows] * chunks + np.repeat(key >> _SHIFT, length[run])
-        key, count = _sum_by(spelled_key, np.repeat(count, length[run]))
+        term_key = term_of[rows] * chunks + np.repeat(chunk, length[word])
+        key, count = _sum_by(term_key, np.repeat(count, length[word]))
         term, chunk = np.divmod(key, chunks)
-        held = np.bincount(term, minlength=len(hashes))
-        return Postings(hashes[held > 0], range_offsets(held[held > 0]), chunk.astype(np.int32), count)
+        holders = np.bincount(term, minlength=len(hashes))
+        return Postings(hashes[holders > 0], range_offsets(holders[holders > 0]), chunk.astype(np.int32), count)
+
+    def _hash_terms(self, word: str) -> list[int]:
+        if word == "\n" or (len(word) > self.config.longest_word and word.isascii()):
+            return []
+        return [_hash(term) for term in word_terms(word)]
 
     def _files(self) -> FileTable:
         sources = self.sources
-        noise = [
-            ROLES.index(file_role(s.path, s.text, s.kind, c.outline)) for s, c in zip(sources, self.cuts, strict=True)
-        ]
+        pairs = zip(sources, self.files, strict=True)
+        roles = [file_role(source.path, source.text, source.kind, file.outline) for source, file in pairs]
         return FileTable(
             tuple(source.path for source in sources),
             tuple(source.language or "" for source in sources),
             tuple(source.sha256 for source in sources),
-            tuple(one.problem or "" for one in self.cuts),
+            tuple(file.problem or "" for file in self.files),
             np.array([_FILE_KIND[source.kind] for source in sources], dtype=np.uint8),
-            np.array(noise, dtype=np.uint8),
+            np.array([ROLES.index(role) for role in roles], dtype=np.uint8),
             np.frombuffer(b"".join(self.texts), dtype=np.uint8),
             range_offsets(np.array([len(text) for text in self.texts], dtype=np.int64)),
         )
 
     def _chunks(self, chunks: Sequence[Chunk], length: FloatArray) -> ChunkTable:
         return ChunkTable(
-            np.repeat(np.arange(len(self.cuts)), [len(one.chunks) for one in self.cuts]).astype(np.int32),
+            np.repeat(np.arange(len(self.files)), [len(file.chunks) for file in self.files]).astype(np.int32),
             np.array([chunk.start for chunk in chunks], dtype=np.int32),
             np.array([chunk.end for chunk in chunks], dtype=np.int32),
-            np.array([_KIND[chunk.kind] for chunk in chunks], dtype=np.uint8),
+            np.array([_CHUNK_KIND[chunk.kind] for chunk in chunks], dtype=np.uint8),
             np.array([any(map(is_test_name, chunk.names[:1] + chunk.scopes)) for chunk in chunks], dtype=np.uint8),
             length,
             np.concatenate(self.first_byte or [np.zeros(0, np.int64)]).astype(np.int32),
@@ -211,20 +215,20 @@ def _sum_by(keys: LongArray, values: FloatArray) -> tuple[LongArray, FloatArray]
 
 
 def _references(names: list[list[str]]) -> ReferenceTable:
-    found = [np.unique(np.array([_hash(name) for name in listed], dtype=np.uint64)) for listed in names]
-    file = np.repeat(np.arange(len(found)), [len(one) for one in found])
-    return ReferenceTable(file.astype(np.int32), np.concatenate(found or [np.zeros(0, np.uint64)]).astype(np.uint64))
+    hashes = [np.unique(np.array([_hash(name) for name in listed], dtype=np.uint64)) for listed in names]
+    file = np.repeat(np.arange(len(hashes)), [len(file_hashes) for file_hashes in hashes])
+    return ReferenceTable(file.astype(np.int32), np.concatenate(hashes or [np.zeros(0, np.uint64)]).astype(np.uint64))
 
 
 class NameRow(NamedTuple):
     owner: int
     text: str
-    lines: LineSpan = _NOWHERE
+    lines: LineSpan = _NO_LINES
 
 
 def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTable:
-    parts = [_stems(row.text) for row in rows]
-    words = sorted({part for found in parts for part in found})
+    name_stems = [_stems(row.text) for row in rows]
+    words = sorted({part for stems in name_stems for part in stems})
     number = {word: i for i, word in enumerate(words)}
     return NameTable(
         tuple(row.text for row in rows) if keep_texts else (),
@@ -232,12 +236,12 @@ def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTab
         np.array([row.lines.start for row in rows], dtype=np.int32),
         np.array([row.lines.end for row in rows], dtype=np.int32),
         np.array([whole_hash(row.text) for row in rows], dtype=np.uint64),
-        range_offsets(np.array([len(found) for found in parts], dtype=np.int64)),
-        np.array([number[part] for found in parts for part in found], dtype=np.int32),
+        range_offsets(np.array([len(stems) for stems in name_stems], dtype=np.int64)),
+        np.array([number[part] for stems in name_stems for part in stems], dtype=np.int32),
         tuple(words),
     )
 
 
 @lru_cache(maxsize=20_000)  # the methods of a class share their scope; about 5 MB
 def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(part) for run in find_words(text) for part in split(run))
+    return tuple(stem(part) for word in find_words(text) for part in split(word))

@@ -81,19 +81,19 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
 
     If the index cannot be written, the table stays in memory and a note says so; with `keep`, raise SetupError instead.
     """
-    folder = index_directory(root, index_key(config))
+    directory = index_directory(root, index_key(config))
     stats = StatCache()
     with suppress(IndexFormatError, KeyError, ValueError):
-        stats = StatCache.from_columns(read_store(folder / _STATS).arrays)
+        stats = StatCache.from_columns(read_store(directory / _STATS).arrays)
     corpus = open_corpus(parse_spec(str(root)), memory=stats)
-    table, notes = _read_stored(folder)
+    table, notes = _read_stored(directory)
     changed = 0
     if table is None or is_stale(table, corpus):
         with ExitStack() as stack:
             failure: SetupError | None = None
             try:
-                stack.enter_context(writer_lock(folder, what="index", variable="ASSAY_INDEX_DIR"))
-                table, notes = _read_stored(folder)  # another process may have refreshed the index
+                stack.enter_context(writer_lock(directory, what="index", variable="ASSAY_INDEX_DIR"))
+                table, notes = _read_stored(directory)  # another process may have refreshed the index
             except SetupError as error:
                 if keep:
                     raise
@@ -102,7 +102,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
             table, changed = update_table(old, corpus, config, workers)
             if not failure and (changed or old is None or len(table.files) != len(old.files)):
                 try:
-                    write_store(folder / FILE_NAME, {"root": str(corpus.root)}, table_arrays(table))
+                    write_store(directory / FILE_NAME, {"root": str(corpus.root)}, table_arrays(table))
                 except SetupError as error:
                     if keep:
                         raise
@@ -111,14 +111,14 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
                 notes = (*notes, f"{failure.message}; the index stays in memory")
     with suppress(SetupError, OSError):
         if stats.changed:
-            folder.mkdir(parents=True, exist_ok=True)
-            write_store(folder / _STATS, {"root": str(corpus.root)}, stats.columns())
-    return OpenedTable(corpus, table, notes, changed, folder)
+            directory.mkdir(parents=True, exist_ok=True)
+            write_store(directory / _STATS, {"root": str(corpus.root)}, stats.columns())
+    return OpenedTable(corpus, table, notes, changed, directory)
 
 
-def _read_stored(folder: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
+def _read_stored(directory: Path) -> tuple[IndexTable | None, tuple[str, ...]]:
     try:
-        return read_table(read_store(folder / FILE_NAME).arrays), ()
+        return read_table(read_store(directory / FILE_NAME).arrays), ()
     except IndexFormatError as problem:
         return None, () if problem.kind == "missing" else (f"{problem.message}; the index is rebuilt",)
     except (KeyError, TypeError, ValueError) as problem:
@@ -147,9 +147,9 @@ def update_table(
         return build_table(corpus, corpus.files, config, workers, store), len(corpus.files)
     known = dict(zip(table.files.paths, zip(table.files.hashes, table.files.languages, strict=True), strict=True))
     new = [file for file in corpus.files if known.get(file.path) != (corpus.hashes[file.path], file.language or "")]
-    there = {file.path for file in corpus.files} - {file.path for file in new}
-    stay = np.array([i for i, path in enumerate(table.files.paths) if path in there], dtype=np.int64)
-    rest = table if len(stay) == len(table.files) else select_files(table, stay)
+    unchanged = {file.path for file in corpus.files} - {file.path for file in new}
+    rows = np.array([i for i, path in enumerate(table.files.paths) if path in unchanged], dtype=np.int64)
+    rest = table if len(rows) == len(table.files) else select_files(table, rows)
     return (combine_tables([rest, build_table(corpus, new, config, workers, store)]) if new else rest), len(new)
 
 

@@ -62,7 +62,9 @@ class Chunk:
     scopes: tuple[str, ...] = ()  # enclosing definitions or headings, outermost first
     signature: str = ""
     doc: str = ""
-    places: tuple[LineSpan, ...] = ()  # lines of each name's definition, which may extend beyond the chunk (a class)
+    name_lines: tuple[
+        LineSpan, ...
+    ] = ()  # lines of each name's definition, which may extend beyond the chunk (a class)
 
     @property
     def lines(self) -> int:
@@ -152,17 +154,17 @@ def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]
 
 
 def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
-    found = list(find_headings(lines))
-    if not found or found[0].line > 1:
-        yield Chunk(1, found[0].line - 1 if found else len(lines), "section")
-    around: list[DocHeading] = []
-    for nth, heading in enumerate(found):
-        while around and around[-1].level >= heading.level:
-            around.pop()
-        end = found[nth + 1].line - 1 if nth + 1 < len(found) else len(lines)
-        scopes = tuple(outer.title for outer in around)
+    all_headings = list(find_headings(lines))
+    if not all_headings or all_headings[0].line > 1:
+        yield Chunk(1, all_headings[0].line - 1 if all_headings else len(lines), "section")
+    outer_headings: list[DocHeading] = []
+    for nth, heading in enumerate(all_headings):
+        while outer_headings and outer_headings[-1].level >= heading.level:
+            outer_headings.pop()
+        end = all_headings[nth + 1].line - 1 if nth + 1 < len(all_headings) else len(lines)
+        scopes = tuple(outer.title for outer in outer_headings)
         yield Chunk(heading.line, end, "section", (heading.title,), scopes, heading.title)
-        around.append(heading)
+        outer_headings.append(heading)
 
 
 def _split(chunk: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> Iterator[Chunk]:
@@ -231,23 +233,32 @@ class _DefinitionLayout:
             yield Chunk(here, end, "gap", (), scopes)
 
     def place(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
-        one = self.definitions[position]
+        definition = self.definitions[position]
         members = [m for m in self.children.get(position, ()) if start < self.definitions[m].start <= end]
-        most = self.config.longest if one.kind in _FUNCTIONS else self.config.whole_class
+        most = self.config.longest if definition.kind in _FUNCTIONS else self.config.whole_class
         if not members or end - start + 1 <= most:
             named = self._names(position)
-            yield Chunk(start, end, one.kind, tuple(named), scopes, one.signature, one.doc, tuple(named.values()))
+            yield Chunk(
+                start,
+                end,
+                definition.kind,
+                tuple(named),
+                scopes,
+                definition.signature,
+                definition.doc,
+                tuple(named.values()),
+            )
             return
         first = self.definitions[members[0]].start
-        kind = one.kind if one.kind in _FUNCTIONS else "head"
-        place = LineSpan(one.start, one.end)
-        yield Chunk(start, first - 1, kind, (one.name,), scopes, one.signature, one.doc, (place,))
-        yield from self.fill(position, first, end, (*scopes, one.name))
+        kind = definition.kind if definition.kind in _FUNCTIONS else "head"
+        lines = LineSpan(definition.start, definition.end)
+        yield Chunk(start, first - 1, kind, (definition.name,), scopes, definition.signature, definition.doc, (lines,))
+        yield from self.fill(position, first, end, (*scopes, definition.name))
 
     def _names(self, position: int) -> dict[str, LineSpan]:
-        one = self.definitions[position]
-        named = {one.name: LineSpan(one.start, one.end)}
-        for member in () if one.kind in _FUNCTIONS else self.children.get(position, ()):
+        definition = self.definitions[position]
+        named = {definition.name: LineSpan(definition.start, definition.end)}
+        for member in () if definition.kind in _FUNCTIONS else self.children.get(position, ()):
             for name, lines in self._names(member).items():
                 named.setdefault(name, lines)
         return named
@@ -258,23 +269,25 @@ def _has_text(line: str) -> bool:
     return bool(word) and word != "end"
 
 
-def _fits(one: Chunk, other: Chunk, config: ChunkConfig) -> bool:
-    small = min(one.lines, other.lines) < config.shortest
-    head = one.kind == "head" and other.scopes[:-1] == one.scopes and other.scopes[-1:] == one.names[:1]
-    most = config.longest if head and one.lines < config.shortest else config.packed  # a lone head rarely matches
-    return small and one.lines + other.lines <= most and (one.scopes == other.scopes or head)
+def _fits(first: Chunk, second: Chunk, config: ChunkConfig) -> bool:
+    small = min(first.lines, second.lines) < config.shortest
+    head = first.kind == "head" and second.scopes[:-1] == first.scopes and second.scopes[-1:] == first.names[:1]
+    most = config.longest if head and first.lines < config.shortest else config.packed  # a lone head rarely matches
+    return small and first.lines + second.lines <= most and (first.scopes == second.scopes or head)
 
 
-def _join(one: Chunk, other: Chunk) -> Chunk:
-    named = dict(zip(other.names + one.names, other.places + one.places, strict=True))  # the first span of a name wins
-    names = tuple(dict.fromkeys(one.names + other.names))
+def _join(first: Chunk, second: Chunk) -> Chunk:
+    named = dict(
+        zip(second.names + first.names, second.name_lines + first.name_lines, strict=True)
+    )  # the first span of a name wins
+    names = tuple(dict.fromkeys(first.names + second.names))
     return Chunk(
-        one.start,
-        other.end,
-        other.kind if one.kind == "gap" else one.kind,
+        first.start,
+        second.end,
+        second.kind if first.kind == "gap" else first.kind,
         names,
-        one.scopes,
-        " ".join(filter(None, (one.signature, other.signature))),
-        " ".join(filter(None, (one.doc, other.doc))),
+        first.scopes,
+        " ".join(filter(None, (first.signature, second.signature))),
+        " ".join(filter(None, (first.doc, second.doc))),
         tuple(named[name] for name in names),
     )

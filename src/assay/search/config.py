@@ -199,12 +199,12 @@ class SearchConfig:
 def redact_settings(record: T) -> T:
     """Return a copy of the settings with redacted URLs; fields with `repr=False` may contain a URL."""
     changes: dict[str, object] = {}
-    for one in fields(cast(Any, record)):
-        value = getattr(record, one.name)
+    for column in fields(cast(Any, record)):
+        value = getattr(record, column.name)
         if is_dataclass(value):
-            changes[one.name] = redact_settings(value)
-        elif not one.repr:
-            changes[one.name] = _redact_url(value) if one.name == "url" else _redact_spec(value)
+            changes[column.name] = redact_settings(value)
+        elif not column.repr:
+            changes[column.name] = _redact_url(value) if column.name == "url" else _redact_spec(value)
     return cast(T, replace(cast(Any, record), **changes))
 
 
@@ -303,9 +303,9 @@ def _bounds(name: str) -> tuple[float, float] | None:
     return next((bounds for pattern, bounds in _BOUNDS.items() if fnmatchcase(name, pattern)), None)
 
 
-def find_config(folder: Path) -> Path | None:
+def find_config(directory: Path) -> Path | None:
     """Return the path of the `assay.toml` in a directory, or None."""
-    path = folder / FILE
+    path = directory / FILE
     return path if os.path.isfile(path) else None  # an unreadable directory is reported by the walk
 
 
@@ -416,17 +416,17 @@ def config_text(config: SearchConfig) -> str:
 
 
 def _tables(record: Any, name: str) -> Iterator[list[str]]:  # noqa: ANN401 - any dataclass
-    values = {one: getattr(record, one.name) for one in fields(record)}
+    values = {column: getattr(record, column.name) for column in fields(record)}
     lines = [
-        f"{one.name} = {json.dumps(value, ensure_ascii=False)}  # {one.metadata['about']}"
-        for one, value in values.items()
+        f"{column.name} = {json.dumps(value, ensure_ascii=False)}  # {column.metadata['about']}"
+        for column, value in values.items()
         if not is_dataclass(value)
     ]
     if lines:
         yield [f"# {_summary(record)}", f"[{name}]", *lines]
-    for one, value in values.items():
+    for column, value in values.items():
         if is_dataclass(value):
-            yield from _tables(value, f"{name}.{one.name}")
+            yield from _tables(value, f"{name}.{column.name}")
 
 
 def _summary(record: object) -> str:
@@ -442,13 +442,13 @@ def config_schema() -> dict[str, Any]:
 def _schema(record: object) -> dict[str, Any]:
     hints = get_type_hints(type(record))
     properties = {}
-    for one in fields(cast(Any, record)):
-        value = getattr(record, one.name)
+    for column in fields(cast(Any, record)):
+        value = getattr(record, column.name)
         if is_dataclass(value):
-            properties[one.name] = _schema(value)
+            properties[column.name] = _schema(value)
         else:
-            described = {"default": value, "description": one.metadata["about"]}
-            properties[one.name] = _json_type(hints[one.name]) | described
+            described = {"default": value, "description": column.metadata["about"]}
+            properties[column.name] = _json_type(hints[column.name]) | described
     return {"type": "object", "description": _summary(record), "additionalProperties": False, "properties": properties}
 
 

@@ -62,13 +62,13 @@ class DenseScores:
         scores = np.zeros(self.chunk_count)
         for part in self.parts:
             first = partial(part.first_scores, query, per, reach)
-            vector, similarity, found = (
+            vector, similarity, scaled = (
                 first() if self.memo is None else self.memo.get(query, ("dense", id(part), per, reach), first)
             )
-            if per == "span" and feedback.weight and found.any():
-                moved = part.move(vector, self.settings.words * words[part.rows] + weight * found, feedback)
-                found = _scale(part.rescore(moved, similarity, _AGAIN * reach), reach)
-            scores[part.rows] = found
+            if per == "span" and feedback.weight and scaled.any():
+                moved = part.move(vector, self.settings.words * words[part.rows] + weight * scaled, feedback)
+                scaled = _scale(part.rescore(moved, similarity, _AGAIN * reach), reach)
+            scores[part.rows] = scaled
         return scores
 
 
@@ -91,10 +91,10 @@ class DenseIndex:
             similarity = self.paths(similarity, vector)
         return vector, similarity, _scale(similarity, reach)
 
-    def move(self, query: Vector, found: Values, feedback: FeedbackSettings) -> Vector:
+    def move(self, query: Vector, scores: Values, feedback: FeedbackSettings) -> Vector:
         """Move the query vector toward the vectors of its first results (Rocchio, 1971)."""
-        first = best_rows(found, feedback.units)
-        total = (self.vectors.rows.vectors(first) * found[first, None]).sum(axis=0, dtype=np.float64)
+        first = best_rows(scores, feedback.units)
+        total = (self.vectors.rows.vectors(first) * scores[first, None]).sum(axis=0, dtype=np.float64)
         return _unit_vector(query + feedback.weight * _unit_vector(total))
 
     def rescore(self, query: Vector, similarity: Vector, most: int) -> Vector:
@@ -102,9 +102,9 @@ class DenseIndex:
         if most >= len(similarity):
             return self.vectors.rows.scores(query, slice(None))
         rows = best_rows(similarity, most)
-        found = np.full(len(similarity), -1, dtype=np.float32)
-        found[rows] = self.vectors.rows.scores(query, rows)
-        return found
+        scores = np.full(len(similarity), -1, dtype=np.float32)
+        scores[rows] = self.vectors.rows.scores(query, rows)
+        return scores
 
 
 def _scale(similarity: Vector, reach: int) -> Values:
@@ -141,32 +141,32 @@ def group_chunks(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup
     return code, ModelGroup(settings.docs_model, "docs", np.flatnonzero(docs))
 
 
-def embed_table(table: IndexTable, settings: DenseSettings, folder: Path | None) -> DenseScores | None:
+def embed_table(table: IndexTable, settings: DenseSettings, directory: Path | None) -> DenseScores | None:
     """Embed every chunk and store the vectors in `folder` for reuse; return None if no model is configured."""
     if not settings.model:
         return None
     parts = (
-        _embed_group(table, settings, group, folder and folder / f"vectors-{group.name}.assay")
+        _embed_group(table, settings, group, directory and directory / f"vectors-{group.name}.assay")
         for group in group_chunks(table, settings)
     )
     return DenseScores(settings, tuple(parts), len(table.chunks))
 
 
-def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, place: Path | None) -> DenseIndex:
+def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, path: Path | None) -> DenseIndex:
     embedder = open_embedder(settings, group.model)
     # the files determine the chunks, since all indexes of a directory have the same settings
     files = [table.files.paths, table.files.hashes, table.files.languages]
     digest = digest_of([_PASSAGE, embedder.identity, settings.vectors, bool(settings.docs_model), *files])
     stored = None
-    if place:
+    if path:
         with suppress(IndexFormatError):
-            stored = read_store(place)
+            stored = read_store(path)
     if stored and stored.meta.get("digest") == digest:
         return dense_index(table, settings, group, embedder, stored.arrays)
-    columns = embed_chunks(embedder, table, group, settings.vectors, stored, Store() if place else None)
-    if place:
-        with suppress(SetupError, OSError), writer_lock(place.parent):  # the directory may be read-only
-            write_store(place, {"digest": digest, "model": embedder.identity}, columns)
+    columns = embed_chunks(embedder, table, group, settings.vectors, stored, Store() if path else None)
+    if path:
+        with suppress(SetupError, OSError), writer_lock(path.parent):  # the directory may be read-only
+            write_store(path, {"digest": digest, "model": embedder.identity}, columns)
     return dense_index(table, settings, group, embedder, columns)
 
 
@@ -213,12 +213,12 @@ def embed_parts(
     known = {key: store and store.get(EMBEDDINGS.name, key) for key in keys}
     missing = {key: texts for key, texts in zip(keys, parts, strict=True) if known[key] is None}
     ends = accumulate(len(texts) for texts in missing.values())
-    for _, some in groupby(zip(missing, ends, strict=True), key=lambda part: (part[1] - 1) // batch):
-        held = [key for key, _ in some]
-        rows = embedder.embed([text for key in held for text in missing[key]], role)
-        sizes = [len(missing[key]) for key in held]
-        for key, made in zip(held, np.split(rows, np.cumsum(sizes)[:-1]), strict=True):
-            known[key] = data = made.astype(np.float32).tobytes()
+    for _, batch_parts in groupby(zip(missing, ends, strict=True), key=lambda part: (part[1] - 1) // batch):
+        batch_keys = [key for key, _ in batch_parts]
+        rows = embedder.embed([text for key in batch_keys for text in missing[key]], role)
+        sizes = [len(missing[key]) for key in batch_keys]
+        for key, vectors in zip(batch_keys, np.split(rows, np.cumsum(sizes)[:-1]), strict=True):
+            known[key] = data = vectors.astype(np.float32).tobytes()
             if store:
                 with suppress(SetupError):  # the store may be read-only
                     store.put(EMBEDDINGS.name, key, data)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -49,9 +50,10 @@ def describe_chunks(table: IndexTable, settings: DescriptionSettings, store: Sto
     chunks = [chunk for chunk, text in enumerate(texts) if text.strip()]
     describer = Describer(_endpoint(settings), store)
     lines = describer.describe([DescribedText(texts[chunk], scope_text(table, chunk)) for chunk in chunks])
-    hashes = [[term_hash(term) for run in find_words(line) for term in word_terms(run)] for line in lines]
-    chunk = np.repeat(np.array(chunks, dtype=np.int64), np.array([len(one) for one in hashes], dtype=np.int64))
-    return add_words(table, np.array([one for found in hashes for one in found], np.uint64), chunk, settings.weight)
+    line_terms = [[term_hash(term) for word in find_words(line) for term in word_terms(word)] for line in lines]
+    lengths = np.array([len(terms) for terms in line_terms], dtype=np.int64)
+    owner = np.repeat(np.array(chunks, dtype=np.int64), lengths)
+    return add_words(table, np.array(list(chain.from_iterable(line_terms)), np.uint64), owner, settings.weight)
 
 
 def description_identity(settings: DescriptionSettings) -> str:

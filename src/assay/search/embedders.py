@@ -126,8 +126,8 @@ class ModelEmbedder:
         return unit_rows(self.encode([prefix + text for text in texts], role))
 
 
-def in_batches(things: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    return (things[start : start + size] for start in range(0, len(things), size))
+def in_batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    return (items[start : start + size] for start in range(0, len(items), size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +175,8 @@ class _OpenAI:
         answer = post_json(self.url, payload, token_env=config.token_env, timeout=config.http_seconds, retries=retries)
         try:
             entries = answer["data"] if isinstance(answer, dict) else []
-            by_index = {entry.get("index", place): entry["embedding"] for place, entry in enumerate(entries)}
-            exact = np.array([by_index[place] for place in range(len(texts))], dtype=np.float64)
+            by_index = {entry.get("index", position): entry["embedding"] for position, entry in enumerate(entries)}
+            exact = np.array([by_index[position] for position in range(len(texts))], dtype=np.float64)
             if exact.ndim != 2 or not exact.shape[1] or len(entries) != len(texts):
                 raise ValueError(f"{exact.shape} for {len(texts)} texts")
         except (TypeError, KeyError, ValueError, AttributeError) as error:
@@ -248,16 +248,16 @@ _POOLING: Final = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": 
 
 def open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open a model directory that contains tokenizer.json and a network such as model.onnx."""
-    folder = Path(path).expanduser()
-    graph = _find_file(folder, *_GRAPHS)
-    words = _find_file(folder, "tokenizer.json", "onnx/tokenizer.json")
-    pooling_file = folder / "1_Pooling" / "config.json"
+    directory = Path(path).expanduser()
+    graph = _find_file(directory, *_GRAPHS)
+    words = _find_file(directory, "tokenizer.json", "onnx/tokenizer.json")
+    pooling_file = directory / "1_Pooling" / "config.json"
     modes = [name for name, on in _read_json(pooling_file, {"pooling_mode_mean_tokens": True}).items() if on is True]
     pooling = next((pooling for mode, pooling in _POOLING.items() if mode in modes), None)
     if pooling is None:
         message = f"unsupported pooling: {', '.join(modes) or 'none'}"
         raise ConfigError(message, file=pooling_file, hint="use a model with mean or CLS pooling")
-    most = _token_limit(folder / "sentence_bert_config.json", "max_seq_length", config)
+    most = _token_limit(directory / "sentence_bert_config.json", "max_seq_length", config)
     onnxruntime = _load_package("onnxruntime", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -337,10 +337,10 @@ _TOKENIZED: Final = 1024
 
 def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open a model directory written by `StaticModel.save_pretrained` or sentence-transformers' StaticEmbedding."""
-    folder = Path(path).expanduser()
-    file = _find_file(folder, "model.safetensors", "0_StaticEmbedding/model.safetensors")
-    words = _find_file(folder, "tokenizer.json", "0_StaticEmbedding/tokenizer.json")
-    most = _token_limit(folder / "config.json", "max_length", config)
+    directory = Path(path).expanduser()
+    file = _find_file(directory, "model.safetensors", "0_StaticEmbedding/model.safetensors")
+    words = _find_file(directory, "tokenizer.json", "0_StaticEmbedding/tokenizer.json")
+    most = _token_limit(directory / "config.json", "max_length", config)
     tokenizer = _load_tokenizer(words, "model2vec", most)
     tensors = read_tensors(file)
     table = np.asarray(tensors.get("embeddings", tensors.get("embedding.weight", ())), dtype=np.float32)
@@ -369,8 +369,8 @@ def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
         rows = np.zeros((len(texts), table.shape[1]), dtype=np.float32)
         for first, batch in enumerate(in_batches([text[:longest] for text in texts], _TOKENIZED)):
             encoded = tokenizer.encode_batch_fast(list(batch), add_special_tokens=False)
-            for row, one in enumerate(encoded, first * _TOKENIZED):
-                rows[row] = sum_vectors(one.ids)
+            for row, encoding in enumerate(encoded, first * _TOKENIZED):
+                rows[row] = sum_vectors(encoding.ids)
         return rows
 
     return ModelEmbedder(f"model2vec/1 {_digest_files([file, words])} tokens={most}", table.shape[1], encode)
@@ -392,9 +392,9 @@ def open_sentence_transformers(name: str, config: EmbedderConfig) -> ModelEmbedd
         rows: Matrix = encode(list(texts), batch_size=config.batch, show_progress_bar=False, convert_to_numpy=True)
         return rows
 
-    folder = Path(name).expanduser()
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    content = _digest_files(files) if folder.is_dir() else name
+    directory = Path(name).expanduser()
+    files = sorted(path for path in directory.rglob("*") if path.is_file())
+    content = _digest_files(files) if directory.is_dir() else name
     identity = f"sentence-transformers/1 {content} {version('sentence-transformers')} tokens={model.max_seq_length}"
     return ModelEmbedder(identity, len(model.encode(["a"], show_progress_bar=False)[0]), encode)
 
@@ -407,12 +407,12 @@ def _load_package(module: str, extra: str) -> Any:  # noqa: ANN401 - packages wi
         raise SetupError(message, hint=install_hint(extra)) from error
 
 
-def _find_file(folder: Path, *names: str) -> Path:
+def _find_file(directory: Path, *names: str) -> Path:
     for name in names:
-        if (folder / name).is_file():
-            return folder / name
+        if (directory / name).is_file():
+            return directory / name
     hint = "pass the directory that contains the model; nothing is downloaded"
-    raise ConfigError(f"no {' or '.join(names)} in the model directory", file=folder, hint=hint)
+    raise ConfigError(f"no {' or '.join(names)} in the model directory", file=directory, hint=hint)
 
 
 def _read_json(path: Path, default: dict[str, Any]) -> dict[str, Any]:

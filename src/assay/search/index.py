@@ -152,7 +152,7 @@ class Index:
         head = list(islice(matches, depth))
         hits = [self._hit(match) for match in head]
         passages = [RerankPassage(hit.path, hit.start or 1, hit.end or 1, hit.snippet or "") for hit in hits]
-        yield from (head[place] for place in rerank(query, passages, self.reranker))
+        yield from (head[position] for position in rerank(query, passages, self.reranker))
         yield from matches
 
     def _hit(self, match: _RankedSpan) -> Hit:

@@ -45,23 +45,22 @@ class ParsedQuery:
 def parse_query(text: str) -> ParsedQuery:
     """Parse a query; stop words are ignored unless the query has no other words."""
     text = normalize("NFC", text)
-    found = find_words(text)
-    telling = [run for run in found if run.lower() not in STOP_WORDS] or found
+    words = find_words(text)
+    content_words = [word for word in words if word.lower() not in STOP_WORDS] or words
     kind = query_kind(text)
     name = last_name(text) if kind == "symbol" else ""
-    parts = [split(run) for run in telling]
-    terms_ = tuple(dict.fromkeys(term for run in telling for term in word_terms(run)))
-    plain = [run.lower() if len(split(run)) == 1 and run.lower() not in STOP_WORDS else "" for run in found]
-    pairs = dict.fromkeys(stem(one + other) for one, other in pairwise(plain) if one and other)
+    terms = tuple(dict.fromkeys(term for word in content_words for term in word_terms(word)))
+    simple = [word.lower() if len(split(word)) == 1 and word.lower() not in STOP_WORDS else "" for word in words]
+    joined = dict.fromkeys(stem(first + second) for first, second in pairwise(simple) if first and second)
     return ParsedQuery(
         text,
         kind,
-        terms_,
-        tuple(pair for pair in pairs if pair not in terms_),
-        tuple(dict.fromkeys(stem(part) for found in parts for part in found)),
+        terms,
+        tuple(pair for pair in joined if pair not in terms),
+        tuple(dict.fromkeys(stem(part) for word in content_words for part in split(word))),
         whole_hash(name) if kind == "symbol" else None,
         name,
-        tuple(dict.fromkeys(whole_hash(run) for run, found in zip(telling, parts, strict=True) if len(found) > 1)),
+        tuple(dict.fromkeys(whole_hash(word) for word in content_words if len(split(word)) > 1)),
     )
 
 
@@ -84,14 +83,14 @@ def find_words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
-def word_terms(run: str) -> tuple[str, ...]:
+def word_terms(word: str) -> tuple[str, ...]:
     """Return the stems of an identifier's parts and, if there are several parts, the stem of the whole identifier."""
-    parts = split(run)
+    parts = split(word)
     if len(parts) == 1:
-        found: tuple[str, ...] = (stem(parts[0]),)
+        stems: tuple[str, ...] = (stem(parts[0]),)
     else:
-        found = (*map(stem, parts), stem("".join(parts))) if parts else ()
-    return found if run.isascii() else (*found, *unspaced_pairs(normalize("NFC", run.lower())))
+        stems = (*map(stem, parts), stem("".join(parts))) if parts else ()
+    return stems if word.isascii() else (*stems, *unspaced_pairs(normalize("NFC", word.lower())))
 
 
 def term_hash(term: str) -> int:
@@ -102,7 +101,7 @@ def term_hash(term: str) -> int:
 @lru_cache(maxsize=20_000)
 def whole_hash(text: str) -> int:
     """Return the hash of a name in lower case without separators."""
-    return term_hash("".join(part for run in find_words(text) for part in split(run)))
+    return term_hash("".join(part for word in find_words(text) for part in split(word)))
 
 
 def stem_name(path: str) -> str:

@@ -85,7 +85,7 @@ def chunk_at(index: Index, path: str, line: int) -> int:
 
 
 def _find_used(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
-    found: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    ties: defaultdict[int, dict[str, float]] = defaultdict(dict)
     own, used = _names(index, chunk), index.table.used
     file = int(index.table.chunks.file[chunk])
     begin, end = np.searchsorted(used.file, [file, file + 1]).tolist()
@@ -95,12 +95,12 @@ def _find_used(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
             definers = [row for row in _definers(index, name) if row != chunk]
             if 0 < len(definers) <= config.definers:
                 for row in definers:
-                    found[row][name] = _weight(index, name) / len(definers)
-    return found
+                    ties[row][name] = _weight(index, name) / len(definers)
+    return ties
 
 
 def _find_users(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
-    found: defaultdict[int, dict[str, float]] = defaultdict(dict)
+    ties: defaultdict[int, dict[str, float]] = defaultdict(dict)
     used, postings, file = index.table.used, index.table.postings, index.table.chunks.file
     for name in _names(index, chunk):
         definers = len(_definers(index, name))
@@ -111,8 +111,8 @@ def _find_users(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
         holders = postings.chunk[postings.offset[number] : postings.offset[number + 1]].tolist()
         for row in [row for row in holders if int(file[row]) in files and row != chunk][: config.users]:
             if name in find_words(_text(index, row)) and name not in _names(index, row):
-                found[row][name] = _weight(index, name) / max(definers, 1)
-    return found
+                ties[row][name] = _weight(index, name) / max(definers, 1)
+    return ties
 
 
 def _find_similar(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
@@ -133,16 +133,16 @@ def _find_similar(index: Index, chunk: int, config: RelatedConfig) -> _Ties:
 
 
 def _shared_words(index: Index, row: int, key_terms: Sequence[str], score: float) -> dict[str, float]:
-    found = find_words(_text(index, row))
-    own = {term: term for run in found for term in word_terms(run)}
-    own |= {word_terms(run)[-1]: run for run in reversed(found) if word_terms(run)}  # whole words as written
+    words = find_words(_text(index, row))
+    own = {term: term for run in words for term in word_terms(run)}
+    own |= {word_terms(run)[-1]: run for run in reversed(words) if word_terms(run)}  # whole words as written
     shared = [own[term] for term in key_terms if term in own] or list(key_terms[:1])
     return {word: score / len(shared) for word in shared}
 
 
-def _relations(index: Index, found: _Ties, k: int) -> tuple[Relation, ...]:
+def _relations(index: Index, ties_by_chunk: _Ties, k: int) -> tuple[Relation, ...]:
     files, chunks = index.table.files, index.table.chunks
-    total = {row: sum(ties.values()) for row, ties in found.items()}
+    total = {row: sum(ties.values()) for row, ties in ties_by_chunk.items()}
 
     def order(row: int) -> tuple[float, bool, int]:
         return -total[row], bool(files.noise[chunks.file[row]]) or bool(chunks.test[row]), row
@@ -150,7 +150,7 @@ def _relations(index: Index, found: _Ties, k: int) -> tuple[Relation, ...]:
     relations = []
     rows = sorted(total, key=order)[:k]
     for row in rows:
-        ties = found[row]
+        ties = ties_by_chunk[row]
         shared = tuple(sorted(ties, key=lambda name: (-ties[name], name)))
         relations.append(Relation(_hit(index, row, total[row] / total[rows[0]]), shared, _names(index, row)))
     return tuple(relations)
@@ -165,8 +165,8 @@ def _definers(index: Index, name: str) -> list[int]:
 
 
 def _weight(index: Index, name: str) -> float:
-    found = word_terms(name)
-    return index.view.idf(index.view.term(found[-1])) if found else 0.0
+    name_terms = word_terms(name)
+    return index.view.idf(index.view.term(name_terms[-1])) if name_terms else 0.0
 
 
 def _text(index: Index, chunk: int) -> str:

@@ -113,14 +113,16 @@ def _chat(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> 
         url, hint = redact_url(endpoint.url), "use a model that follows instructions"
         raise EngineError("expected a JSON list of passage numbers from the chat model", file=url, hint=hint)
     named = [number for number in numbers if isinstance(number, int) and number in every]
-    places = list(dict.fromkeys([*named, *every]))
-    return [float(len(texts) - places.index(number)) for number in every]
+    order = list(dict.fromkeys([*named, *every]))
+    return [float(len(texts) - order.index(number)) for number in every]
 
 
 def _cross_encode(model: str, query: str, passages: Sequence[RerankPassage]) -> list[float]:
     encoder = _load_encoder(model)
     try:
-        return [float(score) for score in encoder.rerank(query, [one.excerpt(_PASSAGE_CHARS) for one in passages])]
+        return [
+            float(score) for score in encoder.rerank(query, [passage.excerpt(_PASSAGE_CHARS) for passage in passages])
+        ]
     except Exception as error:
         raise EngineError(f"cross-encoder:{model} failed: {error}", hint="set rerank.model to another model") from error
 

@@ -62,7 +62,9 @@ def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: 
         embedded = shared.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shared, keys.vectors))
         # besides the vectors, the dense index depends on these query settings
         key = f"dense {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
-        parts = shared.once(key, lambda: tuple(dense_index(table, settings, *one) for one in embedded))
+        parts = shared.once(
+            key, lambda: tuple(dense_index(table, settings, *embedded_group) for embedded_group in embedded)
+        )
         dense = DenseScores(settings, parts, len(table.chunks), memo)
     view = CorpusView(table, config.graph, dense, make_translator(config.translation), known, memo)
     return Index.around(corpus, view, config)
@@ -72,17 +74,17 @@ def _table(corpus: Corpus, config: SearchConfig, shared: BuildCache, key: str) -
     def make() -> IndexTable:
         return build_table(corpus, corpus.files, config.index, workers=1)
 
-    def write(folder: Path, table: IndexTable) -> None:
+    def write(directory: Path, table: IndexTable) -> None:
         if is_stale(table, corpus):  # a file changed while it was read
             shared.moved = True
             raise _KeyMismatch
         if slow := timeout_notes(table):  # a faster machine may parse these files in time
             cast(Store, shared.artifacts).troubles.extend(slow)
             raise _KeyMismatch
-        write_store(folder / "table.assay", {}, table_arrays(table))
+        write_store(directory / "table.assay", {}, table_arrays(table))
 
-    def read(folder: Path) -> IndexTable:
-        table = read_table(read_store(folder / "table.assay").arrays)
+    def read(directory: Path) -> IndexTable:
+        table = read_table(read_store(directory / "table.assay").arrays)
         if is_stale(table, corpus):  # equal bytes and names, but another language
             raise _KeyMismatch
         return table
@@ -98,12 +100,12 @@ def _vectors(
     def make() -> list[Columns]:
         return [embed_chunks(embedder, table, group, settings.vectors) for group, embedder in pairs]
 
-    def write(folder: Path, made: list[Columns]) -> None:
+    def write(directory: Path, made: list[Columns]) -> None:
         for (group, _), columns in zip(pairs, made, strict=True):
-            write_store(folder / f"{group.name}.assay", {}, columns)
+            write_store(directory / f"{group.name}.assay", {}, columns)
 
-    def read(folder: Path) -> list[Columns]:
-        return [read_store(folder / f"{group.name}.assay").arrays for group, _ in pairs]
+    def read(directory: Path) -> list[Columns]:
+        return [read_store(directory / f"{group.name}.assay").arrays for group, _ in pairs]
 
     columns = _obtain(shared, "vectors", (VECTORS.name, key), make, write, read)
     return [(*pair, made) for pair, made in zip(pairs, columns, strict=True)]
@@ -134,8 +136,8 @@ def _obtain(
         return build()
     before = shared.made[step]
     try:
-        folder = store.directory(*entry, lambda folder: write(folder, build()))
-        return made[0] if made else read(folder)
+        directory = store.directory(*entry, lambda directory: write(directory, build()))
+        return made[0] if made else read(directory)
     except (_KeyMismatch, IndexFormatError, KeyError, TypeError, ValueError):
         return made[0] if made else build()
     except SetupError as failure:
@@ -201,23 +203,23 @@ def model_digest(spec: str) -> str | None:
     if not spec:
         return ""
     if kind == SHIPPED and not target:
-        folder = Path(str(resources.files("assay.data").joinpath("model")))
+        directory = Path(str(resources.files("assay.data").joinpath("model")))
     else:
-        folder = Path(target).expanduser().resolve()
-        if not target or "://" in target or not folder.is_dir():
+        directory = Path(target).expanduser().resolve()
+        if not target or "://" in target or not directory.is_dir():
             return None
-    found = sorted(os.path.join(path, name) for path, _, names in os.walk(folder) for name in names)
-    facts = tuple((path, (stat := os.stat(path)).st_size, stat.st_mtime_ns) for path in found)
-    return _files_digest(str(folder), facts)
+    paths = sorted(os.path.join(path, name) for path, _, names in os.walk(directory) for name in names)
+    stamps = tuple((path, (stat := os.stat(path)).st_size, stat.st_mtime_ns) for path in paths)
+    return _files_digest(str(directory), stamps)
 
 
 @cache
-def _files_digest(folder: str, facts: tuple[tuple[str, int, int], ...]) -> str:
+def _files_digest(directory: str, stamps: tuple[tuple[str, int, int], ...]) -> str:
     digest = hashlib.sha256()
-    for path, _, _ in facts:
+    for path, _, _ in stamps:
         with open(path, "rb") as stream:
-            inside = hashlib.file_digest(stream, "sha256").hexdigest()
-        digest.update(f"{os.path.relpath(path, folder)}\0{inside}\n".encode("utf-8", "surrogateescape"))
+            file_digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        digest.update(f"{os.path.relpath(path, directory)}\0{file_digest}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 

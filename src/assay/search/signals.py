@@ -61,9 +61,9 @@ class QueryFeatures:
 
 def max_by_owner(owner: NDArray[np.int64] | NDArray[np.int32], values: Values, size: int) -> Values:
     """Return the largest value of each owner; 0 for owners without values."""
-    found = np.zeros(size)
-    np.maximum.at(found, owner, values)
-    return found
+    maxima = np.zeros(size)
+    np.maximum.at(maxima, owner, values)
+    return maxima
 
 
 def scale_to_max(values: Values) -> Values:
@@ -99,9 +99,9 @@ class Bm25:
 
     def _sum(self, wanted: Sequence[TermLookup], view: CorpusView) -> NDArray[np.float32]:
         postings, norm = view.table.postings, view.norm(self.k1, self.b)
-        number = np.concatenate([one.number for one in wanted])
-        weight = np.concatenate([one.weight for one in wanted]) * np.float32(self.k1 + 1)
-        term = np.arange(len(wanted)).repeat([len(one.number) for one in wanted])
+        number = np.concatenate([lookup.number for lookup in wanted])
+        weight = np.concatenate([lookup.weight for lookup in wanted]) * np.float32(self.k1 + 1)
+        term = np.arange(len(wanted)).repeat([len(lookup.number) for lookup in wanted])
         begin, end = postings.offset[number], postings.offset[number + 1]
         rows = concatenate_ranges(begin, end)
         chunk, count = postings.chunk[rows].astype(np.intp), postings.count[rows]
@@ -149,9 +149,9 @@ class Coherence:
         )  # numpy sorts 8- and 16-bit integers in linear time
         order = rows[order[narrow.argsort(kind="stable")]]
         weight = np.append(self.decay ** np.arange(self.chunks, dtype=np.float64), 0.0)
-        found = np.zeros(file_count)
-        found[owner[first]] = np.add.reduceat(scores[order] * weight[np.minimum(nth, self.chunks)], first)
-        return scale_to_max(found)
+        totals = np.zeros(file_count)
+        totals[owner[first]] = np.add.reduceat(scores[order] * weight[np.minimum(nth, self.chunks)], first)
+        return scale_to_max(totals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,8 @@ class FileStem:
     prefix: float = setting(0.7, "weight of a part of the stem that shares a prefix with a word")
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
-        found = features.names(features.view.stem, PrefixRules(3, 5, self.prefix))
-        share = features.of_files(max_by_owner(found.owner, found.precision, features.view.file_count))
+        matches = features.names(features.view.stem, PrefixRules(3, 5, self.prefix))
+        share = features.of_files(max_by_owner(matches.owner, matches.precision, features.view.file_count))
         if features.per == "span":
             share = features.matched * share
         return np.asarray(scores + features.weight(self.files, self.spans) * share)
@@ -212,11 +212,11 @@ class DefinitionName:
         return np.asarray(scores + np.where(features.view.docs, self.headings, self.spans) * fit)
 
     def _fit(self, features: QueryFeatures) -> Values:
-        found = features.names(features.view.own, PrefixRules(weight=self.prefix))
-        fit = np.sqrt(found.precision * found.recall(features.word_weights))
+        matches = features.names(features.view.own, PrefixRules(weight=self.prefix))
+        fit = np.sqrt(matches.precision * matches.recall(features.word_weights))
         if features.per == "file":
-            return max_by_owner(features.view.table.chunks.file[found.owner], fit, features.view.file_count)
-        return max_by_owner(found.owner, fit, features.view.chunk_count)
+            return max_by_owner(features.view.table.chunks.file[matches.owner], fit, features.view.file_count)
+        return max_by_owner(matches.owner, fit, features.view.chunk_count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +234,8 @@ class ScopeName:
 
     @staticmethod
     def _fit(features: QueryFeatures) -> Values:
-        found = features.names(features.view.scope, PrefixRules(weight=0.0))
-        return max_by_owner(found.owner, found.precision, features.view.chunk_count)
+        matches = features.names(features.view.scope, PrefixRules(weight=0.0))
+        return max_by_owner(matches.owner, matches.precision, features.view.chunk_count)
 
 
 @dataclass(frozen=True, slots=True)

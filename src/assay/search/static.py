@@ -66,17 +66,17 @@ class StaticModel:
         return np.asarray(self.vector[rows] * self.scale[rows][:, None], dtype=np.float32)
 
 
-def read_words(folder: str | Path | None = None) -> dict[int, str]:
+def read_words(directory: str | Path | None = None) -> dict[int, str]:
     """Return the words of a model by hash; empty if the model has no vocabulary file."""
-    path = Path(folder).expanduser() if folder else resources.files("assay.data") / "model"
+    path = Path(directory).expanduser() if directory else resources.files("assay.data") / "model"
     vocabulary = path / VOCABULARY
     words = vocabulary.read_text(encoding="utf-8").splitlines() if vocabulary.is_file() else []
     return {term_hash(word): word for word in words}
 
 
-def open_static(folder: str | Path | None = None) -> StaticModel:
+def open_static(directory: str | Path | None = None) -> StaticModel:
     """Open the model in a directory; None for the bundled model."""
-    path = Path(folder).expanduser().resolve() if folder else Path(str(resources.files("assay.data") / "model"))
+    path = Path(directory).expanduser().resolve() if directory else Path(str(resources.files("assay.data") / "model"))
     return _open(path / WEIGHTS)
 
 
@@ -88,10 +88,10 @@ def _open(path: Path) -> StaticModel:
     except IndexFormatError as problem:
         reason = "no model found" if problem.kind == "missing" else f"invalid model file ({problem.kind})"
         raise ConfigError(reason, file=path, hint=hint) from problem
-    if (found := stored.meta.get("format")) != FORMAT:
-        message = f"expected model format {FORMAT}, got {found!r}"
+    if (version := stored.meta.get("format")) != FORMAT:
+        message = f"expected model format {FORMAT}, got {version!r}"
         raise ConfigError(message, file=path, hint="train the model again with `assay train`")
-    names = [one.name for one in fields(StaticModel)[1:]]
+    names = [column.name for column in fields(StaticModel)[1:]]
     if missing := [name for name in names if name not in stored.arrays]:
         raise ConfigError(f"the model file lacks the arrays {', '.join(missing)}", file=path, hint=hint)
     model = StaticModel(f"static/{FORMAT} {stored.meta.get('identity')}", *(stored.arrays[name] for name in names))
@@ -143,14 +143,14 @@ class StaticEmbedder:
 
     def sum_chunks(self, postings: Postings, wanted: LongArray) -> Matrix:
         """Return the sums of chunks (in ascending order) from the postings."""
-        place = np.full(max(int(postings.chunk.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
-        place[wanted] = np.arange(len(wanted))
-        row = place[postings.chunk]
+        position = np.full(max(int(postings.chunk.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
+        position[wanted] = np.arange(len(wanted))
+        row = position[postings.chunk]
         rows = np.flatnonzero(row >= 0)
         rows = rows[row[rows].argsort(kind="stable")]
-        held = range_offsets(np.bincount(row[rows], minlength=len(wanted)).astype(np.int64))
+        begin = range_offsets(np.bincount(row[rows], minlength=len(wanted)).astype(np.int64))
         term = np.repeat(postings.term, np.diff(postings.offset))[rows]
-        return self._sum(held, term, postings.count[rows])
+        return self._sum(begin, term, postings.count[rows])
 
     def _sum(self, begin: LongArray, term: Hashes, count: Matrix) -> Matrix:
         row = self.model.rows(term)
@@ -208,13 +208,13 @@ class ChunkVectors:
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Return the arrays to store besides the vectors."""
-        return {f"static.{one.name}": getattr(self, one.name) for one in fields(self)[1:]}
+        return {f"static.{column.name}": getattr(self, column.name) for column in fields(self)[1:]}
 
     def of(self, rows: LongArray) -> Self:
         """Return the vectors of some chunks; `rows` must be ascending."""
         owner = self.offset[1:].searchsorted(rows, side="right")
-        held = range_offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
-        return replace(self, matrix=self.matrix[rows], offset=held, size=self.size[rows], along=self.along[rows])
+        offset = range_offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
+        return replace(self, matrix=self.matrix[rows], offset=offset, size=self.size[rows], along=self.along[rows])
 
     @property
     def is_consistent(self) -> bool:
@@ -225,15 +225,15 @@ class ChunkVectors:
     @classmethod
     def from_columns(cls, matrix: Matrix, columns: Mapping[str, NDArray[Any]]) -> Self | None:
         """Read chunk vectors from stored arrays; return None if an array is missing."""
-        names = [f"static.{one.name}" for one in fields(cls)[1:]]
+        names = [f"static.{column.name}" for column in fields(cls)[1:]]
         return cls(matrix, *(columns[name] for name in names)) if columns.keys() >= set(names) else None
 
 
 def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
     """Embed the chunks of a table; vectors of files in `known` are copied."""
-    facts = zip(table.files.paths, table.files.hashes, table.files.languages, strict=True)
-    plain = ("\0".join(fact).encode("utf-8", "surrogatepass") for fact in facts)
-    hashes = [int.from_bytes(blake2b(one, digest_size=8).digest(), "little") for one in plain]
+    identities = zip(table.files.paths, table.files.hashes, table.files.languages, strict=True)
+    keys = ("\0".join(identity).encode("utf-8", "surrogatepass") for identity in identities)
+    hashes = [int.from_bytes(blake2b(key, digest_size=8).digest(), "little") for key in keys]
     file = np.array(hashes, dtype=np.uint64)
     held = np.bincount(table.chunks.file, minlength=len(file)).astype(np.int64)
     offset = range_offsets(held)
@@ -244,14 +244,14 @@ def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVecto
         order = known.file.argsort(kind="stable")
         at = order[np.minimum(known.file[order].searchsorted(file), len(order) - 1)]
         old = np.where((known.file[at] == file) & (np.diff(known.offset)[at] == held), at, -1)
-    kept, new = np.flatnonzero(old >= 0), np.flatnonzero(old < 0)
-    fresh, there = (concatenate_ranges(offset[some], offset[some + 1]) for some in (new, kept))
+    known_files, new_files = np.flatnonzero(old >= 0), np.flatnonzero(old < 0)
+    fresh, copied = (concatenate_ranges(offset[some], offset[some + 1]) for some in (new_files, known_files))
     sums[fresh] = embedder.sum_chunks(table.postings, fresh)
     size[fresh] = np.sqrt(np.vecdot(sums[fresh], sums[fresh]))
     sums[fresh] = unit_rows(sums[fresh])
     if known is not None:
-        rows = concatenate_ranges(known.offset[old[kept]], known.offset[old[kept] + 1])
-        sums[there], size[there] = known.matrix[rows], known.size[rows]
+        rows = concatenate_ranges(known.offset[old[known_files]], known.offset[old[known_files] + 1])
+        sums[copied], size[copied] = known.matrix[rows], known.size[rows]
     path = embedder.sum_texts([f"{stem_name(path)} {directory_names(path)}" for path in table.files.paths])
     return ChunkVectors(sums, file, offset, size, path, np.vecdot(sums, path[table.chunks.file]))
 

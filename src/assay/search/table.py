@@ -214,8 +214,8 @@ def select_files(table: IndexTable, files: LongArray) -> IndexTable:
     """Return the table of the given files, in the given order."""
     begin = np.searchsorted(table.chunks.file, np.arange(len(table.files) + 1))
     chunks = concatenate_ranges(begin[files], begin[files + 1])
-    place = _places(files, len(table.files))
-    chunk_place = _places(chunks, len(table.chunks))
+    file_position = _places(files, len(table.files))
+    chunk_position = _places(chunks, len(table.chunks))
     texts = table.files.text_offset[files[:, None] + [0, 1]].tolist()
     return IndexTable(
         FileTable(
@@ -224,30 +224,30 @@ def select_files(table: IndexTable, files: LongArray) -> IndexTable:
             text_offset=range_offsets(np.diff(table.files.text_offset)[files]),
         ),
         ChunkTable(
-            place[table.chunks.file[chunks]].astype(np.int32),
+            file_position[table.chunks.file[chunks]].astype(np.int32),
             *(getattr(table.chunks, column.name)[chunks] for column in fields(ChunkTable)[1:]),
         ),
-        _pick_postings(table.postings, chunk_place),
-        _pick_names(table.own, chunk_place),
-        _pick_names(table.scope, chunk_place),
-        _pick_names(table.stem, place),
-        _pick_references(table.defined, place),
-        _pick_references(table.used, place),
+        _pick_postings(table.postings, chunk_position),
+        _pick_names(table.own, chunk_position),
+        _pick_names(table.scope, chunk_position),
+        _pick_names(table.stem, file_position),
+        _pick_references(table.defined, file_position),
+        _pick_references(table.used, file_position),
     )
 
 
 def _places(rows: LongArray, size: int) -> LongArray:
-    place = np.full(size, -1, dtype=np.int64)
-    place[rows] = np.arange(len(rows))
-    return place
+    position = np.full(size, -1, dtype=np.int64)
+    position[rows] = np.arange(len(rows))
+    return position
 
 
 def _take(column: Any, rows: NDArray[Any]) -> Any:  # noqa: ANN401 - a column of texts or numbers
     return tuple(column[row] for row in rows.tolist()) if isinstance(column, tuple) else column[rows]
 
 
-def _pick_postings(postings: Postings, place: LongArray) -> Postings:
-    chunk = place[postings.chunk]
+def _pick_postings(postings: Postings, position: LongArray) -> Postings:
+    chunk = position[postings.chunk]
     stays = chunk >= 0
     term = np.repeat(np.arange(len(postings.term)), np.diff(postings.offset))[stays]
     return _sort_postings(postings.term, term, chunk[stays], postings.count[stays])
@@ -263,8 +263,8 @@ def _sort_postings(hashes: HashArray, term: LongArray, chunk: LongArray, count: 
     return Postings(hashes[held > 0], range_offsets(held[held > 0]), chunk.astype(np.int32), count)
 
 
-def _pick_names(names: NameTable, place: LongArray) -> NameTable:
-    owner = place[names.owner]
+def _pick_names(names: NameTable, position: LongArray) -> NameTable:
+    owner = position[names.owner]
     rows = np.flatnonzero(owner >= 0)
     rows = rows[np.argsort(owner[rows], kind="stable")]
     part = names.part[concatenate_ranges(names.offset[rows], names.offset[rows + 1])]
@@ -281,8 +281,8 @@ def _pick_names(names: NameTable, place: LongArray) -> NameTable:
     )
 
 
-def _pick_references(references: ReferenceTable, place: LongArray) -> ReferenceTable:
-    file = place[references.file]
+def _pick_references(references: ReferenceTable, position: LongArray) -> ReferenceTable:
+    file = position[references.file]
     rows = np.flatnonzero(file >= 0)
     rows = rows[np.argsort(file[rows], kind="stable")]
     return ReferenceTable(file[rows].astype(np.int32), references.name[rows])

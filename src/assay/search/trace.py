@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from assay.search.query import WORD_OR_NEWLINE, ParsedQuery, Per, word_terms
+from assay.search.query import WORD_OR_NEWLINE, ParsedQuery, Per, find_words, word_terms
 from assay.search.results import rank_rows
 from assay.search.table import LongArray, Values
 from assay.search.view import CorpusView
@@ -70,9 +70,9 @@ class Trace:
         yield json.dumps(head, ensure_ascii=False)
         for candidate in self.candidates():
             for step in candidate.steps:
-                place = {"path": candidate.path, "start": candidate.start, "end": candidate.end}
+                location = {"path": candidate.path, "start": candidate.start, "end": candidate.end}
                 rounded = replace(step, score=round(step.score, 6), change=round(step.change, 6))
-                yield json.dumps(place | asdict(rounded), ensure_ascii=False)
+                yield json.dumps(location | asdict(rounded), ensure_ascii=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,10 @@ class LostFile:
 
 def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
     """Return the stage at which an expected file, given by its rows in the scores, dropped out of the first `k`."""
-    placed = [(stage.name, stage.ranks()[rows]) for stage in trace.stages]
-    ranks = [(name, int(found[found > 0].min()) if found.any() else 0) for name, found in placed]
+    stage_ranks = [(stage.name, stage.ranks()[rows]) for stage in trace.stages]
+    ranks = [
+        (name, int(file_ranks[file_ranks > 0].min()) if file_ranks.any() else 0) for name, file_ranks in stage_ranks
+    ]
     final = ranks[-1][1] if ranks else 0
     if not rows:
         return LostFile(path, tuple(ranks), 0, "corpus", "the file is not in the index")
@@ -113,11 +115,15 @@ def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]
     from assay.search.static import read_words
 
     words = read_words(view.translator.settings.folder)
-    found = {
-        term: [words.get(one.term, "?") for one in view.translator(term, query.kind) if view.number(one.term) >= 0]
+    translations = {
+        term: [
+            words.get(translation.term, "?")
+            for translation in view.translator(term, query.kind)
+            if view.number(translation.term) >= 0
+        ]
         for term in query.terms
     }
-    return {term: names for term, names in found.items() if names}
+    return {term: names for term, names in translations.items() if names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,26 +142,23 @@ def term_weights(query: ParsedQuery, view: CorpusView) -> dict[str, float]:
 def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Snippet:
     """Return the `most` adjacent lines with the highest sum of term weights; among adjacent ties, the middle one."""
     lines = text.removesuffix("\n").split("\n")
-    shared = (
-        {term for found in WORD_OR_NEWLINE.finditer(line) for term in word_terms(found.group()) if term in weights}
-        for line in lines
-    )
-    line_weights = [sum(weights[term] for term in found) for found in shared]
+    line_terms = ({term for word in find_words(line) for term in word_terms(word)} for line in lines)
+    line_weights = [sum(weights[term] for term in terms if term in weights) for terms in line_terms]
     totals = [round(sum(line_weights[at : at + most]), 9) for at in range(max(1, len(lines) - most + 1))]
     first = stop = totals.index(max(totals))
     while stop + 1 < len(totals) and totals[stop + 1] == totals[first]:
         stop += 1
     first = (first + stop) // 2 if totals[first] else 0
-    kept = lines[first : first + most]
-    while len(kept) > 1 and not kept[-1].strip():
-        kept = kept[:-1]
-    return Snippet(start + first, tuple(kept))
+    shown = lines[first : first + most]
+    while len(shown) > 1 and not shown[-1].strip():
+        shown = shown[:-1]
+    return Snippet(start + first, tuple(shown))
 
 
 def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
     """Return the start and end of each word of a line that matches a query term."""
     return [
-        found.span()
-        for found in WORD_OR_NEWLINE.finditer(line)
-        if any(term in weights for term in word_terms(found.group()))
+        word.span()
+        for word in WORD_OR_NEWLINE.finditer(line)
+        if any(term in weights for term in word_terms(word.group()))
     ]

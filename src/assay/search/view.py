@@ -48,9 +48,9 @@ class TableCache(Generic[T]):
         self._name = name
 
     def __get__(self, view: CorpusView, _owner: type[CorpusView]) -> T:
-        found = view.cached(self._name, lambda: self._make(view))
-        view.__dict__[self._name] = found  # later reads bypass this descriptor
-        return found
+        value = view.cached(self._name, lambda: self._make(view))
+        view.__dict__[self._name] = value  # later reads bypass this descriptor
+        return value
 
 
 class TermLookup(NamedTuple):
@@ -105,10 +105,12 @@ class CorpusView:
         """Look up a term and, if a kind of query is given, its translations."""
 
         def find() -> TermLookup:
-            others = self.translator(term, kind) if self.translator and kind else ()
-            number = np.array([self.term(term), *(self.number(one.term) for one in others)], dtype=np.int64)
-            idf = np.array([self.idf(one) for one in number.tolist()])
-            share = np.array([1.0, *(one.strength for one in others)])
+            translations = self.translator(term, kind) if self.translator and kind else ()
+            number = np.array(
+                [self.term(term), *(self.number(translation.term) for translation in translations)], dtype=np.int64
+            )
+            idf = np.array([self.idf(row) for row in number.tolist()])
+            share = np.array([1.0, *(translation.strength for translation in translations)])
             weight = (share * np.minimum(idf, idf[0])).astype(np.float32)
             return TermLookup(number[number >= 0], weight[number >= 0])
 
@@ -309,29 +311,29 @@ class NameIndex:
 
     def match(self, words: Sequence[str], prefixes: PrefixRules) -> NameMatches:
         """Return the names that share a part with the given words."""
-        found = [(w, part, fit) for w, word in enumerate(words) for part, fit in self._similar(word, prefixes)]
-        if not found:
+        matches = [(w, part, fit) for w, word in enumerate(words) for part, fit in self._similar(word, prefixes)]
+        if not matches:
             return NameMatches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
-        held = [self._row[self._begin[part] : self._begin[part + 1]] for _, part, _ in found]
-        times = np.array([len(one) for one in held])
-        owned = np.concatenate(held)
+        rows_by_match = [self._row[self._begin[part] : self._begin[part + 1]] for _, part, _ in matches]
+        times = np.array([len(part_rows) for part_rows in rows_by_match])
+        owned = np.concatenate(rows_by_match)
         present = np.zeros(len(self._owner), dtype=bool)
         present[owned] = True
         rows = present.nonzero()[0]
-        place = np.empty(len(self._owner), dtype=np.int64)
-        place[rows] = np.arange(len(rows))
-        row = place[owned]
+        position = np.empty(len(self._owner), dtype=np.int64)
+        position[rows] = np.arange(len(rows))
+        row = position[owned]
         best: dict[int, float] = {}
-        for _, part, fit in found:
+        for _, part, fit in matches:
             best[part] = max(fit, best.get(part, 0.0))
-        characters = np.array([best.pop(part, 0.0) * len(self._parts[part]) for _, part, _ in found])
+        characters = np.array([best.pop(part, 0.0) * len(self._parts[part]) for _, part, _ in matches])
         matched = np.bincount(row, weights=characters.repeat(times), minlength=len(rows))
         return NameMatches(
             self._owner[rows],
             np.minimum(matched / self._total[rows], 1.0),
-            np.array([word for word, _, _ in found]).repeat(times),
+            np.array([word for word, _, _ in matches]).repeat(times),
             row,
-            np.array([fit for _, _, fit in found]).repeat(times),
+            np.array([fit for _, _, fit in matches]).repeat(times),
         )
 
     def _similar(self, word: str, prefixes: PrefixRules) -> Iterator[tuple[int, float]]:
@@ -385,16 +387,16 @@ def build_graph(defined: ReferenceTable, used: ReferenceTable, files: int, confi
     definers = np.bincount(name, minlength=len(names))
     at = np.minimum(np.searchsorted(names, used.name), max(len(names) - 1, 0))
     known = names[at] == used.name if len(names) else np.zeros(len(used.name), dtype=bool)
-    user, what = used.file[known].astype(np.int64), at[known]
-    mentioners = np.bincount(what, minlength=len(names))
+    user, name_row = used.file[known].astype(np.int64), at[known]
+    mentioners = np.bincount(name_row, minlength=len(names))
     weight = 1.0 / (np.maximum(definers, 1) * np.log2(2.0 + mentioners))
-    rare = definers[what] <= config.definers
-    user, what = user[rare], what[rare]
+    rare = definers[name_row] <= config.definers
+    user, name_row = user[rare], name_row[rare]
     by_name = defined.file[np.argsort(name, kind="stable")].astype(np.int64)
     begin = range_offsets(definers)
-    target = by_name[concatenate_ranges(begin[what], begin[what + 1])]
-    times = definers[what]
-    source, weights = np.repeat(user, times), np.repeat(weight[what], times)
+    target = by_name[concatenate_ranges(begin[name_row], begin[name_row + 1])]
+    times = definers[name_row]
+    source, weights = np.repeat(user, times), np.repeat(weight[name_row], times)
     other = source != target
     key, nth = np.unique(source[other] * files + target[other], return_inverse=True)
     tie = np.bincount(nth, weights=weights[other], minlength=len(key))

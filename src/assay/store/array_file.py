@@ -170,8 +170,8 @@ class StringColumn:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> str:
-        place = range(len(self))[index]
-        begin, end = self.offsets[place : place + 2].tolist()
+        row = range(len(self))[index]
+        begin, end = self.offsets[row : row + 2].tolist()
         return self.blob[begin:end].tobytes().decode("utf-8", _ERRORS)
 
     def all(self) -> list[str]:

@@ -157,11 +157,11 @@ class Manifest:
 
     def matches(self, directory: Path, *, hashed: bool, extensible: bool = False) -> bool:
         """Return whether a directory has the recorded files, by size or by hash; `extensible` allows more files."""
-        found = dict(_scan_entries(directory, hashed=hashed))
-        known = self.entries
+        actual = dict(_scan_entries(directory, hashed=hashed))
+        recorded = self.entries
         if not hashed:
-            known = {path: e.rsplit(" ", 1)[0] if e.startswith("file ") else e for path, e in known.items()}
-        return known.items() <= found.items() if extensible else known == found
+            recorded = {path: e.rsplit(" ", 1)[0] if e.startswith("file ") else e for path, e in recorded.items()}
+        return recorded.items() <= actual.items() if extensible else recorded == actual
 
 
 def read_manifest(name: str, sealed: bytes) -> Manifest | None:
@@ -175,8 +175,8 @@ def make_manifest(directory: Path) -> Manifest:
 
 
 def _scan_entries(directory: Path, *, hashed: bool, prefix: str = "") -> Iterator[tuple[str, str]]:
-    with os.scandir(directory) as found:
-        entries = sorted(found, key=lambda entry: entry.name)
+    with os.scandir(directory) as iterator:
+        entries = sorted(iterator, key=lambda entry: entry.name)
     for entry in entries:
         path = prefix + entry.name
         if entry.is_symlink():
@@ -184,9 +184,9 @@ def _scan_entries(directory: Path, *, hashed: bool, prefix: str = "") -> Iterato
         elif entry.is_dir():
             yield path, "folder"
             yield from _scan_entries(Path(entry.path), hashed=hashed, prefix=path + "/")
-        elif stat.S_ISREG((facts := entry.stat()).st_mode):
+        elif stat.S_ISREG((status := entry.stat()).st_mode):
             if not hashed:
-                yield path, f"file {facts.st_size}"
+                yield path, f"file {status.st_size}"
                 continue
             with open(entry.path, "rb") as stream:
-                yield path, f"file {facts.st_size} {hashlib.file_digest(stream, 'sha256').hexdigest()}"
+                yield path, f"file {status.st_size} {hashlib.file_digest(stream, 'sha256').hexdigest()}"

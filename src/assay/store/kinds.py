@@ -81,15 +81,15 @@ class StoreLimits:
 
 def parse_size(text: str, where: str) -> int:
     """Parse a size such as 500MB, 1.5GiB or 1000 (bytes); error messages begin with `where`."""
-    found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
-    if found is None or (found[3] and not found[2]):
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
+    if match is None or (match[3] and not match[2]):
         raise ConfigError(f"{where}: expected a size, got {text!r}", hint="use a size such as 500MB, 2GB or 1.5GiB")
-    return int(float(found[1]) * (1024 if found[3] else 1000) ** "bkmgt".index(found[2] or "b"))
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** "bkmgt".index(match[2] or "b"))
 
 
 def parse_age(text: str, where: str) -> float:
     """Parse an age such as 30d, 12h, 90m or 45s into seconds; error messages begin with `where`."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([dhms])", text.strip().lower())
-    if found is None:
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?)\s*([dhms])", text.strip().lower())
+    if match is None:
         raise ConfigError(f"{where}: expected an age, got {text!r}", hint="use an age such as 30d, 12h or 90m")
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]

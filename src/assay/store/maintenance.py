@@ -54,9 +54,15 @@ def measure_usage(roots: Mapping[str, Path]) -> tuple[DiskUsage, ...]:
     """Return the disk usage of each kind in `roots` that has entries."""
     by_kind = {kind: list(iter_entries({kind: path})) for kind, path in sorted(roots.items())}
     return tuple(
-        DiskUsage(kind, len(of), sum(e.bytes for e in of), min(e.used for e in of), max(e.used for e in of))
-        for kind, of in by_kind.items()
-        if of
+        DiskUsage(
+            kind,
+            len(entries),
+            sum(e.bytes for e in entries),
+            min(e.used for e in entries),
+            max(e.used for e in entries),
+        )
+        for kind, entries in by_kind.items()
+        if entries
     )
 
 
@@ -73,19 +79,19 @@ def prune(
 
     With `above`, a total size of at most `above` is not reduced. Entries in use are kept.
     """
-    now, found = time.time(), list(entries)
-    left = sum(entry.bytes for entry in found)
+    now, all_entries = time.time(), list(entries)
+    left = sum(entry.bytes for entry in all_entries)
     most = left if most_bytes is None or left <= (most_bytes if above is None else above) else most_bytes
-    gone = size = held = 0
-    for entry in sorted(found, key=lambda entry: (entry.finished, entry.used, entry.kind, entry.path.name)):
+    removed = size = held = 0
+    for entry in sorted(all_entries, key=lambda entry: (entry.finished, entry.used, entry.kind, entry.path.name)):
         old = older_than is not None and now - entry.used >= older_than
         if entry.finished and not old and left <= most:
             continue
         if not dry_run and not remove_unused(root, entry):
             held += entry.finished
             continue
-        gone, size, left = gone + 1, size + entry.bytes, left - entry.bytes
-    return PruneResult(gone, size, held, left)
+        removed, size, left = removed + 1, size + entry.bytes, left - entry.bytes
+    return PruneResult(removed, size, held, left)
 
 
 def verify(root: Path, entries: Iterable[StoreEntry]) -> Iterator[str]:
@@ -98,14 +104,14 @@ def verify(root: Path, entries: Iterable[StoreEntry]) -> Iterator[str]:
 
 def sweep(root: Path, leftover: float) -> None:
     """Remove temporary directories of killed processes and temporary files older than `leftover` seconds."""
-    for one in _scan(root / ".tmp"):
+    for entry in _scan(root / ".tmp"):
         with suppress(OSError):
-            if _NAME.fullmatch(one.name):
-                with build_lock(root / ".locks" / one.name, wait=False) as free:
+            if _NAME.fullmatch(entry.name):
+                with build_lock(root / ".locks" / entry.name, wait=False) as free:
                     if free:
-                        remove(root, Path(one.path))
-            elif one.stat(follow_symlinks=False).st_mtime < time.time() - leftover:
-                remove(root, Path(one.path))
+                        remove(root, Path(entry.path))
+            elif entry.stat(follow_symlinks=False).st_mtime < time.time() - leftover:
+                remove(root, Path(entry.path))
 
 
 def iter_entries(roots: Mapping[str, Path]) -> Iterator[StoreEntry]:
@@ -114,7 +120,7 @@ def iter_entries(roots: Mapping[str, Path]) -> Iterator[StoreEntry]:
         if kind == OLD.name:
             paths = _old_paths(directory.parent)
         elif _BY_NAME[kind].workspace:
-            paths = (Path(one.path) for one in _scan(directory) if not one.name.startswith("."))
+            paths = (Path(entry.path) for entry in _scan(directory) if not entry.name.startswith("."))
         else:
             for member in (member for part in _scan(directory) for member in _scan(part.path)):
                 with suppress(OSError):
@@ -130,30 +136,32 @@ def _old_paths(root: Path) -> Iterator[Path]:
         if not re.fullmatch(r"[0-9a-f]{2}", part.name):
             yield Path(part.path)
         else:
-            yield from (Path(one.path) for one in _scan(part.path) if not _NAME.fullmatch(one.name))
+            yield from (Path(entry.path) for entry in _scan(part.path) if not _NAME.fullmatch(entry.name))
 
 
-def _entry(place: EntryPath, found: os.DirEntry[str]) -> StoreEntry:
-    facts = found.stat()
-    if not found.is_dir():
-        return StoreEntry(place.kind, place.path, facts.st_size, facts.st_mtime, place)
+def _entry(location: EntryPath, entry: os.DirEntry[str]) -> StoreEntry:
+    status = entry.stat()
+    if not entry.is_dir():
+        return StoreEntry(location.kind, location.path, status.st_size, status.st_mtime, location)
     try:
-        sealed, used = place.finished.read_bytes(), place.finished.stat().st_mtime
+        sealed, used = location.finished.read_bytes(), location.finished.stat().st_mtime
     except OSError:
-        return StoreEntry(place.kind, place.path, _measure(place.path)[0], facts.st_mtime, place, finished=False)
-    manifest = read_manifest(place.name, sealed)
-    size = _measure(place.content)[0] if manifest is None else manifest.size
-    return StoreEntry(place.kind, place.path, size + len(sealed), used, place)
+        return StoreEntry(
+            location.kind, location.path, _measure(location.path)[0], status.st_mtime, location, finished=False
+        )
+    manifest = read_manifest(location.name, sealed)
+    size = _measure(location.content)[0] if manifest is None else manifest.size
+    return StoreEntry(location.kind, location.path, size + len(sealed), used, location)
 
 
 def _measure(path: Path) -> tuple[int, float]:
     """Return the total size and the latest modification time of a file, or of all files in a directory."""
     size, used = 0, 0.0
-    files = [Path(at, name) for at, _, names in os.walk(path) for name in names]
+    files = [Path(parent, name) for parent, _, names in os.walk(path) for name in names]
     for file in files or [path]:
         with suppress(OSError):
-            facts = file.lstat()
-            size, used = size + (0 if file.is_dir() else facts.st_size), max(used, facts.st_mtime)
+            status = file.lstat()
+            size, used = size + (0 if file.is_dir() else status.st_size), max(used, status.st_mtime)
     return size, used
 
 
@@ -172,20 +180,20 @@ def remove_unused(root: Path, entry: StoreEntry) -> bool:
     return True
 
 
-def is_whole(place: EntryPath) -> bool:
+def is_whole(location: EntryPath) -> bool:
     try:
-        if not place.path.is_dir():
-            return verify_checksum(place.name, place.path.read_bytes()) is not None
-        manifest = read_manifest(place.name, place.finished.read_bytes())
-        extensible = place.kind == TREES.name  # engines may leave files in fetched trees
-        return manifest is not None and manifest.matches(place.content, hashed=True, extensible=extensible)
+        if not location.path.is_dir():
+            return verify_checksum(location.name, location.path.read_bytes()) is not None
+        manifest = read_manifest(location.name, location.finished.read_bytes())
+        extensible = location.kind == TREES.name  # engines may leave files in fetched trees
+        return manifest is not None and manifest.matches(location.content, hashed=True, extensible=extensible)
     except OSError:
-        return not place.path.exists()
+        return not location.path.exists()
 
 
 def _scan(directory: Path | str) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(directory) as found:
-            return sorted(found, key=lambda entry: entry.name)
+        with os.scandir(directory) as iterator:
+            return sorted(iterator, key=lambda entry: entry.name)
     except OSError:
         return []

@@ -65,12 +65,12 @@ def _make(prefix: str, stack: ExitStack) -> Path:
 
 
 def _home() -> Path:
-    wanted = Path(tempfile.gettempdir()).resolve() / f"assay-{os.getuid()}"
+    shared = Path(tempfile.gettempdir()).resolve() / f"assay-{os.getuid()}"
     with suppress(FileExistsError):
-        wanted.mkdir(mode=0o700)
-    facts = os.lstat(wanted)
-    ours = stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.getuid() and not facts.st_mode & 0o077
-    return wanted if ours else _private_home(wanted)
+        shared.mkdir(mode=0o700)
+    status = os.lstat(shared)
+    ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
+    return shared if ours else _private_home(shared)
 
 
 @cache
@@ -83,13 +83,13 @@ def _remove_if_empty(home: Path) -> None:
         home.rmdir()
 
 
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    if not folder.exists():
+def _remove(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)
+    if not directory.exists():
         return
-    for place, folders, _ in os.walk(folder):
-        for path in (place, *(os.path.join(place, name) for name in folders)):
+    for parent, subdirectories, _ in os.walk(directory):
+        for path in (parent, *(os.path.join(parent, name) for name in subdirectories)):
             if not os.path.islink(path):
                 with suppress(OSError):
                     os.chmod(path, 0o700)
-    shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(directory, ignore_errors=True)

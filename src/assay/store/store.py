@@ -70,31 +70,31 @@ class Store:
 
     def has(self, kind: str, key: str) -> bool:
         """Return whether a value or directory exists, without verifying its checksums."""
-        place = self._place(kind, key)
-        return place.path.is_file() or place.finished.is_file()
+        location = self._place(kind, key)
+        return location.path.is_file() or location.finished.is_file()
 
     def get(self, kind: str, key: str) -> bytes | None:
         """Return a value, or None if the value is missing; a damaged value is removed and counts as missing."""
-        place = self._place(kind, key)
+        location = self._place(kind, key)
         try:
-            with open(place.path, "rb") as stream:
+            with open(location.path, "rb") as stream:
                 sealed, used = stream.read(), os.fstat(stream.fileno()).st_mtime
         except OSError:
             return None
-        data = verify_checksum(place.name, sealed)
+        data = verify_checksum(location.name, sealed)
         if data is None:
-            self._note(place, "is damaged and was removed")
+            self._note(location, "is damaged and was removed")
             with suppress(OSError):
-                remove(self.root, place.path)
+                remove(self.root, location.path)
             return None
-        self._touch(place.path, used)
+        self._touch(location.path, used)
         return data
 
     def put(self, kind: str, key: str, data: bytes) -> None:
         """Store a value atomically."""
-        place = self._place(kind, key)
-        with wrap_disk_errors(place.path):
-            write_atomic(self.root, place.path, add_checksum(place.name, data))
+        location = self._place(kind, key)
+        with wrap_disk_errors(location.path):
+            write_atomic(self.root, location.path, add_checksum(location.name, data))
             self._grow(kind, len(data))
 
     def directory(self, kind: str, key: str, make: Callable[[Path], None], *, check: bool = True) -> Path:
@@ -102,15 +102,15 @@ class Store:
 
         With `check`, the first use in a process verifies the directory byte by byte and rebuilds a damaged one.
         """
-        place = self._place(kind, key)
-        while (found := self._find(place, check=check)) is None:
-            with ExitStack() as held:
-                with wrap_disk_errors(place.lock):
-                    held.enter_context(build_lock(place.lock))
-                found = self._find(place, check=check) or self._make(place, make)
-                if found is not None:
-                    return found
-        return found
+        location = self._place(kind, key)
+        while (directory := self._find(location, check=check)) is None:
+            with ExitStack() as stack:
+                with wrap_disk_errors(location.lock):
+                    stack.enter_context(build_lock(location.lock))
+                directory = self._find(location, check=check) or self._make(location, make)
+                if directory is not None:
+                    return directory
+        return directory
 
     def find(self, kind: str, key: str, *, check: bool = True) -> Path | None:
         """Return a directory, or None if the directory is missing or damaged."""
@@ -118,9 +118,9 @@ class Store:
 
     def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
         """Return the files of a completed directory: path -> "file SIZE SHA256", "link TARGET" or "folder"."""
-        place = self._place(kind, key)
+        location = self._place(kind, key)
         with suppress(OSError):
-            if manifest := read_manifest(place.name, place.finished.read_bytes()):
+            if manifest := read_manifest(location.name, location.finished.read_bytes()):
                 return manifest.entries
         return None
 
@@ -131,8 +131,8 @@ class Store:
 
     def release(self, kind: str, key: str) -> None:
         """Allow pruning of a directory; files that are mapped into memory stay readable."""
-        if held := self._held.pop(self._place(kind, key), None):
-            held.release()
+        if lock := self._held.pop(self._place(kind, key), None):
+            lock.release()
 
     def close(self) -> None:
         _release_all(self._held)
@@ -212,49 +212,49 @@ class Store:
     def _place(self, kind: str, key: str) -> EntryPath:
         return EntryPath(self.root, kind, entry_name(kind, key))
 
-    def _find(self, place: EntryPath, *, check: bool) -> Path | None:
-        held = FileLock(place.finished, shared=True)
+    def _find(self, location: EntryPath, *, check: bool) -> Path | None:
+        lock = FileLock(location.finished, shared=True)
         try:
-            if not held.acquire(wait=False):
+            if not lock.acquire(wait=False):
                 return None
         except OSError:
             return None
         try:
-            manifest = read_manifest(place.name, os.pread(held.handle, os.fstat(held.handle).st_size, 0))
-            known = (str(place.path), manifest.id if manifest else "")
-            whole = manifest and (not check or manifest.matches(place.content, hashed=known not in _verified))
+            manifest = read_manifest(location.name, os.pread(lock.handle, os.fstat(lock.handle).st_size, 0))
+            known = (str(location.path), manifest.id if manifest else "")
+            whole = manifest and (not check or manifest.matches(location.content, hashed=known not in _verified))
         except OSError:  # a file is missing or unreadable
             whole = False
         if not whole:
-            held.release()
-            self._note(place, "is damaged and will be rebuilt")
+            lock.release()
+            self._note(location, "is damaged and will be rebuilt")
             return None
         if check:
             _verified.add(known)
-        if before := self._held.pop(place, None):
+        if before := self._held.pop(location, None):
             before.release()
-        self._held[place] = held
-        self._touch(place.finished, os.fstat(held.handle).st_mtime)
-        return place.content
+        self._held[location] = lock
+        self._touch(location.finished, os.fstat(lock.handle).st_mtime)
+        return location.content
 
-    def _make(self, place: EntryPath, make: Callable[[Path], None]) -> Path | None:
-        with wrap_disk_errors(place.path):
-            remove(self.root, place.path)
-            place.content.mkdir(parents=True)
+    def _make(self, location: EntryPath, make: Callable[[Path], None]) -> Path | None:
+        with wrap_disk_errors(location.path):
+            remove(self.root, location.path)
+            location.content.mkdir(parents=True)
         try:
-            with wrap_disk_errors(place.path, only=DISK_ERRORS):  # `make` raises other errors
-                make(place.content)
-            with wrap_disk_errors(place.path):
-                manifest = make_manifest(place.content)
-                write_atomic(self.root, place.finished, manifest.serialize(place.name))
+            with wrap_disk_errors(location.path, only=DISK_ERRORS):  # `make` raises other errors
+                make(location.content)
+            with wrap_disk_errors(location.path):
+                manifest = make_manifest(location.content)
+                write_atomic(self.root, location.finished, manifest.serialize(location.name))
         except BaseException:
             with suppress(OSError):
-                remove(self.root, place.path)
+                remove(self.root, location.path)
             raise
-        _verified.add((str(place.path), manifest.id))
-        found = self._find(place, check=False)
-        self._grow(place.kind, manifest.size)
-        return found
+        _verified.add((str(location.path), manifest.id))
+        directory = self._find(location, check=False)
+        self._grow(location.kind, manifest.size)
+        return directory
 
     def _touch(self, path: Path, used: float) -> None:
         if time.time() - used >= self.limits.touch:
@@ -278,8 +278,8 @@ class Store:
             measured.touch()
             self.prune(int(self.limits.low * self.limits.bytes), above=self.limits.bytes)
 
-    def _note(self, place: EntryPath, what: str) -> None:
-        sentence = f"{place.path} {what}"
+    def _note(self, location: EntryPath, message: str) -> None:
+        sentence = f"{location.path} {message}"
         if sentence not in self.troubles:
             self.troubles.append(sentence)
 
@@ -287,9 +287,9 @@ class Store:
 _LIMITED: Final = frozenset(kind.name for kind in LIMITED)
 
 
-def _release_all(held: dict[EntryPath, FileLock]) -> None:
-    while held:
-        held.popitem()[1].release()
+def _release_all(locks: dict[EntryPath, FileLock]) -> None:
+    while locks:
+        locks.popitem()[1].release()
 
 
 @contextmanager

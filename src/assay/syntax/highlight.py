@@ -98,12 +98,12 @@ def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> t
     """Split each line of a text into colored runs; an empty line has no runs."""
     lines = split_lines(text)
     marks = _marks(text.encode("utf-8", "replace"), grammar, limits) if grammar else None
-    found: list[tuple[HighlightSpan, ...]] = []
+    rows: list[tuple[HighlightSpan, ...]] = []
     at = 0
     for line in lines:
         size = len(line.encode("utf-8", "replace"))
         if marks is None or len(line) > limits.columns:
-            found.append((HighlightSpan(line, "plain"),) if line else ())
+            rows.append((HighlightSpan(line, "plain"),) if line else ())
         else:
             colors: Iterable[int] = marks[at : at + size]
             if size > len(line):
@@ -114,9 +114,9 @@ def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> t
                 end = start + sum(1 for _ in run)
                 spans.append(HighlightSpan(line[start:end], COLORS[color]))
                 start = end
-            found.append(tuple(spans))
+            rows.append(tuple(spans))
         at += size + 1
-    return tuple(found)
+    return tuple(rows)
 
 
 def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None:

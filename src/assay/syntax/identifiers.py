@@ -101,9 +101,9 @@ class _TokenCache(dict[str, tuple[str, ...]]):
     def __missing__(self, raw: str) -> tuple[str, ...]:
         tokens: tuple[str, ...] = ()
         if compound := raw.strip("_").lower():
-            found = split(raw)
+            split_parts = split(raw)
             pairs = () if raw.isascii() else unspaced_pairs(compound)
-            tokens = (compound, *found, *pairs) if len(found) > 1 else (compound, *pairs)
+            tokens = (compound, *split_parts, *pairs) if len(split_parts) > 1 else (compound, *pairs)
         if len(raw) <= CACHE_LIMITS.characters:
             if len(self) >= CACHE_LIMITS.entries:
                 self.clear()

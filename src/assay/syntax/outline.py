@@ -130,7 +130,7 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
                     matches[new.name.start_byte] = new
     return Outline(
         _definitions(list(matches.values()), headers, source, grammar),
-        tuple(LineSpan(one.start, one.end) for one in headers if one.comment is not None),
+        tuple(LineSpan(header.start, header.end) for header in headers if header.comment is not None),
         tuple(imports),
         tuple(name.decode("utf-8", "replace") for name in references),
         tuple(_breaks(tree.root_node, 0)),
@@ -204,69 +204,71 @@ def _definitions(
             start = above.start
         return start, _plain("\n".join(reversed(docs)))
 
-    ordered = sorted(matches, key=lambda one: (one.node.start_byte, -one.end_byte, one.name.start_byte))
-    made: list[Definition] = []
-    open_: list[tuple[int, int]] = []  # (last byte, position) of the definitions around the next one
+    ordered = sorted(matches, key=lambda match: (match.node.start_byte, -match.end_byte, match.name.start_byte))
+    definitions: list[Definition] = []
+    enclosing: list[tuple[int, int]] = []  # (last byte, position) of the definitions around the next one
     latest: dict[int, int] = {}  # parent -> its latest child, which ends before the next one
-    for one in ordered:
-        while open_ and (open_[-1][0] < one.end_byte or ordered[open_[-1][1]].node == one.node):
-            open_.pop()
-        parent = open_[-1][1] if open_ else -1
-        row = one.node.start_point[0] + 1
+    for match in ordered:
+        while enclosing and (enclosing[-1][0] < match.end_byte or ordered[enclosing[-1][1]].node == match.node):
+            enclosing.pop()
+        parent = enclosing[-1][1] if enclosing else -1
+        row = match.node.start_point[0] + 1
         start, doc = header(row)
-        if one.doc is not None:
-            doc = f"{doc} {_plain(_text(one.doc, source))}".strip()[: LIMITS.doc]
+        if match.doc is not None:
+            doc = f"{doc} {_plain(_text(match.doc, source))}".strip()[: LIMITS.doc]
         before = latest.get(parent)
-        if before is not None and made[before].end >= start > made[before].start:
-            made[before] = replace(made[before], end=start - 1)
-        latest[parent] = len(made)
-        made.append(
+        if before is not None and definitions[before].end >= start > definitions[before].start:
+            definitions[before] = replace(definitions[before], end=start - 1)
+        latest[parent] = len(definitions)
+        definitions.append(
             Definition(
-                _flat(_text(one.name, source), LIMITS.signature),
-                "method" if one.kind == "function" and parent >= 0 and made[parent].kind in _CONTAINERS else one.kind,
+                _flat(_text(match.name, source), LIMITS.signature),
+                "method"
+                if match.kind == "function" and parent >= 0 and definitions[parent].kind in _CONTAINERS
+                else match.kind,
                 start,
-                row + source.count(b"\n", one.node.start_byte, one.end_byte),
-                one.name.start_point[0] + 1,
-                _signature(one, source),
+                row + source.count(b"\n", match.node.start_byte, match.end_byte),
+                match.name.start_point[0] + 1,
+                _signature(match, source),
                 doc,
                 parent,
             )
         )
-        open_.append((one.end_byte, len(made) - 1))
+        enclosing.append((match.end_byte, len(definitions) - 1))
     if grammar in _CLAUSES:
-        made = _join_clauses(made)
-    order = sorted(range(len(made)), key=lambda i: (made[i].start, -made[i].end, i))
-    if order == list(range(len(made))):
-        return tuple(made)
-    place = {old: new for new, old in enumerate(order)} | {-1: -1}
-    return tuple(replace(made[i], parent=place[made[i].parent]) for i in order)
+        definitions = _join_clauses(definitions)
+    order = sorted(range(len(definitions)), key=lambda i: (definitions[i].start, -definitions[i].end, i))
+    if order == list(range(len(definitions))):
+        return tuple(definitions)
+    new_positions = {old: new for new, old in enumerate(order)} | {-1: -1}
+    return tuple(replace(definitions[i], parent=new_positions[definitions[i].parent]) for i in order)
 
 
-def _signature(one: _DefinitionMatch, source: bytes) -> str:
-    start = one.name.start_byte - one.name.start_point[1]
-    if one.body is not None and one.body.start_byte > one.name.end_byte:
-        stop = one.body.start_byte
+def _signature(match: _DefinitionMatch, source: bytes) -> str:
+    start = match.name.start_byte - match.name.start_point[1]
+    if match.body is not None and match.body.start_byte > match.name.end_byte:
+        stop = match.body.start_byte
     else:
-        newline = source.find(b"\n", one.name.end_byte)
+        newline = source.find(b"\n", match.name.end_byte)
         stop = newline if newline >= 0 else len(source)
     return _flat(source[start : min(stop, start + 2 * LIMITS.signature)].decode("utf-8", "replace"), LIMITS.signature)
 
 
-def _join_clauses(made: list[Definition]) -> list[Definition]:
-    place: dict[int, int] = {-1: -1}
+def _join_clauses(definitions: list[Definition]) -> list[Definition]:
+    new_positions: dict[int, int] = {-1: -1}
     joined: list[Definition] = []
     last: dict[int, int] = {}  # parent -> its latest child so far, after joining
-    for position, one in enumerate(made):
-        parent = place[one.parent]
+    for position, definition in enumerate(definitions):
+        parent = new_positions[definition.parent]
         before = last.get(parent, -1)
         old = joined[before] if before >= 0 else None
-        same = old is not None and old.kind == one.kind == "function" and old.name == one.name
-        if old is not None and same and one.start <= old.end + 2 and not one.doc:
-            joined[before] = replace(old, end=max(one.end, old.end))
+        same = old is not None and old.kind == definition.kind == "function" and old.name == definition.name
+        if old is not None and same and definition.start <= old.end + 2 and not definition.doc:
+            joined[before] = replace(old, end=max(definition.end, old.end))
         else:
-            joined.append(replace(one, parent=parent))
+            joined.append(replace(definition, parent=parent))
             before = last[parent] = len(joined) - 1
-        place[position] = before
+        new_positions[position] = before
     return joined
 
 

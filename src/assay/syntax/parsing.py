@@ -76,7 +76,7 @@ def load_grammar(name: str) -> Grammar:
     language = Language(getattr(import_module(module), function)())
     queries = resources.files("assay.syntax").joinpath("queries")
     names = ("typescript", "tsx") if name == "tsx" else (name,)
-    source = "".join(queries.joinpath(f"{one}.scm").read_text(encoding="utf-8") for one in names)
+    source = "".join(queries.joinpath(f"{part}.scm").read_text(encoding="utf-8") for part in names)
     return Grammar(Parser(language), Query(language, source))
 
 

@@ -89,8 +89,8 @@ def strip_leading_name(sentence: str, name: str) -> str:
     """Remove a leading name from a sentence, as in Go comments: `Foo returns …`, `Foo (T) returns …`."""
     if name not in sentence[: len(name) + 4]:
         return sentence
-    begun = re.match(rf"(?:(?:The|A|An) )?{re.escape(name)}\b(?: \([^)]*\))?[\s,]*", sentence)
-    return sentence[begun.end() :] if begun else sentence
+    match = re.match(rf"(?:(?:The|A|An) )?{re.escape(name)}\b(?: \([^)]*\))?[\s,]*", sentence)
+    return sentence[match.end() :] if match else sentence
 
 
 def strip_markup(text: str) -> str:
@@ -103,8 +103,8 @@ def strip_markup(text: str) -> str:
 def mentions_name(sentence: str, name: str) -> bool:
     """Return whether a sentence contains a name in any spelling."""
     own = "".join(split(name)) or name.lower()
-    found = ["".join(split(word)) for word in _WORD.findall(sentence)]
-    joined = {*found, *(one + other for one, other in pairwise(found))}
+    words = ["".join(split(word)) for word in _WORD.findall(sentence)]
+    joined = {*words, *(first + second for first, second in pairwise(words))}
     return own in joined
 
 
@@ -125,13 +125,13 @@ def is_trivial(subject: str) -> bool:
 
 
 def _first_paragraph(text: str) -> str:
-    kept: list[str] = []
+    paragraph: list[str] = []
     for line in text.split("\n"):
         blank = not line.strip(" \t\r*/#=-~_")
-        if (blank and kept) or (not blank and _SECTION.match(line)):
+        if (blank and paragraph) or (not blank and _SECTION.match(line)):
             break
-        kept += [] if blank else [line.strip()]
-    return " ".join(kept[: _paragraph_end(kept)])
+        paragraph += [] if blank else [line.strip()]
+    return " ".join(paragraph[: _paragraph_end(paragraph)])
 
 
 def _paragraph_end(lines: Sequence[str]) -> int:
@@ -160,8 +160,8 @@ def find_headings(lines: Sequence[str]) -> Iterator[DocHeading]:
     """Yield the headings outside fenced code; underline characters get heading levels in order of first use."""
     signs: dict[str, int] = {}
     for number, line in iter_unfenced(lines):
-        if found := _ATX.match(line) or _ASCIIDOC.match(line):
-            yield DocHeading(number, len(found.group(1)), found.group(2).strip())
+        if match := _ATX.match(line) or _ASCIIDOC.match(line):
+            yield DocHeading(number, len(match.group(1)), match.group(2).strip())
         elif number < len(lines) and (under := _UNDERLINE.match(lines[number])):
             title = line.strip()
             wide = len(lines[number].strip()) >= min(len(title), 4)
@@ -173,13 +173,13 @@ def iter_unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the number and text of each line outside fenced code, without the fence lines."""
     fence: str | None = None
     for number, line in enumerate(lines, 1):
-        found = _FENCE.match(line)
-        if found is None:
+        match = _FENCE.match(line)
+        if match is None:
             if fence is None:
                 yield number, line
             continue
-        mark = found.group(1)
+        mark = match.group(1)
         if fence is None:
             fence = mark
-        elif mark[0] == fence[0] and len(mark) >= len(fence) and not found.group(2):  # as CommonMark closes it
+        elif mark[0] == fence[0] and len(mark) >= len(fence) and not match.group(2):  # as CommonMark closes it
             fence = None

@@ -34,9 +34,11 @@ def extract_symbols(path: str, text: str, language: str | None = None) -> tuple[
     grammar = grammar_name(path, language, text)
     if grammar is None:
         return ()
-    found = parse_outline(text, grammar).definitions
-    named = zip(found, qualified_names(found, grammar), strict=True)
-    return tuple(sorted(_number(Symbol(one.start, one.end, name, one.kind) for one, name in named)))
+    definitions = parse_outline(text, grammar).definitions
+    named = zip(definitions, qualified_names(definitions, grammar), strict=True)
+    return tuple(
+        sorted(_number(Symbol(definition.start, definition.end, name, definition.kind) for definition, name in named))
+    )
 
 
 def parse_problem(path: str, text: str, language: str | None = None) -> str | None:
@@ -81,19 +83,19 @@ def _definitions(module: ast.Module) -> Iterator[Symbol]:
     stack: list[tuple[ast.AST, tuple[str, ...], str]] = [(module, (), "module")]
     while stack:
         node, names, around = stack.pop()  # the names of the definitions around it, and the kind of the innermost
-        found: list[tuple[str, str]] = []
+        defined: list[tuple[str, str]] = []
         inner, kind = names, around
         if isinstance(node, ast.ClassDef):
-            found, inner, kind = [(node.name, "class")], (*names, node.name), "class"
+            defined, inner, kind = [(node.name, "class")], (*names, node.name), "class"
         elif isinstance(node, _FUNCTIONS):
-            found = [(node.name, "method" if around == "class" else "function")]
+            defined = [(node.name, "method" if around == "class" else "function")]
             inner, kind = (*names, node.name), "function"
         elif around != "function" and isinstance(node, ast.stmt):
-            found = [(name, "constant") for name in _assigned_names(node)]
-        if found and isinstance(node, ast.stmt):
+            defined = [(name, "constant") for name in _assigned_names(node)]
+        if defined and isinstance(node, ast.stmt):
             decorators: list[ast.expr] = getattr(node, "decorator_list", [])
             start = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-            for name, own in found:
+            for name, own in defined:
                 yield Symbol(start, node.end_lineno or start, ".".join((*names, name)), own)
         children = [child for child in ast.iter_child_nodes(node) if isinstance(child, _BLOCKS)]
         stack.extend((child, inner, kind) for child in reversed(children))
@@ -118,10 +120,10 @@ def _assigned_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _number(definitions: Iterable[Symbol]) -> Iterator[Symbol]:
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for symbol in definitions:
-        seen[symbol.name] += 1
-        count = seen[symbol.name]
+        counts[symbol.name] += 1
+        count = counts[symbol.name]
         yield symbol if count == 1 else Symbol(symbol.start, symbol.end, f"{symbol.name}~{count}", symbol.kind)
 
 
@@ -144,30 +146,32 @@ _UNWRITABLE = re.compile(r"[:\x00-\x1f\x7f]|(?:^|(?<=\.))\.|\.(?=\.|$)|~(?=[0-9]
 def qualified_names(definitions: Sequence[Definition], grammar: str) -> tuple[str, ...]:
     """Return the qualified name of each definition; enclosing definitions must come first."""
     names: list[str] = []
-    for one in definitions:
-        outer = names[one.parent] if one.parent >= 0 else ""
-        name = _writable(one.name)
-        scopes = ".".join(_writable(scope) for scope in _scopes(one, grammar))
+    for definition in definitions:
+        outer = names[definition.parent] if definition.parent >= 0 else ""
+        name = _writable(definition.name)
+        scopes = ".".join(_writable(scope) for scope in _scopes(definition, grammar))
         if scopes and not f".{outer}".endswith(f".{scopes}"):
             name = f"{scopes}.{name}"
         names.append(f"{outer}.{name}" if outer else name)
     return tuple(names)
 
 
-def _scopes(one: Definition, grammar: str) -> list[str]:
+def _scopes(definition: Definition, grammar: str) -> list[str]:
     if grammar == "go":
-        receiver = _RECEIVER.match(one.signature) if one.kind == "method" else None
+        receiver = _RECEIVER.match(definition.signature) if definition.kind == "method" else None
         return [receiver[1]] if receiver else []
-    joint = _JOINTS.get(grammar)
-    if joint is None:
+    separator = _JOINTS.get(grammar)
+    if separator is None:
         return []
-    step = rf"({_WORD}){_ARGUMENTS}?\??(?:{joint})"
-    steps = rf"(?<![\w$])(?P<scopes>(?:{step})*){re.escape(one.name)}(?![\w$])(?!{_ARGUMENTS}?(?:{joint})[\w~])"
-    found = re.search(steps, one.signature)
-    return [word for word in re.findall(step, found["scopes"]) if word not in _NO_SCOPE] if found else []
+    step = rf"({_WORD}){_ARGUMENTS}?\??(?:{separator})"
+    steps = (
+        rf"(?<![\w$])(?P<scopes>(?:{step})*){re.escape(definition.name)}(?![\w$])(?!{_ARGUMENTS}?(?:{separator})[\w~])"
+    )
+    match = re.search(steps, definition.signature)
+    return [word for word in re.findall(step, match["scopes"]) if word not in _NO_SCOPE] if match else []
 
 
 def _writable(name: str) -> str:
     bare = name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "'\"`" else name
     joined = _BLANKS.sub("_", bare.replace("::", "."))
-    return _UNWRITABLE.sub(lambda found: f"%{ord(found[0]):02X}", joined)
+    return _UNWRITABLE.sub(lambda match: f"%{ord(match[0]):02X}", joined)
