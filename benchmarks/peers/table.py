@@ -19,7 +19,7 @@ from assay.engines.presets import load_preset, tool_version
 from assay.errors import AssayError
 from assay.experiment.running.asking import Progress
 from assay.experiment.running.turns import run
-from assay.report import analyse
+from assay.report.analysis import analyse
 from assay.report.results import EngineResources, Results
 from assay.stats.records import ComparisonRow
 from assay.types import AnalysisPlan, Suite

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.report import publish
+from assay.report.publish import publish
 from assay.types import AnalysisPlan, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.browser.driving import Tab
 from tests.sharing import shared_folder

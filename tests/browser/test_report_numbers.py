@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from assay import score
-from assay.report import publish
+from assay.report.publish import publish
 from assay.types import AnalysisPlan
 from tests.browser.driving import Tab, new_tab
 from tests.browser.made_up import (

@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, quote
 
 import pytest
 
-from assay.report import publish
+from assay.report.publish import publish
 from assay.types import AnalysisPlan, Status
 from tests.browser.sample import BASELINE, HOSTILE_ENGINE, IMAGE, SHOWN_ENGINE
 from tests.report.labs import lab

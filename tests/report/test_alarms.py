@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.report import analyse, document
+from assay.report.analysis import analyse
 from assay.report.diagnostics import find_diagnostics
 from assay.report.render.markup import to_markdown
 from assay.report.results import Diagnostic
 from assay.report.scored_run import open_case
+from assay.report.sections import document
 from assay.stats.selection import near_leader, selection_bias
 from assay.stats.tables import partition
 from assay.types import AnalysisPlan, Status, Unit

@@ -11,13 +11,11 @@ from assay.report.render.document import (
     Bars,
     Cell,
     Code,
-    Collapsible,
     Document,
     Forest,
     Heading,
     IntervalPoint,
     Paragraph,
-    Preformatted,
     table,
 )
 from assay.report.render.markup import to_html, to_markdown
@@ -35,7 +33,6 @@ DOCUMENT = Document(
         table(["engine", f">{EVIL}"], [[EVIL, Cell(EVIL, "good")], ["b", "0.5"]], EVIL),
         Bars((Bar(EVIL, 3, EVIL), Bar("rank 2", 0, "0"))),
         Forest((IntervalPoint(EVIL, 0.5, 0.25, 0.75, "bad"),), 0.0, 1.0, line=0.5),
-        Collapsible((Preformatted(EVIL, EVIL),), EVIL),
     ),
 )
 
@@ -108,15 +105,6 @@ def test_markdown_paragraphs_are_words_only(text, shown):
 
 def test_markdown_numbers_in_cells_are_left_as_they_are():
     assert "| -0.5 | 1.0 |" in to_markdown(Document("t", (table(["a", "b"], [["-0.5", "1.0"]]),)))
-
-
-def test_folded_text_is_named_elsewhere():
-    folded = Document("t", (Collapsible((Preformatted("stderr of x", "line 1\nline 2"),), "x: see report.html"),))
-    stream = io.StringIO()
-    print_document(folded, stream)
-    for text in (to_markdown(folded), stream.getvalue()):
-        assert "x: see report.html" in text
-        assert "line 1" not in text
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])

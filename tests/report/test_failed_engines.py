@@ -8,12 +8,13 @@ import pytest
 from assay import load_gold, run
 from assay.errors import EngineError
 from assay.experiment.spec.model import make_measures
-from assay.report import analyse, document, results_json
+from assay.report.analysis import analyse
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
 from assay.report.evidence import gather
 from assay.report.gate import claims, gate_document, judge_gate
-from assay.report.headlines import headline_tone, verdict_sentence
 from assay.report.render.markup import to_markdown
+from assay.report.results import results_json
+from assay.report.sections import document, headline_tone, verdict_sentence
 from assay.types import AnalysisPlan
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop, sourceless

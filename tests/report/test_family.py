@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assay import load_gold, run
 from assay.experiment.spec.model import make_measures
-from assay.report import analyse
+from assay.report.analysis import analyse
 from assay.report.comparison import compare_engines
 from assay.types import AnalysisPlan
 

@@ -14,11 +14,12 @@ from assay.experiment.ledger import (
     from_mapping,
     make_entry,
 )
-from assay.report import analyse, document
+from assay.report.analysis import analyse
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
 from assay.report.gate import claims
 from assay.report.ledger import entry_document, ledger_document
 from assay.report.render.markup import to_markdown
+from assay.report.sections import document
 from assay.stats.records import Verdict
 from assay.types import AnalysisPlan
 from tests.report.labs import lab

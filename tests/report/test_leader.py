@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report import analyse
+from assay.report.analysis import analyse
 from assay.report.comparison import compare_all_pairs
 from assay.report.gate import claims
-from assay.report.headlines import headline
 from assay.report.render.markup import to_markdown
+from assay.report.sections import headline
 from assay.report.tables import PAIRS
 from assay.types import AnalysisPlan, EngineRole
 from tests.properties import examples

@@ -10,11 +10,15 @@ from assay import Hit, load_gold, run
 from assay.errors import EngineTimeoutError
 from assay.experiment import read_run, write_run
 from assay.experiment.spec.model import make_measures
-from assay.report import analyse, document, results_json, write_reports
+from assay.report.analysis import analyse
 from assay.report.failures import contract_violations, path_mismatches, query_failures
+from assay.report.publish import write_reports
 from assay.report.render.markup import to_markdown
-from assay.report.render.terminal import plain, print_document
+from assay.report.render.terminal import print_document
+from assay.report.render.text import plain
+from assay.report.results import results_json
 from assay.report.scored_run import open_case
+from assay.report.sections import document
 from assay.types import AnalysisPlan, Status
 from tests.report.shared import sourceless
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from assay.report import analyse, document
+from assay.report.analysis import analyse
 from assay.report.render.markup import to_markdown
 from assay.report.scored_run import level_of, rank_measure
+from assay.report.sections import document
 from assay.scoring import score
 from assay.types import AnalysisPlan, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Run, Span, Suite, Target
 

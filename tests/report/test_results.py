@@ -11,10 +11,12 @@ import pytest
 from assay import Hit, load_gold, run
 from assay.experiment.spec.model import make_measures
 from assay.gold import join
-from assay.report import analyse, document, results_json, write_reports
-from assay.report.analysis import analyse_case
+from assay.report.analysis import analyse, analyse_case
+from assay.report.publish import write_reports
 from assay.report.render.markup import to_markdown
+from assay.report.results import results_json
 from assay.report.scored_run import open_case
+from assay.report.sections import document
 from assay.types import AnalysisPlan, Span, Suite, Target
 from tests.report.labs import lab
 from tests.report.shared import make_in_shop, sourceless

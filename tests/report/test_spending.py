@@ -7,9 +7,11 @@ import pytest
 from assay import load_gold, run
 from assay.experiment.spec.model import make_measures
 from assay.gold import join
-from assay.report import analyse, document, results_json
-from assay.report.costs import conditions, spending
+from assay.report.analysis import analyse
+from assay.report.costs import measure_costs, timing_conditions
 from assay.report.render.markup import to_markdown
+from assay.report.results import results_json
+from assay.report.sections import document
 from assay.types import AnalysisPlan, Cost, Resources, Status
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop
@@ -43,7 +45,7 @@ def with_mine(result, **changes):
 
 
 def spent(result):
-    return {row.engine: row for row in spending(result)}
+    return {row.engine: row for row in measure_costs(result)}
 
 
 def page(result):
@@ -174,7 +176,7 @@ def test_cost_is_a_column_only_where_somebody_tells_it(made):
 def test_cost_in_tokens_alone_says_nothing_of_calls(made):
     rankings = tuple(replace(r, cost=Cost(tokens=1000)) for r in made.engines[1].rankings)
     run_of = with_mine(made, rankings=rankings)
-    (row,) = (row for row in spending(run_of) if row.engine == "mine")
+    (row,) = (row for row in measure_costs(run_of) if row.engine == "mine")
     assert (row.calls, row.tokens) == (None, 9000)
     assert "| calls" not in section(run_of)
     assert Cost(tokens=1) + Cost(2) + Cost(3, 4) == Cost(5, 5)
@@ -200,7 +202,7 @@ def test_lone_engine_took_turns_with_nobody(made):
 
 def test_older_run_says_that_nothing_was_pinned(made):
     old = replace(made, header=replace(made.header, environment={"cpu": "a cpu", "os": "Linux", "cores": 2}))
-    assert conditions(old).interleaved is False
+    assert timing_conditions(old).interleaved is False
     assert "not pinned" in section(old)
     assert "one after the other" in section(old)
 

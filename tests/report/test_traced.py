@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from assay.experiment.tracing import Traces
-from assay.report.explorer.excerpts import choose_traced, traces_for
+from assay.experiment.tracing import traces_of
+from assay.report.explorer.excerpts import PagePlan, make_traces, select_traced
 from assay.report.scored_run import open_case
 from assay.types import AnalysisPlan, GoldSet, Suite
 from tests.report.labs import lab
@@ -21,38 +21,42 @@ def case(sealed=(), baseline="base"):
     return open_case(replace(made, suite=Suite(golds), engines=engines), AnalysisPlan(("nDCG@10",), baseline))
 
 
+def traced(opened, most, *, cheap=False):
+    return make_traces(opened, "other", PagePlan(traces=most, cheap=cheap, tracer=traces_of))
+
+
 def ids(choice):
     return [query for _, query, _ in choice.queries]
 
 
 def test_misses_come_first_then_what_got_worse_then_the_rest():
-    choice = choose_traced(case(), "other")
+    choice = select_traced(case(), "other")
     assert choice is not None
     assert choice.engine == "good"
     assert ids(choice) == ["q2", "q4", "q1", "q0", "q3"]  # q2 lost more against the baseline than q4
 
 
 def test_engine_that_is_the_baseline_is_held_against_its_rival():
-    choice = choose_traced(case(baseline="good"), "other")
+    choice = select_traced(case(baseline="good"), "other")
     assert choice is not None
     assert ids(choice) == ["q2", "q4", "q1", "q0", "q3"]
-    assert ids(choose_traced(case(baseline="good"), "weak"))[2:] == ["q1", "q0", "q3"]
+    assert ids(select_traced(case(baseline="good"), "weak"))[2:] == ["q1", "q0", "q3"]
 
 
 def test_sealed_queries_are_not_traced():
-    choice = choose_traced(case(sealed=("q2", "q0")), "other")
+    choice = select_traced(case(sealed=("q2", "q0")), "other")
     assert choice is not None
     assert ids(choice) == ["q4", "q1", "q3"]
-    assert traces_for(case(sealed=("q2", "q0")), "other", 9).notes[-1] == "2 sealed queries have no trace."
+    assert traced(case(sealed=("q2", "q0")), 9).notes[-1] == "2 sealed queries have no trace."
 
 
 def test_run_without_a_builtin_engine_has_nothing_to_say():
     made = case()
     plain = replace(made.run, engines=tuple(replace(e, config={}) for e in made.run.engines))
-    assert traces_for(replace(made, run=plain), "other", 9) == Traces()
+    assert traced(replace(made, run=plain), 9) is None
 
 
 def test_corpora_that_were_not_traced_are_said_with_the_command():
-    first, then = traces_for(case(), "other", 3, cheap=True).notes
+    first, then = traced(case(), 3, cheap=True).notes
     assert first == "No traces of gold0: the run does not say which corpus it saw."
     assert then.startswith("`assay report FOLDER --traces 3` makes what is missing")

@@ -16,10 +16,13 @@ from assay.errors import AssayError, InputError, SetupError
 from assay.experiment import read_run, write_run
 from assay.experiment.records.directory import CellTiming, write_timings
 from assay.experiment.spec.model import make_measures
-from assay.report import analyse, document, publish, require_parquet, results_json, write_reports
+from assay.report.analysis import analyse
 from assay.report.costs import NO_TIMES
+from assay.report.publish import publish, require_parquet, write_reports
 from assay.report.render.markup import to_markdown
+from assay.report.results import results_json
 from assay.report.scored_run import open_case
+from assay.report.sections import document
 from assay.types import AnalysisPlan, Status
 from tests.conftest import enter_shared
 from tests.report.shared import make_in_shop

@@ -110,8 +110,11 @@ class Benchmarks:
     def carry_out(self, order: BenchmarkRequest, watch: RunMonitor) -> BenchmarkResult:
         """Run, write the records and the reports."""
         from assay.experiment import check_directory
+        from assay.experiment.corpora import corpus_texts
         from assay.experiment.running.experiments import run_spec
-        from assay.report import publish
+        from assay.experiment.tracing import traces_of
+        from assay.report.explorer.excerpts import PagePlan
+        from assay.report.publish import publish
 
         with self._alone(watch):
             spec = self._specified(order)
@@ -120,7 +123,8 @@ class Benchmarks:
             made = run_spec(spec, suite, progress=watch)
             if order.out is None:
                 _keep_from_git(folder.parent)
-            return BenchmarkResult(folder, publish(made, spec.analysis_plan(), folder).results)
+            page = PagePlan(texts=corpus_texts, tracer=traces_of)
+            return BenchmarkResult(folder, publish(made, spec.analysis_plan(), folder, page=page).results)
 
     def stop(self) -> None:
         """End the run that is under way, in the middle of a question too, and wait until its engines are gone."""
@@ -366,7 +370,7 @@ def read(house: ServerContext, folder: str, section: str | None) -> ToolResponse
     from assay.experiment import read_run
     from assay.experiment.spec.model import analysis_plan_of
     from assay.gold.split import sealed_queries
-    from assay.report import analyse
+    from assay.report.analysis import analyse
 
     place = house.roots.existing(folder, "run")
     run = read_run(place.real)
@@ -377,9 +381,9 @@ def read(house: ServerContext, folder: str, section: str | None) -> ToolResponse
 
 
 def _report(results: Results, folder: Path, section: str | None) -> ToolResponse:
-    from assay.report import document
     from assay.report.render.document import Heading
     from assay.report.render.markup import to_markdown
+    from assay.report.sections import document
 
     whole = document(results)
     titles = tuple(block.text for block in whole.blocks if isinstance(block, Heading))

@@ -257,7 +257,7 @@ def cut(line: str) -> str:
 
 
 def _plain(value: dict[str, Any]) -> dict[str, Any]:
-    from assay.report.render.terminal import plain
+    from assay.report.render.text import plain
 
     table = plain(value)
     assert isinstance(table, dict)

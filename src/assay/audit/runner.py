@@ -21,7 +21,7 @@ from assay.experiment.records import write_assayignore
 from assay.files import write_atomic
 from assay.redaction import Redactor, make_redactor
 from assay.report.render.markup import to_html, to_markdown
-from assay.report.render.terminal import plain
+from assay.report.render.text import plain
 from assay.types import Corpus
 
 Tell = Callable[[str], None]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assay.experiment.corpora import Missing
     from assay.experiment.ledger import LedgerEntry, LedgerPlan
     from assay.experiment.spec import Spec
-    from assay.report.explorer.page import PagePlan
+    from assay.report.explorer.excerpts import PagePlan
     from assay.types import AnalysisPlan, Run, Suite
 
 
@@ -78,12 +78,20 @@ def page_flags(args: argparse.Namespace, spec: Spec | None = None) -> PagePlan:
     """Say how report.html is made: by the flags, then by [report] of an assay.toml, this folder's if none is given."""
     from assay.report.explorer.page import page_plan
 
-    return page_plan(
+    plan = page_plan(
         spec or declared(None),
         max_size=getattr(args, "max_size", None),
         no_source=getattr(args, "no_source", False),
         traces=getattr(args, "traces", None),
     )
+    return _with_sources(plan)
+
+
+def _with_sources(plan: PagePlan) -> PagePlan:
+    from assay.experiment.corpora import corpus_texts
+    from assay.experiment.tracing import traces_of
+
+    return replace(plan, texts=corpus_texts, tracer=traces_of)
 
 
 def claim_flags(args: argparse.Namespace) -> dict[str, Any]:
@@ -330,10 +338,12 @@ def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
 def keep_run(args: argparse.Namespace, made: Run, spec: Spec, suite: Suite) -> None:
     """Write a run as `assay run` does, where asked: what stands there keeps its rows."""
     from assay.experiment.spec.model import retained_engines
-    from assay.report import publish
+    from assay.report.explorer.excerpts import PagePlan
+    from assay.report.publish import publish
 
     if args.out:
-        publish(made, spec.analysis_plan(), Path(args.out), declared=retained_engines(spec, suite))
+        page, declared = _with_sources(PagePlan()), retained_engines(spec, suite)
+        publish(made, spec.analysis_plan(), Path(args.out), declared=declared, page=page)
         info(args, f"written to {args.out}/")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def emit(args: argparse.Namespace, document: Document, data: Mapping[str, object]) -> None:
     """Print a result: the document for people, or its data as JSON."""
     if args.json:
-        from assay.report.render.terminal import plain
+        from assay.report.render.text import plain
 
         print(quoted(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False)))  # noqa: T201  # stdout is the result
         return

@@ -50,7 +50,7 @@ def merge_command(args: argparse.Namespace) -> int:
     from assay.experiment.cells.outline import run_of
     from assay.experiment.running.experiments import CompletedRun
     from assay.experiment.shards import merge_shards
-    from assay.report import require_parquet
+    from assay.report.publish import require_parquet
 
     folder = check_directory(Path(args.out))
     page = page_flags(args)
@@ -77,8 +77,10 @@ def score_arguments(parser: argparse.ArgumentParser) -> None:
 def score_command(args: argparse.Namespace) -> int:
     """Rescore a saved run without rerunning engines."""
     from assay.experiment import lock_directory
-    from assay.report import document, reopen, require_parquet, results_json, write_reports
+    from assay.report.publish import reopen, require_parquet, write_reports
     from assay.report.render.document import Heading
+    from assay.report.results import results_json
+    from assay.report.sections import document
     from assay.report.unpooled import score_unpooled
 
     _check_flags(args)
@@ -166,9 +168,9 @@ def report_command(args: argparse.Namespace) -> int:
       assay report results --traces 100 --open
     """
     from assay.experiment.records.directory import HTML
-    from assay.report import reopen, write_html
     from assay.report.explorer.page import in_folder
-    from assay.report.headlines import headline
+    from assay.report.publish import reopen, write_html
+    from assay.report.sections import headline
 
     page = page_flags(args)
     run = read_results(args.results)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from assay.experiment.running.matrix import ExecutionOptions
     from assay.experiment.spec import Spec
     from assay.experiment.spec.model import EngineFactory
-    from assay.report.explorer.page import PagePlan
+    from assay.report.explorer.excerpts import PagePlan
     from assay.report.publish import WrittenRun
     from assay.types import AnalysisPlan, Corpus, CorpusSpec, Query, Run, Suite
 
@@ -114,7 +114,7 @@ def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing
     """Run a checked specification over loaded gold, write the records and the reports, print the report."""
     from assay.experiment import check_directory
     from assay.experiment.spec.model import retained_engines
-    from assay.report import require_parquet
+    from assay.report.publish import require_parquet
 
     folder = check_directory(Path(spec.out))
     page = page_flags(args, spec)
@@ -133,7 +133,7 @@ def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Mis
     """
     from assay.experiment.records.directory import repeat_directories
     from assay.experiment.spec.model import retained_engines
-    from assay.report import require_parquet
+    from assay.report.publish import require_parquet
 
     folders, page = repeat_directories(Path(spec.out), args.repeat), page_flags(args, spec)
     if args.parquet:
@@ -195,7 +195,9 @@ def write_report(
     page: PagePlan,
 ) -> int:
     """Write the records and the reports of a run, and print the report."""
-    from assay.report import WRITTEN, document, results_json
+    from assay.report.publish import WRITTEN
+    from assay.report.results import results_json
+    from assay.report.sections import document
 
     done = published(args, carried, claim, folder, declared, page)
     emit(args, document(done.results, full=args.full), results_json(done.results) if args.json else {})
@@ -221,7 +223,7 @@ def published(
     page: PagePlan,
 ) -> WrittenRun:
     """Write the records and the reports of a run into its folder, beside what stands there."""
-    from assay.report import publish
+    from assay.report.publish import publish
 
     forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
     done = publish(carried.run, claim, folder, declared=declared, forget=forget, parquet=parquet, page=page)

@@ -3,128 +3,153 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from assay.gold import overlaps
+from assay.gold.lint.queries import find_duplicates, have_same_targets
+from assay.gold.query_properties import language_of
 from assay.report.comparison import compare_family, mark_identical
-from assay.report.costs import conditions, spending
+from assay.report.costs import measure_costs, timing_conditions
 from assay.report.diagnostics import find_diagnostics
-from assay.report.failures import contract_violations, path_mismatches, query_failures, stderr_tails, stray_sentence
-from assay.report.groups import breakdowns, failures, hard_negative_stats, layers, phrasings, rank_distribution
-from assay.report.render.text import SHOWN, clip, count
-from assay.report.results import EngineSummary, PathMismatch, Results
+from assay.report.failures import contract_violations, mismatch_text, path_mismatches, query_failures, stderr_tails
+from assay.report.render.text import SHOWN, clip, count, repository_names
+from assay.report.results import (
+    AdversaryStats,
+    Breakdown,
+    EngineSummary,
+    GroupMean,
+    LayerMean,
+    LowScore,
+    PathMismatch,
+    Phrasing,
+    Ranks,
+    Results,
+)
 from assay.report.rows import make_rows
 from assay.report.scored_run import (
     ScoredRun,
     absent_notes,
+    by_tag,
     choose_challenger,
     choose_leader,
     failed_engines,
     family_of,
     forms_of,
+    group_means,
+    level_of,
+    marked,
     mean_gains,
     open_case,
     pick,
+    rank_measure,
     real_engines,
+    synthetic_notes,
+    synthetic_sets,
 )
-from assay.report.synthetic import suite_name, synthetic_notes, synthetic_sets
 from assay.report.tables import table_numbers
-from assay.scoring import Ties, evaluation_measures, parse_measure, ties
+from assay.scoring import (
+    Ties,
+    breakdown,
+    evaluation_means,
+    evaluation_measures,
+    parse_measure,
+    score,
+    ties,
+)
 from assay.stats import compare_slices, means_only
 from assay.stats.config import settings_of
 from assay.stats.records import Comparison, SliceRow
-from assay.types import AnalysisPlan, EngineRole, EngineRun, Run, Status
+from assay.types import AnalysisPlan, EngineRun, Run, Scores, Status
 
-#: Below this many queries a single one moves the mean by three points and more (the Pyckle guide's own limit).
+#: With fewer queries a single one moves the mean by three points and more (the limit of the Pyckle guide).
 FEW_QUERIES = 30
-#: More failures than this and the numbers speak of the failures, not of the ranking (DESIGN.md, exit codes).
-FAILED_SHARE = 0.05
 #: A difference that three digits do not show.
 _SHOWN_GAP = 0.0005
-#: More results than this share that are no files of the corpus say that an engine looks elsewhere.
-_STRAYING = 0.05
-#: Problems with the gold set that are spelled out; the header in results.json holds them all.
+#: With more results outside the corpus an engine probably searches another tree.
+_STRAY_SHARE = 0.05
+#: Problems of the gold set in a warning; the header in results.json has all.
 _SHOWN_PROBLEMS = 3
+#: A tag with more values than this is not broken down.
+_MAX_TAG_VALUES = 8
+#: Languages and repositories are looked up by name, so long lists are read; this many fill a page.
+_MAX_PLACES = 50
+#: Breakdowns of report.html only: in a document they would bury the sections that decide.
+PAGE_BREAKDOWNS = ("language of the answer", "repository")
+#: With more than one miss in this many queries, recall comes before ranking.
+_MANY_MISSED = 3
 
 
 def analyse(run: Run, claim: AnalysisPlan) -> Results:
-    """Compute all that a report says."""
+    """Score and analyze a run."""
     return analyse_case(open_case(run, claim))
 
 
 def analyse_case(case: ScoredRun, *, worst: bool = True) -> Results:
-    """Compute all that a report says of a run that is scored already.
-
-    Without `worst` the queries that engines did badly on are not listed: who has every ranking needs no such list.
-    """
+    """Analyze a scored run; without `worst` low scores are not listed, for a page with every ranking."""
     run, claim = case.run, case.claim
-    comparison = _comparison(case)
+    scores = pick(case.scores, measures=claim.measures)
+    found = compare_family(scores, claim, family_of(run, claim), failed_engines(run))
+    comparison = replace(mark_identical(found, case.scorer), notes=(*absent_notes(run, claim), *found.notes))
     units = [case.scores.units[i] for i in case.headline]
     gains = mean_gains(comparison, case.primary)
     leader, challenger = choose_leader(run, claim, gains), choose_challenger(run, claim, gains)
     tied = ties(case.scorer, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
-    asked = {(unit.gold, unit.query, unit.form) for unit in units}
-    facts = tuple(_facts(engine, ties_of, asked) for engine, ties_of in zip(run.engines, tied, strict=True))
-    astray = path_mismatches(run)
-    raised = find_diagnostics(case)
-    shown = claim.tables
+    headline = {(unit.gold, unit.query, unit.form) for unit in units}
+    summaries = tuple(_summary(engine, one, headline) for engine, one in zip(run.engines, tied, strict=True))
+    mismatches = path_mismatches(run)
+    diagnostics = find_diagnostics(case)
+    synthetic = synthetic_sets(run)
     return Results(
-        suite=suite_name(run),
+        suite="+".join(marked(gold.name, synthetic) for gold in run.suite.golds),
         k=run.k,
         queries=len(units),
-        repositories=len({u.repository for u in units}),
+        repositories=len({unit.repository for unit in units}),
         forms=forms_of(case.scores.units),
-        headline=_headline([unit.form for unit in units], claim.primary),
+        headline=_headline_forms([unit.form for unit in units], claim.primary),
         measures=claim.measures,
         leader=leader,
         challenger=challenger,
         comparison=comparison,
-        engines=facts,
+        engines=summaries,
         reading=_reading(case, comparison, leader),
-        breakdowns=tuple(breakdowns(case)),
+        breakdowns=tuple(_breakdowns(case)),
         slices=_slices(case, challenger),
-        phrasings=tuple(phrasings(case)),
-        traps=tuple(hard_negative_stats(case)),
-        layers=tuple(layers(case)),
-        ranks=tuple(rank_distribution(case, name) for name in real_engines(run)),
-        failures=tuple(f for name in real_engines(run) for f in failures(case, name)) if worst else (),
+        phrasings=tuple(_phrasings(case)),
+        traps=tuple(_adversaries(case)),
+        layers=tuple(_layers(case)),
+        ranks=tuple(_ranks(case, name) for name in real_engines(run)),
+        failures=tuple(low for name in real_engines(run) for low in _low_scores(case, name)) if worst else (),
         warnings=(
-            *map(stray_sentence, astray),
-            *_warnings(case, facts, astray, len(units)),
-            *(alarm.text for alarm in raised if alarm.grave),
+            *map(mismatch_text, mismatches),
+            *_warnings(case, summaries, mismatches, len(units)),
+            *(one.text for one in diagnostics if one.grave),
         ),
-        notes=(*_corpus_facts(case, "notes"), *(alarm.text for alarm in raised if not alarm.grave)),
+        notes=(*_corpus_facts(run, "notes"), *(one.text for one in diagnostics if not one.grave)),
         header=run.header,
-        spending=spending(run),
-        conditions=conditions(run),
+        spending=measure_costs(run),
+        conditions=timing_conditions(run),
         mishaps=query_failures(run),
         breaches=contract_violations(run),
-        strayed=astray,
+        strayed=mismatches,
         stderr=stderr_tails(run),
-        synthetic=synthetic_sets(run),
+        synthetic=synthetic,
         rows=make_rows(case, comparison),
-        alarms=raised,
-        tables=shown,
-        numbers=table_numbers(shown, case, comparison),
+        alarms=diagnostics,
+        tables=claim.tables,
+        numbers=table_numbers(claim.tables, case, comparison),
     )
 
 
 def challenger_of(run: Run, claim: AnalysisPlan) -> str:
-    """Name the best engine that is compared with the baseline, as the report does, without the rest of it."""
+    """Return the challenger of a run without the rest of the analysis."""
     case = open_case(run, replace(claim, measures=(claim.primary,)))
     scores = pick(case.scores, measures=(claim.primary,))
     means = means_only(scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster)
     return choose_challenger(run, claim, mean_gains(means, claim.primary))
-
-
-def _comparison(case: ScoredRun) -> Comparison:
-    claim = case.claim
-    scores = pick(case.scores, measures=claim.measures)
-    found = compare_family(scores, claim, family_of(case.run, claim), failed_engines(case.run))
-    return replace(mark_identical(found, case.scorer), notes=(*absent_notes(case.run, claim), *found.notes))
 
 
 def _slices(case: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
@@ -132,25 +157,20 @@ def _slices(case: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
     if challenger == claim.baseline or {challenger, claim.baseline} & failed_engines(case.run):
         return ()
     scores = pick(case.scores, engines=(claim.baseline, challenger), measures=(claim.primary,))
-    return compare_slices(
-        scores,
-        baseline=claim.baseline,
-        primary=claim.primary,
-        **settings_of(claim),
-    )
+    return compare_slices(scores, baseline=claim.baseline, primary=claim.primary, **settings_of(claim))
 
 
-def _headline(forms: Sequence[str], primary: str) -> str:
+def _headline_forms(forms: Sequence[str], primary: str) -> str:
     if parse_measure(primary).of is not None:
         return "over all phrasings"
     counts = Counter(forms).most_common()
     first = counts[0][0] if counts else "only"
-    others = ", ".join(f"{count} by {form}" for form, count in counts[1:])
+    others = ", ".join(f"{number} by {form}" for form, number in counts[1:])
     return f"{first} form" + (f"; {others}" if others else "")
 
 
-def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]]) -> EngineSummary:
-    shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in asked]
+def _summary(engine: EngineRun, tied: Ties, headline: Collection[tuple[str, str, str]]) -> EngineSummary:
+    shown = [r for r in engine.rankings if (r.gold, r.query, r.form) in headline]
     return EngineSummary(
         name=engine.name,
         role=engine.role,
@@ -165,10 +185,10 @@ def _facts(engine: EngineRun, tied: Ties, asked: Collection[tuple[str, str, str]
 
 
 def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
-    at = {m.engine: m for m in comparison.means if m.measure == case.primary}
-    best = at[leader]
+    means = {row.engine: row for row in comparison.means if row.measure == case.primary}
+    roles = {engine.role: means.get(engine.name) for engine in reversed(case.run.engines)}  # the first of each role
+    best, floor, ceiling, keywords = means[leader], roles.get("floor"), roles.get("ceiling"), roles.get("yardstick")
     text = f"{leader} scores {best.mean:.3f} {case.primary} on {count(best.queries, 'query', 'queries')}"
-    floor, ceiling, grep = (at.get(_with_role(case.run, role)) for role in ("floor", "ceiling", "yardstick"))
     if floor and ceiling and ceiling.mean != floor.mean:
         share = (best.mean - floor.mean) / (ceiling.mean - floor.mean)
         low, high = f"random ({floor.mean:.3f})", f"the oracle ({ceiling.mean:.3f})"
@@ -177,19 +197,15 @@ def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
             if share > 0
             else f": no better than {low}; {high} shows what is there"
         )
-    if grep and leader != grep.engine:
-        gap = best.mean - grep.mean
+    if keywords and leader != keywords.engine:
+        gap = best.mean - keywords.mean
         words = f"{abs(gap):.3f} {'less' if gap > 0 else 'more'}" if abs(gap) >= _SHOWN_GAP else "as much"
-        text += f"; a keyword search reaches {grep.mean:.3f}, {words}"
+        text += f"; a keyword search reaches {keywords.mean:.3f}, {words}"
     return text + "."
 
 
-def _with_role(run: Run, role: EngineRole) -> str:
-    return next((e.name for e in run.engines if e.role == role), "")
-
-
 def _warnings(
-    case: ScoredRun, facts: Sequence[EngineSummary], astray: Sequence[PathMismatch], queries: int
+    case: ScoredRun, summaries: Sequence[EngineSummary], mismatches: Sequence[PathMismatch], queries: int
 ) -> Iterator[str]:
     yield from synthetic_notes(case.run)
     if queries < FEW_QUERIES:
@@ -197,50 +213,174 @@ def _warnings(
         measure = parse_measure(case.primary)
         step = (measure.high - measure.low) / queries
         yield f"Only {many}: one can move a mean by {step:.3g}. Gather {FEW_QUERIES} before you act on this."
-    drafts = sum(q.tags.get("status") == "draft" for q in case.queries.values())
+    drafts = sum(query.tags.get("status") == "draft" for query in case.queries.values())
     if drafts:
         yield f"{drafts} of {len(case.queries)} queries are drafts: write their questions before you trust a number."
-    yield from _torn(case)
+    golds = case.run.suite.golds
+    torn = [pair for gold in golds for pair in find_duplicates(gold.queries) if not have_same_targets(*pair)]
+    if torn:
+        one, other = torn[0]
+        many = "A query asks" if len(torn) == 1 else f"{len(torn)} queries ask"
+        yield (
+            f"{many} for another answer in the words of an earlier one, such as {other.id} and {one.id}: no engine can "
+            f"answer both, so even the oracle may stay below 1. `assay gold lint` names them (G401)."
+        )
     deep = sorted({repr(m) for m in evaluation_measures(case.run.suite) if m.depth > case.run.k})
     if deep:
         yield f"The evaluation layer asks for {', '.join(deep)}; left out, as this run asked for {case.run.k} results."
-    for engine, fact in zip(case.run.engines, facts, strict=True):
-        yield from _trouble(case, engine, fact, {found.gold for found in astray if found.engine == engine.name})
-    problems = _corpus_facts(case, "problems")
+    for engine, summary in zip(case.run.engines, summaries, strict=True):
+        yield from _engine_warnings(case.run, engine, summary, mismatches)
+    problems = _corpus_facts(case.run, "problems")
     if problems:
         lost = "; ".join(problems[:_SHOWN_PROBLEMS])
         yield f"{len(problems)} places of the gold set are not in this corpus and were left out, such as {lost}."
-        yield from _corpus_facts(case, "notes")
+        yield from _corpus_facts(case.run, "notes")
 
 
-def _torn(case: ScoredRun) -> Iterator[str]:
-    from assay.gold.lint.queries import find_duplicates, have_same_targets
-
-    pairs = [
-        pair for gold in case.run.suite.golds for pair in find_duplicates(gold.queries) if not have_same_targets(*pair)
-    ]
-    if not pairs:
-        return
-    one, other = pairs[0]
-    many = "A query asks" if len(pairs) == 1 else f"{len(pairs)} queries ask"
-    yield (
-        f"{many} for another answer in the words of an earlier one, such as {other.id} and {one.id}: no engine can "
-        f"answer both, so even the oracle may stay below 1. `assay gold lint` names them (G401)."
-    )
-
-
-def _trouble(case: ScoredRun, engine: EngineRun, fact: EngineSummary, astray: Collection[str]) -> Iterator[str]:
-    if fact.failed:
-        kinds = ", ".join(f"{n} {status}" for status, n in fact.statuses.items() if status != Status.OK)
+def _engine_warnings(
+    run: Run, engine: EngineRun, summary: EngineSummary, mismatches: Sequence[PathMismatch]
+) -> Iterator[str]:
+    if summary.failed:
+        kinds = ", ".join(f"{n} {status}" for status, n in summary.statuses.items() if status != Status.OK)
         first = clip(next(r.error for r in engine.rankings if r.status != Status.OK) or "nothing", SHOWN.message)
-        worst = f"{fact.name} failed on {fact.failed} of {fact.asked} queries ({kinds})"
-        yield f"{worst}; each takes the worst value. The first said: {first}"
-    hits = [(r.gold, h.path) for r in engine.rankings if r.gold not in astray for h in r.hits]
-    strays = [path for gold, path in hits if path not in case.run.lines[gold]]
-    if len(strays) > _STRAYING * len(hits):
+        failed = f"{engine.name} failed on {summary.failed} of {summary.asked} queries ({kinds})"
+        yield f"{failed}; each takes the worst value. The first said: {first}"
+    reported = {mismatch.gold for mismatch in mismatches if mismatch.engine == engine.name}
+    hits = [(r.gold, h.path) for r in engine.rankings if r.gold not in reported for h in r.hits]
+    strays = [path for gold, path in hits if path not in run.lines[gold]]
+    if len(strays) > _STRAY_SHARE * len(hits):
         example = clip(strays[0], SHOWN.example)
-        yield f"{fact.name}: {len(strays)} of {len(hits)} results are no files of the corpus, such as {example}."
+        yield f"{engine.name}: {len(strays)} of {len(hits)} results are no files of the corpus, such as {example}."
 
 
-def _corpus_facts(case: ScoredRun, key: Literal["notes", "problems"]) -> list[str]:
-    return [f"{name}: {text}" for name, facts in case.run.header.corpora.items() for text in getattr(facts, key)]
+def _corpus_facts(run: Run, key: Literal["notes", "problems"]) -> list[str]:
+    return [f"{name}: {text}" for name, facts in run.header.corpora.items() for text in getattr(facts, key)]
+
+
+def _breakdowns(case: ScoredRun) -> Iterator[Breakdown]:
+    """Break the primary measure down by phrasing, language, repository, leakage, and each tag with few values."""
+    units, headline = case.scores.units, case.headline
+    forms = {form: [i for i, unit in enumerate(units) if unit.form == form] for form in forms_of(units)}
+    if len(forms) > 1:
+        yield _breakdown(case, "form", forms)
+    queries = {i: case.queries[units[i].gold, units[i].query] for i in headline}
+    repositories = repository_names(unit.repository for unit in units)
+    places = (
+        {i: language_of(queries[i]) for i in headline},
+        {i: repositories[units[i].repository] for i in headline},
+    )
+    for by, values in zip(PAGE_BREAKDOWNS, places, strict=True):
+        names = sorted(set(values.values()))
+        if 1 < len(names) <= _MAX_PLACES:
+            yield _breakdown(case, by, {name: [i for i in headline if values[i] == name] for name in names})
+    leaky = {i for i in headline if overlaps(queries[i].forms[units[i].form], queries[i].targets)}
+    groups = {
+        "names the answer": [i for i in headline if i in leaky],
+        "no word in common": [i for i in headline if i not in leaky],
+    }
+    yield _breakdown(case, "words shared with the answer's path or symbol", groups)
+    for tag in sorted({tag for i in headline for tag in units[i].tags}):
+        parts = by_tag(case, tag)
+        if 1 < len(parts) <= _MAX_TAG_VALUES:
+            yield _breakdown(case, tag, parts)
+
+
+def _breakdown(case: ScoredRun, by: str, groups: Mapping[str, Sequence[int]]) -> Breakdown:
+    means = [
+        GroupMean(row.engine, name, row.queries, row.mean, row.interval.low, row.interval.high)
+        for name, columns in groups.items()
+        if columns
+        for row in group_means(case, columns, (case.primary,))
+    ]
+    return Breakdown(by, case.primary, tuple(means))
+
+
+def _phrasings(case: ScoredRun) -> Iterator[Phrasing]:
+    names = [name for name in case.scores.measures if parse_measure(name).of is not None]
+    for row in group_means(case, case.headline, names) if names else []:
+        yield Phrasing(row.engine, row.measure, row.mean, row.interval.low, row.interval.high, row.queries)
+
+
+def _adversaries(case: ScoredRun) -> Iterator[AdversaryStats]:
+    """Yield displacement and rank gap over all adversaries, by relationship and by strength."""
+    k = case.run.k
+    measures = [parse_measure(f"Displacement@{k}"), parse_measure(f"RankGap@{k}")]
+    found = score(case.scorer, [f"Hit(grade=2)@{k}"])
+    yield from _adversary_rows("all", "all", found, score(case.scorer, measures))
+    kinds: tuple[Literal["relationship", "strength"], ...] = ("relationship", "strength")
+    for by in kinds:
+        for part in breakdown(case.scorer, measures, by):
+            yield from _adversary_rows(by, part.label, found, part.scores)
+
+
+def _adversary_rows(by: str, value: str, found: Scores, scores: Scores) -> Iterator[AdversaryStats]:
+    headline = [i for i, unit in enumerate(scores.units) if unit.headline]
+    for e, engine in enumerate(scores.engines):
+        columns = (found.values[e, 0, headline], *scores.values[e][:, headline])
+        applies = ~np.isnan(columns[1])
+        if applies.any():
+            means = (float(values[applies].mean()) for values in columns)
+            yield AdversaryStats(engine, by, value, int(applies.sum()), *means)
+
+
+def _layers(case: ScoredRun) -> Iterator[LayerMean]:
+    named = [m for m in evaluation_measures(case.run.suite) if m.depth <= case.run.k]
+    for row in evaluation_means(case.run, score(case.scorer, named)) if named else ():
+        yield LayerMean(row.engine, row.measure, row.n, row.mean)
+
+
+def _rank_of(reciprocal: float) -> int | None:
+    return round(1 / reciprocal) if reciprocal > 0 else None
+
+
+def _ranks(case: ScoredRun, engine: str) -> Ranks:
+    measure = rank_measure(case.primary, case.run.k)
+    numbers = Counter(map(_rank_of, case.values(engine, measure)[list(case.headline)]))
+    counts = tuple(numbers.get(rank, 0) for rank in range(1, case.run.k + 1))
+    missed = numbers.get(None, 0)
+    sentence = "every query failed." if engine in failed_engines(case.run) else _rank_sentence(counts, missed)
+    return Ranks(engine, counts, missed, sentence, level_of(case.primary), measure)
+
+
+def _rank_sentence(counts: Sequence[int], missed: int) -> str:
+    total = sum(counts) + missed
+    if missed == total:
+        return "nothing was found: look at its paths and its index before its ranking."
+    top, late = sum(counts[:2]), sum(counts[2:])
+    text = f"{counts[0] / total:.0%} at rank 1, {top / total:.0%} in the first two, {missed / total:.0%} not found"
+    if missed > total / _MANY_MISSED:
+        return f"{text}: many answers never appear; look at what is indexed and how queries are read before the order."
+    if late > top / 2:
+        return f"{text}: answers are found but spread over the ranks; the order is the problem, not the recall."
+    return f"{text}: answers stand on top" + ("; read the misses one by one." if missed else ".")
+
+
+def _low_scores(case: ScoredRun, engine: str) -> list[LowScore]:
+    """List the queries with less than half of the possible score, worst first."""
+    measure = parse_measure(case.primary)
+    best = measure.high if measure.higher_is_better else measure.low
+    values = case.values(engine, case.primary)
+    reciprocal = case.values(engine, rank_measure(case.primary, case.run.k))
+    rankings = {(r.gold, r.query, r.form): r for e in case.run.engines if e.name == engine for r in e.rankings}
+    low = []
+    for i in case.headline:
+        if abs(values[i] - best) <= (measure.high - measure.low) / 2:
+            continue
+        unit = case.scores.units[i]
+        query, ranking = case.queries[unit.gold, unit.query], rankings[unit.gold, unit.query, unit.form]
+        grade = max(target.grade for target in query.targets)
+        low.append(
+            LowScore(
+                engine=engine,
+                gold=unit.gold,
+                query=unit.query,
+                form=unit.form,
+                text=query.forms[unit.form],
+                value=float(values[i]),
+                rank=_rank_of(float(reciprocal[i])),
+                expected=tuple(target.anchor for target in query.targets if target.grade == grade),
+                top=tuple([clip(str(hit.span), SHOWN.example) for hit in ranking.hits[:3]]),
+                error=None if ranking.error is None else clip(ranking.error, SHOWN.message),
+            )
+        )
+    return sorted(low, key=lambda one: (-abs(one.value - best), one.gold, one.query))

@@ -14,10 +14,9 @@ import numpy as np
 
 from assay.errors import EngineError, InputError, NotComparableError
 from assay.files import read_utf8, write_atomic
-from assay.report.analysis import FAILED_SHARE
 from assay.report.evidence import EngineScores, QueryScores, UnstableQuery, answered_text, means_over
-from assay.report.render.terminal import plain
-from assay.report.scored_run import real_engines
+from assay.report.render.text import plain
+from assay.report.scored_run import FAILED_SHARE, real_engines
 from assay.scoring import Measure, parse_measure
 from assay.settings import check_counts, read_settings
 from assay.stats.config import DEFAULT

@@ -20,9 +20,10 @@ from assay.report.scored_run import (
     failed_engines,
     family_of,
     mean_gains,
+    notes_on,
     pick,
+    synthetic_notes,
 )
-from assay.report.synthetic import notes_on, synthetic_notes
 from assay.scoring import identical_rankings, score
 from assay.scoring.score import Scorer
 from assay.stats import RunNames, all_pairs, compare, compare_scores, means, means_only

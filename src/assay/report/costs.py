@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
@@ -17,49 +17,66 @@ from assay.types import EngineRun, Ranking, Resources, Run, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Floors:
-    """What is too little to be a measure of an engine."""
+class CostFloors:
+    """Values too small to measure an engine."""
 
-    index_seconds: float = 0.05  # below this an engine opens without an index to speak of: a ratio to it says nothing
-    query_ms: float = 0.05  # below this the clock and the call are measured, not a search
-    peak_bytes: int = (
-        1_000_000  # no process is smaller: it ran inside ours and did not raise what that had taken before
-    )
+    index_seconds: float = 0.05  # the engine opened without building an index
+    query_ms: float = 0.05  # clock and call, not a search
+    peak_bytes: int = 1_000_000  # no process is smaller: the engine ran in ours without raising its peak
 
 
-FLOORS = Floors()
+FLOORS = CostFloors()
+#: Characters of a version; some tools print a page.
+_VERSION_LENGTH = 40
 
 
-@dataclass(frozen=True, slots=True)
-class NoteLimits:
-    """How much of what engines say of themselves is shown."""
-
-    version: int = 40  # characters; some tools answer with a page
-
-
-SHOWING = NoteLimits()
-
-
-def spending(run: Run) -> tuple[EngineResources, ...]:
-    """Add up what each engine took, and set its times in relation to the fastest that competes."""
-    rows = [_spent(engine, limit_of(engine, run.header.timeout)) for engine in run.engines]
+def measure_costs(run: Run) -> tuple[EngineResources, ...]:
+    """Sum what each engine used; times also as a ratio to the fastest competing engine."""
+    rows = [_costs(engine, limit_of(engine, run.header.timeout), timed=run.header.timed) for engine in run.engines]
     if not run.header.timed:
-        return tuple(map(_untimed, rows))
-    real = [row for row in rows if row.engine in real_engines(run)]
-    fastest = _least((_compared(row) for row in real), FLOORS.query_ms)
-    readiest = _least((row.index_seconds for row in real), FLOORS.index_seconds)
+        return tuple(rows)
+    real = set(real_engines(run))
+    warm = {row.engine: None if row.mostly_failed else row.warm_ms for row in rows}
+    fastest = _least((warm[name] for name in real), FLOORS.query_ms)
+    quickest = _least((row.index_seconds for row in rows if row.engine in real), FLOORS.index_seconds)
     return tuple(
-        replace(row, warm_ratio=_ratio(_compared(row), fastest), index_ratio=_ratio(row.index_seconds, readiest))
-        if row in real
+        replace(row, warm_ratio=_ratio(warm[row.engine], fastest), index_ratio=_ratio(row.index_seconds, quickest))
+        if row.engine in real
         else row
         for row in rows
     )
 
 
-def _untimed(row: EngineResources) -> EngineResources:
-    return EngineResources(
-        engine=row.engine,
-        version=row.version,
+def limit_of(engine: EngineRun, cap: float) -> float:
+    """Return the timeout of an engine's queries in seconds: its own if shorter than that of the run."""
+    own = engine.config.get("timeout")
+    return min(cap, float(own)) if isinstance(own, int | float) and own > 0 else cap
+
+
+def timing_conditions(run: Run) -> TimingConditions:
+    """Return the conditions of a run's times; runs of older versions were neither interleaved nor pinned."""
+    known = run.header.environment
+    pinned, cores = known.get("pinned"), known.get("cores")
+    return TimingConditions(
+        pinned=pinned if isinstance(pinned, int) else None,
+        interleaved=bool(known.get("interleaved", "pinned" in known)),
+        machine=", ".join(str(known[key]) for key in ("cpu", "os") if known.get(key)),
+        cores=cores if isinstance(cores, int) else 0,
+        alone=len(run.engines) == 1,
+        in_flight={engine.name: engine.parallel for engine in run.engines if engine.parallel > 1},
+    )
+
+
+def _costs(engine: EngineRun, cap: float, *, timed: bool) -> EngineResources:
+    golds = {ranking.gold: ranking for ranking in reversed(engine.rankings)}
+    first = [ranking for ranking in engine.rankings if golds[ranking.gold] is ranking]
+    warm = [ranking for ranking in engine.rankings if golds[ranking.gold] is not ranking]
+    failed = [ranking for ranking in engine.rankings if ranking.status != Status.OK]
+    costs = [ranking.cost for ranking in engine.rankings if ranking.cost is not None]
+    total = reduce(add, costs) if costs else None
+    untimed = EngineResources(
+        engine=engine.name,
+        version=clip(engine.version, _VERSION_LENGTH),
         startup_seconds=None,
         index_seconds=None,
         index_by_gold={},
@@ -67,78 +84,44 @@ def _untimed(row: EngineResources) -> EngineResources:
         warm_ms=None,
         warm_p95_ms=None,
         warm_queries=0,
-        charged=row.charged,
+        charged=len(failed),
         peak_bytes=None,
         index_bytes=None,
-        calls=row.calls,
-        tokens=row.tokens,
-        limit_seconds=row.limit_seconds,
+        calls=None if total is None else total.calls,
+        tokens=None if total is None else total.tokens,
+        limit_seconds=cap,
     )
-
-
-def limit_of(engine: EngineRun, cap: float) -> float:
-    """Give the seconds that a query of an engine had: those of the run, or its own where they are fewer."""
-    own = engine.config.get("timeout")
-    return min(cap, float(own)) if isinstance(own, int | float) and own > 0 else cap
-
-
-def _compared(row: EngineResources) -> float | None:
-    return None if row.mostly_failed else row.warm_ms
-
-
-def conditions(run: Run) -> TimingConditions:
-    """Say what the times were taken under; runs of older versions did not take turns and pinned nothing."""
-    known = run.header.environment
-    pinned = known.get("pinned")
-    return TimingConditions(
-        pinned=pinned if isinstance(pinned, int) else None,
-        interleaved=bool(known.get("interleaved", "pinned" in known)),
-        machine=", ".join(str(known[key]) for key in ("cpu", "os") if known.get(key)),
-        cores=cores if isinstance(cores := known.get("cores"), int) else 0,
-        alone=len(run.engines) == 1,
-        in_flight={engine.name: engine.parallel for engine in run.engines if engine.parallel > 1},
-    )
-
-
-def _spent(engine: EngineRun, cap: float) -> EngineResources:
-    first, warm = _first_and_warm(engine.rankings)
-    failed = [ranking for ranking in engine.rankings if ranking.status != Status.OK]
-    cost = [ranking.cost for ranking in engine.rankings if ranking.cost is not None]
-    total = reduce(add, cost) if cost else None
-    index = _index_seconds(engine)
-    peaks = [taken.peak_bytes for taken in engine.resources.values()]
-    return EngineResources(
-        engine=engine.name,
-        version=clip(engine.version, SHOWING.version),
-        startup_seconds=_sum(r.startup_seconds for r in engine.resources.values()),
-        index_seconds=_sum(index.values()),
+    if not timed:
+        return untimed
+    index = {
+        gold: max(0.0, seconds - (engine.resources.get(gold, Resources()).startup_seconds or 0.0))
+        for gold, seconds in engine.index_seconds.items()
+    }
+    resources = engine.resources.values()
+    startups = [used.startup_seconds for used in resources if used.startup_seconds is not None]
+    sizes = [used.index_bytes for used in resources if used.index_bytes is not None]
+    asked = (ranking for ranking in failed if ranking.gold in engine.index_seconds and ranking.seconds > 0)
+    return replace(
+        untimed,
+        startup_seconds=sum(startups) if startups else None,
+        index_seconds=sum(index.values()) if index else None,
         index_by_gold=index,
         first_ms=_quantile(first, 0.5, cap),
         warm_ms=_quantile(warm, 0.5, cap),
         warm_p95_ms=_quantile(warm, 0.95, cap),
         warm_queries=len(warm),
-        charged=len(failed),
-        peak_bytes=max((p for p in peaks if p is not None and p >= FLOORS.peak_bytes), default=None),
-        index_bytes=_total_bytes(engine.resources),
-        calls=None if total is None else total.calls,
-        tokens=None if total is None else total.tokens,
-        limit_seconds=cap,
-        first_failed=_failures(first) * 2 > len(first),
-        warm_failed=_failures(warm),
-        answered_ms=_median_ms(ranking.seconds for ranking in warm if ranking.status == Status.OK),
-        failed_ms=_median_ms(ranking.seconds for ranking in failed if _was_asked(engine, ranking)),
+        peak_bytes=_peak(engine),
+        index_bytes=sum(sizes) if sizes else None,
+        first_failed=sum(ranking.status != Status.OK for ranking in first) * 2 > len(first),
+        warm_failed=sum(ranking.status != Status.OK for ranking in warm),
+        answered_ms=_median_ms(ranking for ranking in warm if ranking.status == Status.OK),
+        failed_ms=_median_ms(asked),
     )
 
 
-def _first_and_warm(rankings: Iterable[Ranking]) -> tuple[list[Ranking], list[Ranking]]:
-    first: dict[str, Ranking] = {}
-    warm = []
-    for ranking in rankings:
-        if ranking.gold in first:
-            warm.append(ranking)
-        else:
-            first[ranking.gold] = ranking
-    return list(first.values()), warm
+def _peak(engine: EngineRun) -> int | None:
+    peaks = (used.peak_bytes for used in engine.resources.values())
+    return max((peak for peak in peaks if peak is not None and peak >= FLOORS.peak_bytes), default=None)
 
 
 def _quantile(rankings: Sequence[Ranking], share: float, cap: float) -> float | None:
@@ -146,35 +129,9 @@ def _quantile(rankings: Sequence[Ranking], share: float, cap: float) -> float | 
     return float(np.quantile(seconds, share)) * 1000 if seconds else None
 
 
-def _failures(rankings: Iterable[Ranking]) -> int:
-    return sum(ranking.status != Status.OK for ranking in rankings)
-
-
-def _was_asked(engine: EngineRun, ranking: Ranking) -> bool:
-    return ranking.gold in engine.index_seconds and ranking.seconds > 0
-
-
-def _median_ms(seconds: Iterable[float]) -> float | None:
-    known = list(seconds)
-    return float(np.median(known)) * 1000 if known else None
-
-
-def _index_seconds(engine: EngineRun) -> dict[str, float]:
-    nothing = Resources()
-    return {
-        gold: max(0.0, seconds - (engine.resources.get(gold, nothing).startup_seconds or 0.0))
-        for gold, seconds in engine.index_seconds.items()
-    }
-
-
-def _total_bytes(resources: Mapping[str, Resources]) -> int | None:
-    sizes = [taken.index_bytes for taken in resources.values() if taken.index_bytes is not None]
-    return sum(sizes) if sizes else None
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+def _median_ms(rankings: Iterable[Ranking]) -> float | None:
+    seconds = [ranking.seconds for ranking in rankings]
+    return float(np.median(seconds)) * 1000 if seconds else None
 
 
 def _least(values: Iterable[float | None], floor: float) -> float | None:
@@ -186,92 +143,80 @@ def _ratio(value: float | None, least: float | None) -> float | None:
 
 
 _MEGABYTE = 1_000_000
-#: From this ratio on nobody reads the tenths.
+#: Ratios from here on are written without tenths.
 _WHOLE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """A column of the table: its title, and what it says of an engine; `optional` ones go where nobody has them."""
-
-    title: str
-    text: Callable[[EngineResources], str]
-    optional: bool = False
-
-
-def spending_blocks(results: Results) -> list[Block]:
-    """Show what each engine took, and what that was measured under."""
-    if not results.header.timed:
-        return _untimed_time_and_space(results)
-    columns = [c for c in _COLUMNS if not c.optional or any(c.text(row) not in ("", "–") for row in results.spending)]
-    rows = [[row.engine, *(column.text(row) for column in columns)] for row in results.spending]
-    notes = " ".join(_footnotes(results))
-    blocks: list[Block] = [Heading("Time and space"), table(["engine", *(c.title for c in columns)], rows, notes)]
-    if len(results.header.corpora) > 1:
-        blocks.append(_by_gold(results))
-    return [*blocks, Paragraph(_under(results.conditions), "quiet")]
-
-
-def _untimed_time_and_space(results: Results) -> list[Block]:
-    told = [c for c in _COLUMNS if c.optional and any(c.text(row) not in ("", "–") for row in results.spending)]
-    rows = [[row.engine, *(column.text(row) for column in told)] for row in results.spending]
-    blocks: list[Block] = [Heading("Time and space"), Paragraph(NO_TIMES)]
-    return [*blocks, table(["engine", *(c.title for c in told)], rows)] if told else blocks
-
-
-#: What stands in the place of times that cannot be compared.
+_FAILED = "failed"
+#: Columns that are left out if no engine has a value.
+_OPTIONAL = ("version", ">calls", ">tokens")
+#: Replaces times that cannot be compared.
 NO_TIMES = (
     "Cells ran side by side or were taken from earlier work: times are not comparable, so none are shown. "
     "timings.json has what was taken, where it was."
 )
 
 
+def spending_blocks(results: Results) -> list[Block]:
+    """Show what each engine used, and the conditions of the measurement."""
+    rows, timed = results.spending, results.header.timed
+    cells = [_cells(row) for row in rows]
+    titles = [title for title, _ in cells[0]] if cells else []
+    shown = [
+        at
+        for at, title in enumerate(titles)
+        if (timed and title not in _OPTIONAL)
+        or (title in _OPTIONAL and any(row[at][1] not in ("", "–") for row in cells))
+    ]
+    lines = [[row.engine, *(of_row[at][1] for at in shown)] for row, of_row in zip(rows, cells, strict=True)]
+    columns = ["engine", *(titles[at] for at in shown)]
+    blocks: list[Block] = [Heading("Time and space")]
+    if not timed:
+        return [*blocks, Paragraph(NO_TIMES), *([table(columns, lines)] if shown else [])]
+    blocks.append(table(columns, lines, " ".join(_footnotes(results))))
+    golds = list(results.header.corpora)
+    if len(golds) > 1:
+        lines = [[row.engine, *(_number(row.index_by_gold.get(gold), 2) for gold in golds)] for row in rows]
+        blocks.append(table(["engine", *(f">{gold}" for gold in golds)], lines, "Cold index by gold set, in seconds."))
+    return [*blocks, Paragraph(_conditions_text(results.conditions), "quiet")]
+
+
+def _cells(row: EngineResources) -> tuple[tuple[str, str], ...]:
+    """Return the columns of an engine: title and text; several have the same title."""
+    warm = _number(row.warm_ms)
+    if row.mostly_failed:
+        warm = _FAILED if row.answered_ms is None else f"{_FAILED} ({_number(row.answered_ms)} answered)"
+    return (
+        ("version", row.version or "–"),
+        (">start-up s", _number(row.startup_seconds, 2)),
+        (">cold index s", _number(row.index_seconds, 2)),
+        (">ratio", _times(row.index_ratio)),
+        (">first ms", _FAILED if row.first_failed else _number(row.first_ms)),
+        (">warm ms", warm),
+        (">ratio", _times(row.warm_ratio)),
+        (">p95 ms", _FAILED if row.mostly_failed else _number(row.warm_p95_ms)),
+        (">memory MB", _number(None if row.peak_bytes is None else row.peak_bytes / _MEGABYTE)),
+        (">index MB", _number(None if row.index_bytes is None else row.index_bytes / _MEGABYTE)),
+        (">calls", _number(row.calls, 0)),
+        (">tokens", _number(row.tokens, 0)),
+    )
+
+
 def _number(value: float | None, digits: int = 1) -> str:
     return "–" if value is None else f"{value:,.{digits}f}"
-
-
-def _megabytes(size: int | None) -> str:
-    return _number(None if size is None else size / _MEGABYTE)
 
 
 def _times(ratio: float | None) -> str:
     return "–" if ratio is None else f"{ratio:,.{1 if ratio < _WHOLE else 0}f}×"
 
 
-def _first(row: EngineResources) -> str:
-    return _FAILED if row.first_failed else _number(row.first_ms)
-
-
-def _warm(row: EngineResources) -> str:
-    if not row.mostly_failed:
-        return _number(row.warm_ms)
-    return _FAILED if row.answered_ms is None else f"{_FAILED} ({_number(row.answered_ms)} answered)"
-
-
-_FAILED = "failed"
-_COLUMNS = (
-    _Column("version", lambda row: row.version or "–", optional=True),
-    _Column(">start-up s", lambda row: _number(row.startup_seconds, 2)),
-    _Column(">cold index s", lambda row: _number(row.index_seconds, 2)),
-    _Column(">ratio", lambda row: _times(row.index_ratio)),
-    _Column(">first ms", _first),
-    _Column(">warm ms", _warm),
-    _Column(">ratio", lambda row: _times(row.warm_ratio)),
-    _Column(">p95 ms", lambda row: _FAILED if row.mostly_failed else _number(row.warm_p95_ms)),
-    _Column(">memory MB", lambda row: _megabytes(row.peak_bytes)),
-    _Column(">index MB", lambda row: _megabytes(row.index_bytes)),
-    _Column(">calls", lambda row: _number(row.calls, 0), optional=True),
-    _Column(">tokens", lambda row: _number(row.tokens, 0), optional=True),
-)
-
-
-def _footnotes(results: Results) -> Iterable[str]:
-    rows = results.spending
+def _footnotes(results: Results) -> Iterator[str]:
     several = len(results.header.corpora) > 1
     first = "each corpus (the median of them)" if several else "the corpus"
     yield f"first: the first query on {first}; warm: the median of all others, p95 their 95th percentile."
     yield "memory: the highest ever taken; 1 MB is 1,000,000 bytes."
-    charged = [_charged(row) for row in rows if row.charged]
+    charged = []
+    for row in results.spending:
+        took = "none was asked" if row.failed_ms is None else f"they took {row.failed_ms:,.1f} ms in the median"
+        charged += [f"{row.engine} {row.charged} (limit {row.limit_seconds:g} s; {took})"] if row.charged else []
     if charged:
         yield (
             "A query that failed counts in median and p95 with all the time it had; where most failed, “failed” stands "
@@ -288,16 +233,10 @@ def _footnotes(results: Results) -> Iterable[str]:
     )
     if several:
         yield "Start-up, index time and index size are sums over gold sets, memory is the highest."
-    yield from _missing(rows)
+    yield from _missing_notes(results.spending)
 
 
-def _charged(row: EngineResources) -> str:
-    took = "none was asked" if row.failed_ms is None else f"they took {row.failed_ms:,.1f} ms in the median"
-    return f"{row.engine} {row.charged} (limit {row.limit_seconds:g} s; {took})"
-
-
-def _missing(rows: Iterable[EngineResources]) -> Iterable[str]:
-    rows = list(rows)
+def _missing_notes(rows: Sequence[EngineResources]) -> Iterator[str]:
     if any(row.startup_seconds is None for row in rows):
         yield "– under start-up: no server is started, or its start is not told apart from its index."
     if any(row.index_seconds is None for row in rows):
@@ -311,33 +250,25 @@ def _missing(rows: Iterable[EngineResources]) -> Iterable[str]:
         )
     if any(row.index_bytes is None for row in rows):
         yield "– under index: it is kept in memory, or where Assay does not look."
-    billed = ({row.calls is None for row in rows}, {row.tokens is None for row in rows})
-    if any(len(told) > 1 for told in billed):
+    if any(len(known) > 1 for known in ({row.calls is None for row in rows}, {row.tokens is None for row in rows})):
         yield "– under calls and tokens: the engine does not say; what the others are billed is their own word."
 
 
-def _by_gold(results: Results) -> Block:
-    names = list(results.header.corpora)
-    rows = [[row.engine, *(_number(row.index_by_gold.get(name), 2) for name in names)] for row in results.spending]
-    return table(["engine", *(f">{name}" for name in names)], rows, "Cold index by gold set, in seconds.")
-
-
-def _under(conditions: TimingConditions) -> str:
+def _conditions_text(conditions: TimingConditions) -> str:
     cores = f" ({conditions.cores} cores)" if conditions.cores else ""
     threads = "1 thread" if conditions.pinned == 1 else f"{conditions.pinned} threads"
+    order = (
+        "Engines took turns, question by question."
+        if conditions.interleaved
+        else "Engines were asked one after the other, so what changed on the machine meanwhile is part of the times."
+    )
     sentences = [
         f"Each engine was pinned to {threads}." if conditions.pinned else "Threads were not pinned.",
         f"Machine: {conditions.machine}{cores}." if conditions.machine else "",
-        "" if conditions.alone else _TURNS[conditions.interleaved],
+        "" if conditions.alone else order,
         *(
-            f"{name} had up to {count} questions in flight, after the others: its times are those of a busy engine."
-            for name, count in conditions.in_flight.items()
+            f"{name} had up to {number} questions in flight, after the others: its times are those of a busy engine."
+            for name, number in conditions.in_flight.items()
         ),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
-
-
-_TURNS = {
-    True: "Engines took turns, question by question.",
-    False: "Engines were asked one after the other, so what changed on the machine meanwhile is part of the times.",
-}

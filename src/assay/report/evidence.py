@@ -13,8 +13,7 @@ from assay.digests import digest_of
 from assay.errors import NotComparableError
 from assay.report.render.document import Block, Cell, Heading, Paragraph, table
 from assay.report.render.text import count
-from assay.report.scored_run import pick
-from assay.report.synthetic import synthetic_sets
+from assay.report.scored_run import pick, synthetic_sets
 from assay.scoring import ranking_codes, score
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow

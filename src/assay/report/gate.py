@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.errors import ConfigError
-from assay.report.analysis import FAILED_SHARE
 from assay.report.comparison import NOT_COMPARED, comparison_blocks, verdict_tone
 from assay.report.evidence import (
     EngineScores,
@@ -26,8 +25,7 @@ from assay.report.evidence import (
 )
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
 from assay.report.render.text import difference_text, format_interval
-from assay.report.scored_run import engines_under_test, pick
-from assay.report.synthetic import notes_on
+from assay.report.scored_run import FAILED_SHARE, engines_under_test, notes_on, pick
 from assay.scoring import parse_measure
 from assay.stats import means
 from assay.stats.config import DEFAULT

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from assay.report.render.terminal import plain
+from assay.report.render.text import plain
 from assay.report.rows import EngineRow
 from assay.stats.records import Comparison, SliceRow
 from assay.types import EngineRole, RunMetadata
@@ -14,107 +14,107 @@ from assay.types import EngineRole, RunMetadata
 
 @dataclass(frozen=True, slots=True)
 class EngineSummary:
-    """How an engine behaved, beside how well it answered."""
+    """Failures, duplicates and ties of an engine."""
 
     name: str
     role: EngineRole
     asked: int
     failed: int
     statuses: dict[str, int]
-    distinct: float  # mean number of different files among the results of a headline query
-    tie_rate: float  # share of headline queries whose results hold equal scores
-    tie_range: tuple[float, float, float] | None  # primary measure over shuffles of ties: least, mean, greatest
+    distinct: float  # mean number of distinct files among the results of a headline query
+    tie_rate: float  # share of headline queries with equal scores among their results
+    tie_range: tuple[float, float, float] | None  # primary measure over shuffles of ties: lowest, mean, highest
     notes: tuple[str, ...]
 
     @property
     def answered_nothing(self) -> bool:
-        """Whether every query failed: its values are then no measurement."""
+        """Whether every query failed, so that its values are no measurement."""
         return 0 < self.asked == self.failed
 
 
 @dataclass(frozen=True, slots=True)
 class EngineResources:
-    """What an engine took over all gold sets; None where it was not measured."""
+    """Time, memory, disk and billed calls of an engine over all gold sets; None if not measured."""
 
     engine: str
     version: str
-    startup_seconds: float | None  # until a server of its own answered
-    index_seconds: float | None  # opening without start-up
+    startup_seconds: float | None  # until its server answered
+    index_seconds: float | None  # to open, without startup
     index_by_gold: dict[str, float]
-    first_ms: float | None  # the first query on a corpus; the median over corpora
-    warm_ms: float | None  # median of the others; a failed one is charged the limit that held, here and above and below
+    first_ms: float | None  # first query on a corpus, median over corpora
+    warm_ms: float | None  # median of the other queries; failed queries count as the timeout in all times
     warm_p95_ms: float | None
     warm_queries: int
-    charged: int  # queries that failed
-    peak_bytes: int | None  # of memory, on the corpus that took most
+    charged: int  # failed queries
+    peak_bytes: int | None  # of memory, on the corpus with the highest peak
     index_bytes: int | None
-    calls: int | None  # billed, where the engine says so
+    calls: int | None  # billed, if the engine reports them
     tokens: int | None
-    index_ratio: float | None = None  # to the fastest engine that competes
+    index_ratio: float | None = None  # to the fastest competing engine
     warm_ratio: float | None = None
-    limit_seconds: float = 0.0  # that held for one query: the engine's own where that is shorter
+    limit_seconds: float = 0.0  # timeout of a query: the engine's own if shorter
     first_failed: bool = False  # on most corpora
-    warm_failed: int = 0  # of the warm queries
-    answered_ms: float | None = None  # median of the warm queries that were answered
-    failed_ms: float | None = None  # median of the time that failed queries really took; None: none failed or was asked
+    warm_failed: int = 0  # failed warm queries
+    answered_ms: float | None = None  # median of the warm queries that did not fail
+    failed_ms: float | None = None  # median of the actual time of failed queries
 
     @property
     def mostly_failed(self) -> bool:
-        """Whether most warm queries failed: their median is then what failures are charged."""
+        """Whether most warm queries failed, so that their median is the timeout."""
         return self.warm_failed * 2 >= self.warm_queries > 0
 
 
 @dataclass(frozen=True, slots=True)
 class TimingConditions:
-    """What times were taken under."""
+    """The conditions of the time measurements."""
 
-    pinned: int | None  # threads that each engine had; None: as many as it liked
-    interleaved: bool  # whether engines took turns, question by question
-    alone: bool  # whether there was one engine only
+    pinned: int | None  # threads of each engine; None: unlimited
+    interleaved: bool  # whether queries were interleaved across engines
+    alone: bool  # whether there was only one engine
     machine: str
     cores: int
-    in_flight: dict[str, int]  # engines that were asked several questions at once
+    in_flight: dict[str, int]  # engines with several queries at once
 
 
 @dataclass(frozen=True, slots=True)
 class QueryFailure:
-    """Queries that an engine gave no answer to, for one reason."""
+    """Failed queries of an engine with the same kind of error."""
 
     engine: str
     kind: str  # could not be opened, crash, timeout, error
     queries: int
-    share: float  # of all that it was asked
-    message: str  # of the first
+    share: float  # of all its queries
+    message: str  # of the first query
     first: str  # gold/query (form)
 
 
 @dataclass(frozen=True, slots=True)
 class ContractViolation:
-    """A contract that an engine broke and that was survived."""
+    """Invalid output of an engine that was repaired or scored as it was."""
 
     engine: str
     kind: str
     queries: int
-    times: int  # hits or lines, where they were counted
+    times: int  # hits or lines, if counted
     of: int
     example: str
 
 
 @dataclass(frozen=True, slots=True)
 class PathMismatch:
-    """An engine that named no file of a corpus at all."""
+    """An engine whose paths are all missing from a corpus."""
 
     engine: str
     gold: str
     results: int
     returned: str
-    there: str  # a path of the corpus, the like of what was returned where there is one
+    there: str  # a path of the corpus, similar to the returned path if there is one
     cause: str
 
 
 @dataclass(frozen=True, slots=True)
 class StderrTail:
-    """The end of what an engine wrote to stderr on one gold set."""
+    """The end of an engine's stderr on one gold set."""
 
     engine: str
     gold: str
@@ -123,7 +123,7 @@ class StderrTail:
 
 @dataclass(frozen=True, slots=True)
 class GroupMean:
-    """The primary measure's mean over one group of queries."""
+    """The mean of the primary measure over one group of queries."""
 
     engine: str
     group: str
@@ -135,7 +135,7 @@ class GroupMean:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """One way of cutting the queries into groups: forms, difficulty, leaks, ..."""
+    """Means by phrasing, difficulty, leakage or another property of queries."""
 
     by: str
     measure: str
@@ -144,7 +144,7 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True)
 class Phrasing:
-    """How much the wording decides, over the forms of each intent."""
+    """A measure over the phrasings of each intent."""
 
     engine: str
     measure: str
@@ -162,26 +162,26 @@ class AdversaryStats:
     by: str  # all, relationship or strength
     value: str
     queries: int
-    found: float  # share whose primary answer is among the results
+    found: float  # share of queries with a primary target among the results
     displacement: float
     rank_gap: float
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
-    """Where the first right answer stood, over the headline queries; `missed` ones stand nowhere."""
+    """Ranks of the first relevant result over the headline queries."""
 
     engine: str
     counts: tuple[int, ...]  # rank 1, 2, ...
     missed: int
     sentence: str
-    level: str  # at which an answer is right: that of the primary measure
-    measure: str  # the reciprocal rank that they are read from
+    level: str  # at which results match: that of the primary measure
+    measure: str  # the reciprocal rank that the ranks come from
 
 
 @dataclass(frozen=True, slots=True)
 class LowScore:
-    """A query an engine did badly on: what was expected, what came."""
+    """A query with a low score: targets and top results."""
 
     engine: str
     gold: str
@@ -197,7 +197,7 @@ class LowScore:
 
 @dataclass(frozen=True, slots=True)
 class LayerMean:
-    """A measure's mean over the queries whose evaluation layer names it."""
+    """The mean of a measure over the queries whose evaluation layer names it."""
 
     engine: str
     measure: str
@@ -207,10 +207,10 @@ class LayerMean:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """What of a run cannot mean what it seems to mean, and what to do about it."""
+    """A suspicious pattern in the results, with the next step."""
 
     kind: str  # identical rankings, dead knob, nearly dead knob, within noise, best of many
-    names: tuple[str, ...]  # the engines; of a knob its name
+    names: tuple[str, ...]  # of the engines or of the parameter
     sentence: str
     next: str
     evidence: Mapping[str, object]
@@ -218,35 +218,35 @@ class Diagnostic:
 
     @property
     def text(self) -> str:
-        """What a person reads."""
+        """The sentence and the next step."""
         return f"{self.sentence} {self.next}"
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """All that may be said of one run."""
+    """The analysis of one run."""
 
     suite: str
     k: int
     queries: int
     repositories: int
     forms: tuple[str, ...]
-    headline: str  # which form the headline numbers are about, in words
+    headline: str  # the phrasings behind the headline numbers
     measures: tuple[str, ...]
     leader: str  # the best engine on the primary measure; of equals the baseline, then the one with the fewest changes
-    challenger: str  # the best of those that are compared with the baseline; where it stands alone, the leader
+    challenger: str  # the best engine compared with the baseline; without one, the leader
     comparison: Comparison
     engines: tuple[EngineSummary, ...]
     reading: str
     breakdowns: tuple[Breakdown, ...]
-    slices: tuple[SliceRow, ...]  # the leader against the baseline, part by part; exploratory
+    slices: tuple[SliceRow, ...]  # the challenger against the baseline by group; exploratory
     phrasings: tuple[Phrasing, ...]
     traps: tuple[AdversaryStats, ...]
     layers: tuple[LayerMean, ...]
     ranks: tuple[Ranks, ...]
     failures: tuple[LowScore, ...]
-    warnings: tuple[str, ...]  # what limits every number
-    notes: tuple[str, ...]  # what is good to know of the corpora
+    warnings: tuple[str, ...]  # limits of every number
+    notes: tuple[str, ...]  # on the corpora
     header: RunMetadata
     spending: tuple[EngineResources, ...]
     conditions: TimingConditions
@@ -254,19 +254,19 @@ class Results:
     breaches: tuple[ContractViolation, ...]
     strayed: tuple[PathMismatch, ...]
     stderr: tuple[StderrTail, ...]
-    synthetic: tuple[str, ...] = ()  # the gold sets that were made from the code, not by people
-    rows: tuple[EngineRow, ...] = ()  # one an engine: of this run, skipped in it, or of an earlier one
+    synthetic: tuple[str, ...] = ()  # gold sets generated from code
+    rows: tuple[EngineRow, ...] = ()  # engines of this run, skipped engines, engines of earlier runs
     alarms: tuple[Diagnostic, ...] = ()
-    tables: tuple[str, ...] = ()  # that were wanted beside the usual ones
-    numbers: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # of those tables, by their names
+    tables: tuple[str, ...] = ()  # optional tables
+    numbers: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # of the optional tables, by name
 
-    def shown(self, engine: str) -> str:
-        """Name an engine in a table of scores, marked where its values are those of failures only."""
+    def label(self, engine: str) -> str:
+        """Return the name of an engine, marked if all its queries failed."""
         dead = any(facts.name == engine and facts.answered_nothing for facts in self.engines)
         return f"{engine} (failed)" if dead else engine
 
 
 def results_json(results: Results) -> dict[str, Any]:
-    """Give the results as JSON can hold them."""
+    """Return the results as JSON types."""
     fields = cast(dict[str, Any], plain(results))
     return {"schema": "assay/results/1", **fields, "skipped": fields["header"]["skipped"]}

@@ -1,64 +1,68 @@
-"""A run with its scores."""
+"""A run with its scores, and which of its engines are compared."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
 from assay.errors import ConfigError
 from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.score import Scorer, as_scorer
-from assay.types import AnalysisPlan, EngineRole, EngineRun, Query, Run, Scores, Unit, sort_phrasings
+from assay.stats.compare import means
+from assay.types import AnalysisPlan, EngineRole, Query, Run, Scores, Unit, sort_phrasings
 
 if TYPE_CHECKING:
-    from assay.stats.records import Comparison
+    from assay.stats.records import Comparison, MeanRow
     from assay.types import FloatArray
 
-
-#: Digits of a mean that are more than rounding.
+#: Digits of a mean; more are rounding errors.
 SAME_MEAN = 12
+#: With more failures the numbers describe the failures, not the ranking (DESIGN.md, exit codes).
+FAILED_SHARE = 0.05
+#: Synthetic gold sets that a sentence names.
+_NAMED_SETS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredRun:
-    """A run with its scores, and what is looked up again and again."""
+    """A run with its scores and lookup tables."""
 
     run: Run
     claim: AnalysisPlan
     scores: Scores
-    scorer: Scorer  # what the sections ask for more scores
+    scorer: Scorer  # for further measures
     queries: dict[tuple[str, str], Query]
     headline: tuple[int, ...]  # columns of the headline units
 
     @property
     def primary(self) -> str:
-        """The measure that verdicts are about."""
+        """The primary measure."""
         return self.claim.primary
 
     def values(self, engine: str, measure: str) -> FloatArray:
-        """One engine's values of one measure, over all units."""
+        """Return the values of an engine on a measure over all units."""
         scores = self.scores
         row: FloatArray = scores.values[scores.engines.index(engine), scores.measures.index(measure)]
         return row
 
 
 def open_case(run: Run, claim: AnalysisPlan) -> ScoredRun:
-    """Score a run with the measures of its claim and those the sections need."""
-    forms = {r.form for e in run.engines for r in e.rankings}
+    """Score a run with the measures of its analysis plan and those that reports need."""
+    forms = {ranking.form for engine in run.engines for ranking in engine.rankings}
     names = [*claim.measures, rank_measure(claim.primary, run.k)]
     if len(forms) > 1 and parse_measure(claim.primary).of is None:
         names += [f"Worst({claim.primary})", f"Spread({claim.primary})"]
         names += [f"Drop({claim.primary},human→wrong_terminology)"] if "wrong_terminology" in forms else []
     scorer = as_scorer(run)
     scores = score(scorer, list(dict.fromkeys(parse_measure(name) for name in names)))
-    queries = {(g.name, q.id): q for g in run.suite.golds for q in g.queries}
+    queries = {(gold.name, query.id): query for gold in run.suite.golds for query in gold.queries}
     headline = tuple(i for i, unit in enumerate(scores.units) if unit.headline)
     return ScoredRun(run, claim, scores, scorer, queries, headline)
 
 
 def level_of(primary: str) -> Level:
-    """Give the level that a measure finds answers at; what has no choice of one looks at lines."""
+    """Return the level at which a measure matches results; lines if the measure has no such parameter."""
     measure = parse_measure(primary)
     if measure.of is not None:
         return level_of(repr(measure.of))
@@ -67,66 +71,60 @@ def level_of(primary: str) -> Level:
 
 
 def rank_measure(primary: str, k: int) -> str:
-    """Name the reciprocal rank at the level of the primary measure: a rank beside its value must be of its kind."""
+    """Return the reciprocal rank at the level of the primary measure."""
     return repr(RR(level=level_of(primary)) @ k)
 
 
 class EngineLike(Protocol):
-    """An engine of a run, or what is known of one."""
+    """An engine of a run or of a baseline."""
 
     @property
-    def name(self) -> str:
-        """How it is called."""
+    def name(self) -> str: ...
 
     @property
-    def role(self) -> EngineRole:
-        """What it is in a table."""
+    def role(self) -> EngineRole: ...
 
 
 class RunLike(Protocol):
-    """A run, or the evidence that was made of one."""
+    """A run or a baseline."""
 
     @property
-    def engines(self) -> Sequence[EngineLike]:
-        """Who took part, in the order shown."""
+    def engines(self) -> Sequence[EngineLike]: ...
 
 
 def real_engines(run: RunLike) -> tuple[str, ...]:
-    """The engines that compete: all but floor and ceiling."""
+    """Return the competing engines: all but floor and ceiling."""
     return tuple(e.name for e in run.engines if e.role in ("contestant", "yardstick"))
 
 
 def engines_under_test(run: RunLike) -> tuple[str, ...]:
-    """The engines under test; where there is none, those that stand for them."""
+    """Return the engines under test; without any, the competing references."""
     return tuple(e.name for e in run.engines if e.role == "contestant") or real_engines(run)
 
 
 def compared_engines(run: RunLike, baseline: str) -> tuple[str, ...]:
-    """The engines that are compared with the baseline: nobody declared the references, so they join no family."""
+    """Return the engines compared with the baseline; references only if no engine under test is left."""
     tested = tuple(name for name in engines_under_test(run) if name != baseline)
     return tested or tuple(name for name in real_engines(run) if name != baseline)
 
 
 def family_of(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
-    """Name the engines whose comparisons get a verdict: the declared ones that were run, else all rivals."""
+    """Return the engines whose comparisons get a verdict: the declared family that ran, else all compared engines."""
     if not claim.family:
         return compared_engines(run, claim.baseline)
-    asked = {engine.name for engine in run.engines}
-    return tuple(name for name in claim.family if name in asked and name != claim.baseline)
+    names = {engine.name for engine in run.engines}
+    return tuple(name for name in claim.family if name in names and name != claim.baseline)
 
 
 def competing(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
-    """Name the engines whose pairs are compared: those under test, or a declared family and its baseline.
-
-    References take part only where the family names them, or where fewer than two engines are left without them.
-    """
+    """Return the engines compared pairwise: the candidates, with the baseline or references if fewer than two."""
     tested = candidates(run, claim)
     with_baseline = tuple(e.name for e in run.engines if e.name in tested or e.name == claim.baseline)
     return next((names for names in (tested, with_baseline) if len(names) > 1), real_engines(run))
 
 
 def candidates(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
-    """Name the engines that the leader is chosen from: those under test, or a declared family and its baseline.
+    """Return the engines that may lead: those under test, or a declared family and its baseline.
 
     A reference is a candidate only if the family names it.
     """
@@ -136,15 +134,15 @@ def candidates(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
 
 
 def choose_leader(run: Run, claim: AnalysisPlan, gains: Mapping[str, float]) -> str:
-    """Choose the engine with the best mean: the leader of reports, of all pairs and of diagnostics.
+    """Return the candidate with the best mean.
 
-    Of equals the baseline, then the one with the fewest changes, then the one that was declared first.
+    Of equals the baseline, then the engine with the fewest changes, then the first declared.
     """
     return _best_of(run, candidates(run, claim), gains, claim.baseline) or _best_of(run, gains, gains) or claim.baseline
 
 
 def choose_challenger(run: Run, claim: AnalysisPlan, gains: Mapping[str, float]) -> str:
-    """Choose the best engine that is compared with the baseline; the baseline where there is none."""
+    """Return the best engine compared with the baseline; without one, the baseline."""
     family = family_of(run, claim) or tuple(name for name in real_engines(run) if name in gains)
     return _best_of(run, family, gains) or claim.baseline
 
@@ -152,35 +150,32 @@ def choose_challenger(run: Run, claim: AnalysisPlan, gains: Mapping[str, float])
 def _best_of(run: Run, names: Collection[str], gains: Mapping[str, float], first: str = "") -> str:
     found = [engine for engine in run.engines if engine.name in names and engine.name in gains]
     alive = [engine for engine in found if not engine.failed_throughout] or found
-    order = sorted(alive, key=lambda e: (-gains[e.name], e.name != first, _count_changes(e)))
+    changes = {engine.name: len(engine.variation.changes) if engine.variation else 0 for engine in alive}
+    order = sorted(alive, key=lambda e: (-gains[e.name], e.name != first, changes[e.name]))
     return order[0].name if order else ""
 
 
-def _count_changes(engine: EngineRun) -> int:
-    return len(engine.variation.changes) if engine.variation else 0
-
-
 def mean_gains(comparison: Comparison, primary: str) -> dict[str, float]:
-    """Return the mean of every engine on the primary measure, higher is better; rounding makes no difference."""
+    """Return the mean of every engine on the primary measure, rounded, with the sign that makes higher better."""
     sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
-    means = (row for row in comparison.means if row.measure == primary)
-    return {row.engine: sign * round(row.mean, SAME_MEAN) for row in means}
+    rows = (row for row in comparison.means if row.measure == primary)
+    return {row.engine: sign * round(row.mean, SAME_MEAN) for row in rows}
 
 
 def absent_notes(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
-    """Say which engines of the declared family were not run: no claim is made of them."""
-    asked = {engine.name for engine in run.engines}
-    absent = [name for name in claim.family if name not in asked]
+    """Return a sentence on the engines of the declared family that did not run."""
+    names = {engine.name for engine in run.engines}
+    absent = [name for name in claim.family if name not in names]
     return (f"Of the declared family these were not run: {', '.join(absent)}.",) if absent else ()
 
 
 def failed_engines(run: Run) -> frozenset[str]:
-    """Name the engines that failed on every query."""
+    """Return the engines that failed on every query."""
     return frozenset(engine.name for engine in run.engines if engine.failed_throughout)
 
 
 def forms_of(units: Iterable[Unit]) -> tuple[str, ...]:
-    """List the forms that were asked, in the order they are shown."""
+    """Return the phrasings of units in display order."""
     return sort_phrasings(unit.form for unit in units)
 
 
@@ -191,17 +186,59 @@ def pick(
     measures: Sequence[str] | None = None,
     columns: Sequence[int] | None = None,
 ) -> Scores:
-    """Keep some engines, measures or units of a score table."""
-    names = _chosen(scores.engines, engines, "engine")
-    kept = _chosen(scores.measures, measures, "measure")
-    places = range(len(scores.units)) if columns is None else columns
-    values = scores.values[[scores.engines.index(n) for n in names]]
-    values = values[:, [scores.measures.index(m) for m in kept]][:, :, list(places)]
-    return Scores(names, kept, tuple(scores.units[i] for i in places), values)
+    """Select engines, measures or units of a score table."""
+    for kind, known, names in (("engine", scores.engines, engines), ("measure", scores.measures, measures)):
+        for name in names or ():
+            if name not in known:
+                raise ConfigError(f"no {kind} {name!r} in this run", hint=f"there are: {', '.join(known)}")
+    rows = scores.engines if engines is None else tuple(engines)
+    kept = scores.measures if measures is None else tuple(measures)
+    units = range(len(scores.units)) if columns is None else columns
+    values = scores.values[[scores.engines.index(name) for name in rows]]
+    values = values[:, [scores.measures.index(name) for name in kept]][:, :, list(units)]
+    return Scores(rows, kept, tuple(scores.units[i] for i in units), values)
 
 
-def _chosen(known: tuple[str, ...], wanted: Sequence[str] | None, what: str) -> tuple[str, ...]:
-    for name in wanted or ():
-        if name not in known:
-            raise ConfigError(f"no {what} {name!r} in this run", hint=f"there are: {', '.join(known)}")
-    return known if wanted is None else tuple(wanted)
+def group_means(case: ScoredRun, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
+    """Return the means over some units."""
+    part = pick(case.scores, measures=measures, columns=columns)
+    units = tuple(replace(unit, headline=True) for unit in part.units)
+    return list(means(replace(part, units=units), alpha=case.claim.alpha, cluster=case.claim.cluster))
+
+
+def by_tag(case: ScoredRun, tag: str) -> dict[str, list[int]]:
+    """Group the columns of the headline queries by the value of a tag, from easy to hard."""
+    rest = "standard" if tag == "difficulty" else "untagged"
+    values = {i: case.scores.units[i].tags.get(tag, rest) for i in case.headline}
+    order = {"easy": -2, "standard": -1, "hard": 1}
+    names = sorted(set(values.values()), key=lambda value: (order.get(value, 0), value))
+    return {name: [i for i in case.headline if values[i] == name] for name in names}
+
+
+def synthetic_sets(run: Run) -> tuple[str, ...]:
+    """Return the names of the synthetic gold sets of a run."""
+    return tuple(gold.name for gold in run.suite.golds if gold.synthetic)
+
+
+def synthetic_notes(run: Run) -> tuple[str, ...]:
+    """Return a warning if gold sets of a run are synthetic."""
+    return notes_on(synthetic_sets(run), [gold.name for gold in run.suite.golds])
+
+
+def notes_on(synthetic: Iterable[str], golds: Iterable[str]) -> tuple[str, ...]:
+    """Return a warning if some gold sets are synthetic."""
+    names = list(dict.fromkeys(synthetic))
+    if not names:
+        return ()
+    total = len(set(golds))
+    which = "This gold is" if len(names) == total else f"{len(names)} of {total} gold sets are"
+    more = f" and {len(names) - _NAMED_SETS} more" if len(names) > _NAMED_SETS else ""
+    return (
+        f"{which} synthetic ({', '.join(names[:_NAMED_SETS])}{more}): questions made from the code, not by people. "
+        "It tells engines apart; it does not tell how well one serves people.",
+    )
+
+
+def marked(name: str, synthetic: Collection[str]) -> str:
+    """Return the name of a gold set, marked if it is synthetic and the name does not contain the word."""
+    return f"{name} (synthetic)" if name in synthetic and "synthetic" not in name else name

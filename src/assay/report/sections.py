@@ -1,16 +1,15 @@
-"""The sections of a run's document; nothing is computed here."""
+"""The sections of a run's document, and its headline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TypeVar
 
-from assay.report.analysis import FEW_QUERIES
-from assay.report.comparison import comparison_blocks, p_text
+from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS
+from assay.report.comparison import comparison_blocks, verdict_tone
 from assay.report.costs import spending_blocks
-from assay.report.failures import behaviour_blocks, breach_blocks, mishap_blocks, stderr_blocks
-from assay.report.groups import PAGE_CUTS
-from assay.report.headlines import headline, headline_tone
+from assay.report.failures import behaviour_blocks, failure_blocks, stderr_blocks, violation_blocks
 from assay.report.render.document import (
     Bar,
     Bars,
@@ -23,125 +22,155 @@ from assay.report.render.document import (
     Spark,
     Sparks,
     Table,
+    Tone,
     table,
 )
-from assay.report.render.text import difference_text, mean_text, repository_names
-from assay.report.results import AdversaryStats, Breakdown, LowScore, Ranks, Results
+from assay.report.render.text import difference_text, mean_text, p_text, repository_names
+from assay.report.results import AdversaryStats, EngineSummary, Ranks, Results
 from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks, skipped_blocks
-from assay.report.scored_run import level_of
-from assay.report.synthetic import marked
+from assay.report.scored_run import FAILED_SHARE, level_of, marked
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
-from assay.stats.records import MeanRow, SliceRow
+from assay.stats.config import DEFAULT
+from assay.stats.records import ComparisonRow, MeanRow
 from assay.stats.slices import EXPLORATORY
-from assay.types import CorpusInfo
 
-#: How many failures people read before they stop; results.json and the records hold them all.
+_Key = TypeVar("_Key")
+
+#: Low scores in the document: more are not read; results.json has all.
 _SHOWN_FAILURES = 8
+#: The breakdowns of the short document.
+_SHORT_BREAKDOWNS = ("form", "difficulty")
 
 
 def document(results: Results, *, full: bool = True) -> Document:
-    """Build the report; the short one keeps what decides, the full one has every section."""
-    short = [
-        *_rows(results, full=full),
+    """Return the document of a run; the short one has the sections that decide."""
+    blocks = [
+        *(
+            row_blocks(results.rows, results.comparison.primary, results.measures)
+            if full
+            else skipped_blocks(results.rows)
+        ),
         Paragraph(results.reading),
-        *_warnings(results),
+        *(Paragraph(text, "warning") for text in results.warnings),
         *_scores(results),
         *_verdicts(results),
         *table_blocks(results),
         *_breakdowns(results, full=full),
-        *_traps(results, full=full),
+        *_adversaries(results, full=full),
         *_ranks(results, full=full),
-        *_failures(results),
-        *mishap_blocks(results),
+        *_low_scores(results),
+        *failure_blocks(results),
     ]
-    more = [
-        *_slices(results),
-        *_phrasings(results),
-        *_layers(results),
-        *spending_blocks(results),
-        *behaviour_blocks(results),
-        *breach_blocks(results),
-        *stderr_blocks(results),
-        *_inputs(results),
-    ]
-    return Document(headline(results), tuple([*short, *more] if full else short), headline_tone(results))
-
-
-def _rows(results: Results, *, full: bool) -> list[Block]:
-    if not full:
-        return skipped_blocks(results.rows)
-    return row_blocks(results.rows, results.comparison.primary, results.measures)
-
-
-def _warnings(results: Results) -> list[Block]:
-    return [Paragraph(text, "warning") for text in results.warnings]
-
-
-def _scores(results: Results) -> list[Block]:
-    means = {(m.engine, m.measure): m for m in results.comparison.means}
-    names = _ranked(results)
-    rows = [[results.shown(name), *(_mean(means.get((name, m))) for m in results.measures)] for name in names]
-    columns = ["engine", *(f">{m}" for m in results.measures)]
-    blocks: list[Block] = [Heading("Scores"), table(columns, rows, scores_note(results))]
-    if results.repositories > 1:
-        blocks.append(_macro(results, names, means))
-    primary = [means[name, results.comparison.primary] for name in names]
-    points = tuple(IntervalPoint(results.shown(m.engine), m.mean, m.interval.low, m.interval.high) for m in primary)
-    measure = parse_measure(results.comparison.primary)
-    return [*blocks, Forest(points, measure.low, measure.high)]
-
-
-def scores_note(results: Results) -> str:
-    """Name the estimand and the intervals."""
-    level = f"{1 - results.comparison.alpha:.0%}"
-    roles = {f.role: f.name for f in results.engines}
-    ends = [f"{roles[role]} is the {role}" for role in ("floor", "ceiling") if role in roles]
-    sentences = [
-        f"Mean over {results.queries} queries ({results.headline}) {results.comparison.label}; {level} intervals "
-        "(Wilson at the effective n), not adjusted for multiplicity.",
-        f"{', '.join(ends)}." if ends else "",
-        _failed(results),
-        "At line level any overlap counts; SpanR and RecallAtTokens make size pay." if _has_lines(results) else "",
-        _few(results.queries),
-    ]
-    return " ".join(sentence for sentence in sentences if sentence)
-
-
-def _failed(results: Results) -> str:
-    dead = [facts.name for facts in results.engines if facts.answered_nothing]
-    said = f"(failed): {', '.join(dead)} answered no query; each value is the worst there is, here and below."
-    return said if dead else ""
-
-
-def _macro(results: Results, names: Iterable[str], means: dict[tuple[str, str], MeanRow]) -> Table:
-    rows = [
-        [
-            results.shown(n),
-            *(f"{means[n, m].repository_mean:.3f}" if (n, m) in means else "–" for m in results.measures),
+    if full:
+        blocks += [
+            *_slices(results),
+            *_phrasings(results),
+            *_layers(results),
+            *spending_blocks(results),
+            *behaviour_blocks(results),
+            *violation_blocks(results),
+            *stderr_blocks(results),
+            *_inputs(results),
         ]
-        for n in names
-    ]
-    note = f"The same, each of the {results.repositories} repositories counted once. {_few(results.queries)}".strip()
-    return table(["engine", *(f">{m}" for m in results.measures)], rows, note)
+    return Document(headline(results), tuple(blocks), headline_tone(results))
 
 
-def _has_lines(results: Results) -> bool:
-    return any("level=lines" in measure for measure in results.measures)
+def headline(results: Results) -> str:
+    """Return the gold sets and the verdict."""
+    return f"{results.suite}: {verdict_sentence(results)}"
+
+
+def verdict_sentence(results: Results) -> str:
+    """Return the verdict on the challenger; nothing is claimed about an engine that mostly failed."""
+    facts, row = _engine(results, results.challenger), _challenger_row(results)
+    if facts.failed > FAILED_SHARE * facts.asked:
+        dead = [other.name for other in results.engines if other.answered_nothing]
+        if facts.name not in dead or len(dead) == 1:
+            return f"{facts.name} failed on {facts.failed} of {facts.asked} queries"
+        names = f"all {len(dead)} engines" if len(dead) == len(results.engines) else ", ".join(dead)
+        return f"{names} failed on every query"
+    if row is None:
+        baseline, lost = _engine(results, results.comparison.baseline), ""
+        if baseline.answered_nothing:
+            failed = f"failed on {baseline.failed} of {baseline.asked} queries"
+            lost = f"; nothing is compared with {baseline.name}, which {failed}"
+        return f"{facts.name} on {results.comparison.primary}{lost}"
+    if (row.difference if row.higher_is_better else -row.difference) <= DEFAULT.tie:
+        return f"nothing beats {row.baseline} on {row.measure}; {row.engine} against it: {row.claim}"
+    return f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}"
+
+
+def headline_tone(results: Results) -> Tone:
+    """Return the tone of the headline."""
+    facts, row = _engine(results, results.challenger), _challenger_row(results)
+    if facts.failed > FAILED_SHARE * facts.asked:
+        return "bad"
+    if row is None:
+        return "warning" if _engine(results, results.comparison.baseline).answered_nothing else "plain"
+    return verdict_tone(row)
+
+
+def _engine(results: Results, name: str) -> EngineSummary:
+    return next(facts for facts in results.engines if facts.name == name)
+
+
+def _challenger_row(results: Results) -> ComparisonRow | None:
+    return next((row for row in results.comparison.rows if row.engine == results.challenger), None)
+
+
+def _engine_table(
+    results: Results, columns: Mapping[_Key, str], cells: Mapping[tuple[str, _Key], str], note: str = ""
+) -> Table:
+    """Build a table with one row per engine, best first, and one column per key of `columns`."""
+    names = [mean.engine for mean in _ranked_means(results)]
+    rows = [[results.label(name), *(cells.get((name, key), "–") for key in columns)] for name in names]
+    return table(["engine", *(f">{title}" for title in columns.values())], rows, note)
+
+
+def _ranked_means(results: Results) -> list[MeanRow]:
+    primary = results.comparison.primary
+    sign = -1 if parse_measure(primary).higher_is_better else 1
+    means = [row for row in results.comparison.means if row.measure == primary]
+    return sorted(means, key=lambda row: (sign * row.mean, row.engine))
 
 
 def _few(queries: int) -> str:
     return f"Fewer than {FEW_QUERIES} queries: noise." if queries < FEW_QUERIES else ""
 
 
-def _ranked(results: Results) -> list[str]:
-    primary = {m.engine: m.mean for m in results.comparison.means if m.measure == results.comparison.primary}
-    sign = -1 if parse_measure(results.comparison.primary).higher_is_better else 1
-    return sorted(primary, key=lambda name: (sign * primary[name], name))
+def _scores(results: Results) -> list[Block]:
+    means, columns = results.comparison.means, {measure: measure for measure in results.measures}
+    cells = {(row.engine, row.measure): mean_text(row.mean, row.interval) for row in means}
+    blocks: list[Block] = [Heading("Scores"), _engine_table(results, columns, cells, scores_note(results))]
+    if results.repositories > 1:
+        cells = {(row.engine, row.measure): f"{row.repository_mean:.3f}" for row in means}
+        note = f"The same, each of the {results.repositories} repositories counted once. {_few(results.queries)}"
+        blocks.append(_engine_table(results, columns, cells, note.strip()))
+    points = (
+        IntervalPoint(results.label(row.engine), row.mean, row.interval.low, row.interval.high)
+        for row in _ranked_means(results)
+    )
+    measure = parse_measure(results.comparison.primary)
+    return [*blocks, Forest(tuple(points), measure.low, measure.high)]
 
 
-def _mean(row: MeanRow | None) -> str:
-    return "–" if row is None else mean_text(row.mean, row.interval)
+def scores_note(results: Results) -> str:
+    """Return the note below the scores: estimand, intervals, references, failed engines."""
+    level = f"{1 - results.comparison.alpha:.0%}"
+    roles = {facts.role: facts.name for facts in results.engines}
+    ends = [f"{roles[role]} is the {role}" for role in ("floor", "ceiling") if role in roles]
+    dead = ", ".join(facts.name for facts in results.engines if facts.answered_nothing)
+    has_lines = any("level=lines" in measure for measure in results.measures)
+    sentences = [
+        f"Mean over {results.queries} queries ({results.headline}) {results.comparison.label}; {level} intervals "
+        "(Wilson at the effective n), not adjusted for multiplicity.",
+        f"{', '.join(ends)}." if ends else "",
+        f"(failed): {dead} answered no query; each value is the worst there is, here and below." if dead else "",
+        "At line level any overlap counts; SpanR and RecallAtTokens make size pay." if has_lines else "",
+        _few(results.queries),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _verdicts(results: Results) -> list[Block]:
@@ -151,76 +180,82 @@ def _verdicts(results: Results) -> list[Block]:
     return [Heading(f"Against {comparison.baseline}, on {comparison.primary}"), *comparison_blocks(comparison)]
 
 
-#: The cuts that the short report shows.
-_SHORT_CUTS = ("form", "difficulty")
-
-
 def _breakdowns(results: Results, *, full: bool) -> list[Block]:
     blocks: list[Block] = []
-    told = [cut for cut in results.breakdowns if cut.by not in PAGE_CUTS]
-    for cut in told if full else [c for c in told if c.by in _SHORT_CUTS]:
-        blocks += [Heading(f"By {cut.by}"), _groups(results, cut)]
+    for breakdown in results.breakdowns:
+        if breakdown.by in PAGE_BREAKDOWNS or not (full or breakdown.by in _SHORT_BREAKDOWNS):
+            continue
+        sizes = {group.group: group.queries for group in breakdown.groups}
+        cells = {(group.engine, group.group): mean_text(group.mean, group) for group in breakdown.groups}
+        small = f" Groups below {FEW_QUERIES} queries are noise." if min(sizes.values()) < FEW_QUERIES else ""
+        note = f"{breakdown.measure}; groups are exploratory.{small}"
+        blocks += [Heading(f"By {breakdown.by}"), _engine_table(results, _with_sizes(sizes), cells, note)]
     return blocks
 
 
-def _groups(results: Results, cut: Breakdown) -> Table:
-    groups = list(dict.fromkeys(g.group for g in cut.groups))
-    sizes = {g.group: g.queries for g in cut.groups}
-    cells = {(g.engine, g.group): mean_text(g.mean, g) for g in cut.groups}
-    rows = [[results.shown(name), *(cells.get((name, group), "–") for group in groups)] for name in _ranked(results)]
-    columns = ["engine", *(f">{group} (n={sizes[group]})" for group in groups)]
-    small = f" Groups below {FEW_QUERIES} queries are noise." if min(sizes.values()) < FEW_QUERIES else ""
-    return table(columns, rows, f"{cut.measure}; groups are exploratory.{small}")
+def _with_sizes(sizes: Mapping[str, int]) -> dict[str, str]:
+    return {name: f"{name} (n={size})" for name, size in sizes.items()}
 
 
 def _slices(results: Results) -> list[Block]:
     if not results.slices:
         return []
-    rows = [_slice(item) for item in results.slices]
+    rows = [
+        [
+            item.by,
+            item.value,
+            str(item.row.queries),
+            difference_text(item.row.difference, item.row.interval),
+            p_text(item.row.p_adjusted),
+            f"{item.row.wins}/{item.row.ties}/{item.row.losses}",
+        ]
+        for item in results.slices
+    ]
     columns = ["by", "value", ">queries", ">difference", ">p (BH)", ">win/tie/loss"]
     title = f"Where {results.challenger} helps and where it hurts, against {results.comparison.baseline}"
     return [Heading(title), table(columns, rows, EXPLORATORY)]
 
 
-def _slice(item: SliceRow) -> list[str]:
-    row = item.row
-    p = "–" if row.p_adjusted is None else p_text(row.p_adjusted)
-    shown = difference_text(row.difference, row.interval)
-    return [item.by, item.value, str(row.queries), shown, p, f"{row.wins}/{row.ties}/{row.losses}"]
-
-
 def _phrasings(results: Results) -> list[Block]:
     if not results.phrasings:
         return []
-    names = list(dict.fromkeys(p.measure for p in results.phrasings))
-    cells = {(p.engine, p.measure): mean_text(p.mean, p) for p in results.phrasings}
-    sizes = {p.measure: p.intents for p in results.phrasings}
-    rows = [[results.shown(name), *(cells.get((name, m), "–") for m in names)] for name in _ranked(results)]
-    return [
-        Heading("One intent, several phrasings"),
-        table(["engine", *(f">{m} (n={sizes[m]})" for m in names)], rows, _few(min(sizes.values()))),
-    ]
+    sizes = {row.measure: row.intents for row in results.phrasings}
+    cells = {(row.engine, row.measure): mean_text(row.mean, row) for row in results.phrasings}
+    shown = _engine_table(results, _with_sizes(sizes), cells, _few(min(sizes.values())))
+    return [Heading("One intent, several phrasings"), shown]
 
 
-def _traps(results: Results, *, full: bool) -> list[Block]:
-    overall = [t for t in results.traps if t.by == "all"]
+def _layers(results: Results) -> list[Block]:
+    if not results.layers:
+        return []
+    sizes = {row.measure: row.queries for row in results.layers}
+    cells = {(row.engine, row.measure): f"{row.mean:.3f}" for row in results.layers}
+    shown = _engine_table(results, _with_sizes(sizes), cells, _few(min(sizes.values())))
+    return [Heading("Over the queries whose evaluation layer names the measure"), shown]
+
+
+def _adversaries(results: Results, *, full: bool) -> list[Block]:
+    overall = [row for row in results.traps if row.by == "all"]
     if not overall:
         return []
-    rows = [[results.shown(t.engine), *_trap(t)] for t in overall]
-    note = traps_note(results)
-    columns = ["engine", ">queries", ">answer found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
-    blocks: list[Block] = [Heading("Adversaries"), table(columns, rows, note)]
-    parts = [t for t in results.traps if t.by != "all" and t.engine == results.leader]
+
+    def cells(row: AdversaryStats) -> list[str]:
+        return [str(row.queries), f"{row.found:.0%}", f"{row.displacement:.3f}", f"{row.rank_gap:+.2f}"]
+
+    columns = [">queries", ">answer found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
+    rows = [[results.label(row.engine), *cells(row)] for row in overall]
+    blocks: list[Block] = [Heading("Adversaries"), table(["engine", *columns], rows, traps_note(results))]
+    parts = [row for row in results.traps if row.by != "all" and row.engine == results.leader]
     if parts and full:
-        cut = [[t.by, t.value, *_trap(t)] for t in parts]
-        short = f"{results.leader} only; results.json has every engine. {_few(min(t.queries for t in parts))}"
-        blocks.append(table(["by", "value", *columns[1:]], cut, short.strip()))
+        note = f"{results.leader} only; results.json has every engine. {_few(min(row.queries for row in parts))}"
+        rows = [[row.by, row.value, *cells(row)] for row in parts]
+        blocks.append(table(["by", "value", *columns], rows, note.strip()))
     return blocks
 
 
 def traps_note(results: Results) -> str:
-    """Say what the tables of adversaries count; empty where there are none."""
-    sizes = [t.queries for t in results.traps if t.by == "all"]
+    """Return the note below the tables of adversaries; empty without adversaries."""
+    sizes = [row.queries for row in results.traps if row.by == "all"]
     if not sizes:
         return ""
     return (
@@ -229,92 +264,75 @@ def traps_note(results: Results) -> str:
     ).rstrip()
 
 
-def _trap(trap: AdversaryStats) -> list[str]:
-    return [str(trap.queries), f"{trap.found:.0%}", f"{trap.displacement:.3f}", f"{trap.rank_gap:+.2f}"]
-
-
-def _layers(results: Results) -> list[Block]:
-    if not results.layers:
-        return []
-    measures = list(dict.fromkeys(x.measure for x in results.layers))
-    sizes = {x.measure: x.queries for x in results.layers}
-    cells = {(x.engine, x.measure): f"{x.mean:.3f}" for x in results.layers}
-    rows = [[results.shown(name), *(cells.get((name, m), "–") for m in measures)] for name in _ranked(results)]
-    columns = ["engine", *(f">{m} (n={sizes[m]})" for m in measures)]
-    note = _few(min(sizes.values()))
-    return [Heading("Over the queries whose evaluation layer names the measure"), table(columns, rows, note)]
-
-
 def _ranks(results: Results, *, full: bool) -> list[Block]:
     if not results.ranks:
         return []
-    blocks: list[Block] = [Heading(f"Rank of the first right answer, {_by_level(results)}"), _sparks(results)]
+    items = {item.engine: item for item in results.ranks}
+    sparks = Sparks(
+        tuple(
+            _spark(results.label(row.engine), items[row.engine])
+            for row in _ranked_means(results)
+            if row.engine in items
+        )
+    )
+    last = f" to {results.k}" if results.k > 1 else ""
+    note = f"One column a rank, 1{last}; apart: not found. The tallest is {sparks.most:.0%} of the queries."
+    title = f"Rank of the first right answer, by {level_of(results.comparison.primary)}"
+    blocks: list[Block] = [Heading(title), replace(sparks, note=note)]
     leading = [item for item in results.ranks if item.engine == results.leader]
     if full:
         blocks += [Paragraph(f"{item.engine}, rank by rank:") for item in leading]
         blocks += [_bars(item) for item in leading]
-    told = results.ranks if full else leading
-    return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in told)]
+    return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in (results.ranks if full else leading))]
 
 
-def _sparks(results: Results) -> Sparks:
-    items = {item.engine: item for item in results.ranks}
-    sparks = tuple(_spark(results.shown(name), items[name]) for name in _ranked(results) if name in items)
-    last = f" to {results.k}" if results.k > 1 else ""
-    drawn = Sparks(sparks)
-    note = f"One column a rank, 1{last}; apart: not found. The tallest is {drawn.most:.0%} of the queries."
-    return replace(drawn, note=note)
-
-
-def _spark(name: str, item: Ranks) -> Spark:
+def _spark(label: str, item: Ranks) -> Spark:
     total = (sum(item.counts) + item.missed) or 1
-    shares = tuple(count / total for count in item.counts)
-    words = f"{shares[0] if shares else 0:.0%} at 1, {item.missed / total:.0%} not found"
-    return Spark(name, shares, item.missed / total, words)
+    shares = tuple(number / total for number in item.counts)
+    text = f"{shares[0] if shares else 0:.0%} at 1, {item.missed / total:.0%} not found"
+    return Spark(label, shares, item.missed / total, text)
 
 
 def _bars(item: Ranks) -> Bars:
-    total = (sum(item.counts) + item.missed) or 1
-    bars = [Bar(f"rank {r}", n, f"{n} ({n / total:.0%})") for r, n in enumerate(item.counts, start=1)]
-    return Bars((*bars, Bar("not found", item.missed, f"{item.missed} ({item.missed / total:.0%})")))
+    counts = {f"rank {rank}": number for rank, number in enumerate(item.counts, start=1)} | {"not found": item.missed}
+    total = sum(counts.values()) or 1
+    return Bars(tuple(Bar(label, number, f"{number} ({number / total:.0%})") for label, number in counts.items()))
 
 
-def _by_level(results: Results) -> str:
-    return f"by {level_of(results.comparison.primary)}"
-
-
-def _failures(results: Results) -> list[Block]:
-    worst = [f for f in results.failures if f.engine == results.leader][:_SHOWN_FAILURES]
+def _low_scores(results: Results) -> list[Block]:
+    worst = [row for row in results.failures if row.engine == results.leader][:_SHOWN_FAILURES]
     if not worst:
         return []
-    rows = [[f.query, f.text, _value(f), ", ".join(f.expected), _top(f)] for f in worst]
-    note = f"Worst first, ranks {_by_level(results)}; all of them are in results.json."
+    rows = [
+        [
+            row.query,
+            row.text,
+            f"{row.value:.3f}" + (f" (rank {row.rank})" if row.rank else ""),
+            ", ".join(row.expected),
+            row.error or ", ".join(row.top) or "nothing",
+        ]
+        for row in worst
+    ]
+    note = f"Worst first, ranks by {level_of(results.comparison.primary)}; all of them are in results.json."
     columns = ["query", "asked", f">{results.comparison.primary}", "expected", "top three"]
     return [Heading(f"Where {results.leader} failed"), table(columns, rows, note)]
 
 
-def _value(failure: LowScore) -> str:
-    return f"{failure.value:.3f}" + (f" (rank {failure.rank})" if failure.rank else "")
-
-
-def _top(failure: LowScore) -> str:
-    return f"{failure.error}" if failure.error else ", ".join(failure.top) or "nothing"
-
-
 def _inputs(results: Results) -> list[Block]:
-    called = repository_names(facts.repository for facts in results.header.corpora.values())
-    rows = [
-        _corpus_row(marked(name, results.synthetic), facts, called[facts.repository])
-        for name, facts in results.header.corpora.items()
-    ]
     header = results.header
+    repositories = repository_names(facts.repository for facts in header.corpora.values())
+    rows = [
+        [
+            marked(name, results.synthetic),
+            repositories[facts.repository],
+            facts.revision or "",
+            str(facts.files),
+            ", ".join(f"{number} {reason}" for reason, number in facts.skipped.items()) or "nothing",
+            facts.digest[:HASH_DIGITS],
+        ]
+        for name, facts in header.corpora.items()
+    ]
     hashes = f"gold {header.gold_hash}, corpora {corpora_hash({n: f.digest for n, f in header.corpora.items()})}"
-    made = f"Assay {header.assay}, {header.date}, {hashes}."
     columns = ["gold", "repository", "revision", ">files", "left out", "corpus hash"]
-    notes = [Paragraph(note, "quiet") for note in results.notes]
-    return [Heading("Inputs"), table(columns, rows, made), *notes]
-
-
-def _corpus_row(name: str, facts: CorpusInfo, repository: str) -> list[str]:
-    skipped = ", ".join(f"{count} {reason}" for reason, count in facts.skipped.items()) or "nothing"
-    return [name, repository, facts.revision or "", str(facts.files), skipped, facts.digest[:HASH_DIGITS]]
+    inputs = table(columns, rows, f"Assay {header.assay}, {header.date}, {hashes}.")
+    return [Heading("Inputs"), inputs, *(Paragraph(note, "quiet") for note in results.notes)]

@@ -12,8 +12,7 @@ from assay.experiment.tuning import GridPoint, TuneOutcome
 from assay.report.comparison import mark_identical, p_text, verdict_tone
 from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, table
 from assay.report.render.text import difference_text, format_interval, repository_names, signed_ends
-from assay.report.scored_run import failed_engines, pick
-from assay.report.synthetic import synthetic_notes
+from assay.report.scored_run import failed_engines, pick, synthetic_notes
 from assay.scoring import score
 from assay.stats import means
 from assay.stats.compare import compare_pairs

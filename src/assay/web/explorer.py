@@ -17,8 +17,8 @@ from assay.experiment.tracing import explainable
 from assay.gold.load import log_reaccess
 from assay.gold.split import SEALED, split_of
 from assay.report.analysis import analyse_case
-from assay.report.explorer import PageLimits, build_page
-from assay.report.explorer.page import TooSmallError
+from assay.report.explorer.excerpts import PageLimits
+from assay.report.explorer.page import TooSmallError, build_page
 from assay.report.results import Results
 from assay.report.rows import carry_over, read_rows
 from assay.report.scored_run import ScoredRun, open_case

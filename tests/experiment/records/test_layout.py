@@ -2,7 +2,7 @@
 
 from assay import load_gold, run
 from assay.experiment.records import directory as layout
-from assay.report import publish
+from assay.report.publish import publish
 from assay.types import AnalysisPlan
 
 

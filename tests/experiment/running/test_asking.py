@@ -15,7 +15,8 @@ from assay.engines import make_engine
 from assay.engines.base import EngineReply, SessionUsage
 from assay.errors import EngineError, EngineTimeoutError, InputError
 from assay.experiment import Progress
-from assay.report import analyse, write_reports
+from assay.report.analysis import analyse
+from assay.report.publish import write_reports
 from assay.report.scored_run import open_case
 from assay.types import AnalysisPlan, Cost, Hit, Status
 from tests.report.explorer.unpacking import everything

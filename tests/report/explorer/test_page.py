@@ -13,9 +13,8 @@ from assay.experiment.corpora import corpus_texts
 from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
 from assay.report.analysis import FEW_QUERIES, analyse_case
 from assay.report.comparison import verdict_tone
-from assay.report.explorer import PageLimits, build_page
-from assay.report.explorer.excerpts import wanted
-from assay.report.explorer.page import TooSmallError
+from assay.report.explorer.excerpts import PageLimits, plan_excerpts
+from assay.report.explorer.page import TooSmallError, build_page
 from assay.report.results import results_json
 from assay.report.scored_run import open_case
 from assay.report.sections import scores_note, traps_note
@@ -202,7 +201,7 @@ def differing_queries(case, names=None):
 
 def test_queries_on_which_the_verdict_rests_come_in_first(case, results, made):
     told = [results.comparison.baseline, results.challenger]
-    found = wanted(case, results, PageLimits())
+    found = plan_excerpts(case, results, PageLimits())
     gaps = differing_queries(case, [*told, results.leader])
     order = [gaps.get(query, 0.0) for query in found.differing]
     assert order == sorted(order, reverse=True)

@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
-from assay.report.render.terminal import cells, fold
+from assay.report.render.terminal import fold
 
 
 @pytest.mark.parametrize(
@@ -28,4 +29,4 @@ def test_texts_are_cut_where_they_are_read_apart(text, width, lines):
 def test_nothing_but_spaces_is_lost_and_no_line_is_too_long(text, width):
     lines = fold(text, width)
     assert "".join("".join(lines).split()) == "".join(text.split())
-    assert all(cells(line) <= width for line in lines)
+    assert all(cell_len(line) <= width for line in lines)

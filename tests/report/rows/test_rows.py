@@ -14,7 +14,8 @@ from assay.experiment import write_run
 from assay.experiment.records import config_hash
 from assay.experiment.records.merge import RESET, UNDECLARED, RetainedEngine, comparability_of
 from assay.experiment.spec.model import make_measures
-from assay.report import analyse, publish, report_again
+from assay.report.analysis import analyse
+from assay.report.publish import publish, report_again
 from assay.report.render.markup import to_markdown
 from assay.report.rows import GONE, carry_over, corpora_hash, read_rows, rows_text
 from assay.report.sections import document

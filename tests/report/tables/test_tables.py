@@ -9,12 +9,15 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.spec import TABLE_NAMES, Spec, override
-from assay.report import analyse, document, results_json, write_reports
+from assay.report.analysis import analyse
+from assay.report.publish import write_reports
 from assay.report.render.document import Forest, Heading, Table
 from assay.report.render.markup import to_markdown
 from assay.report.render.terminal import print_document
+from assay.report.results import results_json
 from assay.report.scored_run import open_case
-from assay.report.tables import BOOTSTRAP, TABLES, THUMB, DuelConfig, duels
+from assay.report.sections import document
+from assay.report.tables import BOOTSTRAP, TABLES, THUMB, compare_pairwise
 from assay.types import AnalysisPlan, EngineRole, EngineRun, RunMetadata, Status
 from tests.report.labs import lab
 
@@ -212,7 +215,7 @@ def test_pairs_stop_where_nobody_could_read_them():
         AnalysisPlan(("RR@10",), "v0"),
     )
     results = analyse(case.run, case.claim)
-    assert len(duels(case, results.comparison, DuelConfig(most=4))) == 6
+    assert len(compare_pairwise(case, results.comparison, most=4)) == 6
 
 
 def test_tables_survive_markdown_and_engines_that_failed():

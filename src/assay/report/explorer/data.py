@@ -1,10 +1,10 @@
-"""Data of report.html: results, limitations and queries."""
+"""Data of report.html: results, limitations, queries and rankings."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,42 +13,44 @@ from assay.gold import overlaps
 from assay.report.analysis import FEW_QUERIES
 from assay.report.comparison import verdict_tone
 from assay.report.costs import NO_TIMES
-from assay.report.explorer.limits import PageLimits
+from assay.report.explorer.excerpts import PageLimits
 from assay.report.explorer.packing import Column, pack_table, shortened
-from assay.report.headlines import headline, headline_tone, verdict_sentence
-from assay.report.render.terminal import plain
-from assay.report.render.text import clip, repository_names
+from assay.report.render.text import clip, plain, repository_names
 from assay.report.results import Results, results_json
 from assay.report.scored_run import ScoredRun, forms_of, level_of, rank_measure
-from assay.report.sections import scores_note, traps_note
+from assay.report.sections import headline, headline_tone, scores_note, traps_note, verdict_sentence
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.scoring.match import HitMarker
-from assay.stats.records import ComparisonRow, Verdict
-from assay.types import Adversary, EngineRun, Query, Ranking, Status, Target, Unit, WaterfallStep
+from assay.stats.records import Verdict
+from assay.types import EngineRun, Query, Ranking, Status, Target, WaterfallStep
 
 if TYPE_CHECKING:
     from assay.experiment.tracing import QueryTrace, Traces
 
-
 SCHEMA = "assay/page/1"
 _DIGITS = 5  # of a score in a trace
+#: Names of the numbers in the column `status`; missing: the engine was not asked.
+STATUSES = (*map(str, Status), "missing")
+#: Mark of the first adversary, unless a query has more targets.
+_ADVERSARIES = 128
 
 
 def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, Any]:
-    """Give the verdict, the results, and what could not be claimed."""
+    """Return the verdict, the results and the limitations."""
+    corpora = case.run.header.corpora
     return {
         "schema": SCHEMA,
         "title": headline(results),
         "sentence": verdict_sentence(results),
         "tone": headline_tone(results),
-        "results": _told(results),
+        "results": _page_results(results),
         "values": {
             "measures": [_measure(name) for name in shown_measures(case)],
-            "rank": _rank(case),
+            "rank": rank_measure(case.primary, case.run.k),
             "level": level_of(case.primary),
         },
-        "tokens": [_tokens(case, engine) for engine in case.run.engines],
+        "tokens": [_mean_tokens(case, engine) for engine in case.run.engines],
         "few": FEW_QUERIES,
         "excerpts": {"around": limits.around, "lines": limits.lines},
         "notes": {
@@ -57,34 +59,29 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
             "times": "" if results.header.timed else NO_TIMES,
         },
         "claims": unsupported_claims(results),
-        "lint": [
-            {"gold": name, "text": text} for name, facts in case.run.header.corpora.items() for text in facts.problems
-        ],
+        "lint": [{"gold": name, "text": text} for name, facts in corpora.items() for text in facts.problems],
         "tables": [{"kind": type(block).__name__.lower(), "block": plain(block)} for block in table_blocks(results)],
     }
 
 
-def _told(results: Results) -> dict[str, Any]:
-    found = results_json(replace(results, failures=()))  # every ranking is in the page
-    del found["failures"]
+def _page_results(results: Results) -> dict[str, Any]:
+    """Return results.json without low scores, because the page has every ranking, and with computed properties."""
+    data = results_json(replace(results, failures=()))
+    del data["failures"]
     comparison = results.comparison
     for name, rows in (("rows", comparison.rows), ("secondary", comparison.secondary)):
-        for data, row in zip(found["comparison"][name], rows, strict=True):
-            data.update(tone=verdict_tone(row), said=row.said, mde_text=row.mde_text)
-    for data, facts in zip(found["engines"], results.engines, strict=True):
-        data.update(answered_nothing=facts.answered_nothing)
-    for data, spent in zip(found["spending"], results.spending, strict=True):
-        data.update(mostly_failed=spent.mostly_failed)
-    return found
+        for fields, row in zip(data["comparison"][name], rows, strict=True):
+            fields.update(tone=verdict_tone(row), said=row.said, mde_text=row.mde_text)
+    for fields, facts in zip(data["engines"], results.engines, strict=True):
+        fields.update(answered_nothing=facts.answered_nothing)
+    for fields, used in zip(data["spending"], results.spending, strict=True):
+        fields.update(mostly_failed=used.mostly_failed)
+    return data
 
 
 def shown_measures(case: ScoredRun) -> tuple[str, ...]:
-    """Name the measures whose values are in the page: those of the claim, and the rank of the first right answer."""
-    return tuple(dict.fromkeys((*case.claim.measures, _rank(case))))
-
-
-def _rank(case: ScoredRun) -> str:
-    return rank_measure(case.primary, case.run.k)
+    """Return the measures whose values are in the page: those of the analysis plan and the reciprocal rank."""
+    return tuple(dict.fromkeys((*case.claim.measures, rank_measure(case.primary, case.run.k))))
 
 
 def _measure(name: str) -> dict[str, Any]:
@@ -93,55 +90,49 @@ def _measure(name: str) -> dict[str, Any]:
     return {"name": name, "low": low, "high": high, "higher": measure.higher_is_better}
 
 
-def _tokens(case: ScoredRun, engine: EngineRun) -> float | None:
-    """Average what the results of an answered headline query cost to read; None where nothing was answered."""
-    asked = {(unit.gold, unit.query, unit.form) for unit in case.scores.units if unit.headline}
-    answered = [r for r in engine.rankings if r.status == Status.OK and (r.gold, r.query, r.form) in asked]
+def _mean_tokens(case: ScoredRun, engine: EngineRun) -> float | None:
+    """Return the mean token count of the results of a headline query; None if every query failed."""
+    headlines = {(unit.gold, unit.query, unit.form) for unit in case.scores.units if unit.headline}
+    answered = [r for r in engine.rankings if r.status == Status.OK and (r.gold, r.query, r.form) in headlines]
     return float(np.mean([sum(r.tokens[: case.run.k]) for r in answered])) if answered else None
 
 
 def unsupported_claims(results: Results) -> list[str]:
-    """Say what could not be claimed, and what would have to be otherwise."""
+    """Return sentences on comparisons without a verdict, and on what would decide them."""
     rows = [row for row in results.comparison.rows if row.in_family]
-    open_rows = [row for row in rows if row.verdict == Verdict.INCONCLUSIVE and not row.identical]
+    inconclusive = [row for row in rows if row.verdict == Verdict.INCONCLUSIVE and not row.identical]
+    untested = [row for row in rows if row.p is None]
+    claims = []
+    if inconclusive:
+        first = inconclusive[0]
+        names = ", ".join(f"{row.engine} (could have shown {row.mde_text})" for row in inconclusive)
+        claims.append(
+            f"Inconclusive against {first.baseline} on {first.measure}: {names}. More queries from more repositories "
+            "show smaller differences: `assay plan` says how many."
+        )
+    if untested:
+        clusters = untested[0].clusters
+        claims.append(f"No p-value on {clusters} independent clusters: nothing can be called better or worse.")
     notes = [f"{row.engine}: {note}" for row in rows for note in row.notes]
-    return list(dict.fromkeys([*_inconclusive(open_rows), *_untested(rows), *results.comparison.notes, *notes]))
-
-
-def _inconclusive(rows: Sequence[ComparisonRow]) -> list[str]:
-    if not rows:
-        return []
-    first = rows[0]
-    named = ", ".join(f"{row.engine} (could have shown {row.mde_text})" for row in rows)
-    return [
-        f"Inconclusive against {first.baseline} on {first.measure}: {named}. More queries from more repositories "
-        "show smaller differences: `assay plan` says how many."
-    ]
-
-
-def _untested(rows: Sequence[ComparisonRow]) -> list[str]:
-    few = [row for row in rows if row.p is None]
-    if not few:
-        return []
-    return [f"No p-value on {few[0].clusters} independent clusters: nothing can be called better or worse."]
+    return list(dict.fromkeys([*claims, *results.comparison.notes, *notes]))
 
 
 def trace_data(case: ScoredRun, traces: Traces) -> dict[str, Any]:
-    """Give what the reference engine did, by the number of the unit."""
+    """Return the traces by the number of the unit."""
     column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
-    return {str(column[asked]): waterfall_data(traced) for asked, traced in traces.made.items() if asked in column}
+    return {str(column[query]): waterfall_data(trace) for query, trace in traces.made.items() if query in column}
 
 
 def waterfall_data(traced: QueryTrace) -> dict[str, Any]:
-    """Write one waterfall."""
-    found = traced.waterfall
+    """Return one trace as JSON types."""
+    waterfall = traced.waterfall
     return {
         "engine": traced.engine,
-        "question": {"kind": found.kind, "terms": list(found.terms)},
-        "stages": list(found.stages),
+        "question": {"kind": waterfall.kind, "terms": list(waterfall.terms)},
+        "stages": list(waterfall.stages),
         "candidates": [
             {"path": row.path, "start": row.start, "end": row.end, "steps": list(map(_step, row.steps))}
-            for row in found.candidates
+            for row in waterfall.candidates
         ],
     }
 
@@ -152,21 +143,25 @@ def _step(step: WaterfallStep) -> dict[str, float | None]:
 
 
 def queries(case: ScoredRun) -> dict[str, Any]:
-    """Give the queries with their answers, and the units that were asked, in the order of the scores."""
+    """Return the queries with their targets, and the units in the order of the scores."""
     units = case.scores.units
     golds = [gold.name for gold in case.run.suite.golds]
     forms, repositories = forms_of(units), sorted({unit.repository for unit in units})
-    called = repository_names(repositories)
-    place = {key: at for at, key in enumerate(case.queries)}
-    leaks = _leaks(case)
+    names = repository_names(repositories)
+    numbers = {key: at for at, key in enumerate(case.queries)}
+    leaks: dict[tuple[str, str], bool] = {}
+    for unit in units:
+        if unit.headline:
+            query = case.queries[unit.gold, unit.query]
+            leaks[unit.gold, unit.query] = overlaps(query.forms[unit.form], query.targets)
     return {
         "forms": forms,
         "golds": golds,
-        "repositories": [called[name] for name in repositories],
+        "repositories": [names[repository] for repository in repositories],
         "queries": [_query(query, golds.index(gold)) for (gold, _), query in case.queries.items()],
         "units": [
             {
-                "q": place[unit.gold, unit.query],
+                "q": numbers[unit.gold, unit.query],
                 "form": forms.index(unit.form),
                 "headline": unit.headline,
                 "repo": repositories.index(unit.repository),
@@ -178,12 +173,6 @@ def queries(case: ScoredRun) -> dict[str, Any]:
     }
 
 
-def _leaks(case: ScoredRun) -> dict[tuple[str, str], bool]:
-    heads: list[Unit] = [unit for unit in case.scores.units if unit.headline]
-    named = ((unit, case.queries[unit.gold, unit.query]) for unit in heads)
-    return {(unit.gold, unit.query): overlaps(query.forms[unit.form], query.targets) for unit, query in named}
-
-
 def _query(query: Query, gold: int) -> dict[str, Any]:
     why = query.rationale
     return {
@@ -191,7 +180,15 @@ def _query(query: Query, gold: int) -> dict[str, Any]:
         "id": query.id,
         "line": query.line,
         "targets": [_target(target) | {"grade": target.grade, "symbol": target.symbol} for target in query.targets],
-        "adversaries": list(map(_adversary, query.adversaries)),
+        "adversaries": [
+            _target(adversary.target)
+            | {
+                "relationship": adversary.relationship,
+                "strength": adversary.strength,
+                "confusion": adversary.confusion,
+            }
+            for adversary in query.adversaries
+        ],
         "rationale": None if why is None else {"owner": why.owner, "reason": why.reason, "boundary": why.boundary},
         "tags": dict(query.tags),
         "measures": list(query.measures),
@@ -202,147 +199,105 @@ def _target(target: Target) -> dict[str, Any]:
     return {"path": target.span.path, "start": target.span.start, "end": target.span.end, "anchor": target.anchor}
 
 
-def _adversary(adversary: Adversary) -> Mapping[str, Any]:
-    why = {"relationship": adversary.relationship, "strength": adversary.strength, "confusion": adversary.confusion}
-    return _target(adversary.target) | why
+_Place = tuple[str, int | None, int | None, int | None]  # path, start, end, tokens
 
 
-#: What `status` numbers; a question that an engine was not asked is none of them.
-STATUSES = (*map(str, Status), "missing")
-_MISSING = len(STATUSES) - 1
-#: The mark of the first adversary where no query has more targets than stand below it.
-_ADVERSARIES = 128
+class _Rankings:
+    """The columns of all rankings, unit by unit and engine by engine."""
 
-_Place = tuple[str, int | None, int | None, int | None]
-
-
-@dataclass(frozen=True, slots=True)
-class _Columns:
-    """The columns while they grow."""
-
-    places: list[int] = field(default_factory=list)
-    named: list[_Place] = field(default_factory=list)
-    status: list[int] = field(default_factory=list)
-    error: list[int] = field(default_factory=list)
-    seconds: list[float] = field(default_factory=list)
-    hits: list[int] = field(default_factory=list)
-    hit: list[int] = field(default_factory=list)
-    mark: list[int] = field(default_factory=list)
-    repeats: list[int] = field(default_factory=list)
-    score: list[float | None] = field(default_factory=list)
-
-
-def pack_rankings(case: ScoredRun, *, scores: bool, error_length: int) -> bytes:
-    """Write every ranking of a run; without `scores` those of the hits are left out."""
-    columns, errors, marks = _Columns(), _Errors(error_length), _Marks(case)
-    rows = _rows(case)
-    for unit, answers in enumerate(rows):
-        _add_unit(columns, answers, errors)
-        for engine, ranking in enumerate(answers):
-            made, repeats = marks.of(engine, unit, ranking)
-            columns.mark.extend(made)
-            columns.repeats.extend(repeats)
-    paths = sorted({place[0] for place in columns.named})
-    head = {
-        "engines": len(case.run.engines),
-        "units": len(rows),
-        "statuses": STATUSES,
-        "adversaries": marks.adversaries,
-        "paths": paths,
-        "errors": list(errors.known),
-    }
-    return pack_table(head, _table(columns, paths, scores=scores))
-
-
-def _rows(case: ScoredRun) -> list[list[Ranking | None]]:
-    column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
-    rows: list[list[Ranking | None]] = [[None] * len(case.run.engines) for _ in column]
-    for place, engine in enumerate(case.run.engines):
-        for ranking in engine.rankings:
-            rows[column[ranking.gold, ranking.query, ranking.form]][place] = ranking
-    return rows
-
-
-class _Errors:
-    """Error texts, each once."""
-
-    def __init__(self, length: int) -> None:
-        self.known: dict[str, int] = {}
-        self._length = length
-
-    def number(self, ranking: Ranking | None) -> int:
-        if ranking is None or not ranking.error:
-            return 0
-        return self.known.setdefault(clip(ranking.error, self._length), len(self.known)) + 1
-
-
-class _Marks:
-    """Marks of hits, by the matches that the scores were made of: a failed query has none."""
-
-    def __init__(self, case: ScoredRun) -> None:
+    def __init__(self, case: ScoredRun, error_length: int) -> None:
         level = level_of(case.primary)
         grid = case.scorer.grid
         markers = {key: HitMarker(query, level) for key, query in case.queries.items()}
         self._markers = [markers[unit.gold, unit.query] for unit in grid.units]
-        self._matches = grid.matches(level)  # engine by engine
+        self._matches = grid.matches(level)  # those of the scores, engine by engine; failed queries have none
+        self._error_length = error_length
         most = max((len(query.targets) for query in case.queries.values()), default=0)
         self.adversaries = max(_ADVERSARIES, 1 + most)
+        self.errors: dict[str, int] = {}
+        self.places: list[_Place] = []
+        self.scores: list[float | None] = []
+        self.seconds: list[float] = []
+        names = ("places", "status", "error", "hits", "hit", "mark", "repeats")
+        self.numbers: dict[str, list[int]] = {name: [] for name in names}
 
-    def of(self, engine: int, unit: int, ranking: Ranking | None) -> tuple[list[int], list[int]]:
-        if ranking is None:
-            return [], []
-        marks, repeats = [0] * len(ranking.hits), [0] * len(ranking.hits)
-        found = self._matches[engine * len(self._markers) + unit]
-        for at, mark in self._markers[unit].judged(ranking.hits, found):
+    def add_unit(self, unit: int, rankings: Sequence[Ranking | None]) -> None:
+        known: dict[_Place, int] = {}  # results of the engines on one unit overlap
+        for engine, ranking in enumerate(rankings):
+            self.numbers["status"].append(STATUSES.index("missing" if ranking is None else ranking.status))
+            self.numbers["error"].append(self._error_number(ranking))
+            self.numbers["hits"].append(0 if ranking is None else len(ranking.hits))
+            self.seconds.append(0.0 if ranking is None else ranking.seconds)
+            if ranking is not None and ranking.hits:
+                self._add_hits(unit, engine, ranking, known)
+        self.numbers["places"].append(len(known))
+        self.places.extend(known)
+
+    def _error_number(self, ranking: Ranking | None) -> int:
+        if ranking is None or not ranking.error:
+            return 0
+        return self.errors.setdefault(clip(ranking.error, self._error_length), len(self.errors)) + 1
+
+    def _add_hits(self, unit: int, engine: int, ranking: Ranking, known: dict[_Place, int]) -> None:
+        hits = ranking.hits
+        tokens = ranking.tokens if len(ranking.tokens) == len(hits) else (None,) * len(hits)
+        places = [(hit.path, hit.start, hit.end, cost) for hit, cost in zip(hits, tokens, strict=True)]
+        self.numbers["hit"].extend([known.setdefault(place, len(known)) for place in places])
+        self.scores.extend([hit.score for hit in hits])
+        marks, repeats = [0] * len(hits), [0] * len(hits)
+        matches = self._matches[engine * len(self._markers) + unit]
+        for at, mark in self._markers[unit].judged(hits, matches):
             marks[at] = self.adversaries + (mark.adversary or 0) if mark.target is None else 1 + mark.target
             repeats[at] = at + 1 - (mark.rank or 0)
-        return marks, repeats
+        self.numbers["mark"].extend(marks)
+        self.numbers["repeats"].extend(repeats)
+
+    def columns(self, paths: Sequence[str]) -> dict[str, Column]:
+        path_numbers = {path: at for at, path in enumerate(paths)}
+        rows = [
+            (path_numbers[path], start or 0, (end or 0) - start + 1 if start else 0, 0 if cost is None else cost + 1)
+            for path, start, end, cost in self.places
+        ]
+        path, start, lines, tokens = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+        numbers: dict[str, Column] = {name: np.array(values, dtype=np.int64) for name, values in self.numbers.items()}
+        return {
+            "places": numbers["places"],
+            "path": path,
+            "start": start,
+            "lines": lines,
+            "tokens": tokens,
+            "status": numbers["status"],
+            "error": numbers["error"],
+            "seconds": np.array(self.seconds, dtype=np.float32),
+            "hits": numbers["hits"],
+            "hit": numbers["hit"],
+            "mark": numbers["mark"],
+            "repeats": numbers["repeats"],
+            "score": shortened(np.array(self.scores, dtype=np.float32)),
+        }
 
 
-def _add_unit(columns: _Columns, answers: Sequence[Ranking | None], errors: _Errors) -> None:
-    known: dict[_Place, int] = {}
-    for ranking in answers:
-        columns.status.append(_MISSING if ranking is None else STATUSES.index(ranking.status))
-        columns.error.append(errors.number(ranking))
-        columns.seconds.append(0.0 if ranking is None else ranking.seconds)
-        columns.hits.append(0 if ranking is None else len(ranking.hits))
-        if ranking is not None and ranking.hits:
-            _add_hits(columns, ranking, known)
-    columns.places.append(len(known))
-    columns.named.extend(known)
-
-
-def _add_hits(columns: _Columns, ranking: Ranking, known: dict[_Place, int]) -> None:
-    hits = ranking.hits
-    tokens = ranking.tokens if len(ranking.tokens) == len(hits) else (None,) * len(hits)
-    places = [(hit.path, hit.start, hit.end, cost) for hit, cost in zip(hits, tokens, strict=True)]
-    columns.hit.extend([known.setdefault(place, len(known)) for place in places])
-    columns.score.extend([hit.score for hit in hits])
-
-
-def _table(columns: _Columns, paths: Sequence[str], *, scores: bool) -> dict[str, Column]:
-    numbers: Mapping[str, int] = {path: at for at, path in enumerate(paths)}
-    whole = [
-        (numbers[path], start or 0, (end or 0) - start + 1 if start else 0, 0 if cost is None else cost + 1)
-        for path, start, end, cost in columns.named
-    ]
-    path, start, lines, tokens = np.array(whole, dtype=np.int64).reshape(-1, 4).T
-    table: dict[str, Column] = {
-        "places": _whole(columns.places),
-        "path": path,
-        "start": start,
-        "lines": lines,
-        "tokens": tokens,
-        "status": _whole(columns.status),
-        "error": _whole(columns.error),
-        "seconds": np.array(columns.seconds, dtype=np.float32),
-        "hits": _whole(columns.hits),
-        "hit": _whole(columns.hit),
-        "mark": _whole(columns.mark),
-        "repeats": _whole(columns.repeats),
+def pack_rankings(case: ScoredRun, *, scores: bool, error_length: int) -> bytes:
+    """Pack every ranking of a run; without `scores` those of the hits are left out."""
+    engines = case.run.engines
+    column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
+    units: list[list[Ranking | None]] = [[None] * len(engines) for _ in column]
+    for number, engine in enumerate(engines):
+        for ranking in engine.rankings:
+            units[column[ranking.gold, ranking.query, ranking.form]][number] = ranking
+    packed = _Rankings(case, error_length)
+    for at, rankings in enumerate(units):
+        packed.add_unit(at, rankings)
+    paths = sorted({place[0] for place in packed.places})
+    columns = packed.columns(paths)
+    if not scores:
+        del columns["score"]
+    head = {
+        "engines": len(engines),
+        "units": len(units),
+        "statuses": STATUSES,
+        "adversaries": packed.adversaries,
+        "paths": paths,
+        "errors": list(packed.errors),
     }
-    return table | ({"score": shortened(np.array(columns.score, dtype=np.float32))} if scores else {})
-
-
-def _whole(numbers: Sequence[int]) -> Column:
-    return np.array(numbers, dtype=np.int64)
+    return pack_table(head, columns)

@@ -1,310 +1,290 @@
-"""Source excerpts for report.html: targets and top results, most informative queries first."""
+"""Source excerpts of report.html, and the queries that are traced for it."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from assay.gold.split import SEALED, split_of
-from assay.report.explorer.limits import PageLimits
 from assay.report.render.text import count
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, failed_engines, rank_measure, real_engines
 from assay.scoring import parse_measure
 from assay.stats.config import DEFAULT
-from assay.types import Ranking, Span
+from assay.types import Ranking, Run, Span
 
 if TYPE_CHECKING:
     from assay.experiment.tracing import Traces
     from assay.types import FloatArray
 
-
-Key = tuple[str, str]  # a query: its gold set and its name
+QueryKey = tuple[str, str]  # gold set and query
 Sources = dict[str, dict[str, list[tuple[int, str]]]]  # gold index -> path -> first line and text of each excerpt
-_File = tuple[str, str]  # gold set and path
-#: Bytes around an excerpt in the block: its file's name, brackets, a number.
-_AROUND = 24
-#: Portions that are packed to see how well source packs: some 200 kB of it.
+#: Bytes around an excerpt in the block: the name of its file, brackets, a number.
+_OVERHEAD = 24
+#: Excerpts that are compressed to estimate the ratio: some 200 kB of source.
 _SAMPLE = 32
+#: Traced queries by default: more than people read, some 60 kB of the page.
+USUAL_TRACES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class PageLimits:
+    """Size of report.html and how much of each query it shows."""
+
+    max_bytes: int = 3_000_000  # of the file: small enough for mail, opens in a second
+    source: bool = True  # False: no source at all
+    around: int = 3  # lines before and after a span
+    lines: int = 60  # of one excerpt: longer ones are read in an editor
+    top: int = 3  # results of an engine whose source is shown: what people look at first
+    error: int = 300  # characters of an error text; the records have all of it
+
+
+DEFAULT_LIMITS = PageLimits()
 
 
 class SourceTexts(Protocol):
-    """The source of files, as the run saw them."""
+    """The source files of a run."""
 
     def lines(self, gold: str, path: str) -> Sequence[str] | None:
-        r"""Give a file of a gold set's corpus, split at `\n`; None where it is not here or is another one now."""
+        r"""Return a file of a gold set's corpus, split at `\n`; None if it is missing or has changed."""
         ...
 
     @property
     def notes(self) -> Sequence[str]:
-        """Say what was asked for and could not be given."""
+        """Sentences on files that could not be read."""
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ExcerptRange:
-    """Lines of a file that are shown."""
+class QueryExcerpts(NamedTuple):
+    """Source of one query that the page has completely or not at all."""
 
-    file: _File
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class QueryExcerpts:
-    """What of one query comes into the page together, or not at all: places, as most are never cut."""
-
-    query: Key
-    gold: tuple[Span, ...]
+    query: QueryKey
+    spans: tuple[Span, ...]  # targets and adversaries
     rankings: tuple[Ranking, ...] = ()  # whose first results are shown
 
 
 @dataclass(frozen=True, slots=True)
 class ExcerptPlan:
-    """All that a page would show if there were room, in the order in which it comes in."""
+    """All excerpts that a page could show, most important first."""
 
     portions: tuple[QueryExcerpts, ...]
-    differing: tuple[Key, ...]  # the queries that they are about first
-    told: tuple[str, ...]  # the engines whose results come in first
+    differing: tuple[QueryKey, ...]  # queries on which engines differ
+    told: tuple[str, ...]  # engines whose results come first
     limits: PageLimits
 
-    def pieces(self, portion: QueryExcerpts) -> Iterator[ExcerptRange]:
-        """Give the lines of a portion."""
-        hits = (hit.span for ranking in portion.rankings for hit in ranking.hits[: self.limits.top])
-        for span in dict.fromkeys((*portion.gold, *hits)):
-            yield _piece(portion.query[0], span, self.limits)
+    def ranges(self, portion: QueryExcerpts) -> Iterator[tuple[tuple[str, str], range]]:
+        """Yield the excerpts of a portion: gold set and path, lines."""
+        limits = self.limits
+        hits = (hit.span for ranking in portion.rankings for hit in ranking.hits[: limits.top])
+        for span in dict.fromkeys((*portion.spans, *hits)):
+            start, end = 1, limits.lines
+            if span.start is not None and span.end is not None:
+                start = max(1, span.start - limits.around)
+                end = min(span.end + limits.around, start + limits.lines - 1)
+            yield (portion.query[0], span.path), range(start, end + 1)
 
-    def complete(self, count: int) -> int:
-        """Count the differing queries of which everything is among the first portions."""
-        left = {portion.query for portion in self.portions[count:]}
-        return sum(key not in left for key in self.differing)
+    def complete(self, number: int) -> int:
+        """Count the differing queries whose excerpts are all among the first portions."""
+        missing = {portion.query for portion in self.portions[number:]}
+        return sum(key not in missing for key in self.differing)
 
-    def begun(self, count: int) -> int:
-        """Count the differing queries of which something is among the first portions."""
-        there = {portion.query for portion in self.portions[:count]}
-        return sum(key in there for key in self.differing)
+    def begun(self, number: int) -> int:
+        """Count the differing queries with at least one excerpt among the first portions."""
+        present = {portion.query for portion in self.portions[:number]}
+        return sum(key in present for key in self.differing)
 
 
-def wanted(case: ScoredRun, results: Results, limits: PageLimits) -> ExcerptPlan:
-    """List what a page shows of the source, what matters most first.
+def plan_excerpts(case: ScoredRun, results: Results, limits: PageLimits) -> ExcerptPlan:
+    """List the excerpts of a page, most important first.
 
-    Gold and the verdict's engines of every query that differs, then its other engines, then the gold of other queries.
+    First targets and compared engines of the queries that differ, then their other engines, then targets of the rest.
     """
     told = tuple(dict.fromkeys((results.comparison.baseline, results.challenger, results.leader)))
-    others = set(real_engines(case.run)).difference(told)
-    order = differing(case, told)
-    first, second = _answers(case, told), _answers(case, others)
-    known = set(order)
-    rounds = [
-        *(QueryExcerpts(key, _gold(case, key), tuple(first.get(key, ()))) for key in order),
+    order = _differing_queries(case, told)
+    first = _rankings_by_query(case, told)
+    second = _rankings_by_query(case, set(real_engines(case.run)).difference(told))
+    targets = {
+        key: tuple(target.span for target in (*query.targets, *(other.target for other in query.adversaries)))
+        for key, query in case.queries.items()
+    }
+    portions = [
+        *(QueryExcerpts(key, targets[key], tuple(first.get(key, ()))) for key in order),
         *(QueryExcerpts(key, (), tuple(second[key])) for key in order if key in second),
-        *(QueryExcerpts(key, _gold(case, key)) for key in case.queries if key not in known),
+        *(QueryExcerpts(key, targets[key]) for key in case.queries if key not in set(order)),
     ]
-    return ExcerptPlan(tuple(rounds), tuple(order), told, limits)
+    return ExcerptPlan(tuple(portions), tuple(order), told, limits)
 
 
-def differing(case: ScoredRun, told: Iterable[str]) -> list[Key]:
-    """List the queries on which engines differ on the primary measure, those that differ most first.
-
-    The engines that the verdict is about go before: into their differences people look.
-    """
-    dead = failed_engines(case.run)
-    names = [name for name in real_engines(case.run) if name not in dead]
-    every, pair = (_spreads(case, [name for name in names if name in chosen]) for chosen in (set(names), set(told)))
-    gaps: dict[Key, tuple[float, float]] = {}
+def _differing_queries(case: ScoredRun, told: Collection[str]) -> list[QueryKey]:
+    """List the queries on which engines differ on the primary measure, by the difference of the compared engines."""
+    alive = [name for name in real_engines(case.run) if name not in failed_engines(case.run)]
+    spread, compared = _spread(case, alive), _spread(case, [name for name in alive if name in told])
+    gaps: dict[QueryKey, tuple[float, float]] = {}
     for at, unit in enumerate(case.scores.units):
-        key, gap = (unit.gold, unit.query), (float(pair[at]), float(every[at]))
+        key, gap = (unit.gold, unit.query), (float(compared[at]), float(spread[at]))
         gaps[key] = max(gaps.get(key, gap), gap)
-    return sorted((key for key, gap in gaps.items() if gap[1] > DEFAULT.tie), key=lambda key: (*_down(gaps[key]), key))
+    differing = [key for key, gap in gaps.items() if gap[1] > DEFAULT.tie]
+    return sorted(differing, key=lambda key: (-gaps[key][0], -gaps[key][1], key))
 
 
-def _down(gap: tuple[float, float]) -> tuple[float, float]:
-    return -gap[0], -gap[1]
-
-
-def _spreads(case: ScoredRun, names: Sequence[str]) -> FloatArray:
+def _spread(case: ScoredRun, names: Sequence[str]) -> FloatArray:
     if not names:
         return np.zeros(len(case.scores.units))
     values = np.array([case.values(name, case.primary) for name in names])
-    gaps: FloatArray = np.nan_to_num(values.max(axis=0) - values.min(axis=0))
-    return gaps
+    spread: FloatArray = np.nan_to_num(values.max(axis=0) - values.min(axis=0))
+    return spread
 
 
-def _gold(case: ScoredRun, key: Key) -> tuple[Span, ...]:
-    query = case.queries[key]
-    return tuple(target.span for target in (*query.targets, *(adversary.target for adversary in query.adversaries)))
-
-
-def _answers(case: ScoredRun, names: Iterable[str]) -> dict[Key, list[Ranking]]:
-    found: dict[Key, list[Ranking]] = {}
-    chosen = set(names)
+def _rankings_by_query(case: ScoredRun, names: Collection[str]) -> dict[QueryKey, list[Ranking]]:
+    rankings: dict[QueryKey, list[Ranking]] = {}
     for engine in case.run.engines:
-        for ranking in engine.rankings if engine.name in chosen else ():
+        for ranking in engine.rankings if engine.name in names else ():
             if ranking.hits:
-                found.setdefault((ranking.gold, ranking.query), []).append(ranking)
-    return found
+                rankings.setdefault((ranking.gold, ranking.query), []).append(ranking)
+    return rankings
 
 
-def _piece(gold: str, span: Span, limits: PageLimits) -> ExcerptRange:
-    if span.start is None or span.end is None:
-        return ExcerptRange((gold, span.path), 1, limits.lines)
-    start = max(1, span.start - limits.around)
-    return ExcerptRange((gold, span.path), start, min(span.end + limits.around, start + limits.lines - 1))
+def estimate_fitting(plan: ExcerptPlan, texts: SourceTexts, size: int) -> int:
+    """Estimate how many portions fit into `size` compressed bytes.
 
-
-def fitting(found: ExcerptPlan, texts: SourceTexts, room: int) -> int:
-    """Tell how many portions fit into so many compressed bytes; roughly, whoever packs them must look again.
-
-    How well source packs is seen from the first portions: packing all of it to know would take as long as the page.
+    The compression ratio is that of the first portions: compressing all source would take as long as the page.
     """
-    packer, seen, size, packed = zlib.compressobj(6), _Covered(), 0, 0
-    for number, portion in enumerate(found.portions):
-        new = [(piece.file, lines) for piece in found.pieces(portion) for lines in seen.add(piece)]
-        text = ("\n" * _AROUND).join([_text(texts.lines(*file) or (), lines) for file, lines in new])
-        size += len(text)
+    packer, covered, raw, packed = zlib.compressobj(6), dict[tuple[str, str], set[int]](), 0, 0
+    for number, portion in enumerate(plan.portions):
+        parts = []
+        for file, lines in plan.ranges(portion):
+            known = covered.setdefault(file, set())
+            parts += [_join_lines(texts.lines(*file) or (), part) for part in join_runs(sorted({*lines} - known))]
+            known.update(lines)
+        text = ("\n" * _OVERHEAD).join(parts)
+        raw += len(text)
         if number < _SAMPLE:
-            data = text.encode("utf-8", "surrogatepass")
-            packed += len(packer.compress(data)) + len(packer.flush(zlib.Z_SYNC_FLUSH))
-            share = packed / max(size, 1)
-        if size * share > room:
+            packed += len(packer.compress(text.encode("utf-8", "surrogatepass")))
+            packed += len(packer.flush(zlib.Z_SYNC_FLUSH))
+            ratio = packed / max(raw, 1)
+        if raw * ratio > size:
             return number
-    return len(found.portions)
+    return len(plan.portions)
 
 
-class _Covered:
-    """The lines of files that are shown already."""
-
-    def __init__(self) -> None:
-        self.files: dict[_File, set[int]] = {}
-
-    def add(self, piece: ExcerptRange) -> Iterator[range]:
-        known = self.files.setdefault(piece.file, set())
-        new = [line for line in range(piece.start, piece.end + 1) if line not in known]
-        known.update(new)
-        yield from runs(new)
-
-
-def runs(lines: Iterable[int]) -> Iterator[range]:
-    """Join numbers that follow each other; they are in order."""
+def join_runs(lines: Iterable[int]) -> Iterator[range]:
+    """Join consecutive numbers of a sorted sequence to ranges."""
     start = end = 0
     for line in lines:
         if line != end:
-            yield from [range(start, end)] if end else []
+            if end:
+                yield range(start, end)
             start = line
         end = line + 1
-    yield from [range(start, end)] if end else []
+    if end:
+        yield range(start, end)
 
 
-def _text(lines: Sequence[str], chosen: range) -> str:
-    return "\n".join(lines[chosen.start - 1 : chosen.stop - 1])
+def _join_lines(lines: Sequence[str], part: range) -> str:
+    return "\n".join(lines[part.start - 1 : part.stop - 1])
 
 
-def cut(found: ExcerptPlan, count: int, texts: SourceTexts, golds: Sequence[str]) -> Sources:
-    """Cut the excerpts of the first portions; those that overlap or touch are one."""
-    covered = _Covered()
-    for portion in found.portions[:count]:
-        for piece in found.pieces(portion):
-            covered.files.setdefault(piece.file, set()).update(range(piece.start, piece.end + 1))
+def read_excerpts(plan: ExcerptPlan, number: int, texts: SourceTexts, golds: Sequence[str]) -> Sources:
+    """Read the excerpts of the first portions; those that overlap or touch are joined."""
+    covered: dict[tuple[str, str], set[int]] = {}
+    for portion in plan.portions[:number]:
+        for file, part in plan.ranges(portion):
+            covered.setdefault(file, set()).update(part)
     sources: Sources = {}
-    for (gold, path), numbers in sorted(covered.files.items()):
+    for (gold, path), numbers in sorted(covered.items()):
         lines = texts.lines(gold, path) or ()
-        known = len(lines) if lines and lines[-1] else len(lines) - 1  # nothing stands behind the last newline
-        parts = [(part.start, _text(lines, part)) for part in runs(sorted(n for n in numbers if n <= known))]
+        last = len(lines) if lines and lines[-1] else len(lines) - 1  # no line follows the last newline
+        parts = [(part.start, _join_lines(lines, part)) for part in join_runs(sorted(n for n in numbers if n <= last))]
         if parts:
             sources.setdefault(str(golds.index(gold)), {})[path] = parts
     return sources
 
 
-#: Queries that a report has traces of where nobody says otherwise: more than anybody reads, some 60 kB of the page.
-USUAL_TRACES = 40
+#: Traces queries of a run: (run, queries as gold, query and form, engine, most, cheap=...).
+Tracer = Callable[..., "Traces"]
 
 
 @dataclass(frozen=True, slots=True)
-class TraceSelection:
-    """The engine that is traced, and its queries as gold, query and form, those that matter most first."""
+class PagePlan:
+    """How report.html is made; its caller provides the source and the traces."""
+
+    limits: PageLimits = DEFAULT_LIMITS
+    traces: int = USUAL_TRACES  # queries
+    cheap: bool = True  # no traces that need a new index of a large corpus
+    texts: Callable[[Run], SourceTexts] | None = None
+    tracer: Tracer | None = None
+
+
+class TraceSelection(NamedTuple):
+    """The traced engine and its queries as gold, query and form, most important first."""
 
     engine: str
     queries: tuple[tuple[str, str, str], ...]
-    sealed: int = 0  # that were left out: nobody should learn from them
+    sealed: int  # queries left out
 
 
-def traces_for(case: ScoredRun, rival: str, most: int, *, cheap: bool = False) -> Traces:
-    """Trace the queries of a run that matter most; what is left out is said with the command that makes it.
+def make_traces(case: ScoredRun, rival: str, page: PagePlan) -> Traces | None:
+    """Trace the most important queries of a run; notes name the command that makes the rest.
 
-    `rival` is who the engine is held against where it is the baseline itself. `cheap` makes no index of a corpus that
-    takes more than a moment.
+    `rival` is the engine that a traced baseline is compared with.
     """
-    from assay.experiment.tracing import Traces, traces_of
-
-    choice = choose_traced(case, rival)
-    if choice is None:
-        return Traces()
-    if most <= 0:
-        notes = (f"Traces of {choice.engine} are not made; `assay report FOLDER --traces {USUAL_TRACES}` makes them.",)
-        return Traces({}, notes)
-    found = traces_of(case.run, choice.queries, choice.engine, most, cheap=cheap)
-    return replace(found, notes=_notes(choice, found, most))
+    chosen = select_traced(case, rival)
+    if chosen is None or page.tracer is None:
+        return None
+    traces = page.tracer(case.run, chosen.queries, chosen.engine, max(page.traces, 0), cheap=page.cheap)
+    return replace(traces, notes=tuple(_trace_notes(chosen, traces, page.traces)))
 
 
-def choose_traced(case: ScoredRun, rival: str) -> TraceSelection | None:
-    """Choose the best builtin engine, and order its queries; nothing where there is none that answered."""
-    from assay.experiment.tracing import explainable
-
+def select_traced(case: ScoredRun, rival: str) -> TraceSelection | None:
+    """Select the best built-in engine and order its queries: misses, then regressions; None without such an engine."""
     dead = failed_engines(case.run)
-    names = [engine.name for engine in explainable(case.run) if engine.name not in dead]
+    names = [e.name for e in case.run.engines if e.config.get("kind") == "builtin" and e.name not in dead]
     if not names:
         return None
     sign = 1.0 if parse_measure(case.primary).higher_is_better else -1.0
-    best = max(names, key=lambda name: sign * _mean(case, name))  # of equals the first that was declared
+
+    def gain(name: str) -> float:
+        values = case.values(name, case.primary)[list(case.headline)]
+        return sign * float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
+
+    best = max(names, key=gain)  # of equals the first declared
     against = case.claim.baseline if best != case.claim.baseline else rival
-    columns = _ordered(case, best, against, sign)
-    units = [case.scores.units[at] for at in columns]
-    kept = [u for u in units if split_of(case.queries[u.gold, u.query]) != SEALED]
-    return TraceSelection(best, tuple((u.gold, u.query, u.form) for u in kept), len(units) - len(kept))
+    units = [case.scores.units[at] for at in _trace_order(case, best, against, sign)]
+    kept = [unit for unit in units if split_of(case.queries[unit.gold, unit.query]) != SEALED]
+    return TraceSelection(best, tuple((unit.gold, unit.query, unit.form) for unit in kept), len(units) - len(kept))
 
 
-def _mean(case: ScoredRun, engine: str) -> float:
-    import numpy as np
-
-    values = case.values(engine, case.primary)[list(case.headline)]
-    return float(np.nanmean(values)) if np.isfinite(values).any() else 0.0
-
-
-def _ordered(case: ScoredRun, engine: str, against: str, sign: float) -> list[int]:
+def _trace_order(case: ScoredRun, engine: str, against: str, sign: float) -> list[int]:
     values, others = (sign * case.values(name, case.primary) for name in (engine, against))
     found = case.values(engine, rank_measure(case.primary, case.run.k)) > 0
-    shown = set(case.headline)
+    headline = set(case.headline)
 
     def key(at: int) -> tuple[bool, int, float, float, int]:
-        lost = float(others[at] - values[at])
-        group = 0 if not found[at] else 1 if lost > 0 else 2
-        # NaN, where a measure does not apply, has no place in an order
-        return (at not in shown, group, -lost if lost == lost else 0.0, _last_if_none(float(values[at])), at)
+        value, loss = float(values[at]), float(others[at] - values[at])
+        group = 0 if not found[at] else 1 if loss > 0 else 2
+        # NaN, where a measure does not apply, cannot be ordered
+        return (at not in headline, group, -loss if loss == loss else 0.0, value if value == value else np.inf, at)
 
     return sorted(range(len(case.scores.units)), key=key)
 
 
-def _last_if_none(value: float) -> float:
-    return value if value == value else float("inf")
-
-
-def _notes(choice: TraceSelection, found: Traces, most: int) -> tuple[str, ...]:
-    made, whole = len(found.made), len(choice.queries)
-    notes = list(found.notes)
-    if made and made < whole:
-        where = ", where their corpora are here" if found.notes else ""
-        notes.append(
-            f"Traces of {choice.engine} are there for {count(made, 'query', 'queries')} of {whole:,}, misses and "
-            f"regressions first; `assay report FOLDER --traces {whole}` makes all{where}."
+def _trace_notes(chosen: TraceSelection, traces: Traces, most: int) -> Iterator[str]:
+    if most <= 0:
+        yield f"Traces of {chosen.engine} are not made; `assay report FOLDER --traces {USUAL_TRACES}` makes them."
+        return
+    made, total = len(traces.made), len(chosen.queries)
+    yield from traces.notes
+    if made and made < total:
+        where = ", where their corpora are here" if traces.notes else ""
+        yield (
+            f"Traces of {chosen.engine} are there for {count(made, 'query', 'queries')} of {total:,}, misses and "
+            f"regressions first; `assay report FOLDER --traces {total}` makes all{where}."
         )
-    elif found.notes:
-        notes.append(
-            f"`assay report FOLDER --traces {min(most, whole)}` makes what is missing, where its corpus is here."
-        )
-    if choice.sealed:
-        notes.append(f"{count(choice.sealed, 'sealed query has', 'sealed queries have')} no trace.")
-    return tuple(notes)
+    elif traces.notes:
+        yield f"`assay report FOLDER --traces {min(most, total)}` makes what is missing, where its corpus is here."
+    if chosen.sealed:
+        yield f"{count(chosen.sealed, 'sealed query has', 'sealed queries have')} no trace."

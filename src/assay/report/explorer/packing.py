@@ -11,28 +11,33 @@ from numpy.typing import NDArray
 from assay.experiment.records.codec import dump
 
 Column = NDArray[np.int64] | NDArray[np.float32]
-#: Bits of a float's fraction that a score loses: what is left has five digits, more than anybody reads.
+#: Bits of a float's fraction that a score loses; five digits are left.
 _LOST_BITS = 7
 _SEVEN = 7  # bits of a number in each byte of LEB128
 
 
 def pack_table(head: Mapping[str, object], columns: Mapping[str, Column]) -> bytes:
-    """Write a head and columns."""
-    kinds = {name: "float32" if column.dtype.kind == "f" else "varint" for name, column in columns.items()}
-    packed = {name: _PACKERS[kinds[name]](column) for name, column in columns.items()}
-    listed = [[name, kinds[name], len(column), len(packed[name])] for name, column in columns.items()]
+    """Pack a JSON head and columns."""
+    packed, listed = [], []
+    for name, column in columns.items():
+        if column.dtype.kind == "f":  # byte by byte: bytes of equal position compress better
+            kind, data = "float32", column.astype("<f4").view(np.uint8).reshape(-1, 4).T.tobytes()
+        else:
+            kind, data = "varint", varints(column)
+        packed.append(data)
+        listed.append([name, kind, len(column), len(data)])
     text = dump({**head, "columns": listed}).encode("utf-8")
-    return b"".join([struct.pack("<I", len(text)), text, *packed.values()])
+    return b"".join([struct.pack("<I", len(text)), text, *packed])
 
 
 def varints(numbers: Column | Sequence[int]) -> bytes:
-    """Write unsigned numbers as LEB128: seven bits a byte, lowest first, the high bit says that more follow."""
+    """Pack unsigned numbers as LEB128: seven bits per byte, lowest first; the high bit means that more follow."""
     left = np.asarray(numbers, dtype=np.uint64)
     if not len(left):
         return b""
     width = max(1, -(-int(left.max()).bit_length() // _SEVEN))
     shifts = np.arange(width, dtype=np.uint64) * np.uint64(_SEVEN)
-    parts = left[:, None] >> shifts  # what is left at each byte
+    parts = left[:, None] >> shifts  # the remaining bits at each byte
     more = parts[:, 1:] > 0
     data = (parts & np.uint64(0x7F)).astype(np.uint8)
     data[:, :-1] |= more.astype(np.uint8) << 7
@@ -40,15 +45,8 @@ def varints(numbers: Column | Sequence[int]) -> bytes:
     return data[used].tobytes()
 
 
-def _floats(values: Column) -> bytes:
-    return values.astype("<f4").view(np.uint8).reshape(-1, 4).T.tobytes()
-
-
-_PACKERS = {"varint": varints, "float32": _floats}
-
-
 def shortened(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Round floats to five digits, so that they pack; what is no number stays that."""
+    """Round floats to five digits, so that they compress; NaN and infinity stay."""
     bits = values.astype("<f4").view(np.uint32)
     half, mask = np.uint32(1 << (_LOST_BITS - 1)), np.uint32(0xFFFFFFFF << _LOST_BITS & 0xFFFFFFFF)
     rounded = ((bits + half) & mask).view(np.float32)
@@ -56,5 +54,5 @@ def shortened(values: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def pack_values(values: NDArray[np.float64]) -> bytes:
-    """Write values as plain little-endian float32, the last axis fastest."""
+    """Pack values as little-endian float32, the last axis fastest."""
     return np.ascontiguousarray(values, dtype="<f4").tobytes()

@@ -2,150 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from assay.browser.bundle import CompressedBlock, packed, page, remaining_bytes
 from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.directory import PAGE
-from assay.experiment.spec import Spec
-from assay.experiment.spec.model import locate_error, read_table
+from assay.experiment.spec.model import Spec, locate_error, read_table
 from assay.report.explorer.data import pack_rankings, queries, shown_measures, summary, trace_data
-from assay.report.explorer.excerpts import USUAL_TRACES, ExcerptPlan, SourceTexts, cut, fitting, wanted
-from assay.report.explorer.limits import DEFAULT_LIMITS, PageLimits
+from assay.report.explorer.excerpts import (
+    DEFAULT_LIMITS,
+    USUAL_TRACES,
+    ExcerptPlan,
+    PageLimits,
+    PagePlan,
+    SourceTexts,
+    estimate_fitting,
+    plan_excerpts,
+    read_excerpts,
+)
 from assay.report.explorer.packing import pack_values
-from assay.report.headlines import headline
 from assay.report.render.text import count, strip_control
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, pick
+from assay.report.sections import headline
 from assay.store.kinds import parse_size
 
 if TYPE_CHECKING:
     from assay.experiment.tracing import Traces
 
-
+SCRIPT = "explorer/main.js"
+STYLES = ("base.css", "report.css", "queries.css", "rerun.css")
+#: Share of the portions that seemed to fit, for the next try after a page that was too large.
+_LESS = 0.97
 _KILOBYTE, _MEGABYTE = 1_000, 1_000_000
-#: From here on a size is said in megabytes.
+#: Sizes from here on are written in megabytes.
 _LARGE = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of the source that was wanted is in the page, counted in queries."""
-
-    differing: int  # on which engines differ
-    complete: int  # of those: all of theirs is here
-    begun: int  # of those: some of theirs is here
-    others: bool  # whether what belongs to the other queries is here
-    told: Sequence[str]  # the engines whose results come first
-    empty: bool = False  # there is none at all, for want of room
-
-
-@dataclass(frozen=True, slots=True)
-class PageContents:
-    """What is in a page."""
-
-    coverage: Coverage | None  # None: there is nobody to ask for source
-    scores: bool
-    traces: bool  # False: there were some, but no room
-
-
-class Omission(NamedTuple):
-    """A sentence on what is not in a page, and the block that would have it."""
-
-    block: str
-    text: str
-
-
-def omissions(shown: PageContents, limits: PageLimits, notes: Mapping[str, Sequence[str]]) -> list[Omission]:
-    """Say what is not in a page; `notes` are those of whoever was asked for a block."""
-    return [
-        *(Omission("sources", text) for text in _sources(shown.coverage, limits)),
-        *_dropped(shown, limits),
-        *(Omission(block, text) for block, said in notes.items() for text in said),
-    ]
-
-
-def _sources(coverage: Coverage | None, limits: PageLimits) -> Iterator[str]:
-    if not limits.source:
-        yield "No source is in this file, as --no-source asked for: `assay report FOLDER` puts it in."
-        return
-    if coverage is None:
-        yield "No source is in this file: nobody opened the corpora. `assay report FOLDER` does."
-        return
-    if coverage.empty:
-        yield f"No source is in this file: there was no room for any. {_larger(limits)}"
-        return
-    yield (
-        f"Source is shown around gold places and the first {limits.top} results of each engine, up to {limits.lines} "
-        "lines of a place, for queries on which engines differ; of other queries around gold places only."
-    )
-    if coverage.complete < coverage.differing or not coverage.others:
-        yield f"{_counts(coverage)} {_larger(limits)}"
-
-
-def _counts(coverage: Coverage) -> str:
-    if coverage.complete == coverage.differing:
-        return "The gold places of queries on which no engine differs are not all here: the file would be too large."
-    every = f"of {count(coverage.differing, 'query', 'queries')} that differ, those that differ most first"
-    some, told = coverage.begun - coverage.complete, ", ".join(("gold", *coverage.told))
-    if not coverage.begun:
-        return f"There was room for none {every}."
-    if not coverage.complete:
-        return f"There was room for {some:,} {every}, and of those for {told} only."
-    part = f"; {some:,} more have that of {told} only" if some else ""
-    return f"There was room for all of {coverage.complete:,} {every}{part}."
-
-
-def _dropped(shown: PageContents, limits: PageLimits) -> Iterator[Omission]:
-    large = f"the file would be too large. {_larger(limits)}"
-    if not shown.scores:
-        yield Omission("rankings", f"The scores that engines gave their results are not here: {large}")
-    if not shown.traces:
-        yield Omission("traces", f"The traces are not here: {large}")
-
-
-def _larger(limits: PageLimits) -> str:
-    return f"`assay report FOLDER --max-size {size_text(2 * limits.max_bytes)}` makes room."
-
-
-def size_text(size: int) -> str:
-    """Write a size so that --max-size reads it back, rounded up: whoever names it gets what it is about."""
-    if size < _KILOBYTE:
-        return f"{size}B"
-    unit, name = (_KILOBYTE, "kB") if size < _LARGE else (_MEGABYTE, "MB")
-    return f"{ceil(size / unit * 1000) / 1000:g}{name}"
-
-
-def size_words(size: int) -> str:
-    """Write a size for a sentence."""
-    return count(size, "byte") if size < _KILOBYTE else size_text(size)
-
-
-def in_folder(text: str, folder: str | Path) -> str:
-    """Name the folder in a sentence for who is told it now; a page says FOLDER, for it is read anywhere."""
-    return text.replace("`assay report FOLDER", f"`assay report {folder}")
-
-
-SCRIPT = "explorer/main.js"
-STYLES = ("base.css", "report.css", "queries.css", "rerun.css")
-#: Of the portions of source that seem to fit, those that are tried where more did not.
-_LESS = 0.97
-
-
 class TooSmallError(ConfigError):
-    """A page cannot be made as small as it was wanted."""
+    """A page that cannot be as small as requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class HtmlReport:
-    """A page, and what it says of what is not in it."""
+    """A page, with sentences on what it leaves out."""
 
     data: bytes
     left_out: tuple[str, ...]
@@ -160,27 +67,27 @@ def build_page(
     limits: PageLimits = DEFAULT_LIMITS,
     live: Mapping[str, Any] | None = None,
 ) -> HtmlReport:
-    """Make the page of a run, and say what is not in it.
+    """Build the page of a run.
 
-    Where it would become too large, scores and traces go, and source comes in as far as it fits.
+    A page that would be too large loses scores, then traces; source is added as far as it fits.
     """
     draft = _Draft(case, results, texts if limits.source else None, traces, limits, live)
     least = 0
     for scores, traced in ((True, True), (False, True), (False, False)):
-        made = draft.fitted(scores=scores, traced=traced)
+        made = draft.fit(scores=scores, traced=traced)
         if len(made.data) <= limits.max_bytes:
             return made
         least = len(made.data)
     raise TooSmallError(
-        f"the report of this run has at least {size_words(least)}, more than the {size_words(limits.max_bytes)} of "
+        f"the report of this run has at least {_size_words(least)}, more than the {_size_words(limits.max_bytes)} of "
         "--max-size",
-        hint=f"`assay report FOLDER --max-size {size_text(least)}` makes it",
+        hint=f"`assay report FOLDER --max-size {_size_text(least)}` makes it",
     )
 
 
 @dataclass(frozen=True)
 class _Draft:
-    """A page in the making; what does not change from try to try is made once."""
+    """The inputs of a page; blocks that do not change between tries are made once."""
 
     case: ScoredRun
     results: Results
@@ -189,24 +96,25 @@ class _Draft:
     limits: PageLimits
     live: Mapping[str, Any] | None
 
-    def fitted(self, *, scores: bool, traced: bool) -> HtmlReport:
-        bare = self._made(0, scores=scores, traced=traced)
-        room = remaining_bytes(self.limits.max_bytes - len(bare.data), "sources")
-        count = fitting(self.wanted, self.texts, room) if self.texts and room else 0
-        while count:
-            made = self._made(count, scores=scores, traced=traced)
+    def fit(self, *, scores: bool, traced: bool) -> HtmlReport:
+        bare = self._make(0, scores=scores, traced=traced)
+        free = self.limits.max_bytes - len(bare.data)
+        size = remaining_bytes(free, "sources")
+        portions = estimate_fitting(self._plan, self.texts, size) if self.texts and size else 0
+        while portions:
+            made = self._make(portions, scores=scores, traced=traced)
             if len(made.data) <= self.limits.max_bytes:
                 return made
-            over = (self.limits.max_bytes - len(bare.data)) / (len(made.data) - len(bare.data))
-            count = int(count * min(over, 1) * _LESS)
+            portions = int(portions * min(free / (len(made.data) - len(bare.data)), 1) * _LESS)
         return bare
 
-    def _made(self, count: int, *, scores: bool, traced: bool) -> HtmlReport:
+    def _make(self, portions: int, *, scores: bool, traced: bool) -> HtmlReport:
         golds = [gold.name for gold in self.case.run.suite.golds]
-        sources = cut(self.wanted, count, self.texts, golds) if self.texts and count else {}
-        said = self._left_out(PageContents(self._coverage(count), scores, traced or not self._traces))
+        sources = read_excerpts(self._plan, portions, self.texts, golds) if self.texts and portions else {}
+        left_out = list(self._omissions(portions, scores=scores, traced=traced))
+        facts = {**self._facts, "left_out": [{"block": block, "text": text} for block, text in left_out]}
         data = {
-            "summary": _json({**self._facts, "left_out": [one._asdict() for one in said], "live": self.live}),
+            "summary": _json({**facts, "live": self.live}),
             "queries": self._queries,
             "values": self._values,
             "rankings": self._with_scores if scores else self._without_scores,
@@ -221,23 +129,44 @@ class _Draft:
             fallback=_fallback(self.results),
             live=self.live is not None,
         )
-        return HtmlReport(made, tuple(one.text for one in said))
+        return HtmlReport(made, tuple(text for _, text in left_out))
 
-    def _left_out(self, shown: PageContents) -> list[Omission]:
-        asked = {"sources": self.texts, "traces": self.traces}
-        return omissions(shown, self.limits, {block: one.notes for block, one in asked.items() if one})
+    def _omissions(self, portions: int, *, scores: bool, traced: bool) -> Iterator[tuple[str, str]]:
+        """Yield what the page leaves out: the block, and a sentence."""
+        larger = f"`assay report FOLDER --max-size {_size_text(2 * self.limits.max_bytes)}` makes room."
+        for text in self._source_omissions(portions, larger):
+            yield "sources", text
+        if not scores:
+            yield (
+                "rankings",
+                f"The scores that engines gave their results are not here: the file would be too large. {larger}",
+            )
+        if not traced and self._traces:
+            yield "traces", f"The traces are not here: the file would be too large. {larger}"
+        for block, source in (("sources", self.texts), ("traces", self.traces)):
+            for note in source.notes if source else ():
+                yield block, note
 
-    def _coverage(self, count: int) -> Coverage | None:
-        found = self.wanted
-        if self.texts is None:
-            return None
-        whole = count == len(found.portions)
-        empty = not count and bool(found.portions)
-        return Coverage(len(found.differing), found.complete(count), found.begun(count), whole, found.told, empty)
+    def _source_omissions(self, portions: int, larger: str) -> Iterator[str]:
+        limits, plan = self.limits, self._plan
+        if not limits.source:
+            yield "No source is in this file, as --no-source asked for: `assay report FOLDER` puts it in."
+        elif self.texts is None:
+            yield "No source is in this file: nobody opened the corpora. `assay report FOLDER` does."
+        elif plan.portions and not portions:
+            yield f"No source is in this file: there was no room for any. {larger}"
+        else:
+            yield (
+                f"Source is shown around gold places and the first {limits.top} results of each engine, up to "
+                f"{limits.lines} lines of a place, for queries on which engines differ; of other queries around gold "
+                "places only."
+            )
+            if portions < len(plan.portions):
+                yield f"{_coverage_text(plan, portions)} {larger}"
 
     @cached_property
-    def wanted(self) -> ExcerptPlan:
-        return wanted(self.case, self.results, self.limits)
+    def _plan(self) -> ExcerptPlan:
+        return plan_excerpts(self.case, self.results, self.limits)
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
@@ -264,14 +193,45 @@ class _Draft:
         return _json(trace_data(self.case, self.traces)) if self.traces and self.traces.made else None
 
 
+def _coverage_text(plan: ExcerptPlan, portions: int) -> str:
+    complete, begun = plan.complete(portions), plan.begun(portions)
+    if complete == len(plan.differing):
+        return "The gold places of queries on which no engine differs are not all here: the file would be too large."
+    every = f"of {count(len(plan.differing), 'query', 'queries')} that differ, those that differ most first"
+    some, told = begun - complete, ", ".join(("gold", *plan.told))
+    if not begun:
+        return f"There was room for none {every}."
+    if not complete:
+        return f"There was room for {some:,} {every}, and of those for {told} only."
+    part = f"; {some:,} more have that of {told} only" if some else ""
+    return f"There was room for all of {complete:,} {every}{part}."
+
+
 def _json(value: object) -> CompressedBlock:
     return packed(dump(value).encode("utf-8"))
 
 
 def _fallback(results: Results) -> str:
-    said = (headline(results), results.reading, *results.warnings)
-    body = "".join(f"<p>{escape(strip_control(text))}</p>" for text in said)
+    texts = (headline(results), results.reading, *results.warnings)
+    body = "".join(f"<p>{escape(strip_control(text))}</p>" for text in texts)
     return f"<main>{body}<p>Tables and queries need scripts in this page; {PAGE} beside it has the tables.</p></main>"
+
+
+def _size_text(size: int) -> str:
+    """Format a size as --max-size accepts it, rounded up so that the named size suffices."""
+    if size < _KILOBYTE:
+        return f"{size}B"
+    unit, name = (_KILOBYTE, "kB") if size < _LARGE else (_MEGABYTE, "MB")
+    return f"{ceil(size / unit * 1000) / 1000:g}{name}"
+
+
+def _size_words(size: int) -> str:
+    return count(size, "byte") if size < _KILOBYTE else _size_text(size)
+
+
+def in_folder(text: str, directory: str | Path) -> str:
+    """Replace FOLDER in the commands of a sentence; the page keeps it, because it is read anywhere."""
+    return text.replace("`assay report FOLDER", f"`assay report {directory}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,33 +245,19 @@ class ReportSettings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class PagePlan:
-    """How a page is made."""
-
-    limits: PageLimits = DEFAULT_LIMITS
-    traces: int = USUAL_TRACES
-    cheap: bool = True  # traces that would need a new index of a large corpus are left out
-
-
 def page_plan(
     spec: Spec | None = None, *, max_size: str | None = None, no_source: bool = False, traces: int | None = None
 ) -> PagePlan:
-    """Read [report]; flags go before it."""
+    """Read [report] of a configuration; arguments override it."""
     settings = read_table(ReportSettings, spec, "report", spec.report) if spec else ReportSettings()
     try:
-        wanted = _plan(settings)
+        if settings.traces < 0:
+            raise ConfigError(f"traces = {settings.traces}", hint="it is 0 or more")
+        size = parse_size(settings.max_size, "max_size")
     except ConfigError as error:
         raise (locate_error(error, spec, "report", spec.report) if spec else error) from error
     if traces is not None and traces < 0:
         raise ConfigError(f"--traces {traces}", hint="it is 0 or more")
-    size = wanted.limits.max_bytes if max_size is None else parse_size(max_size, "--max-size")
-    limits = replace(wanted.limits, max_bytes=size, source=wanted.limits.source and not no_source)
-    return PagePlan(limits, wanted.traces if traces is None else traces, cheap=traces is None)
-
-
-def _plan(settings: ReportSettings) -> PagePlan:
-    if settings.traces < 0:
-        raise ConfigError(f"traces = {settings.traces}", hint="it is 0 or more")
-    limits = PageLimits(max_bytes=parse_size(settings.max_size, "max_size"), source=settings.source)
-    return PagePlan(limits, settings.traces)
+    size = size if max_size is None else parse_size(max_size, "--max-size")
+    limits = replace(DEFAULT_LIMITS, max_bytes=size, source=settings.source and not no_source)
+    return PagePlan(limits, settings.traces if traces is None else traces, cheap=traces is None)

@@ -12,7 +12,7 @@ Align = Literal["left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A section's title."""
+    """The title of a section."""
 
     text: str
 
@@ -43,7 +43,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under columns, with a note that belongs to them."""
+    """Rows of cells under columns, with a note."""
 
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -68,30 +68,30 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """A distribution in one line: what is counted in order, and what stands apart behind it."""
+    """A distribution in one line."""
 
     label: str
     values: tuple[float, ...]
-    apart: float
-    text: str  # the numbers that matter, in words
+    apart: float  # drawn after the values, such as the queries without a hit
+    text: str  # the main numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Sparks:
-    """Distributions below each other, drawn to one scale."""
+    """Distributions on one scale."""
 
     sparks: tuple[Spark, ...]
     note: str = ""
 
     @property
     def most(self) -> float:
-        """The largest value of all, which the others are drawn against."""
+        """The largest value, which is the scale."""
         return max((value for spark in self.sparks for value in (*spark.values, spark.apart)), default=0) or 1
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalPoint:
-    """A point with its interval."""
+    """An estimate with its interval."""
 
     label: str
     value: float
@@ -102,34 +102,18 @@ class IntervalPoint:
 
 @dataclass(frozen=True, slots=True)
 class Forest:
-    """Estimates over one axis, with a line of no difference where there is one."""
+    """Estimates on one axis, with an optional line of no difference."""
 
     estimates: tuple[IntervalPoint, ...]
     low: float
     high: float
     line: float | None = None
-    on_pages: bool = False  # drawn where one can scroll only: a terminal has no room for every measure
-
-
-@dataclass(frozen=True, slots=True)
-class Preformatted:
-    """Lines that a program wrote, as they are, under a title."""
-
-    title: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Collapsible:
-    """Long texts that are unfolded on demand; where nothing can be folded a sentence says where they are."""
-
-    leaves: tuple[Preformatted, ...]
-    elsewhere: str
+    on_pages: bool = False  # not drawn on a terminal, which has no space for every measure
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines that are copied as they stand: command lines, rankings."""
+    """Preformatted lines, such as commands."""
 
     text: str
 
@@ -139,62 +123,62 @@ class RankingLine:
     """One line of a ranking."""
 
     rank: str
-    sign: str  # what it is, in a sign or two
+    sign: str  # target or adversary
     text: str
-    tail: str = ""  # how it moved
+    tail: str = ""  # change of rank
     tone: Tone = "plain"
 
 
 @dataclass(frozen=True, slots=True)
 class RankingBlock:
-    """A ranking under its title."""
+    """A ranking with its title."""
 
     title: str
     entries: tuple[RankingLine, ...]
     note: str = ""
 
     def as_table(self) -> Table:
-        """Show it where nothing can stand beside it."""
+        """Return the ranking as a table, for formats without columns."""
         rows = [[Cell(e.rank), Cell(e.sign, e.tone), Cell(e.text, e.tone), Cell(e.tail)] for e in self.entries]
         return table([">#", "", self.title, "moved"], rows, self.note)
 
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """Rankings side by side where there is room, below each other where there is none."""
+    """Rankings side by side, or below each other if the terminal is narrow."""
 
     listings: tuple[RankingBlock, ...]
 
 
-Block = Heading | Paragraph | Table | Bars | Sparks | Forest | SideBySide | Collapsible | Code
+Block = Heading | Paragraph | Table | Bars | Sparks | Forest | SideBySide | Code
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A report."""
+    """A title and blocks."""
 
     title: str
     blocks: tuple[Block, ...]
-    tone: Tone = "plain"  # of the title, where that is a verdict
+    tone: Tone = "plain"  # of the title
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str | Cell]], note: str = "") -> Table:
-    """Make a table; a column title that begins with `>` is aligned right."""
+    """Build a table; columns whose title begins with `>` are right-aligned."""
     heads = tuple(Column(c.removeprefix(">"), "right" if c.startswith(">") else "left") for c in columns)
     cells = tuple(tuple(c if isinstance(c, Cell) else Cell(c) for c in row) for row in rows)
     return Table(heads, cells, note)
 
 
-#: Heights of a bar in one character, from the least that is not nothing.
+#: Heights of a bar in one character, above zero.
 LEVELS = "▁▂▃▄▅▆▇█"
-#: What was counted never.
+#: A count of zero.
 NOTHING = "·"
 
 
 def spark_text(spark: Spark, most: float) -> str:
-    """Draw a distribution in characters; whatever is more than nothing is seen."""
-    return f"{''.join(_level(value, most) for value in spark.values)} {_level(spark.apart, most)}"
+    """Draw a distribution in characters; any value above zero is visible."""
 
+    def level(value: float) -> str:
+        return LEVELS[min(len(LEVELS) - 1, int(value / most * len(LEVELS)))] if value > 0 else NOTHING
 
-def _level(value: float, most: float) -> str:
-    return LEVELS[min(len(LEVELS) - 1, int(value / most * len(LEVELS)))] if value > 0 else NOTHING
+    return f"{''.join(map(level, spark.values))} {level(spark.apart)}"

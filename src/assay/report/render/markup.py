@@ -1,9 +1,8 @@
-"""Render documents as Markdown and as a self-contained, escaped HTML file."""
+"""Render documents as Markdown and as self-contained HTML; both escape all text."""
 
 from __future__ import annotations
 
 import re
-from functools import singledispatch
 from html import escape
 
 from assay.browser.bundle import GENERATOR
@@ -12,7 +11,6 @@ from assay.report.render.document import (
     Block,
     Cell,
     Code,
-    Collapsible,
     Document,
     Forest,
     Heading,
@@ -55,15 +53,23 @@ td.prose { min-width: 16rem; white-space: normal; overflow-wrap: anywhere; }
 """
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-
 _MANY = 10  # columns from which a table is set smaller
-_PROSE = 48  # characters from which a cell is a text
+_PROSE = 48  # characters from which a cell is wrapped as prose
+
+#: Markup at any position; escaped `:` and `.` keep addresses from becoming links.
+_MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.")
+#: The start of a line that would make it a heading, a list or a rule.
+_OPENING = re.compile(r"^(?:[#+=-]|\d+(?=[.)](?:\s|$)))")
+#: A mention: pages that render Markdown notify the person. A number after `@` is a cutoff.
+_MENTION = re.compile(r"(?<!\w)@(?!\d+\b)(?=\w)")
+#: A number that would become a link to an issue: `#1`, `octo/shop#1`, `GH-1`.
+_ISSUE = re.compile(r"#(?=\d)|\bGH(?=-\d)", re.IGNORECASE)
 
 
 def to_html(document: Document) -> str:
-    """Write a document as one HTML page."""
-    body = "\n".join(_render(block) for block in document.blocks)
-    title = _safe(document.title)
+    """Return a document of headings, paragraphs, code and tables as one HTML page."""
+    body = "\n".join(map(_block_html, document.blocks))
+    title = _escape_html(document.title)
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8">{GENERATOR}\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -73,150 +79,98 @@ def to_html(document: Document) -> str:
     )
 
 
-def _safe(text: str) -> str:
-    return escape(strip_control(text), quote=True)
-
-
-def _prosaic(text: str) -> str:
-    parts = code_spans(strip_control(text))
-    return "".join(f"<code>{_safe(part)}</code>" if code else _safe(part) for part, code in parts)
-
-
-@singledispatch
-def _render(block: Block) -> str:
+def _block_html(block: Block) -> str:
+    match block:
+        case Heading():
+            return f"<h2>{_escape_html(block.text)}</h2>"
+        case Paragraph():
+            return f'<p class="{block.tone}">{_prose_html(block.text)}</p>'
+        case Code():
+            return f"<pre>{_escape_html(block.text)}</pre>"
+        case Table():
+            return _table_html(block)
     raise TypeError(f"no HTML for {type(block).__name__}")
 
 
-@_render.register
-def _(block: Heading) -> str:
-    return f"<h2>{_safe(block.text)}</h2>"
-
-
-@_render.register
-def _(block: Paragraph) -> str:
-    return f'<p class="{block.tone}">{_prosaic(block.text)}</p>'
-
-
-@_render.register
-def _(block: Code) -> str:
-    return f"<pre>{_safe(block.text)}</pre>"
-
-
-@_render.register
-def _(block: Table) -> str:
-    heads = "".join(f'<th scope="col" class="{c.align}">{_foldable(c.title)}</th>' for c in block.columns)
+def _table_html(block: Table) -> str:
+    heads = "".join(f'<th scope="col" class="{c.align}">{_wrappable(c.title)}</th>' for c in block.columns)
     rows = "\n".join(
         "<tr>"
         + "".join(
-            f'<td class="{column.align} {cell.tone}{_prose(cell)}">{_safe(cell.text)}</td>'
+            f'<td class="{column.align} {cell.tone}{" prose" if len(cell.text) > _PROSE else ""}">'
+            f"{_escape_html(cell.text)}</td>"
             for column, cell in zip(block.columns, row, strict=True)
         )
         + "</tr>"
         for row in block.rows
     )
-    note = f'<p class="note">{_prosaic(block.note)}</p>' if block.note else ""
+    note = f'<p class="note">{_prose_html(block.note)}</p>' if block.note else ""
     many = ' class="many"' if len(block.columns) > _MANY else ""
     return (
         f'<div class="wide"><table{many}><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table></div>{note}'
     )
 
 
-def _foldable(title: str) -> str:
-    """Let the name of a measure be wrapped where it is read apart: nDCG(level=lines)@10."""
-    return _safe(title).replace("(", "(<wbr>").replace("@", "<wbr>@")
+def _wrappable(title: str) -> str:
+    """Allow line breaks in the name of a measure: nDCG(level=lines)@10."""
+    return _escape_html(title).replace("(", "(<wbr>").replace("@", "<wbr>@")
 
 
-def _prose(cell: Cell) -> str:
-    """Give long texts room, so that they do not become a column of single words."""
-    return " prose" if len(cell.text) > _PROSE else ""
+def _escape_html(text: str) -> str:
+    return escape(strip_control(text), quote=True)
 
 
-#: What is markup wherever it stands; `:` of an address and the dot of `www.` keep it from becoming a link.
-_MARKUP = re.compile(r"[\\`*_\[\]|~$]|:(?=//)|(?<=www)\.")
-#: What makes a heading, a list or a rule of a line that begins with it.
-_OPENING = re.compile(r"^(?:[#+=-]|\d+(?=[.)](?:\s|$)))")
-#: A name that would be told of it: pages that show Markdown send people a message where they are mentioned.
-_MENTION = re.compile(r"(?<!\w)@(?!\d+\b)(?=\w)")  # a number behind it is a cut-off
-
-#: A number that would become a link to an issue: `#1`, `octo/shop#1`, `GH-1`.
-_ISSUE = re.compile(r"#(?=\d)|\bGH(?=-\d)", re.IGNORECASE)
+def _prose_html(text: str) -> str:
+    parts = code_spans(strip_control(text))
+    return "".join(f"<code>{_escape_html(part)}</code>" if code else _escape_html(part) for part, code in parts)
 
 
 def to_markdown(document: Document) -> str:
-    """Write a report as Markdown."""
+    """Return a document as Markdown."""
     parts = [f"# {_escape(document.title)}", *(block_markdown(block) for block in document.blocks)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def block_markdown(block: Block, level: int = 2) -> str:
-    """Write one block, the title of a section at a level; empty where Markdown cannot show it."""
-    return f"{'#' * level} {_escape(block.text)}" if isinstance(block, Heading) else _render_markdown(block)
-
-
-@singledispatch
-def _render_markdown(block: Block) -> str:
-    raise TypeError(f"no Markdown for {type(block).__name__}")
-
-
-@_render_markdown.register
-def _(block: Paragraph) -> str:
-    return f"> **Note:** {_prosaic_markdown(block.text)}" if block.tone == "warning" else _line(block.text)
-
-
-@_render_markdown.register
-def _(block: Code) -> str:
-    text = strip_control(block.text)
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)  # so that what is inside cannot end it
-    return f"{fence}text\n{text}\n{fence}"
-
-
-@_render_markdown.register
-def _(block: Table) -> str:
-    heads = [_escape(c.title) for c in block.columns]
-    rules = ["---:" if c.align == "right" else "---" for c in block.columns]
-    rows = [[_cell(cell) for cell in row] for row in block.rows]
-    lines = [f"| {' | '.join(row)} |" for row in [heads, rules, *rows]]
-    return "\n".join(lines) + (f"\n\n{_line(block.note)}" if block.note else "")
-
-
-@_render_markdown.register
-def _(block: Bars) -> str:
-    most = max((bar.value for bar in block.bars), default=0) or 1
-    wide = max((len(bar.label) for bar in block.bars), default=0)
-    lines = [f"{b.label:>{wide}} {'█' * round(30 * b.value / most) or '·'} {b.text}" for b in block.bars]
-    return "```text\n" + "\n".join(_fenced(line) for line in lines) + "\n```"
-
-
-@_render_markdown.register
-def _(block: Sparks) -> str:
-    wide = max((len(_fenced(spark.label)) for spark in block.sparks), default=0)
-    lines = [f"{_fenced(s.label):>{wide}} {spark_text(s, block.most)}  {_fenced(s.text)}" for s in block.sparks]
-    return "```text\n" + "\n".join(lines) + "\n```" + (f"\n\n{_line(block.note)}" if block.note else "")
-
-
-@_render_markdown.register
-def _(block: SideBySide) -> str:
-    return "\n\n".join(_render_markdown(listing.as_table()) for listing in block.listings)
-
-
-@_render_markdown.register
-def _(block: Collapsible) -> str:
-    return _line(block.elsewhere)
-
-
-@_render_markdown.register
-def _(_: Forest) -> str:
-    return ""  # its numbers stand in the table beside it; Markdown has no axis to draw them on
-
-
-def _fenced(text: str) -> str:
-    return " ".join(strip_control(text).replace("`", "'").split("\n"))
+    """Return one block as Markdown, headings at `level`; empty for a chart."""
+    match block:
+        case Heading():
+            return f"{'#' * level} {_escape(block.text)}"
+        case Paragraph():
+            return f"> **Note:** {_prose(block.text)}" if block.tone == "warning" else _line(block.text)
+        case Code():
+            text = strip_control(block.text)
+            longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
+            fence = "`" * max(3, longest + 1)  # longer than any fence in the text
+            return f"{fence}text\n{text}\n{fence}"
+        case Table():
+            heads = [_escape(column.title) for column in block.columns]
+            rules = ["---:" if column.align == "right" else "---" for column in block.columns]
+            rows = [heads, rules, *([_cell(cell) for cell in row] for row in block.rows)]
+            lines = [f"| {' | '.join(row)} |" for row in rows]
+            return "\n".join(lines) + (f"\n\n{_line(block.note)}" if block.note else "")
+        case Bars():
+            most = max((bar.value for bar in block.bars), default=0) or 1
+            wide = max((len(bar.label) for bar in block.bars), default=0)
+            bars = [f"{b.label:>{wide}} {'█' * round(30 * b.value / most) or '·'} {b.text}" for b in block.bars]
+            return "```text\n" + "\n".join(map(_fenced, bars)) + "\n```"
+        case Sparks():
+            wide = max((len(_fenced(spark.label)) for spark in block.sparks), default=0)
+            lines = [f"{_fenced(s.label):>{wide}} {spark_text(s, block.most)}  {_fenced(s.text)}" for s in block.sparks]
+            return "```text\n" + "\n".join(lines) + "\n```" + (f"\n\n{_line(block.note)}" if block.note else "")
+        case SideBySide():
+            return "\n\n".join(block_markdown(listing.as_table()) for listing in block.listings)
+        case Forest():
+            return ""  # its numbers are in a table; Markdown has no axis
 
 
 def _cell(cell: Cell) -> str:
     text = _escape(cell.text)
     return f"**{text}**" if text and cell.tone in ("good", "bad") else text
+
+
+def _fenced(text: str) -> str:
+    return " ".join(strip_control(text).replace("`", "'").split("\n"))
 
 
 def _escape(text: str) -> str:
@@ -225,17 +179,14 @@ def _escape(text: str) -> str:
     return _ISSUE.sub("\\g<0>\u2060", _MENTION.sub("@\u2060", flat))
 
 
-def _prosaic_markdown(text: str) -> str:
-    # A cut removes no space, and parts are escaped one by one: spaces at their ends are put back.
+def _prose(text: str) -> str:
+    # parts are escaped one by one, which strips them: spaces at their ends are put back
+    def spaced(part: str) -> str:
+        return f"{' ' * part.startswith(' ')}{_escape(part)}{' ' * (part.endswith(' ') and part != ' ')}"
+
     flat = " ".join(strip_control(text).split())
-    return "".join(f"`{part}`" if code else _spaced(part) for part, code in code_spans(flat))
-
-
-def _spaced(part: str) -> str:
-    return f"{' ' * part.startswith(' ')}{_escape(part)}{' ' * (part.endswith(' ') and part != ' ')}"
+    return "".join(f"`{part}`" if code else spaced(part) for part, code in code_spans(flat))
 
 
 def _line(text: str) -> str:
-    return _OPENING.sub(
-        lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", _prosaic_markdown(text)
-    )
+    return _OPENING.sub(lambda found: f"{found[0]}\\" if found[0].isdigit() else f"\\{found[0]}", _prose(text))
