@@ -33,9 +33,9 @@ class MoveCandidate:
 def find_candidates(pair: CommitPair, old: FileRange) -> list[MoveCandidate]:
     before = pair.before(old.path)
     pieces = before.split(old, pair.config.slack)
-    candidates = [
-        candidate for other in pair.successors(old.path) for candidate in _find_in_successor(pair, old, pieces, other)
-    ]
+    candidates: list[MoveCandidate] = []
+    for other in pair.successors(old.path):
+        candidates += _find_in_successor(pair, old, pieces, other)
     if not any(candidate.exact or candidate.likeness >= pair.config.sure for candidate in candidates):
         whole = pieces[0].whole if len(pieces) == 1 else None
         mate = find_elsewhere(pair, whole) if whole is not None else None
@@ -61,42 +61,61 @@ def find_candidates(pair: CommitPair, old: FileRange) -> list[MoveCandidate]:
 def _find_in_successor(
     pair: CommitPair, old: FileRange, pieces: Sequence[RangePart], other: str
 ) -> Iterator[MoveCandidate]:
-    before, after = pair.before(old.path), pair.after(other)
-    stayed = pair.line_map(old.path, other)
-    first, last = stayed.get(old.start), stayed.get(old.end)
-    if first is not None and last is not None:
-        new = FileRange(other, first, last)
-        block = all(stayed.get(line + 1, -1) == stayed.get(line, -2) + 1 for line in range(old.start, old.end))
-        # Repeated lines must be in the same definition.
-        if block and (before.distinct(old) or _scope(before, old) == _scope(after, new)):
-            yield _candidate(pair, old, new, "lines", "unchanged lines")
-            return
-    wanted = [line.rstrip() for line in before.text(old)]
-    if sum(len(normalize_blanks(line)) for line in wanted) >= pair.config.distinctive:
-        lines = [line.rstrip() for line in after.lines]
-        starts = [at for at, line in enumerate(lines) if line == wanted[0] and lines[at : at + len(wanted)] == wanted]
-        if len(starts) == 1:
-            new = FileRange(other, starts[0] + 1, starts[0] + len(wanted))
-            yield _candidate(pair, old, new, "lines", "same text")
+    unchanged = _find_unchanged(pair, old, other)
+    if unchanged is not None:
+        yield _candidate(pair, old, unchanged, "lines", "unchanged lines")
+        return
+    same_text = _find_same_text(pair, old, other)
+    if same_text is not None:
+        yield _candidate(pair, old, same_text, "lines", "same text")
     placed = [(piece, placement) for piece in pieces if (placement := _place(pair, piece, other)) is not None]
     for piece in pieces if not placed else ():
         mate = find_in_file(pair, piece.holder, other) if piece.holder is not None else None
         if mate is not None:
-            placement = _Placement(other, mate.part.start, mate.part.end, "around", "enclosing definition")
-            placed.append((piece, placement))
-    if not placed:
-        return
-    # The largest group of placements that are close together is one range.
-    groups: list[list[tuple[RangePart, _Placement]]] = []
+            around = _Placement(other, mate.part.start, mate.part.end, "around", "enclosing definition")
+            placed.append((piece, around))
+    if placed:
+        group = _largest_group(placed, pair.config.grown_lines)
+        new = FileRange(other, min(p.start for _, p in group), max(p.end for _, p in group))
+        _, main = max(group, key=lambda entry: entry[0].length)
+        yield _candidate(pair, old, new, main.by, main.reason)
+
+
+def _find_unchanged(pair: CommitPair, old: FileRange, other: str) -> FileRange | None:
+    """Return the new range if all lines of the old one are unchanged and adjacent."""
+    stayed = pair.line_map(old.path, other)
+    first, last = stayed.get(old.start), stayed.get(old.end)
+    if first is None or last is None:
+        return None
+    new, before = FileRange(other, first, last), pair.before(old.path)
+    block = all(stayed.get(line + 1, -1) == stayed.get(line, -2) + 1 for line in range(old.start, old.end))
+    # Repeated lines must be in the same definition.
+    same = block and (before.distinct(old) or _scope(before, old) == _scope(pair.after(other), new))
+    return new if same else None
+
+
+def _find_same_text(pair: CommitPair, old: FileRange, other: str) -> FileRange | None:
+    """Return the only range of a file with the same text, if the text is long enough to be distinctive."""
+    wanted = [line.rstrip() for line in pair.before(old.path).text(old)]
+    if sum(len(normalize_blanks(line)) for line in wanted) < pair.config.distinctive:
+        return None
+    lines = [line.rstrip() for line in pair.after(other).lines]
+    starts = [at for at, line in enumerate(lines) if line == wanted[0] and lines[at : at + len(wanted)] == wanted]
+    return FileRange(other, starts[0] + 1, starts[0] + len(wanted)) if len(starts) == 1 else None
+
+
+_Placed = tuple[RangePart, "_Placement"]
+
+
+def _largest_group(placed: Sequence[_Placed], most_apart: int) -> list[_Placed]:
+    """Return the pieces whose new lines are at most `most_apart` lines from the next; most old lines win."""
+    groups: list[list[_Placed]] = []
     for piece, placement in sorted(placed, key=lambda entry: (entry[1].start, entry[1].end)):
-        if groups and placement.start - max(p.end for _, p in groups[-1]) <= pair.config.grown_lines:
+        if groups and placement.start - max(p.end for _, p in groups[-1]) <= most_apart:
             groups[-1].append((piece, placement))
         else:
             groups.append([(piece, placement)])
-    best = max(groups, key=lambda group: sum(piece.length for piece, _ in group))
-    new = FileRange(other, min(p.start for _, p in best), max(p.end for _, p in best))
-    main = max(best, key=lambda entry: entry[0].length)[1]
-    yield _candidate(pair, old, new, main.by, main.reason)
+    return max(groups, key=lambda group: sum(piece.length for piece, _ in group))
 
 
 def _scope(file: ParsedFile, lines: FileRange) -> str:

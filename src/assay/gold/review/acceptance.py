@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from operator import attrgetter
@@ -14,7 +14,7 @@ from assay.gold.build import GoldLocation, build_query
 from assay.gold.formats.native import write_native
 from assay.gold.formats.native_edit import save
 from assay.gold.journal import open_journal, read_rows
-from assay.gold.review.items import ReviewQueue, make_item
+from assay.gold.review.items import ReviewItem, ReviewQueue, make_item
 from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, compute_statuses, read_all_votes, read_decisions
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query
@@ -120,38 +120,52 @@ def preview(
         gold = GoldSet("-".join(path.stem.split()), corpus, (), source=str(path))
     before = {_problem_key(problem) for problem in check(gold)} if gold.queries else set()
     refused: dict[str, Refusal] = {}
-    proposed = {
-        status.item.id: _anchors(status.item.query) if status.item.kind == "query" else [status.item.anchor]
-        for status in settled
-        if status.item.kind != "phrasing"
-    }
     while True:
-        made, applied = gold, dict[str, str]()  # item -> query
-        # A query comes before its targets, adversaries and phrasings.
-        for status in sorted(settled, key=lambda status: status.item.kind != "query"):
-            if status.item.id in refused:
-                continue
-            try:
-                apply = _apply_query if status.item.kind == "query" else _apply_part
-                made, applied[status.item.id] = apply(made, status)
-            except GoldError as error:
-                refused[status.item.id] = Refusal(status.item.id, status.item.query.id, error.message)
+        made, query_ids = _apply_settled(gold, settled, refused)
         problems = check(made) if made != gold else ()
         new = [problem for problem in problems if _problem_key(problem) not in before]
-        every = [status for status in settled if status.item.id in applied]
-        for problem in new:  # blame items by anchor, else by query, else all
-            same = [s for s in every if s.value not in AGAINST and applied[s.item.id] == problem.query]
-            exact = [s for s in same if problem.anchor and problem.anchor in proposed.get(s.item.id, ())]
-            for status in exact or same or every:
+        applied = [status for status in settled if status.item.id in query_ids]
+        for problem in new:
+            for status in _find_causes(problem, applied, query_ids):
                 reason = Refusal(status.item.id, status.item.query.id, problem.message)
                 refused.setdefault(status.item.id, reason)
         if not new:
             break
     return Acceptance(
         gold=None if old is None and not made.queries else made,
-        taken=tuple(status for status in settled if status.item.id in applied),
+        taken=tuple(applied),
         refused=tuple(refused[status.item.id] for status in settled if status.item.id in refused),
     )
+
+
+def _apply_settled(
+    gold: GoldSet, settled: Sequence[ItemStatus], refused: dict[str, Refusal]
+) -> tuple[GoldSet, dict[str, str]]:
+    """Return the set with all items that are not refused, and their query ids; add invalid items to `refused`."""
+    query_ids: dict[str, str] = {}
+    # A query comes before its targets, adversaries and phrasings.
+    for status in sorted(settled, key=lambda status: status.item.kind != "query"):
+        item = status.item
+        if item.id in refused:
+            continue
+        try:
+            gold, query_ids[item.id] = (_apply_query if item.kind == "query" else _apply_part)(gold, status)
+        except GoldError as error:
+            refused[item.id] = Refusal(item.id, item.query.id, error.message)
+    return gold, query_ids
+
+
+def _find_causes(
+    problem: AnchorProblem, applied: Sequence[ItemStatus], query_ids: Mapping[str, str]
+) -> Sequence[ItemStatus]:
+    """Return the items that may cause a problem: those with its anchor, else those of its query, else all."""
+
+    def proposes(item: ReviewItem) -> bool:
+        anchors = _anchors(item.query) if item.kind == "query" else [item.anchor]
+        return item.kind != "phrasing" and bool(problem.anchor) and problem.anchor in anchors
+
+    own = [s for s in applied if s.value not in AGAINST and query_ids[s.item.id] == problem.query]
+    return [status for status in own if proposes(status.item)] or own or applied
 
 
 # Applying an item twice equals applying it once, so that a kill before it is recorded is harmless.
@@ -172,50 +186,72 @@ def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
 
 def _apply_part(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
     """Add a target, adversary or phrasing to its query, or remove it; return the set and the id of the query."""
-    item, against = status.item, status.value in AGAINST
-    before = next((query for query in gold.queries if query.id == item.query.id), None)
-    if before is None:
-        raise GoldError(f"the set has no query '{item.query.id}'", hint="accept the query first, or reject the item")
-    query, anchor = before, item.anchor
-    if item.kind == "phrasing":
-        form, text = item.form, item.query.headline
-        known = query.forms.get(form) == text
-        if not against and not known and form in query.forms:
+    query_id = status.item.query.id
+    old = next((query for query in gold.queries if query.id == query_id), None)
+    if old is None:
+        raise GoldError(f"the set has no query '{query_id}'", hint="accept the query first, or reject the item")
+    apply = {"phrasing": _apply_phrasing, "target": _apply_target, "adversary": _apply_adversary}[status.item.kind]
+    new = apply(old, status)
+    if new is None:
+        return gold, query_id
+    checked = build_query(
+        new.id,
+        new.forms,
+        (*new.targets, *new.irrelevant),
+        GoldLocation(gold.source or gold.name, new.line),
+        adversaries=new.adversaries,
+        rationale=new.rationale,
+        measures=new.measures,
+        tags=new.tags,
+        labels=new.labels,
+        least=min(PRIMARY, *(target.grade for target in old.primaries)),
+    )
+    return replace(gold, queries=tuple(checked if query is old else query for query in gold.queries)), query_id
+
+
+# Each of the following returns None if the query does not have the part that reviewers rejected.
+
+
+def _apply_phrasing(query: Query, status: ItemStatus) -> Query | None:
+    form, text = status.item.form, status.item.query.headline
+    known = query.forms.get(form) == text
+    if status.value not in AGAINST:
+        if not known and form in query.forms:
             message = f"query '{query.id}' already has another {form} phrasing"
             raise GoldError(message, hint="edit the set, or reject this one")
-        forms = {name: other for name, other in query.forms.items() if not known or name != form}
-        query = replace(query, forms=forms if against else {**query.forms, form: text})
-        if not query.forms:
-            raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another one first")
-    elif item.kind == "target":
-        grade = int(status.value or 0)
-        others = tuple(target for target in query.targets if target.anchor != anchor)
-        known = len(others) < len(query.targets)
+        return replace(query, forms={**query.forms, form: text})
+    if known and len(query.forms) == 1:
+        raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another one first")
+    return replace(query, forms={name: query.forms[name] for name in query.forms if name != form}) if known else None
+
+
+def _apply_target(query: Query, status: ItemStatus) -> Query | None:
+    anchor, grade = status.item.anchor, int(status.value or 0)
+    others = tuple(target for target in query.targets if target.anchor != anchor)
+    known = len(others) < len(query.targets)
+    if status.value in AGAINST:
+        if not known:
+            return None
+        targets = others
+    elif known:
         targets = tuple(replace(t, grade=grade) if t.anchor == anchor else t for t in query.targets)
-        changed = others if against else targets if known else (*targets, replace(item.target, grade=grade))
-        irrelevant = tuple(target for target in query.irrelevant if target.anchor != anchor)
-        labels = _update_labels(query, status, anchor)
-        query = replace(query, targets=changed, irrelevant=irrelevant, labels=labels)
     else:
-        rest = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
-        known = len(rest) < len(query.adversaries)
-        adversaries = rest if against else query.adversaries if known else (*rest, item.adversary)
-        query = replace(query, adversaries=adversaries, labels=_update_labels(query, status, anchor))
-    if against and not known:
-        return gold, query.id
-    checked = build_query(
-        query.id,
-        query.forms,
-        (*query.targets, *query.irrelevant),
-        GoldLocation(gold.source or gold.name, query.line),
-        adversaries=query.adversaries,
-        rationale=query.rationale,
-        measures=query.measures,
-        tags=query.tags,
-        labels=query.labels,
-        least=min(PRIMARY, *(target.grade for target in before.primaries)),
-    )
-    return replace(gold, queries=tuple(checked if other.id == query.id else other for other in gold.queries)), query.id
+        targets = (*query.targets, replace(status.item.target, grade=grade))
+    irrelevant = tuple(target for target in query.irrelevant if target.anchor != anchor)
+    return replace(query, targets=targets, irrelevant=irrelevant, labels=_update_labels(query, status, anchor))
+
+
+def _apply_adversary(query: Query, status: ItemStatus) -> Query | None:
+    anchor = status.item.anchor
+    others = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
+    known = len(others) < len(query.adversaries)
+    if status.value in AGAINST:
+        if not known:
+            return None
+        adversaries = others
+    else:
+        adversaries = query.adversaries if known else (*others, status.item.adversary)
+    return replace(query, adversaries=adversaries, labels=_update_labels(query, status, anchor))
 
 
 def _anchors(query: Query) -> list[str]:
