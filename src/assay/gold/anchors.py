@@ -183,10 +183,11 @@ def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Ta
 
 
 def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
-    missing = [
-        (target, unresolved) for target, unresolved in checks.items() if isinstance(unresolved, UnresolvedTarget)
-    ]
-    absent = {target.span.path for target, unresolved in missing if unresolved.code == "path"}
+    absent = {
+        target.span.path
+        for target, result in checks.items()
+        if isinstance(result, UnresolvedTarget) and result.code == "path"
+    }
     paths = {target.span.path for target in checks}
     if len(absent) >= _LEAST_MISSING and len(absent) > _MISSING_SHARE * len(paths):
         message = (
@@ -308,10 +309,9 @@ class AnchorIndex:
         if target.digest is not None and content_digest(lines[start - 1 : end]) != target.digest:
             starts = list(find_digest(lines, target.digest, end - start + 1))
             if len(starts) != 1:
-                count = (
-                    f"{len(starts)} line ranges of the file match" if starts else "no line range of the file matches"
-                )
-                message = f"the content of {target.anchor} changed: {count} its content hash"
+                count = f"{len(starts)} line ranges" if starts else "no line range"
+                match = "match" if starts else "matches"
+                message = f"the content of {target.anchor} changed: {count} of the file {match} its content hash"
                 return UnresolvedTarget("content", message, "run `assay gold reanchor`, or correct the range")
             start, end = starts[0], starts[0] + end - start
         if end > len(lines):

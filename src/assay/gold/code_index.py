@@ -245,9 +245,8 @@ class DefinitionRef:
 
     def is_inside(self, other: DefinitionRef) -> bool:
         inner, whole = self.definition, other.definition
-        return (
-            self.key != other.key and self.path == other.path and whole.start <= inner.start <= inner.end <= whole.end
-        )
+        contained = whole.start <= inner.start <= inner.end <= whole.end
+        return self.key != other.key and self.path == other.path and contained
 
 
 def name_key(name: str) -> str:
@@ -312,9 +311,7 @@ class CodeIndex:
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
         """Return the definitions of a file whose kind can be a target."""
         definitions = self.files[path].definitions
-        return (
-            self.definition(path, at) for at, definition in enumerate(definitions) if definition.kind in TARGET_KINDS
-        )
+        return (self.definition(path, at) for at, d in enumerate(definitions) if d.kind in TARGET_KINDS)
 
     def definition(self, path: str, position: int) -> DefinitionRef:
         definitions = self.files[path].definitions

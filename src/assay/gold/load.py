@@ -84,20 +84,16 @@ def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
 def _read_directory(directory: Path, known: GoldFormat | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
     """Read the gold sets below a directory in path order, skipping review queues, access logs and hidden files."""
     suffixes = known.suffixes if known else SUFFIXES
-    for base, directories, files in os.walk(directory):
-        directories[:] = sorted(
-            name for name in directories if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX)
-        )
-        fitting = (
-            f for f in ((known,) if known else FORMATS) if f.matches_directory and f.matches_directory(Path(base))
-        )
-        whole = next(fitting, None)
+    formats = (known,) if known else FORMATS
+    for base, below, files in os.walk(directory):
+        below[:] = sorted(name for name in below if not name.startswith(".") and not name.endswith(REVIEW_SUFFIX))
+        whole = next((f for f in formats if f.matches_directory and f.matches_directory(Path(base))), None)
         if whole is not None and whole.read_directory is not None:
-            directories.clear()
+            below.clear()
             yield from whole.read_directory(Path(base), corpus)
             continue
         if SYNTHETIC_MARK in files:
-            directories.clear()
+            below.clear()
         for name in sorted(files):
             if not name.startswith(".") and not name.endswith(ACCESS_LOG_SUFFIX) and Path(name).suffix in suffixes:
                 yield from _read_file(Path(base, name), known, corpus, walked=True)

@@ -92,11 +92,49 @@ class _Candidate:
     others: tuple[tuple[str, int, int], ...] = ()
 
 
+#: Kind -> the reason for an empty set.
+_REASONS: Final[Mapping[str, str]] = {
+    "symbol": "no definition has a unique name",
+    "doc": "no definition has a usable comment",
+    "keyword": "no definition has a usable comment",
+    "commit": "no suitable commit found",
+}
 _ORDER: Final = attrgetter("path", "start", "end", "text", "others")
 
 
 def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: SampleSize = DRAW) -> SyntheticSets:
     """Make gold sets of a corpus; the result depends only on corpus, kinds and sample size."""
+    _check_options(kinds, wanted)
+    code = CodeIndex(corpus)
+    drawn: dict[str, tuple[_Candidate, ...]] = {}
+    stripped: dict[str, bytes] = {}
+    reasons = dict(_REASONS)
+    if "symbol" in kinds:
+        drawn["symbol"] = _draw_symbols(code, wanted)
+    if _STRIPPED.intersection(kinds):
+        documented, comments = _draw_documented(code, wanted)
+        stripped = _strip_files(code, comments)
+        if "doc" in kinds:
+            drawn["doc"] = documented
+        if "keyword" in kinds:
+            drawn["keyword"] = _keywords(documented, stripped)
+    if "commit" in kinds:
+        try:
+            drawn["commit"] = _draw_commits(code, wanted)
+        except SetupError as error:
+            drawn["commit"], reasons["commit"] = (), error.message
+    notes = tuple(
+        f"{kind}: only {len(queries)} of {wanted.count} queries found"
+        if queries
+        else f"{kind}: no set: {reasons[kind]}"
+        for kind, queries in drawn.items()
+        if len(queries) < wanted.count
+    )
+    golds = tuple(_gold(kind, queries, corpus, name, wanted) for kind, queries in drawn.items() if queries)
+    return SyntheticSets(golds, stripped if any(drawn.get(kind) for kind in _STRIPPED) else {}, notes)
+
+
+def _check_options(kinds: Sequence[str], wanted: SampleSize) -> None:
     for kind in kinds:
         if kind not in KINDS:
             raise ConfigError(f"unknown kind {kind!r} of synthetic gold set", hint=suggest(kind, KINDS))
@@ -104,49 +142,18 @@ def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wante
     for option, (number, least) in limits.items():
         if number < least:
             raise ConfigError(f"expected --{option} of at least {least}, got {number}")
-    code = CodeIndex(corpus)
-    drawn: dict[str, tuple[_Candidate, ...]] = {}
-    stripped: dict[str, bytes] = {}
-    notes: list[str] = []
-    if "symbol" in kinds:
-        drawn["symbol"] = _draw_symbols(code, wanted)
-    if _STRIPPED.intersection(kinds):
-        documented, comments = _draw_documented(code, wanted)
-        for file in corpus.files:
-            if file.path in comments:
-                bare = strip_comments(code.files[file.path].text, comments[file.path])
-                stripped[file.path] = bare.encode("utf-8", "surrogatepass")
-            else:
-                stripped[file.path] = read_bytes(corpus, file.path)
-        if "doc" in kinds:
-            drawn["doc"] = documented
-        if "keyword" in kinds:
-            drawn["keyword"] = _keywords(documented, stripped)
-    if "commit" in kinds:
-        drawn["commit"] = ()
-        if corpus.spec.kind != "path" or find_work_tree(corpus.root.resolve()) is None:
-            notes.append("commit: no set: not a Git work tree")
+
+
+def _strip_files(code: CodeIndex, comments: Mapping[str, Sequence[CommentSpan]]) -> dict[str, bytes]:
+    """Return the content of all files of the corpus without the given comments."""
+    files: dict[str, bytes] = {}
+    for file in code.corpus.files:
+        if file.path in comments:
+            bare = strip_comments(code.files[file.path].text, comments[file.path])
+            files[file.path] = bare.encode("utf-8", "surrogatepass")
         else:
-            try:
-                drawn["commit"] = _draw_commits(code, wanted)
-            except SetupError as error:
-                notes.append(f"commit: no set: {error.message}")
-    missing = {
-        "symbol": "no definition has a unique name",
-        "doc": "no definition has a usable comment",
-        "keyword": "no definition has a usable comment",
-        "commit": "no suitable commit found",
-    }
-    shortfalls = [
-        f"{kind}: only {len(candidates)} of {wanted.count} queries found"
-        if candidates
-        else f"{kind}: no set: {missing[kind]}"
-        for kind, candidates in drawn.items()
-        if len(candidates) < wanted.count and not (not candidates and kind == "commit" and notes)
-    ]
-    golds = tuple(_gold(kind, candidates, corpus, name, wanted) for kind, candidates in drawn.items() if candidates)
-    needed = any(drawn.get(kind) for kind in _STRIPPED)
-    return SyntheticSets(golds, stripped if needed else {}, (*notes, *shortfalls))
+            files[file.path] = read_bytes(code.corpus, file.path)
+    return files
 
 
 def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
@@ -223,6 +230,8 @@ def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> t
 def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
     """Draw commits that changed a few definitions that still exist."""
     root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
+    if code.corpus.spec.kind != "path" or find_work_tree(root) is None:
+        raise SetupError("not a Git work tree")
     now = {file.path: file for file in code.files.values() if not is_peripheral(file.path)}
     commits = list_commits(root, SynthRules.newest)
     times = Counter(strip_subject(commit.subject).lower() for commit in commits)
@@ -260,9 +269,8 @@ def describes_change(subject: str) -> bool:
 def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wanted: SampleSize) -> GoldSet:
     queries: list[Query] = []
     for number, candidate in enumerate(drawn, 1):
-        spans = dict.fromkeys(
-            [Span(candidate.path, candidate.start, candidate.end), *(Span(*other) for other in candidate.others)]
-        )
+        first = Span(candidate.path, candidate.start, candidate.end)
+        spans = dict.fromkeys([first, *(Span(*other) for other in candidate.others)])
         targets = tuple(map(Target, spans))
         queries.append(Query(f"{kind}-{number:03d}", {_FORMS[kind]: candidate.text}, targets, tags={"synthetic": kind}))
     provenance = {

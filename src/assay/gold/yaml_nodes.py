@@ -68,9 +68,8 @@ class YamlNode:
                 raise key.location.error(f"unknown key '{name}' in {self.subject}", suggest(name, keys.known))
             if name in fields:
                 first = fields[name].location.line
-                raise key.location.error(
-                    f"duplicate key '{name}' in {self.subject}, first in line {first}", "remove one"
-                )
+                message = f"duplicate key '{name}' in {self.subject}, first in line {first}"
+                raise key.location.error(message, "remove one")
             fields[name] = YamlNode(node, f"'{name}' of {self.subject}", self.file)
         for name in keys.required if keys else ():
             if name not in fields:

@@ -245,17 +245,14 @@ class UnpackedDocuments:
 
 def unpack(golds: Sequence[GoldSet]) -> UnpackedDocuments:
     """Return the documents of the gold sets whose corpus is their BEIR directory."""
-    directories = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == DOCUMENTS}
-    with_documents = {name: directory for name, directory in directories.items() if (directory / _CORPUS).is_file()}
-    several = len(set(with_documents.values())) > 1
-    places = {
-        directory: f"{DOCUMENTS_DIRECTORY}/{directory.name}" if several else DOCUMENTS_DIRECTORY
-        for directory in with_documents.values()
-    }
+    sources = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == DOCUMENTS}
+    sources = {name: directory for name, directory in sources.items() if (directory / _CORPUS).is_file()}
+    several = len(set(sources.values())) > 1
+    values = {source: f"{DOCUMENTS.value}/{source.name}" if several else DOCUMENTS.value for source in sources.values()}
     return UnpackedDocuments(
-        {name: replace(DOCUMENTS, value=places[directory]) for name, directory in with_documents.items()},
-        {path: render_documents(directory) for directory, path in places.items()},
-        tuple(note for directory in places for note in _document_notes(directory)),
+        {name: replace(DOCUMENTS, value=values[source]) for name, source in sources.items()},
+        {value: render_documents(source) for source, value in values.items()},
+        tuple(note for source in values for note in _document_notes(source)),
     )
 
 

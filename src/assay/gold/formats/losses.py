@@ -219,12 +219,12 @@ class LineAnchored(NamedTuple):
 
 def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAnchored:
     """Resolve symbols to lines, and also whole files unless the format supports whole files."""
-    library = AnchorIndex(corpus)
+    index = AnchorIndex(corpus)
     losses: list[FieldLoss] = []
     queries = []
     for query in gold.queries:
         location = GoldLocation(gold.source or gold.name, query.line)
-        targets = [_with_lines(target, library, corpus, location, whole_files) for target in query.targets]
+        targets = [_with_lines(target, index, corpus, location, whole_files) for target in query.targets]
         distinct: dict[Span, Target] = {}
         for target in targets:
             distinct.setdefault(target.span, target)
@@ -240,17 +240,15 @@ def needs_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
     return any(not whole_files if is_whole_file(target) else not symbols for target in targets)
 
 
-def _with_lines(
-    target: Target, library: AnchorIndex, corpus: Corpus, location: GoldLocation, whole_files: bool
-) -> Target:
+def _with_lines(target: Target, index: AnchorIndex, corpus: Corpus, at: GoldLocation, whole_files: bool) -> Target:
     if target.span.start is not None or (is_whole_file(target) and whole_files):
         return target
-    resolved = library.look_up(target)
+    resolved = index.look_up(target)
     if isinstance(resolved, UnresolvedTarget):
-        raise location.error(resolved.message, resolved.hint)
+        raise at.error(resolved.message, resolved.hint)
     if not is_whole_file(target):
         return resolved
     lines = count_lines(read_text(corpus, target.span.path))
     if not lines:
-        raise location.error(f"{target.span.path} is empty", "use another target")
+        raise at.error(f"{target.span.path} is empty", "use another target")
     return replace(target, span=Span(target.span.path, 1, lines))

@@ -106,13 +106,11 @@ def read_query(entry: YamlNode, number: int) -> Query:
         forms,
         _targets(fields["retrieval"]),
         entry.location,
-        adversaries=[_adversary(entry) for entry in fields["interference"].sequence()]
-        if "interference" in fields
-        else [],
+        adversaries=[_adversary(e) for e in fields["interference"].sequence()] if "interference" in fields else [],
         rationale=Rationale(**_texts(rationale)) if rationale is not None else None,
         measures=_measures(fields["evaluation"]) if "evaluation" in fields else (),
         tags=_texts(fields["tags"].mapping()) if "tags" in fields else {},
-        labels=[_label(entry) for entry in fields["labels"].sequence()] if "labels" in fields else [],
+        labels=[_label(e) for e in fields["labels"].sequence()] if "labels" in fields else [],
         least=1,  # `primary` is checked below
     )
 

@@ -96,7 +96,7 @@ def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment, 
                 line = getattr(part, "lineno", 1)
                 raise source.at(line).error(f"{NAME} is not assigned a plain list", _NOT_RUN)
         lists = [
-            assignment for assignment in assigned if any(isinstance(entry, ast.Dict) for entry in assignment[2] or ())
+            candidate for candidate in assigned if any(isinstance(entry, ast.Dict) for entry in candidate[2] or ())
         ]
     if not lists:
         raise source.at(1).error("no list of dicts in this file", f"write {NAME} = [{{...}}, ...]")

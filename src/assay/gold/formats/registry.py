@@ -179,11 +179,7 @@ def find_format(name: str, *, write: bool = False) -> GoldFormat:
     fit = [known for known in FORMATS if not write or known.write is not None]
     suffix = f".{name.lower().removeprefix('.')}"
     matching = [known for known in reversed(fit) if suffix in known.suffixes]  # simplest first
-    hint = (
-        f"formats in {suffix} files: {_summarize(matching)}"
-        if matching
-        else suggest(name, [known.name for known in fit])
-    )
+    hint = f"formats in {suffix} files: {_summarize(matching)}" if matching else suggest(name, [f.name for f in fit])
     raise ConfigError(f"unknown gold format '{name}'", hint=hint)
 
 

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.errors import GoldError, SetupError, install_hint
@@ -144,20 +144,20 @@ def read_listing(source: GoldSource, key: str) -> tuple[JsonRecord, list[JsonRec
 def read_entries(source: GoldSource) -> list[JsonRecord]:
     """Read the objects of JSON lines or of a JSON list."""
     if first_character(source) == "[":
-        objects: list[tuple[Mapping[str, object], GoldLocation]] = [
-            (r.values, r.location) for r in read_records(source)
-        ]
+        records = read_records(source)
     else:
-        objects = []
-        for number, line in enumerate(source.text.split("\n"), 1):
-            if line.strip():
-                value = parse_json(line, source.at(number))
-                if not isinstance(value, dict):
-                    raise source.at(number).error("not a JSON object", "write one object per line: {...}")
-                objects.append((value, source.at(number)))
-    if not objects:
+        lines = enumerate(source.text.split("\n"), 1)
+        records = [_parse_line(line, source.at(number)) for number, line in lines if line.strip()]
+    if not records:
         raise source.at(1).error("the file is empty", "write one JSON object per line")
-    return [JsonRecord(values, location, f"row {number}") for number, (values, location) in enumerate(objects, 1)]
+    return [replace(record, subject=f"row {number}") for number, record in enumerate(records, 1)]
+
+
+def _parse_line(line: str, location: GoldLocation) -> JsonRecord:
+    value = parse_json(line, location)
+    if not isinstance(value, dict):
+        raise location.error("not a JSON object", "write one object per line: {...}")
+    return JsonRecord(value, location)
 
 
 def describe_unread(records: Sequence[JsonRecord], read: Sequence[str]) -> dict[str, str]:

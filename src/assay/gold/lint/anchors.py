@@ -56,9 +56,14 @@ def check(view: LintContext) -> Iterator[LintFinding]:
             rule = "path-left-out"
         else:
             rule, repair = "path-missing", _find_content(view, target)
-        code, severity, location = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity, (problem.file, problem.line)
+        code, severity, gold, query = (
+            RULE_BY_NAME[rule].code,
+            RULE_BY_NAME[rule].severity,
+            view.gold.name,
+            problem.query,
+        )
         yield LintFinding(
-            code, severity, view.gold.name, problem.query, problem.anchor, message, hint, *location, repair
+            code, severity, gold, query, problem.anchor, message, hint, problem.file, problem.line, repair
         )
     yield from _check_revision(view)
 

@@ -91,49 +91,56 @@ class _NamedQuery(NamedTuple):
 
 def check_definitions(view: LintContext) -> Iterator[LintFinding]:
     """Yield a finding for each query that names a definition which none of its targets covers."""
-    prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
-    counts = Counter(name for text in prose for name in find_identifiers(text))
-    directories = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
-    # identifiers that name the program or a directory of it, not one definition
-    topics = {
-        n for n, count in counts.items() if count >= view.config.topic_queries or "".join(split(n)) in directories
-    }
-    named = [
-        entry
-        for query in view.resolved()
-        if (entry := _parse_name(view, query)) and (entry.symbol or entry.name not in topics)
-    ]
+    named = _named_queries(view)
     if not named:
         return
     inside = _definition_sites(view, view, sorted({entry.name for entry in named}))
     undefined = {entry.query.id: entry for entry in named if not _is_defined(view, entry)}
-    nowhere = {
-        entry.name
-        for entry in undefined.values()
-        if not inside[entry.name]
-        and any(re.search(rf"(?<![\w$]){re.escape(entry.name)}(?![\w$])", view.text(path)) for path in entry.paths)
-    }
-    outside: _Sites = {}
-    if nowhere and view.tools.whole is not None and (view.corpus.spec.include or view.corpus.spec.exclude):
-        whole = view.tools.whole()
-        outside = {} if whole is None else _definition_sites(view, SourceCache(whole), sorted(nowhere), skip=view.files)
+    outside = _sites_outside(view, [entry for entry in undefined.values() if not inside[entry.name]])
     for entry in named:
+        name, anchor = entry.name, entry.query.targets[0].anchor
         if entry.query.id not in undefined:
             adversaries = {adversary.target.span.path for adversary in entry.query.adversaries}
-            labeled = [site for site in inside[entry.name] if site[0] in entry.paths]
-            others = [site for site in inside[entry.name] if site[0] not in adversaries.union(entry.paths)]
+            labeled = [site for site in inside[name] if site[0] in entry.paths]
+            others = [site for site in inside[name] if site[0] not in adversaries.union(entry.paths)]
             if entry.symbol and others and labeled:
-                where, label = _list_sites(others, view), _list_sites(labeled[:1], view)
-                message = f"'{entry.name}' is defined in {label}, which is labeled, and in {where}, which is not"
-                yield view.finding("several-definitions", entry.query, entry.query.targets[0].anchor, message)
-            continue
-        for rule, sites in (
-            ("defined-elsewhere", inside[entry.name]),
-            ("defined-outside", outside.get(entry.name, ())),
-        ):
-            if sites and len({path for path, _ in sites}) <= view.config.owners:
-                yield _report_unlabeled(view, rule, entry, sites)
-                break
+                listed, label = _list_sites(others, view), _list_sites(labeled[:1], view)
+                message = f"'{name}' is defined in {label}, which is labeled, and in {listed}, which is not"
+                yield view.finding("several-definitions", entry.query, anchor, message)
+        elif _is_specific(inside[name], view):
+            yield _report_unlabeled(view, "defined-elsewhere", entry, inside[name])
+        elif _is_specific(outside.get(name, ()), view):
+            yield _report_unlabeled(view, "defined-outside", entry, outside[name])
+
+
+def _named_queries(view: LintContext) -> list[_NamedQuery]:
+    """Return the queries that name a definition, without names of the whole program or of a directory."""
+    prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
+    counts = Counter(name for text in prose for name in find_identifiers(text))
+    directories = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
+    entries = [entry for query in view.resolved() if (entry := _parse_name(view, query)) is not None]
+
+    def is_topic(name: str) -> bool:
+        return counts[name] >= view.config.topic_queries or (name in counts and "".join(split(name)) in directories)
+
+    return [entry for entry in entries if entry.symbol or not is_topic(entry.name)]
+
+
+def _sites_outside(view: LintContext, missing: Sequence[_NamedQuery]) -> _Sites:
+    """Return the sites in files outside the corpus, for names that labeled files mention."""
+    names = {
+        entry.name
+        for entry in missing
+        if any(re.search(rf"(?<![\w$]){re.escape(entry.name)}(?![\w$])", view.text(path)) for path in entry.paths)
+    }
+    if not names or view.tools.whole is None or not (view.corpus.spec.include or view.corpus.spec.exclude):
+        return {}
+    whole = view.tools.whole()
+    return {} if whole is None else _definition_sites(view, SourceCache(whole), sorted(names), skip=view.files)
+
+
+def _is_specific(sites: Sequence[_Site], view: LintContext) -> bool:
+    return 0 < len({path for path, _ in sites}) <= view.config.owners
 
 
 def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
@@ -168,13 +175,10 @@ def _definition_sites(
             defined = rf"(?:{_KEYWORDS})\b[^\n;={{}}]{{0,160}}?(?<![\w$]){quoted}(?![\w$]){called}"
             if name in text and re.search(defined, text):
                 outline = sources.outline(file.path)
-                by_name[name].update(
-                    (file.path, definition.name_line)
-                    for definition in (outline.definitions if outline else ())
-                    if outline
-                    and simple_name(definition.name) == name
-                    and _is_definition(definition, outline, file.language)
-                )
+                for definition in outline.definitions if outline else ():
+                    is_site = outline and _is_definition(definition, outline, file.language)
+                    if is_site and simple_name(definition.name) == name:
+                        by_name[name].add((file.path, definition.name_line))
     return {name: sorted(sites) for name, sites in by_name.items()}
 
 
@@ -284,9 +288,7 @@ def _is_shim(view: LintContext, path: str) -> bool:
     if not view.is_code(path) or view.text(path).count("\n") > view.config.shim_lines:
         return False
     outline = view.outline(path)
-    if outline is None or any(
-        definition.kind not in ("constant", "macro", "property") for definition in outline.definitions
-    ):
+    if outline is None or not {"constant", "macro", "property"}.issuperset(d.kind for d in outline.definitions):
         return False
     lines = view.text(path).split("\n")
     for comment in outline.comments:

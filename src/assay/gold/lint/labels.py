@@ -103,9 +103,8 @@ class _CodeLines:
     def _read(self, path: str) -> list[_Line]:
         skip = _HEADING if self._view.files[path].kind == "docs" else _COMMENT
         lines = enumerate((" ".join(line.split()) for line in self._view.text(path).split("\n")), 1)
-        return [
-            line for line in lines if re.search(r"\w", line[1]) and not (skip.match(line[1]) or _IMPORT.match(line[1]))
-        ]
+        coded = [(number, text) for number, text in lines if re.search(r"\w", text)]
+        return [(number, text) for number, text in coded if not skip.match(text) and not _IMPORT.match(text)]
 
 
 def _select(lines: Sequence[_Line], span: Span) -> list[str]:

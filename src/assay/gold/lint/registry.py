@@ -61,9 +61,7 @@ def lint(
     checks = [check for prefixes, check in CHECKS if any(code.startswith(prefixes) for code in codes)]
     unsorted = dict.fromkeys(finding for check in checks for finding in check(view) if selection.includes(finding.code))
     position = {query.id: number for number, query in enumerate(gold.queries, 1)}
-    findings = sorted(
-        unsorted, key=lambda finding: (position.get(finding.query, 0), finding.code, finding.anchor, finding.message)
-    )
+    findings = sorted(unsorted, key=lambda f: (position.get(f.query, 0), f.code, f.anchor, f.message))
     return LintReport(tuple(findings), (queries.count_leakage(view),))
 
 

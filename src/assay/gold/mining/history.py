@@ -80,9 +80,8 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         subjects = _read_subjects(code, directory, revision)
         shuffled = [subjects[i] for i in wanted.rng(SOURCES.index("history")).permutation(len(subjects))]
         # Titles of pull requests come first: another person has read them.
-        sample = sorted(shuffled, key=lambda subject: "pull request" not in subject.source)[
-            : HistoryRules.tried * wanted.count
-        ]
+        shuffled.sort(key=lambda subject: "pull request" not in subject.source)
+        sample = shuffled[: HistoryRules.tried * wanted.count]
         own = {path: file for path, file in code.files.items() if code.is_own_code(path)}
         changed = changed_definitions(directory, [subject.commit.id for subject in sample], own)
     except SetupError as error:
@@ -94,9 +93,8 @@ def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         return MinedItems(notes=(empty,))
     reviewed = _without_duplicates([intent for intent in fitting if "pull request" in intent.origin.source])
     drawn = draw_intents(reviewed, wanted, "history")
-    others = _without_duplicates([*reviewed, *(intent for intent in fitting if intent not in reviewed)])[
-        len(reviewed) :
-    ]
+    rest = [intent for intent in fitting if intent not in reviewed]
+    others = _without_duplicates([*reviewed, *rest])[len(reviewed) :]
     more = draw_intents(others, replace(wanted, count=wanted.count - len(drawn)), "history")
     return MinedItems((*drawn, *more))
 
@@ -134,9 +132,7 @@ def _read_subjects(code: CodeIndex, directory: Path, revision: str) -> list[_Sub
     narrow = [c for c in (*merges, *list_commits(directory, HistoryRules.newest, revision)) if is_narrow(c)]
     messages = read_messages(directory, [commit.id for commit in narrow])
     merged = frozenset(commit.id for commit in merges)
-    subjects = [
-        subject for commit in narrow if (subject := _subject(commit, messages.get(commit.id), merged)) is not None
-    ]
+    subjects = [s for commit in narrow if (s := _subject(commit, messages.get(commit.id), merged)) is not None]
     times = Counter(normalize(subject.text) for subject in subjects)
     return [subject for subject in subjects if times[normalize(subject.text)] == 1]
 

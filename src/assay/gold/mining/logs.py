@@ -89,10 +89,9 @@ def _read_text(path: Path, subject: str) -> bytes:
     try:
         size = path.stat().st_size
         if size > LogRules.bytes:
+            message = f"expected {subject} of at most {LogRules.bytes:,} bytes, got {size:,}"
             hint = f"shorten it: tail -c {LogRules.bytes} {path.name} > recent"
-            raise InputError(
-                f"expected {subject} of at most {LogRules.bytes:,} bytes, got {size:,}", file=path, hint=hint
-            )
+            raise InputError(message, file=path, hint=hint)
         raw = path.read_bytes()
     except OSError as error:
         hint = "check the path and its permissions"

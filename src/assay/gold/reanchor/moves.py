@@ -139,9 +139,8 @@ def reanchor(gold: GoldSet, located: RepoCommits, config: ReanchorConfig = DEFAU
             if target not in known:
                 known[target] = _relocate(pair, target)
             rows.append(LabelMove(query.id, role, known[target]))
-    digests = {
-        target: _digest(pair, move.new.span) for target, move in known.items() if move.new and _has_lines(move.new)
-    }
+    moved = {target: move.new for target, move in known.items() if move.new and _has_lines(move.new)}
+    digests = {target: _digest(pair, new.span) for target, new in moved.items()}
     return GoldMoves(gold, located.old, located.new, tuple(rows), digests)
 
 
@@ -205,15 +204,8 @@ def _move_lines(pair: CommitPair, target: Target, old: FileRange) -> TargetMove:
 
 
 def _suggest(pair: CommitPair, candidates: Iterable[MoveCandidate]) -> tuple[MoveSuggestion, ...]:
-    worth = [
-        candidate
-        for candidate in candidates
-        if candidate.likeness >= pair.config.candidate or candidate.by in ("name", "around")
-    ]
-    return tuple(
-        MoveSuggestion(candidate.span, candidate.likeness, candidate.reason)
-        for candidate in worth[: pair.config.listed]
-    )
+    likely = [c for c in candidates if c.likeness >= pair.config.candidate or c.by in ("name", "around")]
+    return tuple(MoveSuggestion(c.span, c.likeness, c.reason) for c in likely[: pair.config.listed])
 
 
 def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> TargetMove:

@@ -96,11 +96,8 @@ class ParsedFile:
         """Definitions or sections in file order; empty for unsupported languages."""
         if self.is_document:
             return tuple(self._document_sections())
-        definitions = extract_symbols(self.path, "\n".join(self.lines) + "\n", self.language)
-        return tuple(
-            Section(self.path, definition.start, definition.end, definition.name, definition.kind)
-            for definition in definitions
-        )
+        symbols = extract_symbols(self.path, "\n".join(self.lines) + "\n", self.language)
+        return tuple(Section(self.path, symbol.start, symbol.end, symbol.name, symbol.kind) for symbol in symbols)
 
     def _document_sections(self) -> Iterator[Section]:
         all_headings = list(find_headings(self.lines))
