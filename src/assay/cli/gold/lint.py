@@ -160,7 +160,7 @@ def _lint(args: argparse.Namespace, gold: GoldSet, rules: _Rules) -> _Linted:
 
 
 def _save(old: GoldSet, new: GoldSet) -> None:
-    from assay.gold.formats.native_edit import save
+    from assay.gold.formats.registry import save
 
     written = _written_corpus(old)
     saved = save(replace(old, corpus=written), replace(new, corpus=written))

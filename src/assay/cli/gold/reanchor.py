@@ -97,7 +97,7 @@ def _one(args: argparse.Namespace) -> GoldSet:
 
 def _written(args: argparse.Namespace, gold: GoldSet, applied: ReanchoredGold | None) -> tuple[str, ...]:
     from assay.cli.gold.convert import missing_folder, named_from
-    from assay.gold.formats.native_edit import save
+    from assay.gold.formats.registry import save
 
     if applied is None:
         return ()
@@ -124,7 +124,8 @@ def _hash(args: argparse.Namespace, gold: GoldSet) -> int:
 
 def _reader(args: argparse.Namespace, gold: GoldSet) -> LineReader:
     from assay.corpus import open_corpus, read_text
-    from assay.gold.reanchor.commits import DEFAULT, CommitTree
+    from assay.gold.reanchor.commits import CommitTree
+    from assay.gold.reanchor.config import DEFAULT
     from assay.gold.reanchor.moves import locate_commits
     from assay.syntax.text import split_lines
 

@@ -59,7 +59,7 @@ def split_command(args: argparse.Namespace) -> int:
 
 def _save(args: argparse.Namespace, suite: Suite, divided: SplitSuite, division: SplitOptions) -> list[str]:
     from assay.gold.access_log import access_log_path, log_division
-    from assay.gold.formats.native_edit import save
+    from assay.gold.formats.registry import save
     from assay.gold.split import store_split_method
 
     warnings = []

@@ -1,14 +1,15 @@
-"""The native five-layer YAML: retrieval, cognitive, interference, rationale, evaluation."""
+"""The native five-layer YAML: read, write, and edit without losing comments."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from datetime import date
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.errors import closest_match
+from assay.errors import GoldError, closest_match
 from assay.gold.anchors import parse_target
 from assay.gold.build import GoldSource, build_gold, build_query
 from assay.gold.yaml_nodes import MappingKeys, YamlNode, compose
@@ -256,3 +257,99 @@ def _retrieval(query: Query) -> dict[str, object]:
 
 def _present(values: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in values.items() if value}
+
+
+_Edit = tuple[int, int, str]  # start, end, replacement
+
+
+def rewrite(text: str, old: GoldSet, new: GoldSet) -> str | None:
+    """Return the native text of `old` edited to `new`; None if the text must be rewritten completely."""
+    source = GoldSource(Path(old.source or "gold.yaml"), text)
+    document = compose(source, "the gold set").node
+    edits = _Rewriter(text).document(document, old, new)
+    if edits is None:
+        return None
+    parts: list[str] = []
+    position = 0
+    for start, end, replacement in sorted(edits, key=lambda edit: edit[0]):
+        parts += [text[position:start], replacement]
+        position = end
+    changed = "".join([*parts, text[position:]])
+    try:
+        reread = read_native(GoldSource(source.path, changed))
+    except GoldError:
+        return None
+    return changed if _without_locations(reread) == _without_locations(new) else None
+
+
+def _without_locations(gold: GoldSet) -> GoldSet:
+    queries = tuple(replace(query, line=None) for query in gold.queries)
+    return replace(gold, queries=queries, source=None)
+
+
+class _Rewriter:
+    """The edits that turn the text of one gold set into another."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def document(self, document: yaml.Node, old: GoldSet, new: GoldSet) -> list[_Edit] | None:
+        children = _children(document)
+        entries = children["queries"][1] if "queries" in children else None
+        wanted = {query.id: query for query in new.queries}
+        retained = [query.id for query in old.queries if query.id in wanted]
+        if entries is None or _in_braces(entries) or not retained or list(wanted)[: len(retained)] != retained:
+            return None
+        edits = list(self._keys(document, gold_mapping(old), gold_mapping(new)))
+        column = entries.start_mark.column
+        for node, query in zip(entries.value, old.queries, strict=True):
+            if query.id in wanted:
+                edits += self._keys(node, query_mapping(query), query_mapping(wanted[query.id]))
+            else:
+                dash = self.text.rindex("-", 0, node.start_mark.index)
+                edits.append((dash - column, self._end(node), ""))
+        end = self._end(entries.value[-1])
+        added = [_indent(to_yaml([query_mapping(query)]), column) for query in new.queries[len(retained) :]]
+        return [*edits, *((end, end, f"\n\n{query}") for query in added)]
+
+    def _keys(self, node: yaml.Node, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[_Edit]:
+        pairs = _children(node)
+        column = next(iter(pairs.values()))[0].start_mark.column
+        for key, (name, value) in pairs.items():
+            if before.get(key) != after.get(key):
+                text = _render(key, after.get(key), column, flow=_in_braces(value))
+                start = name.start_mark.index
+                start = start if text or _in_braces(node) else self.text.rfind("\n", 0, start)
+                yield start, self._end(value), text
+        end = max((self._end(value) for key, (_, value) in pairs.items() if key in before), default=0)
+        for key in after:
+            if key not in pairs:
+                text = _render(key, after[key], column, flow=_in_braces(node) or key == "tags")
+                yield (end, end, f", {text}" if _in_braces(node) else f"\n{' ' * column}{text}")
+
+    def _end(self, node: yaml.Node) -> int:
+        if isinstance(node.value, list) and node.value and not _in_braces(node):
+            last = node.value[-1]
+            return self._end(last[1] if isinstance(last, tuple) else last)
+        return len(self.text[: node.end_mark.index].rstrip())
+
+
+def _children(node: yaml.Node) -> dict[str, tuple[yaml.Node, yaml.Node]]:
+    return {key.value: (key, value) for key, value in node.value}
+
+
+def _in_braces(node: yaml.Node) -> bool:
+    return bool(getattr(node, "flow_style", False))
+
+
+def _render(key: str, value: object, column: int, *, flow: bool) -> str:
+    if value is None:
+        return ""
+    if flow:
+        return f"{key}: {to_flow(value)}"
+    return _indent(to_yaml({key: value}), column).strip()
+
+
+def _indent(text: str, column: int) -> str:
+    lines = text.rstrip("\n").split("\n")
+    return "\n".join(f"{' ' * column}{line}" if line else line for line in lines)

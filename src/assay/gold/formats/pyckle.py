@@ -95,9 +95,7 @@ def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment, 
             if _bound_name(part) == NAME:
                 line = getattr(part, "lineno", 1)
                 raise source.at(line).error(f"{NAME} is not assigned a plain list", _NOT_RUN)
-        lists = [
-            candidate for candidate in assigned if any(isinstance(entry, ast.Dict) for entry in candidate[2] or ())
-        ]
+        lists = [named for named in assigned if any(isinstance(entry, ast.Dict) for entry in named[2] or ())]
     if not lists:
         raise source.at(1).error("no list of dicts in this file", f"write {NAME} = [{{...}}, ...]")
     if len(lists) > 1:

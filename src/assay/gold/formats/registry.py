@@ -1,16 +1,18 @@
-"""The table of gold formats; the first match is used, so specific formats come first."""
+"""The table of gold formats, and saving a set in the format of its file."""
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.errors import ConfigError
-from assay.gold.build import GoldSource, suggest
+from assay.errors import ConfigError, GoldError
+from assay.files import write_atomic
+from assay.gold.build import GoldSource, read_source, suggest
 from assay.gold.formats import beir_trec, benchmarks, karta, octocode, plain, pyckle, semble, siacode
 from assay.gold.formats.losses import WriterOutput, file_name, find_source, read_back, verify_output
-from assay.gold.formats.native import read_native, write_native
+from assay.gold.formats.native import read_native, rewrite, write_native
 from assay.gold.formats.rows import yaml_has
 from assay.types import CorpusSpec, GoldSet, Suite
 
@@ -49,6 +51,7 @@ def _write_native(suite: Suite) -> WriterOutput:
     return verify_output(suite, files, read_back(suite, ".yaml", lambda source, _name, _corpus: read_native(source)))
 
 
+#: The first format that matches is used, so specific formats come first.
 FORMATS: tuple[GoldFormat, ...] = (
     GoldFormat(
         "native",
@@ -208,3 +211,47 @@ def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
         if texts and not (named_yaml and find_source(gold, _matches_native) is not None):
             notes |= {f"{gold.source or gold.name}: {key}: {text}": None for key, text in texts.items()}
     return tuple(notes)
+
+
+@dataclass(frozen=True, slots=True)
+class SaveResult:
+    """A saved gold file; `whole` is true if the file was rewritten completely."""
+
+    path: Path
+    whole: bool = False
+    lost: tuple[str, ...] = ()  # losses
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        anew = f"{self.path} was rewritten completely; its comments are lost"
+        return ((anew,) if self.whole else ()) + tuple(f"{self.path} lost: {lost}" for lost in self.lost)
+
+
+def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
+    """Write a changed gold set atomically to its source or to another file."""
+    if old.source is None:
+        raise GoldError(
+            f"gold set '{old.name}' was not read from a file", hint="write the gold set with `assay gold convert`"
+        )
+    source = read_source(Path(old.source))
+    known, path = detect(source), to or source.path
+    if known.name == "native":
+        text = rewrite(source.text, old, new)
+        whole = text is None
+        if text is None:
+            text = write_native(new)
+            read_native(GoldSource(source.path, text))
+        raw = source.path.read_bytes()
+        text = text.replace("\r\n", "\n").replace("\n", "\r\n" if b"\r\n" in raw else "\n")
+        mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
+        write_atomic(path.resolve(), mark + text.encode("utf-8"))
+        return SaveResult(path, whole=whole)
+    if known.write is None:
+        hint = "convert the set to native with `assay gold convert`"
+        raise source.at().error(f"cannot write the format {known.name}", hint)
+    written = known.write(Suite((new,)))
+    if len(written.files) != 1:
+        hint = "convert the set to native with `assay gold convert`"
+        raise source.at().error(f"cannot edit the format {known.name} in place: a set is several files", hint)
+    write_atomic(path.resolve(), next(iter(written.files.values())))
+    return SaveResult(path, lost=written.lost)

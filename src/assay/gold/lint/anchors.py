@@ -56,15 +56,9 @@ def check(view: LintContext) -> Iterator[LintFinding]:
             rule = "path-left-out"
         else:
             rule, repair = "path-missing", _find_content(view, target)
-        code, severity, gold, query = (
-            RULE_BY_NAME[rule].code,
-            RULE_BY_NAME[rule].severity,
-            view.gold.name,
-            problem.query,
-        )
-        yield LintFinding(
-            code, severity, gold, query, problem.anchor, message, hint, problem.file, problem.line, repair
-        )
+        code, severity, gold = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity, view.gold.name
+        file, line, query, anchor = problem.file, problem.line, problem.query, problem.anchor
+        yield LintFinding(code, severity, gold, query, anchor, message, hint, file, line, repair)
     yield from _check_revision(view)
 
 

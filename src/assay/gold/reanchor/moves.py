@@ -13,7 +13,8 @@ from assay.corpus.git import fetch_commit, git, open_mirror
 from assay.corpus.spec import is_url
 from assay.errors import GoldError
 from assay.gold.anchors import content_digest, find_digest
-from assay.gold.reanchor.commits import DEFAULT, CommitPair, CommitTree, GitRepository, ReanchorConfig
+from assay.gold.reanchor.commits import CommitPair, CommitTree, GitRepository
+from assay.gold.reanchor.config import DEFAULT, ReanchorConfig
 from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
 from assay.gold.reanchor.sections import FileRange
 from assay.store import Store, cache_dir
