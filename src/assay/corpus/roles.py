@@ -53,11 +53,8 @@ def file_role(path: str, text: str = "", kind: FileKind = "code", outline: Outli
         return "generated"
     if _STUB_FILE.search(path):
         return "stub"
-    if (
-        outline is not None
-        and outline.imports
-        and not any(definition.kind in _DEFINING for definition in outline.definitions)
-    ):
+    defined = {definition.kind for definition in outline.definitions} if outline is not None else set()
+    if outline is not None and outline.imports and defined.isdisjoint(_DEFINING):
         return "barrel"
     return "docs" if kind == "docs" else "none"
 

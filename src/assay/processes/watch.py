@@ -202,13 +202,9 @@ class ProgramMemory:
         before, self._members = self._members, {}
         for pid, memory in current.items():
             parent = current.get(memory.parent)
-            if (
-                parent is None or memory[1:4] != parent[1:4]
-            ):  # equal sizes: it shares all memory until it runs a program
+            if parent is None or memory[1:4] != parent[1:4]:  # a fork with equal sizes shares all memory
                 self._members[pid] = memory
-        return any(
-            pid not in current or current[pid].reaped_faults > memory.reaped_faults for pid, memory in before.items()
-        )
+        return any(pid not in current or current[pid].reaped_faults > old.reaped_faults for pid, old in before.items())
 
     def _list_processes(self) -> None:
         import psutil

@@ -62,9 +62,7 @@ class Chunk:
     scopes: tuple[str, ...] = ()  # enclosing definitions or headings, outermost first
     signature: str = ""
     doc: str = ""
-    name_lines: tuple[
-        LineSpan, ...
-    ] = ()  # lines of each name's definition, which may extend beyond the chunk (a class)
+    name_lines: tuple[LineSpan, ...] = ()  # of each definition in `names`; those of a class may exceed the chunk
 
     @property
     def lines(self) -> int:
@@ -189,7 +187,7 @@ def _cut_definitions(lines: Sequence[str], outline: Outline, config: ChunkConfig
         children.setdefault(definition.parent, []).append(position)
     layout = _DefinitionLayout(outline.definitions, children, config)
     settled: list[Chunk] = []
-    for chunk in layout.fill(-1, 1, len(lines), ()):
+    for chunk in layout.split_children(-1, 1, len(lines), ()):
         if chunk.kind == "gap" and settled and not any(map(_has_text, lines[chunk.start - 1 : chunk.end])):
             settled[-1] = replace(settled[-1], end=chunk.end)
         else:
@@ -218,50 +216,43 @@ class _DefinitionLayout:
     children: Mapping[int, list[int]]
     config: ChunkConfig
 
-    def fill(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
-        here = start
+    def split_children(self, parent: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
+        line = start
         for position in self.children.get(parent, ()):
             child = self.definitions[position]
-            first, last = max(child.start, here), min(child.end, end)
+            first, last = max(child.start, line), min(child.end, end)
             if last < first:
                 continue
-            if first > here:
-                yield Chunk(here, first - 1, "gap", (), scopes)
-            yield from self.place(position, first, last, scopes)
-            here = last + 1
-        if here <= end:
-            yield Chunk(here, end, "gap", (), scopes)
+            if first > line:
+                yield Chunk(line, first - 1, "gap", (), scopes)
+            yield from self.split_definition(position, first, last, scopes)
+            line = last + 1
+        if line <= end:
+            yield Chunk(line, end, "gap", (), scopes)
 
-    def place(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
+    def split_definition(self, position: int, start: int, end: int, scopes: tuple[str, ...]) -> Iterator[Chunk]:
         definition = self.definitions[position]
         members = [m for m in self.children.get(position, ()) if start < self.definitions[m].start <= end]
         most = self.config.longest if definition.kind in _FUNCTIONS else self.config.whole_class
         if not members or end - start + 1 <= most:
-            named = self._names(position)
-            yield Chunk(
-                start,
-                end,
-                definition.kind,
-                tuple(named),
-                scopes,
-                definition.signature,
-                definition.doc,
-                tuple(named.values()),
-            )
-            return
-        first = self.definitions[members[0]].start
-        kind = definition.kind if definition.kind in _FUNCTIONS else "head"
-        lines = LineSpan(definition.start, definition.end)
-        yield Chunk(start, first - 1, kind, (definition.name,), scopes, definition.signature, definition.doc, (lines,))
-        yield from self.fill(position, first, end, (*scopes, definition.name))
+            names = self._collect_names(position)
+            end_of_chunk, kind = end, definition.kind
+        else:
+            names = {definition.name: LineSpan(definition.start, definition.end)}
+            end_of_chunk = self.definitions[members[0]].start - 1
+            kind = definition.kind if definition.kind in _FUNCTIONS else "head"
+        signature, doc = definition.signature, definition.doc
+        yield Chunk(start, end_of_chunk, kind, tuple(names), scopes, signature, doc, tuple(names.values()))
+        if end_of_chunk < end:
+            yield from self.split_children(position, end_of_chunk + 1, end, (*scopes, definition.name))
 
-    def _names(self, position: int) -> dict[str, LineSpan]:
+    def _collect_names(self, position: int) -> dict[str, LineSpan]:
         definition = self.definitions[position]
-        named = {definition.name: LineSpan(definition.start, definition.end)}
+        names = {definition.name: LineSpan(definition.start, definition.end)}
         for member in () if definition.kind in _FUNCTIONS else self.children.get(position, ()):
-            for name, lines in self._names(member).items():
-                named.setdefault(name, lines)
-        return named
+            for name, lines in self._collect_names(member).items():
+                names.setdefault(name, lines)
+        return names
 
 
 def _has_text(line: str) -> bool:
@@ -277,9 +268,8 @@ def _fits(first: Chunk, second: Chunk, config: ChunkConfig) -> bool:
 
 
 def _join(first: Chunk, second: Chunk) -> Chunk:
-    named = dict(
-        zip(second.names + first.names, second.name_lines + first.name_lines, strict=True)
-    )  # the first span of a name wins
+    # in reverse, so that the first definition of a name wins
+    lines = dict(zip(second.names + first.names, second.name_lines + first.name_lines, strict=True))
     names = tuple(dict.fromkeys(first.names + second.names))
     return Chunk(
         first.start,
@@ -289,5 +279,5 @@ def _join(first: Chunk, second: Chunk) -> Chunk:
         first.scopes,
         " ".join(filter(None, (first.signature, second.signature))),
         " ".join(filter(None, (first.doc, second.doc))),
-        tuple(named[name] for name in names),
+        tuple(lines[name] for name in names),
     )

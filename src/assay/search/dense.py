@@ -199,9 +199,8 @@ def embed_chunks(
     roles: tuple[tuple[TextRole, NDArray[np.bool_]], ...] = (("code", ~docs), ("docs", docs))
     for role, mask in roles:
         files = groupby(group.rows[mask].tolist(), key=table.chunks.file.__getitem__)
-        matrix[mask] = embed_parts(
-            embedder, [[passage_text(table, row) for row in rows] for _, rows in files], role, store
-        )
+        passages = [[passage_text(table, row) for row in rows] for _, rows in files]
+        matrix[mask] = embed_parts(embedder, passages, role, store)
     return Vectors.build(matrix, kind).columns()
 
 

@@ -31,15 +31,13 @@ def enabled_signals(config: SearchConfig) -> dict[str, Signal]:
 
 def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Per) -> QueryFeatures:
     """Match a query against every chunk and file, before signals are applied."""
-    gather = config.coherence
+    signal, file = config.coherence, view.table.chunks.file
     lexical = (config.lexical, view.translator and view.translator.settings)
     words = view.recall(query.text, ("words", lexical), lambda: scale_to_max(config.lexical(query, view)))
     basis = ("chunks", lexical, view.dense and view.dense.settings, per)
     chunk_scores = view.recall(query.text, basis, lambda: _fuse(words, query, view, per))
-    key = ("coherence", basis, gather.chunks, gather.decay, gather.pool)
-    coherence = view.recall(
-        query.text, key, lambda: gather.gather(chunk_scores, view.table.chunks.file, view.file_count)
-    )
+    key = ("coherence", basis, signal.chunks, signal.decay, signal.pool)
+    coherence = view.recall(query.text, key, lambda: signal.gather(chunk_scores, file, view.file_count))
     return QueryFeatures(query, view, per, words, chunk_scores, coherence, basis)
 
 

@@ -120,9 +120,7 @@ def _chat(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> 
 def _cross_encode(model: str, query: str, passages: Sequence[RerankPassage]) -> list[float]:
     encoder = _load_encoder(model)
     try:
-        return [
-            float(score) for score in encoder.rerank(query, [passage.excerpt(_PASSAGE_CHARS) for passage in passages])
-        ]
+        return list(map(float, encoder.rerank(query, [passage.excerpt(_PASSAGE_CHARS) for passage in passages])))
     except Exception as error:
         raise EngineError(f"cross-encoder:{model} failed: {error}", hint="set rerank.model to another model") from error
 

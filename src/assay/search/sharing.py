@@ -62,9 +62,7 @@ def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: 
         embedded = shared.once(f"vectors {keys.vectors}", lambda: _vectors(table, settings, shared, keys.vectors))
         # besides the vectors, the dense index depends on these query settings
         key = f"dense {keys.vectors} {settings.path} {settings.reach if settings.vectors == 'binary' else ''}"
-        parts = shared.once(
-            key, lambda: tuple(dense_index(table, settings, *embedded_group) for embedded_group in embedded)
-        )
+        parts = shared.once(key, lambda: tuple(dense_index(table, settings, *group) for group in embedded))
         dense = DenseScores(settings, parts, len(table.chunks), memo)
     view = CorpusView(table, config.graph, dense, make_translator(config.translation), known, memo)
     return Index.around(corpus, view, config)

@@ -144,9 +144,8 @@ class Coherence:
         first = begins.nonzero()[0]
         nth = np.arange(len(rows)) - first[begins.cumsum() - 1]
         order = (-scores[rows]).argsort()  # the order of ties does not matter, since their sum is the same
-        narrow = owner[order].astype(
-            np.min_scalar_type(file_count)
-        )  # numpy sorts 8- and 16-bit integers in linear time
+        # numpy sorts 8- and 16-bit integers in linear time
+        narrow = owner[order].astype(np.min_scalar_type(file_count))
         order = rows[order[narrow.argsort(kind="stable")]]
         weight = np.append(self.decay ** np.arange(self.chunks, dtype=np.float64), 0.0)
         totals = np.zeros(file_count)
@@ -258,9 +257,8 @@ class References:
 
 
 #: Kinds of chunks that define more than a value or an alias.
-_MAJOR = np.isin(
-    CHUNK_KINDS, ("function", "method", "class", "interface", "enum", "module", "macro", "head", "section")
-)
+_MAJOR_KINDS: Final = ("function", "method", "class", "interface", "enum", "module", "macro", "head", "section")
+_MAJOR: Final = np.isin(CHUNK_KINDS, _MAJOR_KINDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,9 +89,7 @@ class LostFile:
 def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
     """Return the stage at which an expected file, given by its rows in the scores, dropped out of the first `k`."""
     stage_ranks = [(stage.name, stage.ranks()[rows]) for stage in trace.stages]
-    ranks = [
-        (name, int(file_ranks[file_ranks > 0].min()) if file_ranks.any() else 0) for name, file_ranks in stage_ranks
-    ]
+    ranks = [(name, int(found[found > 0].min()) if found.any() else 0) for name, found in stage_ranks]
     final = ranks[-1][1] if ranks else 0
     if not rows:
         return LostFile(path, tuple(ranks), 0, "corpus", "the file is not in the index")
@@ -115,15 +113,12 @@ def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]
     from assay.search.static import read_words
 
     words = read_words(view.translator.settings.folder)
-    translations = {
-        term: [
-            words.get(translation.term, "?")
-            for translation in view.translator(term, query.kind)
-            if view.number(translation.term) >= 0
-        ]
-        for term in query.terms
-    }
-    return {term: names for term, names in translations.items() if names}
+    translations = {}
+    for term in query.terms:
+        hashes = [hash_ for hash_, _ in view.translator(term, query.kind) if view.number(hash_) >= 0]
+        if hashes:
+            translations[term] = [words.get(hash_, "?") for hash_ in hashes]
+    return translations
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +152,5 @@ def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int)
 
 def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
     """Return the start and end of each word of a line that matches a query term."""
-    return [
-        word.span()
-        for word in WORD_OR_NEWLINE.finditer(line)
-        if any(term in weights for term in word_terms(word.group()))
-    ]
+    words = WORD_OR_NEWLINE.finditer(line)
+    return [word.span() for word in words if any(term in weights for term in word_terms(word.group()))]

@@ -106,11 +106,9 @@ class CorpusView:
 
         def find() -> TermLookup:
             translations = self.translator(term, kind) if self.translator and kind else ()
-            number = np.array(
-                [self.term(term), *(self.number(translation.term) for translation in translations)], dtype=np.int64
-            )
+            number = np.array([self.term(term), *(self.number(hash_) for hash_, _ in translations)], dtype=np.int64)
             idf = np.array([self.idf(row) for row in number.tolist()])
-            share = np.array([1.0, *(translation.strength for translation in translations)])
+            share = np.array([1.0, *(strength for _, strength in translations)])
             weight = (share * np.minimum(idf, idf[0])).astype(np.float32)
             return TermLookup(number[number >= 0], weight[number >= 0])
 
@@ -163,9 +161,8 @@ class CorpusView:
     @TableCache
     def neighbor_count(self) -> Values:
         """Count of adjacent chunks in the same file (1 or 2), for each chunk; 1 for a lone chunk."""
-        return np.maximum(self.follows + np.append(self.follows[1:], [False]).astype(np.float64), 1.0)[
-            : self.chunk_count
-        ]
+        is_followed = np.append(self.follows[1:], [False])
+        return np.maximum(self.follows + is_followed.astype(np.float64), 1.0)[: self.chunk_count]
 
     @TableCache
     def disjoint(self) -> bool:

@@ -54,15 +54,9 @@ def measure_usage(roots: Mapping[str, Path]) -> tuple[DiskUsage, ...]:
     """Return the disk usage of each kind in `roots` that has entries."""
     by_kind = {kind: list(iter_entries({kind: path})) for kind, path in sorted(roots.items())}
     return tuple(
-        DiskUsage(
-            kind,
-            len(entries),
-            sum(e.bytes for e in entries),
-            min(e.used for e in entries),
-            max(e.used for e in entries),
-        )
-        for kind, entries in by_kind.items()
-        if entries
+        DiskUsage(kind, len(found), sum(e.bytes for e in found), min(e.used for e in found), max(e.used for e in found))
+        for kind, found in by_kind.items()
+        if found
     )
 
 
@@ -146,9 +140,8 @@ def _entry(location: EntryPath, entry: os.DirEntry[str]) -> StoreEntry:
     try:
         sealed, used = location.finished.read_bytes(), location.finished.stat().st_mtime
     except OSError:
-        return StoreEntry(
-            location.kind, location.path, _measure(location.path)[0], status.st_mtime, location, finished=False
-        )
+        size, _ = _measure(location.path)
+        return StoreEntry(location.kind, location.path, size, status.st_mtime, location, finished=False)
     manifest = read_manifest(location.name, sealed)
     size = _measure(location.content)[0] if manifest is None else manifest.size
     return StoreEntry(location.kind, location.path, size + len(sealed), used, location)

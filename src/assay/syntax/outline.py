@@ -212,6 +212,7 @@ def _definitions(
         while enclosing and (enclosing[-1][0] < match.end_byte or ordered[enclosing[-1][1]].node == match.node):
             enclosing.pop()
         parent = enclosing[-1][1] if enclosing else -1
+        in_container = parent >= 0 and definitions[parent].kind in _CONTAINERS
         row = match.node.start_point[0] + 1
         start, doc = header(row)
         if match.doc is not None:
@@ -223,9 +224,7 @@ def _definitions(
         definitions.append(
             Definition(
                 _flat(_text(match.name, source), LIMITS.signature),
-                "method"
-                if match.kind == "function" and parent >= 0 and definitions[parent].kind in _CONTAINERS
-                else match.kind,
+                "method" if match.kind == "function" and in_container else match.kind,
                 start,
                 row + source.count(b"\n", match.node.start_byte, match.end_byte),
                 match.name.start_point[0] + 1,

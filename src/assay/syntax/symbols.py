@@ -36,9 +36,7 @@ def extract_symbols(path: str, text: str, language: str | None = None) -> tuple[
         return ()
     definitions = parse_outline(text, grammar).definitions
     named = zip(definitions, qualified_names(definitions, grammar), strict=True)
-    return tuple(
-        sorted(_number(Symbol(definition.start, definition.end, name, definition.kind) for definition, name in named))
-    )
+    return tuple(sorted(_number(Symbol(found.start, found.end, name, found.kind) for found, name in named)))
 
 
 def parse_problem(path: str, text: str, language: str | None = None) -> str | None:
@@ -164,9 +162,8 @@ def _scopes(definition: Definition, grammar: str) -> list[str]:
     if separator is None:
         return []
     step = rf"({_WORD}){_ARGUMENTS}?\??(?:{separator})"
-    steps = (
-        rf"(?<![\w$])(?P<scopes>(?:{step})*){re.escape(definition.name)}(?![\w$])(?!{_ARGUMENTS}?(?:{separator})[\w~])"
-    )
+    name = re.escape(definition.name)
+    steps = rf"(?<![\w$])(?P<scopes>(?:{step})*){name}(?![\w$])(?!{_ARGUMENTS}?(?:{separator})[\w~])"
     match = re.search(steps, definition.signature)
     return [word for word in re.findall(step, match["scopes"]) if word not in _NO_SCOPE] if match else []
 
