@@ -5,9 +5,8 @@ import pytest
 
 from assay.errors import ConfigError, NotComparableError
 from assay.stats import compare
-from assay.stats.compare import compare_pairs
+from assay.stats.compare import RepositoryChange, by_repository, compare_pairs, tally, worst
 from assay.stats.runs import EngineOfRun, join_sides
-from assay.stats.slices import RepositoryChange, by_repository, tally, worst
 from assay.types import Scores, Unit
 
 HOMES = np.repeat(np.arange(7), [3, 4, 5, 6, 7, 8, 9])

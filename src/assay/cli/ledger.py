@@ -117,7 +117,7 @@ def _inside(args: argparse.Namespace, run: Run, claim: AnalysisPlan) -> Measured
     from assay.report.comparison import compare_engines
     from assay.report.scored_run import compared_engines, pick
     from assay.scoring import score
-    from assay.stats.slices import by_repository
+    from assay.stats.compare import by_repository
 
     claim = replace(claim, family=tuple(name for name in claim.family if name != claim.baseline))
     check_plan(claim, run.k, [engine.name for engine in run.engines])
@@ -139,10 +139,9 @@ def _between(args: argparse.Namespace, old: Run, new: Run, claim: AnalysisPlan) 
     from assay.report.comparison import require_comparable
     from assay.report.scored_run import failed_engines
     from assay.scoring import score
-    from assay.stats.compare import compare_pairs
+    from assay.stats.compare import by_repository, compare_pairs
     from assay.stats.config import settings_of
     from assay.stats.runs import EngineOfRun, join_sides
-    from assay.stats.slices import by_repository
 
     require_comparable(old, new, moved=args.allow_changed_corpus)
     before, after = _engine(old, args.baseline or args.engine), _engine(new, args.engine)

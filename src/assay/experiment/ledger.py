@@ -23,15 +23,15 @@ from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of
 from assay.scoring import identical_rankings
 from assay.settings import iter_leaves, read_settings, unknown_name
+from assay.stats.compare import RepositoryChange
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, Verdict
-from assay.stats.slices import RepositoryChange
 from assay.toml import write_key
 from assay.types import AnalysisPlan, EngineRun, Run
 
 if TYPE_CHECKING:
+    from assay.stats.compare import RepositoryChange
     from assay.stats.records import ComparisonRow
-    from assay.stats.slices import RepositoryChange
 
 
 FILE = "ledger.jsonl"

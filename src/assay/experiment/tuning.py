@@ -19,11 +19,11 @@ from assay.experiment.spec.model import match_names
 from assay.experiment.spec.variants import canonical, declared_engines, own_value, points
 from assay.stats import compare, means
 from assay.stats.clustered import ClusterTable, cluster_table
+from assay.stats.compare import RepositoryChange, by_repository
 from assay.stats.config import DEFAULT, settings_of
 from assay.stats.distributions import t_quantile, t_sf
 from assay.stats.records import ComparisonRow, Interval, MeanRow, ValueRange, Verdict
 from assay.stats.selection import draw_halves
-from assay.stats.slices import RepositoryChange, by_repository
 from assay.stats.tables import column, headline, partition
 from assay.stats.verdicts import decide
 from assay.types import AnalysisPlan, Scores, Unit

@@ -13,9 +13,9 @@ from assay.report.render.document import Block, Cell, Document, Heading, Paragra
 from assay.report.render.text import count, repository_names
 from assay.report.rows import HASH_DIGITS, corpora_hash
 from assay.report.tuning import worst_text
+from assay.stats.compare import RepositoryChange, worst
 from assay.stats.config import DEFAULT
 from assay.stats.records import SAME
-from assay.stats.slices import RepositoryChange, worst
 
 
 def ledger_document(book: Ledger) -> Document:

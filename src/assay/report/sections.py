@@ -31,9 +31,9 @@ from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks, skipped_blo
 from assay.report.scored_run import FAILED_SHARE, level_of, marked
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
+from assay.stats.compare import EXPLORATORY
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, MeanRow
-from assay.stats.slices import EXPLORATORY
 
 _Key = TypeVar("_Key")
 

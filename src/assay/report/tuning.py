@@ -15,10 +15,9 @@ from assay.report.render.text import difference_text, format_interval, repositor
 from assay.report.scored_run import failed_engines, pick, synthetic_notes
 from assay.scoring import score
 from assay.stats import means
-from assay.stats.compare import compare_pairs
+from assay.stats.compare import RepositoryChange, RepositoryTally, by_repository, compare_pairs, tally, worst
 from assay.stats.config import settings_of
 from assay.stats.records import ComparisonRow, MeanRow, Verdict
-from assay.stats.slices import RepositoryChange, RepositoryTally, by_repository, tally, worst
 from assay.stats.verdicts import undecidable
 from assay.toml import write_key, write_value
 from assay.types import AnalysisPlan, Run

@@ -1,6 +1,6 @@
 """Comparisons of engines: intervals, paired tests, multiplicity, power and verdicts."""
 
-from assay.stats.compare import all_pairs, compare, means, means_only
+from assay.stats.compare import all_pairs, compare, compare_slices, means, means_only
 from assay.stats.intervals import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.records import (
     AllPairs,
@@ -18,7 +18,6 @@ from assay.stats.records import (
 )
 from assay.stats.runs import compare_scores, compare_values, read_values
 from assay.stats.sample_size import components_of, plan, plan_claim
-from assay.stats.slices import compare_slices
 
 __all__ = [
     "AllPairs", "Comparison", "ComparisonRow", "Interval", "MeanRow", "QueryValue", "RunNames", "SamplePlan",

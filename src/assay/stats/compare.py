@@ -1,9 +1,9 @@
-"""Compare engines: means, paired differences, adjusted p-values and verdicts of the declared family."""
+"""Compare engines with a baseline, in pairs, on slices of the queries and by repository."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import chain, combinations
 from typing import TYPE_CHECKING, Unpack
 
@@ -11,9 +11,9 @@ import numpy as np
 
 from assay.errors import ConfigError
 from assay.stats.clustered import cluster_table, estimate
-from assay.stats.config import DEFAULT, CompareOptions, CompareSettings
+from assay.stats.config import DEFAULT, CompareOptions, CompareSettings, check_tag
 from assay.stats.intervals import mean_interval
-from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, Verdict
+from assay.stats.records import AllPairs, Comparison, ComparisonRow, MeanRow, SliceRow, Verdict
 from assay.stats.rows import EnginePair, comparison_rows
 from assay.stats.tables import (
     MeasureColumn,
@@ -22,11 +22,12 @@ from assay.stats.tables import (
     column,
     columns,
     headline,
+    part,
     partition,
     repository_codes,
     same_queries,
 )
-from assay.stats.verdicts import judge
+from assay.stats.verdicts import adjust, benjamini_hochberg, judge
 
 if TYPE_CHECKING:
     from assay.scoring import Measure
@@ -36,6 +37,11 @@ UNADJUSTED = "Intervals are not adjusted for multiplicity."
 SECONDARY = "Measures other than the primary are not in the family: no adjusted p-value, no verdict."
 OUTWEIGHED = "One cluster has {share} of the queries and dominates the mean; add queries to other clusters."
 OUTSIDE = "Engines outside the declared family get no adjusted p-value and no verdict: {names}."
+EXPLORATORY = (
+    "Slices are exploratory: p-values are adjusted over all slices by Benjamini–Hochberg, and there is no verdict."
+)
+#: A slice of one query has no spread.
+SMALLEST_SLICE = 2
 
 
 def compare(
@@ -142,6 +148,40 @@ def compare_pairs(
     measure, table = column(scores, primary), headline(scores, settings.cluster)
     rows = compare_table(table, pairs, [measure], settings)
     return assemble(rows, table_means(table, [measure], settings.alpha, settings.cluster), measure, "", settings, None)
+
+
+def compare_slices(
+    scores: Scores,
+    *,
+    baseline: str,
+    primary: Measure | str,
+    B: int = DEFAULT.resamples,
+    **options: Unpack[CompareOptions],
+) -> tuple[SliceRow, ...]:
+    """Compare all other engines with the baseline on each tag value and phrasing, except if it covers all queries."""
+    settings = CompareSettings(resamples=B, **options)
+    check_engine(scores, baseline, "baseline")
+    check_tag(settings.cluster, (tag for unit in scores.units for tag in unit.tags))
+    measure = column(scores, primary)
+    pairs = [(engine, baseline) for engine in scores.engines if engine != baseline]
+    forms = sorted({unit.form for unit in scores.units})
+    tables = [
+        ("form", form, part(scores, [unit.form == form for unit in scores.units]))
+        for form in (forms if len(forms) > 1 else ())
+    ]
+    whole = len(headline(scores).units)
+    for tag, value in sorted({pair for unit in scores.units if unit.headline for pair in unit.tags.items()}):
+        table = part(scores, [unit.headline and unit.tags.get(tag) == value for unit in scores.units])
+        if len(table.units) < whole:
+            tables.append((tag, value, table))
+    found = [
+        SliceRow(by, value, row)
+        for by, value, table in tables
+        if len(table.units) >= SMALLEST_SLICE
+        for row in compare_table(table, pairs, [measure], settings)
+    ]
+    adjusted = adjust([slice_row.row for slice_row in found], benjamini_hochberg)
+    return tuple(replace(slice_row, row=row) for slice_row, row in zip(found, adjusted, strict=True))
 
 
 def compare_table(
@@ -251,3 +291,52 @@ def table_means(
                 label=parts.label,
             )
     return tuple(rows[i] for i in sorted(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryChange:
+    """The mean difference on the queries of one repository, in units of the measure."""
+
+    repository: str
+    queries: int
+    difference: float  # engine − baseline
+    gain: float  # the same; positive is better
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryTally:
+    """The numbers of repositories that gained, stayed the same and lost."""
+
+    wins: int
+    ties: int
+    losses: int
+
+    def __str__(self) -> str:
+        return f"{self.wins}/{self.ties}/{self.losses}"
+
+
+def by_repository(scores: Scores, engine: str, baseline: str, measure: Measure | str) -> tuple[RepositoryChange, ...]:
+    """Return the mean difference of each repository, sorted by name; queries without a value are ignored."""
+    chosen, table = column(scores, measure), headline(scores)
+    differences = table.row(engine, chosen) - table.row(baseline, chosen)
+    sign = 1.0 if chosen.bounds.higher_is_better else -1.0
+    found: dict[str, list[float]] = {}
+    for unit, value in zip(table.units, differences.tolist(), strict=True):
+        if not np.isnan(value):
+            found.setdefault(unit.repository, []).append(value)
+    changes = []
+    for name in sorted(found):
+        mean = float(np.mean(found[name]))
+        mean = mean if abs(mean) > DEFAULT.tie else 0.0
+        changes.append(RepositoryChange(name, len(found[name]), mean, sign * mean + 0.0))
+    return tuple(changes)
+
+
+def tally(changes: Sequence[RepositoryChange]) -> RepositoryTally:
+    wins, losses = sum(c.gain > 0.0 for c in changes), sum(c.gain < 0.0 for c in changes)
+    return RepositoryTally(wins, len(changes) - wins - losses, losses)
+
+
+def worst(changes: Sequence[RepositoryChange]) -> RepositoryChange:
+    """Return the repository with the smallest gain; of equals, the first by name."""
+    return min(changes, key=lambda c: (c.gain, c.repository))

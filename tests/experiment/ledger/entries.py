@@ -12,7 +12,7 @@ from assay.experiment.ledger import (
     LedgerEvidence,
     add_entries,
 )
-from assay.stats.slices import RepositoryChange
+from assay.stats.compare import RepositoryChange
 
 EVIDENCE = LedgerEvidence(
     measure="nDCG@10",

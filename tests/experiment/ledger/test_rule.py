@@ -8,8 +8,8 @@ import pytest
 from assay.errors import ConfigError
 from assay.experiment.ledger import PRESETS, AcceptanceRule, apply_rule, read_rule
 from assay.stats import compare
+from assay.stats.compare import RepositoryChange
 from assay.stats.records import Verdict
-from assay.stats.slices import RepositoryChange
 from assay.types import Scores, Unit
 
 SEED = PRESETS["seed-001"]
