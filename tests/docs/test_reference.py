@@ -127,7 +127,7 @@ def test_relative_paths_of_programs_start_where_the_page_of_engines_says(shop):
     tool.chmod(0o755)
     for argument, status in (("{here}/tool.sh", "ok"), ("./tool.sh", "error")):
         table = {"kind": "command", "argv": ["./tool.sh", argument, "{query}"], "ok_codes": [0]}
-        made = run({"mine": make_engine(table, folder=tools)}, load_gold(shop / "gold.yaml"), failed="report")
+        made = run({"mine": make_engine(table, directory=tools)}, load_gold(shop / "gold.yaml"), failed="report")
         assert {str(ranking.status) for ranking in made.engines[0].rankings} == {status}
 
 

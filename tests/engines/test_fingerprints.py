@@ -30,17 +30,17 @@ def here(tmp_path):
 
 
 def command(here, **more):
-    return make_engine({"kind": "command", "argv": ["python3", "{here}/tool.py", "{query}"], **more}, folder=here)
+    return make_engine({"kind": "command", "argv": ["python3", "{here}/tool.py", "{query}"], **more}, directory=here)
 
 
 def mcp(here, **more):
     pytest.importorskip("mcp")
     own = {"kind": "mcp", "command": ["python3", "{here}/tool.py"], "tool": "search"}
-    return make_engine({**own, **more}, folder=here)
+    return make_engine({**own, **more}, directory=here)
 
 
 def http(here, **more):
-    return make_engine({"kind": "http", "url": "http://127.0.0.1:9/?q={query}", **more}, folder=here)
+    return make_engine({"kind": "http", "url": "http://127.0.0.1:9/?q={query}", **more}, directory=here)
 
 
 @pytest.mark.parametrize("make", [command, mcp])

@@ -134,9 +134,9 @@ def test_runfile_names_that_are_no_query_are_counted(tmp_path: Path) -> None:
 
 def test_runfile_path_starts_from_the_folder_of_the_settings(tmp_path: Path) -> None:
     (tmp_path / "mine.trec").write_text("one Q0 a.py 1 1 t\n")
-    assert make_engine("runfile:mine.trec", suite=SUITE, folder=tmp_path).config["kind"] == "runfile"
+    assert make_engine("runfile:mine.trec", suite=SUITE, directory=tmp_path).config["kind"] == "runfile"
     with pytest.raises(InputError) as caught:
-        make_engine("runfile:none.trec", suite=SUITE, folder=tmp_path)
+        make_engine("runfile:none.trec", suite=SUITE, directory=tmp_path)
     assert (caught.value.file, bool(caught.value.hint)) == (str(tmp_path / "none.trec"), True)
 
 

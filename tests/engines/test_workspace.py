@@ -61,7 +61,7 @@ def test_preset_outside_of_one_is_refused_by_every_kind(settings: dict[str, Any]
 
 
 def test_places_are_known_by_the_context(tmp_path: Path) -> None:
-    assert fixed_placeholders(EngineContext(folder=tmp_path)) == {"here": str(tmp_path), "python": sys.executable}
-    settled = fixed_placeholders(EngineContext(folder=tmp_path, preset=tmp_path / "p"))
+    assert fixed_placeholders(EngineContext(directory=tmp_path)) == {"here": str(tmp_path), "python": sys.executable}
+    settled = fixed_placeholders(EngineContext(directory=tmp_path, preset=tmp_path / "p"))
     assert settled == {"here": str(tmp_path), "python": sys.executable, "preset": str(tmp_path / "p")}
     assert placeholder_names(settled) == ("here", "python", "preset", "root", "store")

@@ -1,4 +1,4 @@
-"""Marks of hits agree with the measures."""
+"""HitFlags of hits agree with the measures."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import random as random_matrix
 
 from assay.training.dataset import Products
-from assay.training.vectors import Batch, Parameters, loss_and_gradient
+from assay.training.vectors import Parameters, TrainingBatch, loss_and_gradient
 
 TERMS, SIZE, EXTRA, DIMENSION = 12, 5, 2, 4
 
@@ -26,7 +26,7 @@ def batch():
     code = random_matrix(SIZE + EXTRA, TERMS, 0.6, "csr", np.float64, draw)
     masked = np.zeros((SIZE, SIZE + EXTRA), dtype=bool)
     masked[0, 1] = masked[3, 6] = True
-    return Batch(np.arange(TERMS), query, code, masked)
+    return TrainingBatch(np.arange(TERMS), query, code, masked)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def parameters():
     return Parameters(draw.normal(size=(TERMS, DIMENSION)), draw.normal(size=TERMS), draw.normal(size=TERMS), 1.5)
 
 
-def by_hand(own: Parameters, batch: Batch) -> float:
+def by_hand(own: Parameters, batch: TrainingBatch) -> float:
     """Write the loss as the docstring has it, pair by pair."""
     query = batch.query.toarray() * np.exp(own.asked) @ own.vectors
     code = batch.code.toarray() * np.exp(own.said) @ own.vectors

@@ -1,4 +1,4 @@
-"""Pairs in the terms of one vocabulary."""
+"""TrainingPairs in the terms of one vocabulary."""
 
 from dataclasses import fields, replace
 

@@ -184,7 +184,7 @@ def adapt(args: argparse.Namespace, config: AdaptConfig) -> int:
     began = time.perf_counter()
     adapted = adapt(order, config, lambda line: info(args, f"{time.perf_counter() - began:7.1f} s  {line}"))
     seconds = round(time.perf_counter() - began, 1)
-    folder = None if adapted.folder is None else str(adapted.folder)
+    folder = None if adapted.directory is None else str(adapted.directory)
     earlier = None if adapted.earlier is None else str(adapted.earlier)
     data = {"schema": "assay/adapt/1", "folder": folder, "earlier": earlier, "seconds": seconds, **adapted.about()}
     emit(args, Document(f"Adapted to {adapted.repository.name}", tuple(_blocks_adapting(adapted, seconds))), data)
@@ -227,8 +227,8 @@ def _figures(test: dict[str, Any]) -> str:
 
 
 def _outcome(adapted: Adapted) -> str:
-    if adapted.folder is not None:
-        model = f"static:{adapted.folder}"
+    if adapted.directory is not None:
+        model = f"static:{adapted.directory}"
         return f"Use it with: assay search ... --set dense.model={model} --set translation.model={model}"
     row = adapted.row
     least = f"Differences below {row.mde_text} could hardly show on so many files; " if row.mde else ""

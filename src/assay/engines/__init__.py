@@ -18,10 +18,10 @@ __all__ = ["KINDS", "FullEngine", "as_engine", "engine_table", "make_engine"]
 
 
 def make_engine(
-    spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0, folder: Path = Path()
+    spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0, directory: Path = Path()
 ) -> FullEngine:
     """Make an engine from `kind`, `kind:value`, a preset name, a preset file, or a table with `kind` or `preset`."""
-    context = EngineContext(suite, seed, folder)
+    context = EngineContext(suite, seed, directory)
     table = engine_table(spec) if isinstance(spec, str) else spec
     key = "preset" if "preset" in table else "kind"
     name, settings = table.get(key), {name: value for name, value in table.items() if name != key}
@@ -43,7 +43,7 @@ def _make_kind(kind: str, settings: Mapping[str, object], context: EngineContext
 def _make_preset(name: str, changes: Mapping[str, object], context: EngineContext) -> FullEngine:
     from assay.engines.presets import add_location, check_needs, load_preset, preset_notes, preset_settings
 
-    preset = load_preset(name, context.folder)
+    preset = load_preset(name, context.directory)
     if "kind" in changes:
         raise ConfigError(f"preset {name!r} cannot be combined with `kind`", hint="remove `kind` or `preset`")
     check_needs(preset, changes)

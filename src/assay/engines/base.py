@@ -236,8 +236,8 @@ class Handle:
 
     @property
     def identity(self) -> str | None:
-        found = getattr(self.inner, "identity", None)
-        return None if found is None else str(found)
+        identity = getattr(self.inner, "identity", None)
+        return None if identity is None else str(identity)
 
     @property
     def fingerprint(self) -> str:
@@ -255,7 +255,7 @@ class EngineContext:
 
     suite: Suite | None = None  # gold sets, needed by the oracle and run files
     seed: int = 0
-    folder: Path = Path()  # base of relative paths in the settings
+    directory: Path = Path()  # base of relative paths in the settings
     preset: Path | None = None  # directory of the preset with the settings
 
 

@@ -177,7 +177,7 @@ def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> Command
     if once and not has_placeholder(argv, "query"):
         raise ConfigError(f"{WHERE}: `argv` has no {{query}}", hint="add {query} as an argument")
     commands = {"index": settings.index, "update": update, "version": settings.version}
-    index, update, version = (parse_command(one, known, f"{WHERE}: {name}") for name, one in commands.items())
+    index, update, version = (parse_command(command, known, f"{WHERE}: {name}") for name, command in commands.items())
     by_path, by_language = (
         template if isinstance(template, Mapping) else parse_command(template, (*with_query, value), f"{WHERE}: {name}")
         for name, template, value in (
@@ -197,7 +197,7 @@ def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> Command
 def _check_modes(settings: CommandSettings) -> None:
     mode, request, update = settings.mode, settings.request, settings.update
     lines = mode == "lines"
-    defaults = {one.name: one.default for one in fields(CommandSettings)}
+    defaults = {field.name: field.default for field in fields(CommandSettings)}
     checks = [
         (
             mode not in modes and getattr(settings, name) != defaults[name],
@@ -209,9 +209,9 @@ def _check_modes(settings: CommandSettings) -> None:
     for name in ("path_filter", "language_filter"):
         template = getattr(settings, name)
         is_table = isinstance(template, Mapping)
-        found, expected = ("a table", "arguments") if is_table else ("arguments", "a table")
+        given, expected = ("a table", "arguments") if is_table else ("arguments", "a table")
         checks += [
-            (bool(template) and is_table != lines, f'{name}: expected {expected} with mode "{mode}", got {found}', ""),
+            (bool(template) and is_table != lines, f'{name}: expected {expected} with mode "{mode}", got {given}', ""),
             (bool(template) and is_table and isinstance(request, str), f"{name} requires a table as `request`", ""),
         ]
     has_query = has_placeholder(request, "query")
@@ -362,7 +362,7 @@ class CommandSession(ProgramSession):
 
     def _run(self, program: ProgramSpec, seconds: float | None) -> EngineReply:
         ok_codes, limit = self.engine.settings.ok_codes, min_timeout(seconds, self.engine.settings.timeout)
-        finished = run_tool(program, limit, hint="raise timeout", seen=self.tracker.record_query_run)
+        finished = run_tool(program, limit, hint="raise timeout", record=self.tracker.record_query_run)
         silent = not finished.stdout.strip()
         if ok_codes is None:
             ok_codes = (0, _NO_MATCH) if silent and not finished.stderr.strip() else (0,)

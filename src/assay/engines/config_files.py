@@ -206,11 +206,11 @@ def flatten(edits: Mapping[str, object], prefix: Key = ()) -> dict[Key, object]:
 
 def nodes(tree: object, prefix: Key = ()) -> dict[Key, object]:
     """Return all values of a tree by full key, including tables and lists."""
-    found: dict[Key, object] = {}
+    values: dict[Key, object] = {}
     for name, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
         key = (*prefix, str(name))
-        found |= {key: value, **nodes(value, key)}
-    return found
+        values |= {key: value, **nodes(value, key)}
+    return values
 
 
 def leaves(tree: object) -> dict[Key, object]:
@@ -286,23 +286,23 @@ def _write_yaml(text: str, changes: Mapping[Key, object]) -> str:
     """Edit YAML nodes, not values, so that `yes`, `0o17` and `1e-5` stay as written in any YAML version."""
     import yaml
 
-    def replaced(node: Any, key: Key, value: object) -> Any:  # noqa: ANN401 - a node of any type
+    def replace_node(node: Any, key: Key, value: object) -> Any:  # noqa: ANN401 - a node of any type
         if not key:
             return yaml.compose(yaml.safe_dump(value), Loader=yaml.SafeLoader)
         if isinstance(node, yaml.SequenceNode):
-            node.value[int(key[0])] = replaced(node.value[int(key[0])], key[1:], value)
+            node.value[int(key[0])] = replace_node(node.value[int(key[0])], key[1:], value)
             return node
-        places = {child.value: place for place, (child, _) in enumerate(node.value)}
-        if key[0] not in places:
-            places[key[0]] = len(node.value)
+        positions = {child.value: position for position, (child, _) in enumerate(node.value)}
+        if key[0] not in positions:
+            positions[key[0]] = len(node.value)
             node.value.append((yaml.compose(yaml.safe_dump(key[0])), yaml.MappingNode("tag:yaml.org,2002:map", [])))
-        name, inner = node.value[places[key[0]]]
-        node.value[places[key[0]]] = (name, replaced(inner, key[1:], value))
+        name, inner = node.value[positions[key[0]]]
+        node.value[positions[key[0]]] = (name, replace_node(inner, key[1:], value))
         return node
 
     root = yaml.compose(text, Loader=yaml.SafeLoader) or yaml.MappingNode("tag:yaml.org,2002:map", [])
     for key, value in changes.items():
-        replaced(root, key, value)
+        replace_node(root, key, value)
     return yaml.serialize(root, Dumper=yaml.SafeDumper, width=sys.maxsize, allow_unicode=True)
 
 
@@ -328,8 +328,9 @@ def _write_ini(tree: Tree) -> str:
 def _ini_key(tree: Tree, key: Key) -> Key:
     """Split a dotted key into section and option, preferring existing names, because both may contain dots."""
     splits = [(".".join(key[:cut]), ".".join(key[cut:])) for cut in range(1, len(key))]
-    known = [one for one in splits if one[1] in tree.get(one[0], {})] + [one for one in splits if one[0] in tree]
-    return known[0] if known else splits[-1] if splits else key
+    existing = [(section, option) for section, option in splits if option in tree.get(section, {})]
+    existing += [(section, option) for section, option in splits if section in tree]
+    return existing[0] if existing else splits[-1] if splits else key
 
 
 def _to_text(value: object) -> str:

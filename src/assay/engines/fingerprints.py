@@ -67,12 +67,13 @@ def fingerprint_inputs(
     arguments = {piece for command in commands for word in command for piece in _SEPARATORS.split(word)}
     programs = {shutil.which(name, path=search) for name in (*located, *filter(_NAME.fullmatch, arguments))} - {None}
     files = {*programs, *filter(os.path.isabs, pieces)}
-    seen = sorted((_relative(path, placeholders), digest_path(path)) for path in files if path and os.path.exists(path))
+    existing = [path for path in files if path and os.path.exists(path)]
+    digests = sorted((_relative(path, placeholders), digest_path(path)) for path in existing)
     try:
         variables = digest_of(named_secrets([*named, *([f"{{env:{token_env}}}"] if token_env else [])]))
     except AssayError:
         variables = "not set"
-    return [seen, sorted(filter(None, map(_packages, map(str, programs)))), variables]
+    return [digests, sorted(filter(None, map(_packages, map(str, programs)))), variables]
 
 
 def iter_texts(value: object) -> Iterator[str]:
@@ -96,9 +97,9 @@ def _fill(text: str, placeholders: Mapping[str, str]) -> str:
 def _relative(path: str, placeholders: Mapping[str, str]) -> str:
     """Return a path relative to {here} or {preset}, so that the path is equal in every checkout."""
     for name in PATH_PLACEHOLDERS:
-        folder = placeholders.get(name)
-        if folder and (path == folder or path.startswith(f"{folder}/")):
-            return f"{{{name}}}{path[len(folder) :]}"
+        directory = placeholders.get(name)
+        if directory and (path == directory or path.startswith(f"{directory}/")):
+            return f"{{{name}}}{path[len(directory) :]}"
     return path
 
 
@@ -108,26 +109,26 @@ def _packages(program: str) -> list[str]:
     except (AssayError, OSError):
         return []
     home = Path(os.path.abspath(python)).parent.parent
-    return sorted(one.name for one in home.glob("lib/python*/site-packages/*.dist-info"))
+    return sorted(package.name for package in home.glob("lib/python*/site-packages/*.dist-info"))
 
 
 def digest_path(path: str) -> str:
     """Return the digest of a file, or of the Python code in a directory of limited size."""
     if os.path.isfile(path):
         return digest_file(path)
-    return digest_of([(os.path.relpath(one, path), digest_file(one)) for one in python_files(path)])
+    return digest_of([(os.path.relpath(file, path), digest_file(file)) for file in python_files(path)])
 
 
-def python_files(folder: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
+def python_files(directory: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
     """List the Python files below a directory; return an empty list if the directory has too many entries."""
-    found, entries = [], 0
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
-        entries += len(folders) + len(names)
+    files, entries = [], 0
+    for parent, subdirectories, names in os.walk(directory):
+        subdirectories[:] = [name for name in subdirectories if not name.startswith((".", "__pycache__"))]
+        entries += len(subdirectories) + len(names)
         if entries > limits.entries:
             return []
-        found += [os.path.join(place, name) for name in names if name.endswith(".py")]
-    return sorted(found)
+        files += [os.path.join(parent, name) for name in names if name.endswith(".py")]
+    return sorted(files)
 
 
 def digest_file(path: str, limits: ReadLimits = READ_LIMITS) -> str:
@@ -158,20 +159,23 @@ def digest_modules(*modules: str) -> list[tuple[str, str]]:
     digests: dict[str, str] = {}
     for module in modules:
         home, waiting = _module_files(module)
-        met, followed = set[str](), set[str]()
+        visited, followed = set[str](), set[str]()
         while waiting:
             path = waiting.pop()
-            if path in met:
+            if path in visited:
                 continue
-            met.add(path)
+            visited.add(path)
             digests[os.path.relpath(path, home)] = digest_file(path)
             if "site-packages" in home.split(os.sep):  # imports of installed packages are not followed
                 continue
-            news = _imports(path) - followed  # each module once: the modules of a package import each other
-            followed |= news
-            for name in sorted(news):
-                file, folder = os.path.join(home, f"{name}.py"), os.path.join(home, name)
-                waiting += [file] if os.path.isfile(file) else python_files(folder) if os.path.isdir(folder) else []
+            imported = _imports(path) - followed  # each module once: the modules of a package import each other
+            followed |= imported
+            for name in sorted(imported):
+                file, directory = os.path.join(home, f"{name}.py"), os.path.join(home, name)
+                if os.path.isfile(file):
+                    waiting.append(file)
+                elif os.path.isdir(directory):
+                    waiting += python_files(directory)
     return sorted(digests.items())
 
 

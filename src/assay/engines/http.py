@@ -141,7 +141,7 @@ class HttpSettings(RequestTemplate, OutputSettings):
 
     @property
     def search(self) -> RequestTemplate:
-        return RequestTemplate(**{one.name: getattr(self, one.name) for one in fields(RequestTemplate)})
+        return RequestTemplate(**{field.name: getattr(self, field.name) for field in fields(RequestTemplate)})
 
     @property
     def requests(self) -> dict[str, RequestTemplate]:
@@ -151,7 +151,7 @@ class HttpSettings(RequestTemplate, OutputSettings):
     @property
     def templates(self) -> list[object]:
         """Return every template that may contain a placeholder."""
-        requests = [[one.url, one.headers, one.body or ""] for one in self.requests.values()]
+        requests = [[request.url, request.headers, request.body or ""] for request in self.requests.values()]
         return [*requests, self.path_filter, self.language_filter]
 
 
@@ -253,8 +253,8 @@ class HttpSession(ExternalSession):
         try:
             while True:
                 document = self._send(ready, self.workspace.index_placeholders, clock.left()).json()
-                found = [row[0] for row in select(document, (selector,))]
-                if found and all(state == ready.value and isinstance(state, bool) == is_bool for state in found):
+                states = [row[0] for row in select(document, (selector,))]
+                if states and all(state == ready.value and isinstance(state, bool) == is_bool for state in states):
                     return
                 time.sleep(min(ready.every, clock.left() or ready.every))
         except TimeoutError:
@@ -294,7 +294,7 @@ class HttpEngine(SharedIndexEngine):
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
         """Whether the server receives the path of the corpus or of {store}."""
-        return any(has_placeholder(self.texts, place) for place in ("root", "store"))
+        return any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property
     def texts(self) -> list[object]:
@@ -374,13 +374,13 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     return HttpEngine(read, fixed, config, indexing, layout, filters, read.oversample, read.concurrency)
 
 
-def _check_request(request: RequestTemplate, places: Sequence[str], query: Sequence[str], where: str) -> None:
+def _check_request(request: RequestTemplate, common: Sequence[str], query: Sequence[str], where: str) -> None:
     """Raise ConfigError for a request that cannot be sent, without quoting secrets."""
     parts = {"url": request.url, "headers": request.headers, "body": request.body or ""}
     for name, template in parts.items():
-        check_template(template, places if name == "headers" else (*places, *query), f"{where}: {name}")
+        check_template(template, common if name == "headers" else (*common, *query), f"{where}: {name}")
     named_secrets(list(parts.values()))
-    names = (*places, *query)
+    names = (*common, *query)
     try:
         hosts = {parse_web_address(fill_url(request.url, dict.fromkeys(names, value))).netloc for value in ("a", "b")}
     except ConfigError as problem:

@@ -87,35 +87,35 @@ class WireProtocol:
         other, size = list[str](), 0
         while True:
             line = child.read_line(deadline)
-            found = _find_answers(line)
-            values = found.values if found else ()
+            documents = _find_answers(line)
+            values = documents.values if documents else ()
             if self.answer_id is not None:
                 values = tuple(value for value in values if _read_ids(value, self.answer_id) == [number])
-            if found and values:
+            if documents and values:
                 reply = parse_document(values[-1], self.layout)
                 skipped = Documents((), tuple(filter(None, other))).notes
-                return replace(reply, notes=(*skipped, *found.notes, *reply.notes))
+                return replace(reply, notes=(*skipped, *documents.notes, *reply.notes))
             size += len(line) + 1
             if size > ANSWER_BYTES:
                 raise OutputLimitExceeded(f"more than {ANSWER_BYTES:,} bytes")
-            if not (self.answer_id and found):
+            if not (self.answer_id and documents):
                 other.append(clean(line))
 
 
 def _find_answers(line: bytes) -> Documents | None:
     text = clean(line)
     try:
-        found = parse_json(text)
+        documents = parse_json(text)
     except ValueError:
         try:
-            found = find_documents(text, anywhere=True)
+            documents = find_documents(text, anywhere=True)
         except ValueError:
             if text.startswith("{"):
                 raise EngineError(
                     f"the answer is not JSON; it starts with {text[:60]!r}", hint="print each JSON document on one line"
                 ) from None
             return None
-    return found if found.values and isinstance(found.values[0], dict | list) else None
+    return documents if documents.values and isinstance(documents.values[0], dict | list) else None
 
 
 def _read_ids(document: object, selector: Selector) -> list[str]:

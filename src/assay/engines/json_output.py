@@ -92,13 +92,13 @@ def find_documents(text: str, *, anywhere: bool) -> Documents:
     return _check(Documents(tuple(values), tuple(filter(None, map(str.strip, other)))))
 
 
-def _check(found: Documents) -> Documents:
-    broken = next(filter(_BROKEN.match, found.other_lines), None)
+def _check(documents: Documents) -> Documents:
+    broken = next(filter(_BROKEN.match, documents.other_lines), None)
     if broken is not None:
         raise ValueError(f"a JSON document is truncated or invalid: {broken[:_SHOWN]!r}")
-    if found.other_lines and not found.values:
+    if documents.other_lines and not documents.values:
         raise ValueError("no JSON document found")
-    return found
+    return documents
 
 
 # ---------------------------------------------------------------------------------------------- selectors
@@ -208,12 +208,12 @@ def describe_miss(document: object, field: Selector) -> str:
 def propose_path(document: object, names: Sequence[str]) -> str:
     """Return a `path = ...` setting that selects paths in a document; empty if no path is found."""
     ranks = {name: rank for rank, name in enumerate((*names, *_RARE_PATH_NAMES))}
-    found = [
+    candidates = [
         (ranks.get(steps[-1], len(ranks)), len(steps), steps)
         for steps, text in _strings(document, ())
         if "[]" in steps and _FILE.fullmatch(text)
     ]
-    return f'path = "{Selector(min(found)[2])}"' if found else ""
+    return f'path = "{Selector(min(candidates)[2])}"' if candidates else ""
 
 
 def _strings(value: object, steps: Steps) -> Iterator[tuple[Steps, str]]:

@@ -73,7 +73,7 @@ class PythonCounter:
     def _output(self, arguments: Sequence[str], *, may_fail: bool = False) -> bytes:
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
-        done = run_tool(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, seen=self.tracker.record_query_run)
+        done = run_tool(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, record=self.tracker.record_query_run)
         if done.code not in (0, 1) and not may_fail:
             raise EngineError(describe_failure(task, done), hint=_HINT)
         return b"" if done.code else done.stdout
@@ -149,20 +149,20 @@ class GitCounter(PythonCounter):
 
 def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
     """Return the first and last line of the best window: most distinct words, then occurrences, then earliest."""
-    found: list[tuple[int, int]] = []  # line and index of a word
+    occurrences: list[tuple[int, int]] = []  # line and index of a word
     for number, word in enumerate(words):
-        line, seen, at = 1, 0, text.find(word)
+        line, counted_to, at = 1, 0, text.find(word)
         while at >= 0:
-            line, seen = line + text.count("\n", seen, at), at
-            found.append((line, number))
+            line, counted_to = line + text.count("\n", counted_to, at), at
+            occurrences.append((line, number))
             at = text.find(word, at + len(word))
-    found.sort()
+    occurrences.sort()
     best, best_line = (0, 0), 1
     inside: Counter[int] = Counter()
     right = 0
-    for left, (line, number) in enumerate(found):
-        while right < len(found) and found[right][0] < line + size:
-            inside[found[right][1]] += 1
+    for left, (line, number) in enumerate(occurrences):
+        while right < len(occurrences) and occurrences[right][0] < line + size:
+            inside[occurrences[right][1]] += 1
             right += 1
         if (len(inside), right - left) > best:
             best, best_line = (len(inside), right - left), line

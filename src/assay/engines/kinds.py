@@ -102,17 +102,17 @@ class SettingPage:
 
 def _describe_fields(record: Any, prefix: str) -> Iterator[SettingPage]:  # noqa: ANN401 - a settings class or instance
     hints = get_type_hints(record if isinstance(record, type) else type(record))
-    for one in fields(record):
-        hint, default = hints[one.name], None
-        if is_required(one):
+    for setting in fields(record):
+        hint, default = hints[setting.name], None
+        if is_required(setting):
             value = hint
         elif isinstance(record, type):
-            value = one.default if one.default is not MISSING else cast(Any, one.default_factory)()
+            value = setting.default if setting.default is not MISSING else cast(Any, setting.default_factory)()
         else:
-            value = getattr(record, one.name)
+            value = getattr(record, setting.name)
         if is_dataclass(hint):
-            yield from _describe_fields(value, f"{prefix}{one.name}.")
+            yield from _describe_fields(value, f"{prefix}{setting.name}.")
             continue
-        if not is_required(one):
+        if not is_required(setting):
             default = "none" if value is None else json.dumps(value)
-        yield SettingPage(prefix + one.name, describe_type(hint), default, str(one.metadata.get("about", "")))
+        yield SettingPage(prefix + setting.name, describe_type(hint), default, str(setting.metadata.get("about", "")))

@@ -214,7 +214,8 @@ class McpEngine(SharedIndexEngine):
     def config(self) -> Mapping[str, object]:
         """Templates and output format; for environment and headers only names and digests."""
         settings, templates = self.settings, self.templates
-        own = {one.name: getattr(settings, one.name) for one in fields(settings) if one.name not in _UNRECORDED}
+        names = [field.name for field in fields(settings) if field.name not in _UNRECORDED]
+        own = {name: getattr(settings, name) for name in names}
         own |= {name: list(getattr(templates, name)) for name in ("command", "index_command")}
         own |= {"url": recorded_url(settings.url), "index": [asdict(call) for call in templates.index]}
         named = settings.update if isinstance(settings.update, str) else ""

@@ -101,10 +101,10 @@ class McpSession(ToolSession["McpEngine"]):
         finally:
             super().close()
 
-    def _run_index_command(self, clock: Deadline, what: str) -> None:
+    def _run_index_command(self, clock: Deadline, action: str) -> None:
         if self._templates.index_command:
             limit = clock.within(self._settings.index_timeout).rest()
-            self.run_index_command(self._templates.index_command, limit, what)
+            self.run_index_command(self._templates.index_command, limit, action)
 
     def _start_server(self, seconds: float | None) -> None:
         """Start the server and make the `index` calls within the shorter of `seconds` and the configured limits."""

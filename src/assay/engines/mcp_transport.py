@@ -148,7 +148,7 @@ def _result(future: concurrent.futures.Future[T], deadline: float | None) -> T:
 def _innermost(problem: BaseException) -> BaseException:
     """Return the first exception in a group that is not a cancellation."""
     while isinstance(problem, BaseExceptionGroup):
-        real = [one for one in problem.exceptions if not isinstance(one, asyncio.CancelledError)]
+        real = [error for error in problem.exceptions if not isinstance(error, asyncio.CancelledError)]
         problem = (real or list(problem.exceptions))[0]
     return ConnectionError("connection cancelled") if isinstance(problem, asyncio.CancelledError) else problem
 

@@ -54,13 +54,13 @@ class Normalizer:
     def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> NormalizedHits:
         """Repair a ranking of at most k × oversample hits, and add notes on contract violations."""
         given = tuple(hits)
-        kept = given[: k * oversample]
+        requested = given[: k * oversample]
         violations: list[_Violation] = []
-        hits = tuple([self._repair(hit, violations) for hit in kept])
+        hits = tuple([self._repair(hit, violations) for hit in requested])
         counts = Counter((subject, problem) for subject, problem, _ in violations)
         first = {(subject, problem): example for subject, problem, example in reversed(violations)}
-        total = len(kept)
-        notes = [f"{count} of {total} {' '.join(found)}, e.g. {first[found]}" for found, count in counts.items()]
+        total = len(requested)
+        notes = [f"{count} of {total} {' '.join(kind)}, e.g. {first[kind]}" for kind, count in counts.items()]
         if len(given) > total:
             notes.append(f"{len(given)} results where {total} were requested: the rest is dropped")
         return NormalizedHits(hits, tuple(notes))
@@ -71,7 +71,7 @@ class Normalizer:
             return text
         path = self._tidy(text)
         listed = (paths.find(path) for paths in self._listed)  # the path may be a symbolic link to a file of the corpus
-        return next((found for found in listed if found is not None), path)
+        return next((match for match in listed if match is not None), path)
 
     def _tidy(self, text: str) -> str:
         if not text:

@@ -177,10 +177,10 @@ def _parse(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineRepl
     try:
         if layout.format == "jsonl":
             return _read_all(parse_json_lines(text), layout)
-        found = _attempt(parse_json, text)
-        if found is None:
-            found = find_documents(text, anywhere=True) if text else parse_json(text)
-        return _read_last(found, layout)
+        documents = _attempt(parse_json, text)
+        if documents is None:
+            documents = find_documents(text, anywhere=True) if text else parse_json(text)
+        return _read_last(documents, layout)
     except ValueError as error:
         is_text = text and not any(mark in text for mark in "{[")
         raise EngineError(
@@ -194,23 +194,23 @@ def _parse(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineRepl
 def _parse_auto(text: str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
     """Try JSON, JSON lines, JSON among other lines, JSON after progress output, and text, in this order."""
     for parse in (parse_json, parse_json_lines) if text[:1] in ("{", "[") else ():
-        found = _attempt(parse, text)
-        if found and not found.other_lines:
-            return _read_all(found, layout)
+        documents = _attempt(parse, text)
+        if documents and not documents.other_lines:
+            return _read_all(documents, layout)
     reply: EngineReply | None = None
     problem: EngineError | None = None
-    found = _attempt(partial(find_documents, anywhere=False), text)
-    if found and found.values:
-        reply = _read_last(found, layout)
+    documents = _attempt(partial(find_documents, anywhere=False), text)
+    if documents and documents.values:
+        reply = _read_last(documents, layout)
     else:
-        found = _attempt(partial(find_documents, anywhere=True), text)
+        documents = _attempt(partial(find_documents, anywhere=True), text)
         # JSON after a location is a line of code that grep found
-        if found and found.values and not any(is_location(line, known) for line in found.other_lines):
+        if documents and documents.values and not any(is_location(line, known) for line in documents.other_lines):
             try:
-                reply = _read_last(found, layout)
+                reply = _read_last(documents, layout)
             except EngineError as error:
                 problem = error
-            if reply and not reply.hits and not isinstance(found.values[-1], dict):
+            if reply and not reply.hits and not isinstance(documents.values[-1], dict):
                 reply = None
     if reply and reply.hits:
         return reply
@@ -228,14 +228,14 @@ def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
     return None
 
 
-def _read_last(found: Documents, layout: OutputLayout) -> EngineReply:
+def _read_last(documents: Documents, layout: OutputLayout) -> EngineReply:
     """Return the hits of all documents, or of the last with hits if other text suggests that some are log lines."""
-    if not found.other_lines:
-        return _read_all(found, layout)
+    if not documents.other_lines:
+        return _read_all(documents, layout)
     replies, problem = list[EngineReply](), None
-    for value in found.values:
+    for value in documents.values:
         try:
-            replies.append(_read_all(Documents((value,), found.other_lines), layout))
+            replies.append(_read_all(Documents((value,), documents.other_lines), layout))
         except EngineError as error:
             problem = error
     if not replies and problem is not None:
@@ -243,12 +243,12 @@ def _read_last(found: Documents, layout: OutputLayout) -> EngineReply:
     return next((reply for reply in reversed(replies) if reply.hits), replies[-1])
 
 
-def _read_all(found: Documents, layout: OutputLayout) -> EngineReply:
-    hits = tuple(hit for document in found.values for hit in _read_hits(document, layout))
-    calls, tokens = (_read_sum(found.values, layout.selectors.get(name)) for name in ("calls", "tokens"))
+def _read_all(documents: Documents, layout: OutputLayout) -> EngineReply:
+    hits = tuple(hit for document in documents.values for hit in _read_hits(document, layout))
+    calls, tokens = (_read_sum(documents.values, layout.selectors.get(name)) for name in ("calls", "tokens"))
     cost = None if calls is None and tokens is None else Cost(calls, tokens)
     is_missing = cost is None and not layout.selectors.keys().isdisjoint(_COST_FIELDS)
-    return EngineReply(hits, cost, (*found.notes, *(("no cost found in the output",) if is_missing else ())))
+    return EngineReply(hits, cost, (*documents.notes, *(("no cost found in the output",) if is_missing else ())))
 
 
 def _read_sum(documents: Sequence[object], selector: Selector | None) -> int | None:

@@ -61,13 +61,13 @@ class Preset:
 @cache
 def shipped_presets() -> Mapping[str, Path]:
     """Return the files of the shipped presets by name, sorted."""
-    folder = Path(str(resources.files("assay.data") / "presets"))
-    return {path.stem: path for path in sorted(folder.glob("*.toml"), key=lambda path: path.stem)}
+    directory = Path(str(resources.files("assay.data") / "presets"))
+    return {path.stem: path for path in sorted(directory.glob("*.toml"), key=lambda path: path.stem)}
 
 
-def load_preset(name: str, folder: Path = Path()) -> Preset:
-    """Load a shipped preset by name, or a preset file relative to `folder`; errors name the line."""
-    path = shipped_presets().get(name, folder / name)
+def load_preset(name: str, directory: Path = Path()) -> Preset:
+    """Load a shipped preset by name, or a preset file relative to `directory`; errors name the line."""
+    path = shipped_presets().get(name, directory / name)
     if name not in shipped_presets() and not name.endswith(".toml"):
         meant = did_you_mean(name.partition(":")[0], (*KINDS, *shipped_presets()))
         hint = meant or "run `assay engines` for the kinds and presets, or name a file such as ./mine.toml"
@@ -169,8 +169,8 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
     except AssayError:
         return ""
     text = (done.stdout or done.stderr).decode(errors="replace") if done.ok else ""
-    found = _VERSION.search(text)
-    return found[0] if found else " ".join(text.split())[: limits.shown]
+    version = _VERSION.search(text)
+    return version[0] if version else " ".join(text.split())[: limits.shown]
 
 
 def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:

@@ -70,33 +70,33 @@ class PythonEngine(Handle):
 def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine:
     """Import the target and make an engine from it; call a class or factory first."""
     read = read_settings(PythonSettings, settings, "engine python")
-    found = _import_target(read, context.folder)
-    is_class, is_engine = isinstance(found, type), hasattr(found, "open")
-    if not (is_engine or callable(found)):
+    target = _import_target(read, context.directory)
+    is_class, is_engine = isinstance(target, type), hasattr(target, "open")
+    if not (is_engine or callable(target)):
         raise ConfigError(f"engine python: {read.target} is not callable", hint="name a function, a class or an engine")
-    if is_class or not (is_engine or (not read.options and _is_search(cast(Search, found)))):
+    if is_class or not (is_engine or (not read.options and _is_search(cast(Search, target)))):
         try:
-            found = cast(Search, found)(**read.options)
+            target = cast(Search, target)(**read.options)
         except AssayError:
             raise
         except Exception as problem:
             raise EngineError(
                 f"{read.target}() failed: {type(problem).__name__}: {problem}", hint="check the callable and `options`"
             ) from problem
-    return PythonEngine(as_engine(cast(Engine, found)), settings=read)
+    return PythonEngine(as_engine(cast(Engine, target)), settings=read)
 
 
 def _import_target(settings: PythonSettings, base: Path) -> object:
-    folder = str((base / settings.folder).resolve())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # permanently: the user's code may import more when it is called
+    directory = str((base / settings.folder).resolve())
+    if directory not in sys.path:
+        sys.path.insert(0, directory)  # permanently: the user's code may import more when it is called
     module, _, name = settings.target.partition(":")
     try:
         return attrgetter(name)(import_module(module))
     except (ImportError, AttributeError) as problem:
         raise ConfigError(
             f"engine python: cannot import {settings.target}: {problem}",
-            hint=f"add the module to {folder}, set folder, or install it",
+            hint=f"add the module to {directory}, set folder, or install it",
         ) from problem
     except Exception as problem:
         raise EngineError(
@@ -147,7 +147,7 @@ def call_style(function: Search) -> CallStyle | None:
         return "positional"
     if "k" in list(signature.parameters)[1:] and _accepts(signature, "query", k=10):
         return "keyword"
-    positional = [one for one in signature.parameters.values() if one.kind in _POSITIONAL]
+    positional = [parameter for parameter in signature.parameters.values() if parameter.kind in _POSITIONAL]
     default = positional[1].default if len(positional) > 1 else None
     may_be_k = default is None or default is inspect.Parameter.empty or type(default) is int
     if may_be_k and _accepts(signature, "query", 10):

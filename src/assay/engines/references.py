@@ -110,8 +110,8 @@ class OracleEngine(EngineDefaults):
             if target.symbol is None or target.span.start is not None:
                 return [target.span]
             path = target.span.path
-            found = extract_symbols(path, read_text(corpus, path), languages[path])
-            return [Span(path, symbol.start, symbol.end) for symbol in found if symbol.name == target.symbol]
+            definitions = extract_symbols(path, read_text(corpus, path), languages[path])
+            return [Span(path, symbol.start, symbol.end) for symbol in definitions if symbol.name == target.symbol]
 
         return FunctionSession(search)
 

@@ -94,14 +94,14 @@ class RunFileEngine(EngineDefaults):
         return FunctionSession(search)
 
 
-def _locate(found: Hit | Docno, files: Set[str]) -> Hit:
-    if isinstance(found, Hit):
-        return found._replace(path=find_document(found.path, files) or found.path)
-    place = parse_location(found.text)
-    if found.text in files or place.path not in files:
-        path = find_document(found.text, files)
-        place = place if path is None else Hit(path)
-    return place._replace(score=found.score)
+def _locate(result: Hit | Docno, files: Set[str]) -> Hit:
+    if isinstance(result, Hit):
+        return result._replace(path=find_document(result.path, files) or result.path)
+    hit = parse_location(result.text)
+    if result.text in files or hit.path not in files:
+        path = find_document(result.text, files)
+        hit = hit if path is None else Hit(path)
+    return hit._replace(score=result.score)
 
 
 def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
@@ -116,7 +116,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
     read = read_settings(RunFileSettings, settings, "engine runfile")
     if context.suite is None:
         raise ConfigError("engine runfile: no gold set", hint="pass a gold set with --gold")
-    path = context.folder / read.path
+    path = context.directory / read.path
     text = read_utf8(path, hint="check the path of the run file")
     is_json = read.format == "jsonl" or (read.format == "auto" and text.lstrip().startswith("{"))
     rankings, notes = (read_jsonl(text, str(path)), ()) if is_json else read_trec(text, str(path))
@@ -151,10 +151,10 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
                 raise InputError(message, file=file, line=number, hint="remove one of the two lines")
     rankings: dict[str, tuple[Hit | Docno, ...]] = {}
     ties = []
-    for query, found in entries.items():
-        by_docno = sorted(found.values(), key=lambda entry: entry.docno, reverse=True)
+    for query, results in entries.items():
+        by_docno = sorted(results.values(), key=lambda entry: entry.docno, reverse=True)
         ranking = sorted(by_docno, key=lambda entry: -entry.score)
-        if any(one.score == other.score and one.rank > other.rank for one, other in pairwise(ranking)):
+        if any(upper.score == lower.score and upper.rank > lower.rank for upper, lower in pairwise(ranking)):
             ties.append(query)
         rankings[query] = tuple(entry.hit for entry in ranking)
     if not ties:
@@ -174,7 +174,7 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
         raise InputError(f"expected 6 columns, got {len(columns)}", file=file, line=number, hint=hint)
     query, _, docno, rank, score, tag = columns
     try:
-        place, value = int(rank), float(score)
+        position, value = int(rank), float(score)
     except ValueError as problem:
         message = f"expected numbers as rank and score, got {rank!r} and {score!r}"
         raise InputError(message, file=file, line=number, hint=hint) from problem
@@ -183,8 +183,8 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
     if tag.startswith(TAG):  # written by Assay, with escapes
         hit = parse_location(docno)
         hit = hit._replace(path=from_column(hit.path), score=value)
-        return from_column(query), _Entry(docno, place, value, number, hit)
-    return query, _Entry(docno, place, value, number, Docno(docno, value))
+        return from_column(query), _Entry(docno, position, value, number, hit)
+    return query, _Entry(docno, position, value, number, Docno(docno, value))
 
 
 def read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:

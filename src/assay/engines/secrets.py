@@ -68,20 +68,20 @@ def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
                 name = setting or "value"
             else:
                 continue
-            place = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
+            location = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
             hint = "move it to an environment variable and write {env:NAME} instead"
-            raise ConfigError(f"{place} contains a literal secret", hint=hint)
+            raise ConfigError(f"{location} contains a literal secret", hint=hint)
 
 
 def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
     """Return the literal secrets in a configuration template."""
-    found = (text for name, value in table.items() for text in _texts(name, value, exposed=False))
-    return tuple(dict.fromkeys(text.value for text in found if text.is_secret or has_issued_key(text.value)))
+    texts = (text for name, value in table.items() for text in _texts(name, value, exposed=False))
+    return tuple(dict.fromkeys(text.value for text in texts if text.is_secret or has_issued_key(text.value)))
 
 
 def _is_literal(value: str) -> bool:
     value = value.strip()
-    begins = ("$", *(f"{{{place}}}" for place in PATH_PLACEHOLDERS))
+    begins = ("$", *(f"{{{name}}}" for name in PATH_PLACEHOLDERS))
     if "{env:" in value or value.startswith(begins) or is_path(value):
         return False
     rest = strip_placeholders(value).strip()
@@ -91,7 +91,7 @@ def _is_literal(value: str) -> bool:
 def _texts(name: str, value: object, *, exposed: bool) -> Iterator[_Named]:
     if isinstance(value, str):
         yield _Named(name, value, exposed)
-        yield from (_Named(found["name"], found["value"]) for found in _INLINE.finditer(value))
+        yield from (_Named(match["name"], match["value"]) for match in _INLINE.finditer(value))
         yield from (_Named(key, text, exposed=True) for key, text, _ in _parameters(value))
     elif isinstance(value, Mapping):
         for key, item in value.items():
@@ -122,10 +122,10 @@ def secret_values(
     """
     from assay.http import read_token
 
-    given = [value for value in env.values() if not any(has_placeholder(value, folder) for folder in PATH_PLACEHOLDERS)]
+    given = [value for value in env.values() if not any(has_placeholder(value, name) for name in PATH_PLACEHOLDERS)]
     keys = [value for url in urls for _, value, _ in _parameters(url) if _KEY.fullmatch(value)]
-    found = (*named_secrets(templates), *given, *keys, read_token(token_env))
-    return tuple(dict.fromkeys(value for value in found if value))
+    values = (*named_secrets(templates), *given, *keys, read_token(token_env))
+    return tuple(dict.fromkeys(value for value in values if value))
 
 
 def recorded_url(url: str) -> str:

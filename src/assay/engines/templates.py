@@ -89,7 +89,8 @@ def check_template(template: object, known: Sequence[str], where: str) -> None:
             shown = [*sorted(known), "env:NAME", "python:PROGRAM"]
             is_known = name in PATH_PLACEHOLDERS or name in QUERY_PLACEHOLDERS
             problem = f"placeholder {{{name}}} cannot be used here" if is_known else f"unknown placeholder {{{name}}}"
-            raise ConfigError(f"{where}: {problem}", hint=f"use {', '.join(f'{{{one}}}' for one in shown)}")
+            placeholders = ", ".join(f"{{{placeholder}}}" for placeholder in shown)
+            raise ConfigError(f"{where}: {problem}", hint=f"use {placeholders}")
 
 
 def named_secrets(template: object) -> tuple[str, ...]:
@@ -181,19 +182,20 @@ class Filters:
     def arguments(self, wanted: SearchFilter, values: Mapping[str, str]) -> tuple[str, ...]:
         """Return the arguments to add to a command, repeated for each value."""
         return tuple(
-            fill(part, {**values, name: one})
+            fill(part, {**values, name: value})
             for template, name, selected in self._used(wanted)
-            for one in selected
+            for value in selected
             for part in cast("tuple[str, ...]", template)
         )
 
     def recorded(self) -> dict[str, object]:
         templates = {"path_filter": self.paths, "language_filter": self.languages}
-        return {name: one if isinstance(one, Mapping) else list(one) for name, one in templates.items() if one}
+        used = {name: template for name, template in templates.items() if template}
+        return {name: template if isinstance(template, Mapping) else list(template) for name, template in used.items()}
 
     def _used(self, wanted: SearchFilter) -> Iterator[tuple[FilterTemplate, str, tuple[str, ...]]]:
         both = ((self.paths, "path", wanted.paths), (self.languages, "language", wanted.languages))
-        return (one for one in both if one[0] and one[2])
+        return (entry for entry in both if entry[0] and entry[2])
 
 
 def make_filters(paths: FilterTemplate, languages: FilterTemplate, known: Sequence[str], where: str) -> Filters:
@@ -210,9 +212,9 @@ def _fill_filter(template: object, name: str, selected: tuple[str, ...], values:
         return {key: _fill_filter(value, name, selected, values) for key, value in template.items()}
     if isinstance(template, Sequence) and not isinstance(template, str):
         return [
-            fill_json(item, {**values, name: one})
+            fill_json(item, {**values, name: value})
             for item in template
-            for one in (selected if has_placeholder(item, name) else selected[:1])
+            for value in (selected if has_placeholder(item, name) else selected[:1])
         ]
     if has_placeholder(template, name) and len(selected) > 1:
         raise EngineError(

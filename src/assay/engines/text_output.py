@@ -83,24 +83,24 @@ def is_location(text: str, known: frozenset[str]) -> bool:
 def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineReply:
     """Parse hits from a text; raise EngineError if the text is not empty and contains no location."""
     lines, fences, unclosed = _split_fences(text)
-    found = _match_pattern(lines, rules.pattern) if rules.pattern else _match_lines(lines, known)
+    located = _match_pattern(lines, rules.pattern) if rules.pattern else _match_lines(lines, known)
     filled = [line.strip() for line in lines if line.strip()]
-    if filled and not found:
+    if filled and not located:
         start = f"it starts with {filled[0][: TEXT_LIMITS.shown]!r}"
         advice = suggest_setting(filled[0][: TEXT_LIMITS.line], rules)
         if rules.pattern:
             raise EngineError(f"`pattern` does not match the output; {start}", hint=f"correct pattern{advice}")
         hint = f"print path, path:line or path:start-end on each line, or set `pattern`{advice}"
         raise EngineError(f"no location in the output; {start}", hint=hint)
-    ignored = 0 if rules.pattern else len(filled) - len(found)
+    ignored = 0 if rules.pattern else len(filled) - len(located)
     notes = [f"{ignored} of {len(filled)} lines have no location and were ignored"] if ignored else []
     if unclosed is not None:
         notes.append(f"unclosed ``` fence at line {unclosed + 1}; the rest of the output was ignored")
     starts, hits = list(fences), []
-    for number, (line, hit) in enumerate(found):
+    for number, (line, hit) in enumerate(located):
         at = bisect_right(starts, line)
-        is_last = number + 1 == len(found)
-        has_snippet = at < len(starts) and (is_last or starts[at] < found[number + 1][0])
+        is_last = number + 1 == len(located)
+        has_snippet = at < len(starts) and (is_last or starts[at] < located[number + 1][0])
         hits.append(hit._replace(snippet=fences[starts[at]]) if has_snippet else hit)
     return EngineReply(tuple(hits), None, tuple(notes))
 
@@ -128,22 +128,22 @@ def _split_fences(text: str) -> tuple[list[str], dict[int, str], int | None]:
 
 
 def _match_lines(lines: Sequence[str], known: frozenset[str]) -> list[tuple[int, Hit]]:
-    found = []
+    located = []
     for number, line in enumerate(map(str.strip, lines)):
         hit = Hit(line) if line in known else parse_location(line)
         if hit.path.removeprefix("./") in known or _PATH.fullmatch(hit.path):
-            found.append((number, hit))
-    return found
+            located.append((number, hit))
+    return located
 
 
 def _match_pattern(lines: Sequence[str], pattern: re.Pattern[str]) -> list[tuple[int, Hit]]:
     text = "\n".join(line[: TEXT_LIMITS.line] for line in lines)
-    found, number, at = [], 0, 0
+    located, number, end_of_last = [], 0, 0
     for match in pattern.finditer(text):
         path = (match["path"] or "").strip()
         if not path:
             continue
-        number, at = number + text.count("\n", at, match.end()), match.end()
+        number, end_of_last = number + text.count("\n", end_of_last, match.end()), match.end()
         groups = match.groupdict()
         start, end = (
             int(value) if (value := groups.get(name)) and value.strip().isdecimal() else None
@@ -154,8 +154,8 @@ def _match_pattern(lines: Sequence[str], pattern: re.Pattern[str]) -> list[tuple
             score = float(groups.get("score") or "")
         except ValueError:
             score = None
-        found.append((number, hit._replace(score=score)))
-    return found
+        located.append((number, hit._replace(score=score)))
+    return located
 
 
 def is_empty_result(text: str, rules: TextRules) -> bool:

@@ -130,17 +130,17 @@ def run_tool(
     *,
     hint: str,
     limits: ProcessLimits = PROCESS_LIMITS,
-    seen: Callable[[CompletedProgram], None] | None = None,
+    record: Callable[[CompletedProgram], None] | None = None,
 ) -> CompletedProgram:
     """Run a program to its end and return the result for any exit code; `hint` is the hint of a timeout error.
 
-    `seen` is called after every run, even a failed run.
+    `record` is called after every run, even a failed run.
     """
     name = program.argv[0]
     with corpus_checked(program):
         finished = run_process(program, seconds, limits)
-    if seen is not None:
-        seen(finished)
+    if record is not None:
+        record(finished)
     if finished.end == "timeout":
         raise EngineTimeoutError(f"no answer after {format_duration(seconds)}{_stderr_suffix(finished)}", hint=hint)
     if finished.end == "flood":
@@ -153,12 +153,12 @@ def run_tool(
 
 
 def run_index_command(
-    program: ProgramSpec, seconds: float | None, what: str, seen: Callable[[CompletedProgram], None]
+    program: ProgramSpec, seconds: float | None, action: str, record: Callable[[CompletedProgram], None]
 ) -> None:
     """Run a command that builds or updates an index; raise EngineError unless it exits with code 0."""
-    finished = run_tool(program, seconds, hint="raise `index_timeout` or choose a smaller corpus", seen=seen)
+    finished = run_tool(program, seconds, hint="raise `index_timeout` or choose a smaller corpus", record=record)
     if finished.code:
-        raise EngineError(f"{what} failed: {describe_failure(program, finished)}", hint=repro_command(program))
+        raise EngineError(f"{action} failed: {describe_failure(program, finished)}", hint=repro_command(program))
 
 
 @contextmanager
@@ -213,9 +213,9 @@ class ToolSession(ExternalSession, Generic[E]):
         for template in self.engine.templates.commands:
             check_program(self.fill(template, query="", k="1"))
 
-    def run_index_command(self, template: Sequence[str], seconds: float | None, what: str) -> None:
+    def run_index_command(self, template: Sequence[str], seconds: float | None, action: str) -> None:
         program = fill_command(template, self.workspace.index_placeholders, self._index_env, self.tracker.marker)
-        run_index_command(program, seconds, what, self.tracker.record_index_run)
+        run_index_command(program, seconds, action, self.tracker.record_index_run)
 
     def usage(self) -> SessionUsage:
         used, peak = super().usage(), self.tracker.peak_bytes

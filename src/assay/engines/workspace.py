@@ -27,7 +27,7 @@ MAX_BACKUP_BYTES = 1_000_000_000
 def fixed_placeholders(context: EngineContext) -> dict[str, str]:
     """Return the placeholders that do not depend on a corpus; only presets have {preset}."""
     preset = {} if context.preset is None else {"preset": os.path.abspath(context.preset)}
-    return {"here": os.path.abspath(context.folder), **INTERPRETER, **preset}
+    return {"here": os.path.abspath(context.directory), **INTERPRETER, **preset}
 
 
 def placeholder_names(fixed: Mapping[str, str], config: ConfigTemplate | None = None) -> tuple[str, ...]:

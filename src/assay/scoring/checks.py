@@ -55,15 +55,15 @@ def ties(
         for engine, columns, by_order, orders in shuffled:
             values[engine][:, columns] = by_order[orders[draw], :, np.arange(len(columns))].T
         draws[draw] = _headline_means(base, values)
-    found = []
+    summaries = []
     for e, engine_run in enumerate(run.engines):
         answered = [ranking for ranking in engine_run.rankings if ranking.status == Status.OK]
         rate = sum(id(ranking) in tied for ranking in answered) / max(len(answered), 1)
         for m, measure in enumerate(base.measures):
             drawn = draws[:, e, m]
             summary = float(drawn.min()), float(drawn.mean()), float(drawn.max())
-            found.append(Ties(engine_run.name, measure, rate, float(base_means[e, m]), *summary))
-    return tuple(found)
+            summaries.append(Ties(engine_run.name, measure, rate, float(base_means[e, m]), *summary))
+    return tuple(summaries)
 
 
 def _headline_means(scores: Scores, values: FloatArray) -> FloatArray:
@@ -95,14 +95,14 @@ def _shuffle(
     answers = _collect_answers(run, marked, base, measures)
     tied = [answer for answer in answers if any(id(ranking) in marked for ranking in answer.rankings)]
     size = sum(len(answer.numbers) for answer in answers)
-    orders, taken = _draw_orders(tied, size, rng, shuffles if tied else 0)
-    column = {(unit.gold, unit.query, unit.form): place for place, unit in enumerate(base.units)}
+    orders, order_by_draw = _draw_orders(tied, size, rng, shuffles if tied else 0)
+    column = {(unit.gold, unit.query, unit.form): index for index, unit in enumerate(base.units)}
     forms = frozenset(unit.form for unit in base.units)
-    for engine, places in groupby(range(len(tied)), key=lambda place: tied[place].engine):
-        mine = list(places)
-        reordered = _reorder(run, [tied[i] for i in mine], [orders[i] for i in mine])
+    for engine, indexes in groupby(range(len(tied)), key=lambda index: tied[index].engine):
+        members = list(indexes)
+        reordered = _reorder(run, [tied[i] for i in members], [orders[i] for i in members])
         scores = Scorer(Grid(reordered, forms)).tabulate(measures)
-        by_intent = {tied[i].intent: taken[i] for i in mine}
+        by_intent = {tied[i].intent: order_by_draw[i] for i in members}
         columns = np.array([column[unit.gold, unit.query, unit.form] for unit in scores.units], dtype=np.int64)
         drawn = np.array([by_intent[unit.intent] for unit in scores.units], dtype=np.int64).T
         yield engine, columns, scores.values, drawn
@@ -113,20 +113,20 @@ def _collect_answers(run: Run, marked: Collection[int], base: Scores, measures: 
     intents = {f"{ranking.gold}/{ranking.query}" for ranking in rankings if id(ranking) in marked}
     every = any(measure.kind.phrasings for measure in measures)
     scored = {(unit.intent, unit.form) for unit in base.units if unit.headline or every}
-    found: list[_Answer] = []
+    answers: list[_Answer] = []
     end = 0
-    for place, engine in enumerate(run.engines):
+    for index, engine in enumerate(run.engines):
         by_intent: dict[str, _Answer] = {}
         for ranking in engine.rankings:
             intent = f"{ranking.gold}/{ranking.query}"
             if intent in intents and (intent, ranking.form) in scored:
                 start, end = end, end + len(ranking.hits)
-                known = by_intent.get(intent, _Answer(place, intent, (), []))
+                known = by_intent.get(intent, _Answer(index, intent, (), []))
                 by_intent[intent] = known._replace(
                     rankings=(*known.rankings, ranking), numbers=[*known.numbers, *range(start, end)]
                 )
-        found += by_intent.values()
-    return found
+        answers += by_intent.values()
+    return answers
 
 
 def _draw_orders(
@@ -145,33 +145,33 @@ def _draw_orders(
     sizes = np.array([len(answer.numbers) for answer in tied], dtype=np.int64)
     ends = np.cumsum(sizes)
     offsets = np.repeat(ends - sizes, sizes)
-    mine = [number for answer in tied for number in answer.numbers]
+    numbers = [number for answer in tied for number in answer.numbers]
     known: list[dict[bytes, int]] = [{} for _ in tied]
-    taken: list[list[int]] = [[] for _ in tied]
+    by_draw: list[list[int]] = [[] for _ in tied]
     cuts = list(pairwise([0, *(ends * offsets.itemsize).tolist()]))
     for _ in range(shuffles):
-        drawn = (np.lexsort((rng.random(size)[mine], np.array(groups))) - offsets).tobytes()
-        for (start, end), seen, took in zip(cuts, known, taken, strict=True):
-            took.append(seen.setdefault(drawn[start:end], len(seen)))
-    return [[np.frombuffer(order, dtype=np.int64) for order in seen] for seen in known], taken
+        drawn = (np.lexsort((rng.random(size)[numbers], np.array(groups))) - offsets).tobytes()
+        for (start, end), distinct, drawn_orders in zip(cuts, known, by_draw, strict=True):
+            drawn_orders.append(distinct.setdefault(drawn[start:end], len(distinct)))
+    return [[np.frombuffer(order, dtype=np.int64) for order in distinct] for distinct in known], by_draw
 
 
 def _reorder(run: Run, answers: Sequence[_Answer], orders: Sequence[Sequence[IntArray]]) -> Run:
     """Return a run of one engine's tied rankings, with one engine per order."""
     rankings: list[list[Ranking]] = [[] for _ in range(max(map(len, orders)))]
     for answer, known in zip(answers, orders, strict=True):
-        for at, order in enumerate(known):
+        for number, order in enumerate(known):
             start = 0
             for ranking in answer.rankings:
                 end = start + len(ranking.hits)
-                places = [place - start for place in order[start:end].tolist()]
-                complete = len(ranking.tokens) == len(places)
-                tokens = tuple([ranking.tokens[place] for place in places]) if complete else ranking.tokens
-                hits = tuple([ranking.hits[place] for place in places])
-                rankings[at].append(replace(ranking, hits=hits, tokens=tokens))
+                positions = [position - start for position in order[start:end].tolist()]
+                complete = len(ranking.tokens) == len(positions)
+                tokens = tuple([ranking.tokens[position] for position in positions]) if complete else ranking.tokens
+                hits = tuple([ranking.hits[position] for position in positions])
+                rankings[number].append(replace(ranking, hits=hits, tokens=tokens))
                 start = end
     engine = run.engines[answers[0].engine]
-    engines = tuple(replace(engine, name=str(at), rankings=tuple(found)) for at, found in enumerate(rankings))
+    engines = tuple(replace(engine, name=str(at), rankings=tuple(own)) for at, own in enumerate(rankings))
     return replace(run, suite=restrict_suite(run.suite, {answer.intent for answer in answers}), engines=engines)
 
 

@@ -52,10 +52,10 @@ def grades_at(grid: Grid, measure: Measure) -> IntArray:
     return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
 
 
-def first_rank(found: BoolArray) -> IntArray:
+def first_rank(relevant: BoolArray) -> IntArray:
     """Return the first true rank, from 1; k + 1 if there is none (rule 3: censored, never dropped)."""
-    k = found.shape[-1]
-    return np.asarray(np.where(found.any(axis=-1), found.argmax(axis=-1) + 1, k + 1))
+    k = relevant.shape[-1]
+    return np.asarray(np.where(relevant.any(axis=-1), relevant.argmax(axis=-1) + 1, k + 1))
 
 
 def _relevant(grid: Grid, measure: Measure) -> tuple[BoolArray, FloatArray]:
@@ -98,9 +98,9 @@ def _semble_ndcg(grid: Grid, discounts: FloatArray) -> FloatArray:
 
 
 def _semble_rank(wanted: str, paths: list[str]) -> int:
-    for place, path in enumerate(paths):
+    for position, path in enumerate(paths):
         if path == wanted or path.endswith("/" + wanted) or wanted.endswith("/" + path):
-            return place
+            return position
     return len(paths)
 
 
@@ -109,27 +109,27 @@ def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
 
     Kantor and Voorhees, The TREC-5 confusion track, Information Retrieval 2, 2000.
     """
-    found, total = _relevant(grid, measure)
-    ranks = first_rank(found)
-    return np.where(ranks <= found.shape[-1], 1.0 / ranks, 0.0) + 0.0 * total
+    relevant, total = _relevant(grid, measure)
+    ranks = first_rank(relevant)
+    return np.where(ranks <= relevant.shape[-1], 1.0 / ranks, 0.0) + 0.0 * total
 
 
 def hit(grid: Grid, measure: Measure) -> FloatArray:
     """1 if a relevant result is inside the cutoff, else 0; trec_eval's success."""
-    found, total = _relevant(grid, measure)
-    return found.any(axis=-1) + 0.0 * total
+    relevant, total = _relevant(grid, measure)
+    return relevant.any(axis=-1) + 0.0 * total
 
 
 def recall(grid: Grid, measure: Measure) -> FloatArray:
     """Share of the targets that were found inside the cutoff. Cleverdon and Mills, Aslib Proceedings 15(4), 1963."""
-    found, total = _relevant(grid, measure)
-    return np.asarray(found.sum(axis=-1) / total)
+    relevant, total = _relevant(grid, measure)
+    return np.asarray(relevant.sum(axis=-1) / total)
 
 
 def precision(grid: Grid, measure: Measure) -> FloatArray:
     """Relevant results over the cutoff; the missing results of a short list count as wrong."""
-    found, total = _relevant(grid, measure)
-    return np.asarray(found.sum(axis=-1) / found.shape[-1] + 0.0 * total)
+    relevant, total = _relevant(grid, measure)
+    return np.asarray(relevant.sum(axis=-1) / relevant.shape[-1] + 0.0 * total)
 
 
 def average_precision(grid: Grid, measure: Measure) -> FloatArray:
@@ -137,9 +137,9 @@ def average_precision(grid: Grid, measure: Measure) -> FloatArray:
 
     Buckley and Voorhees, Evaluating evaluation measure stability, SIGIR 2000.
     """
-    found, total = _relevant(grid, measure)
-    precisions = found.cumsum(axis=-1) / np.arange(1, found.shape[-1] + 1)
-    return np.asarray((precisions * found).sum(axis=-1) / total)
+    relevant, total = _relevant(grid, measure)
+    precisions = relevant.cumsum(axis=-1) / np.arange(1, relevant.shape[-1] + 1)
+    return np.asarray((precisions * relevant).sum(axis=-1) / total)
 
 
 def judged(grid: Grid, measure: Measure) -> FloatArray:
@@ -174,9 +174,9 @@ def line_precision(grid: Grid, measure: Measure) -> FloatArray:
 
 def _line_share(grid: Grid, measure: Measure, *, precision: bool) -> FloatArray:
     def value(returned: Sequence[Span], targets: Sequence[Target], lengths: Mapping[str, int]) -> float:
-        found, wanted = _merge(returned, lengths), _merge((target.span for target in targets), lengths)
-        common = sum(a.common_lines(b) for a in found for b in wanted)
-        return common / max(_size(found if precision else wanted), 1) if wanted else float("nan")
+        lines, wanted = _merge(returned, lengths), _merge((target.span for target in targets), lengths)
+        common = sum(a.common_lines(b) for a in lines for b in wanted)
+        return common / max(_size(lines if precision else wanted), 1) if wanted else float("nan")
 
     return _compute(grid, measure, value, elsewhere=precision)
 
@@ -213,8 +213,8 @@ def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = F
     wanted = [[t for t in projection.targets if t.grade >= least] for projection in grid.projections("lines")]
     files = [frozenset(target.span.path for target in targets) for targets in wanted]
 
-    def compute(unit: int, places: Iterable[Place]) -> float:
-        returned, targets = [Span(*place) for place in places], wanted[unit]
+    def compute(unit: int, spans: Iterable[Place]) -> float:
+        returned, targets = [Span(*span) for span in spans], wanted[unit]
         known = grid.run.lines.get(grid.units[unit].gold, {})
         lengths: dict[str, int] = {}
         for span in (*returned, *(target.span for target in targets)):
@@ -224,17 +224,17 @@ def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = F
 
     missed = [compute(unit, ()) for unit in range(len(wanted))]
     for cell in grid.cells():
-        places = grid.places(cell, k)
-        inside = [place for place in places if place[0] in files[cell.unit]]
-        found = compute(cell.unit, places if elsewhere else inside) if inside else missed[cell.unit]
-        values[cell.engine, cell.unit] = found
+        spans = grid.places(cell, k)
+        inside = [span for span in spans if span[0] in files[cell.unit]]
+        computed = compute(cell.unit, spans if elsewhere else inside) if inside else missed[cell.unit]
+        values[cell.engine, cell.unit] = computed
     return values
 
 
 def _merge(spans: Iterable[Span], lengths: Mapping[str, int]) -> list[Span]:
     """Return the lines of all spans as disjoint spans."""
     merged: list[Span] = []
-    for span in sorted(found for found in (clip(span, lengths[span.path]) for span in spans) if found):
+    for span in sorted(clipped for clipped in (clip(span, lengths[span.path]) for span in spans) if clipped):
         last = merged[-1] if merged else None
         if last and last.path == span.path and (span.start or 1) <= (last.end or 0) + 1:
             merged[-1] = Span(last.path, last.start, max(last.end or 0, span.end or 0))
@@ -269,19 +269,19 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     values, lengths = grid.blank(), LineLengths(grid.run)
     for cell, gold, targets in _cells_with_targets(grid, measure):
         files = {target.span.path for target in targets}
-        places = [place for place, hit in enumerate(cell.hits) if hit.path in files]
+        positions = [position for position, hit in enumerate(cell.hits) if hit.path in files]
         budget = cast("int", measure["tokens"])
         read: list[Span] = []
-        for place in range(places[-1] + 1 if places else 0):  # lower hits are in no target's file
-            cost = lengths.cost(gold, cell, place)
-            if place in places:
+        for position in range(positions[-1] + 1 if positions else 0):  # lower hits are in no target's file
+            cost = lengths.cost(gold, cell, position)
+            if position in positions:
                 part = cost.span if cost.tokens <= budget else cost.cut(budget)
                 read += [part] if part else []
             budget -= cost.tokens
             if budget <= 0:
                 break
-        found = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets) if read else 0
-        values[cell.engine, cell.unit] = found / len(targets)
+        reached = sum(any(span.common_lines(target.span) > 0 for span in read) for target in targets) if read else 0
+        values[cell.engine, cell.unit] = reached / len(targets)
     return values
 
 
@@ -292,17 +292,17 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     """
     values, lengths, cap = grid.blank(), LineLengths(grid.run), token_range(measure).high
     for cell, gold, targets in _cells_with_targets(grid, measure):
-        spent, found = 0, cap
+        spent, total = 0, cap
         for position in range(len(cell.hits)):
             cost = lengths.cost(gold, cell, position)
             if cost.span is not None:
                 start = cost.span.start or 1
                 common = [target.span for target in targets if cost.span.common_lines(target.span) > 0]
                 if common:
-                    found = spent + cost.cost_to(min(max(start, target.start or 1) for target in common))
+                    total = spent + cost.cost_to(min(max(start, target.start or 1) for target in common))
                     break
             spent += cost.tokens
-        values[cell.engine, cell.unit] = min(cap, found)
+        values[cell.engine, cell.unit] = min(cap, total)
     return values
 
 

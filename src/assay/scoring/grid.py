@@ -43,7 +43,7 @@ class GradedRanks:
 
 
 @dataclass(frozen=True, slots=True)
-class Marks:
+class HitFlags:
     """Flags of the distinct hits at one level: engines × units × ranks."""
 
     judged: BoolArray  # overlaps a target, an adversary or a span judged irrelevant
@@ -86,7 +86,7 @@ class Grid:
         self._projections: dict[Level, tuple[Projection, ...]] = {}
         self._matches: dict[Level, list[Match]] = {}
         self._graded: dict[Level, GradedRanks] = {}
-        self._marks: dict[Level, Marks] = {}
+        self._marks: dict[Level, HitFlags] = {}
         self._labeled: dict[Level, list[_LabeledFileHit]] = {}
         self._whole = self.queries  # with every adversary
 
@@ -142,7 +142,7 @@ class Grid:
             self._graded[level] = GradedRanks(grades.reshape(shape), positions.reshape(shape), ideal)
         return self._graded[level]
 
-    def marks(self, level: Level) -> Marks:
+    def marks(self, level: Level) -> HitFlags:
         if level not in self._marks:
             targets = self.projections(level)
             pairs = zip(self.queries, targets, strict=True)
@@ -156,7 +156,7 @@ class Grid:
                 judged[at] = hit.right or wrong or touches(hit.span, irrelevant[id(self.queries[hit.unit])])
                 adversary[at] = wrong and not hit.right
             has_adversary = np.array([bool(projection.targets) for projection in adversaries], dtype=np.bool_)
-            self._marks[level] = Marks(judged, adversary, has_adversary)
+            self._marks[level] = HitFlags(judged, adversary, has_adversary)
         return self._marks[level]
 
     def _hits_in_labeled_files(self, level: Level) -> list[_LabeledFileHit]:
@@ -191,9 +191,9 @@ def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
 
 def _list_units(run: Run, forms: frozenset[str] | None) -> tuple[tuple[Unit, ...], tuple[Query, ...]]:
     """Return the units of a run and the query of each; `forms` default to those that were run."""
-    seen = {ranking.form for engine in run.engines for ranking in engine.rankings}
+    ran_forms = {ranking.form for engine in run.engines for ranking in engine.rankings}
     known = {form for gold in run.suite.golds for query in gold.queries for form in query.forms}
-    chosen = forms if forms is not None else seen or known
+    chosen = forms if forms is not None else ran_forms or known
     units: list[Unit] = []
     queries: list[Query] = []
     shared, repositories = shared_targets(run), gold_repositories(run)
@@ -213,13 +213,13 @@ def _list_units(run: Run, forms: frozenset[str] | None) -> tuple[tuple[Unit, ...
 def _place_rankings(engine: EngineRun, column: Mapping[tuple[str, str, str], int]) -> tuple[Ranking | None, ...]:
     row: list[Ranking | None] = [None] * len(column)
     for ranking in engine.rankings:
-        place = column.get((ranking.gold, ranking.query, ranking.form))
-        if place is None or row[place] is not None:
+        index = column.get((ranking.gold, ranking.query, ranking.form))
+        if index is None or row[index] is not None:
             where = f"{engine.name}: {ranking.gold}/{ranking.query} ({ranking.form})"
-            if place is None:
+            if index is None:
                 raise InputError(f"{where} is not in the gold set", hint="use the gold set that the run was made with")
             raise InputError(f"{where} has two rankings", hint="run the engine again")
-        row[place] = ranking
+        row[index] = ranking
     return tuple(row)
 
 
@@ -252,15 +252,15 @@ def shared_targets(run: Run) -> dict[tuple[str, str], str]:
     for gold in run.suite.golds:
         queries = homes.setdefault(repositories[gold.name], {})
         queries |= {(gold.name, query.id): frozenset(map(key, query.primaries)) for query in gold.queries}
-    found: dict[tuple[str, str], str] = {}
+    groups: dict[tuple[str, str], str] = {}
     for queries in homes.values():
         counts = Counter(keys for keys in queries.values() if keys)
         names: dict[frozenset[str], str] = {}
         for group in _link(counts, LARGEST * len(queries)):
             if sum(counts[keys] for keys in group) > 1:
                 names |= dict.fromkeys(group, digest_of(sorted(frozenset().union(*group)))[:_DIGITS])
-        found |= {query: names[keys] for query, keys in queries.items() if keys in names}
-    return found
+        groups |= {query: names[keys] for query, keys in queries.items() if keys in names}
+    return groups
 
 
 def gold_repositories(run: Run) -> dict[str, str]:
@@ -269,12 +269,14 @@ def gold_repositories(run: Run) -> dict[str, str]:
     Synthetic sets belong to the repository they were made from, though some use a copy without comments.
     """
     facts = run.header.corpora
-    found = {g.name: facts[g.name].repository if g.name in facts else g.corpus.repository for g in run.suite.golds}
+    repositories: dict[str, str] = {}
+    for gold in run.suite.golds:
+        repositories[gold.name] = facts[gold.name].repository if gold.name in facts else gold.corpus.repository
     origins: dict[str, str] = {}
     for gold in sorted(run.suite.golds, key=lambda gold: gold.provenance.get("synthetic") in _ON_A_COPY):
         if gold.synthetic and "from" in gold.provenance:
-            found[gold.name] = origins.setdefault(gold.provenance["from"], found[gold.name])
-    return found
+            repositories[gold.name] = origins.setdefault(gold.provenance["from"], repositories[gold.name])
+    return repositories
 
 
 def _link(counts: Mapping[frozenset[str], int], most: float) -> list[list[frozenset[str]]]:

@@ -45,8 +45,8 @@ class Match:
     @property
     def ranks(self) -> tuple[int | None, ...]:
         """Rank (from 1) at which each target was claimed."""
-        found = {claim: rank for rank, claim in enumerate(self.claims, 1) if claim is not None}
-        return tuple(found.get(index) for index in range(len(self.targets)))
+        by_target = {claim: rank for rank, claim in enumerate(self.claims, 1) if claim is not None}
+        return tuple(by_target.get(index) for index in range(len(self.targets)))
 
 
 def target_span(target: Target, level: Level) -> Span:
@@ -95,15 +95,15 @@ def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap
             first.setdefault(hit.path, position)
         files = tuple([by_path[path][0] if path in by_path else None for path in first])
         return Match(targets, tuple(first.values()), files)
-    seen: set[object] = set()
+    distinct: set[object] = set()
     taken: set[int] = set()
     positions: list[int] = []
     claims: list[int | None] = []
     for position, hit in enumerate(hits):
-        place = hit.path if level == "file" else (hit.path, hit.start, hit.end)
-        if place in seen:
+        identity = hit.path if level == "file" else (hit.path, hit.start, hit.end)
+        if identity in distinct:
             continue
-        seen.add(place)
+        distinct.add(identity)
         positions.append(position)
         best: int | None = None
         best_key = (0, 0.0)
@@ -154,14 +154,14 @@ class HitMarker:
 
     def __call__(self, hits: Sequence[Hit]) -> tuple[HitMark, ...]:
         """Mark every hit; targets are assigned one-to-one in rank order."""
-        found = assign_targets(hits, self._targets)
-        ranked = enumerate(zip(found.positions, found.claims, strict=True), start=1)
+        matched = assign_targets(hits, self._targets)
+        ranked = enumerate(zip(matched.positions, matched.claims, strict=True), start=1)
         placed = {at: (rank, taken) for rank, (at, taken) in ranked}
         return tuple(self._mark(hit, *placed[at]) if at in placed else HitMark(None) for at, hit in enumerate(hits))
 
-    def judged(self, hits: Sequence[Hit], found: Match) -> Iterator[tuple[int, HitMark]]:
+    def judged(self, hits: Sequence[Hit], matched: Match) -> Iterator[tuple[int, HitMark]]:
         """Yield the positions and marks of hits that are a target or an adversary, given their match."""
-        for rank, (position, taken) in enumerate(zip(found.positions, found.claims, strict=True), start=1):
+        for rank, (position, taken) in enumerate(zip(matched.positions, matched.claims, strict=True), start=1):
             if taken is not None or hits[position].path in self._adversaries:
                 mark = self._mark(hits[position], rank, taken)
                 if mark.target is not None or mark.adversary is not None:
@@ -176,8 +176,8 @@ class HitMarker:
         span = hit_span(hit, self.level)
         if touches(span, self._targets):
             return HitMark(rank)
-        found = next((at for at, adversary in adversaries if span.common_lines(adversary) > 0), None)
-        return HitMark(rank, adversary=found)
+        number = next((at for at, adversary in adversaries if span.common_lines(adversary) > 0), None)
+        return HitMark(rank, adversary=number)
 
 
 def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
@@ -187,8 +187,8 @@ def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
 
 def visible_adversaries(query: Query, targets: Projection) -> Projection:
     """Project adversaries to the level of the targets, without those that lie inside a target."""
-    seen = project([adversary.target for adversary in query.adversaries], targets.level)
-    return project([adversary for adversary in seen.targets if not _inside(adversary.span, targets)], "lines")
+    projected = project([adversary.target for adversary in query.adversaries], targets.level)
+    return project([adversary for adversary in projected.targets if not _inside(adversary.span, targets)], "lines")
 
 
 def _inside(span: Span, targets: Projection) -> bool:
@@ -216,20 +216,20 @@ def match_hits(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dic
     each with the first unmatched hit.
     """
     free = dict(enumerate(before, start=1))
-    found: dict[int, int] = {}
+    matches: dict[int, int] = {}
 
-    def overlap(one: Hit, other: Hit) -> bool:
-        return hit_span(one, level).common_lines(hit_span(other, level)) > 0
+    def overlap(first: Hit, second: Hit) -> bool:
+        return hit_span(first, level).common_lines(hit_span(second, level)) > 0
 
-    for same in (lambda one, other: one.span == other.span, overlap):
+    for same in (lambda first, second: first.span == second.span, overlap):
         by_path: dict[str, list[int]] = {}
         for rank, hit in free.items():
             by_path.setdefault(hit.path, []).append(rank)
         for rank, hit in enumerate(after, start=1):
-            if rank in found:
+            if rank in matches:
                 continue
             taken = next((old for old in by_path.get(hit.path, ()) if old in free and same(free[old], hit)), None)
             if taken is not None:
-                found[rank] = taken
+                matches[rank] = taken
                 del free[taken]
-    return found
+    return matches

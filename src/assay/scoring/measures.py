@@ -210,10 +210,10 @@ def _parse_value(kind: MeasureKind, name: str, text: str) -> object:
         raise ConfigError(f"{kind.name}: {name}: expected {param.expects}, got {text.strip()!r}{detail}") from error
 
 
-def _unknown(what: str, given: str, known: Sequence[str], alias: str | None = None) -> ConfigError:
+def _unknown(noun: str, given: str, known: Sequence[str], alias: str | None = None) -> ConfigError:
     guess = (alias,) if alias else closest_match(given, known)
     hint = f"did you mean {guess[0]}?" if guess else None
-    return ConfigError(f"unknown {what} {given!r}; expected one of: {', '.join(known) or 'none'}", hint=hint)
+    return ConfigError(f"unknown {noun} {given!r}; expected one of: {', '.join(known) or 'none'}", hint=hint)
 
 
 def _choice(options: Sequence[str]) -> Callable[[str], str]:

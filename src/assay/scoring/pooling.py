@@ -95,7 +95,7 @@ class TopTwoGap:
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class LabelPool:
     """Unjudged results by decreasing effect of a label, and the possible scores."""
 
     measure: str
@@ -107,7 +107,7 @@ class Pool:
     contest: TopTwoGap | None
 
 
-def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolConfig | None = None) -> Pool:
+def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolConfig | None = None) -> LabelPool:
     """Rank the unjudged results of the headline phrasings."""
     if measure.kind.phrasings:
         hint = "use a measure of single phrasings, such as nDCG@10"
@@ -119,15 +119,15 @@ def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolC
     if not real.engines:
         raise ConfigError("the runs have no engine under test", hint="add a run with an engine under test")
     rescorer = _Rescorer(_select_headlines(real), measure)
-    found = list(_collect(rescorer.run, level, config.depth, judged or (lambda *_: False)))
+    candidates = list(_collect(rescorer.run, level, config.depth, judged or (lambda *_: False)))
     means = rescorer.means if measure.higher_is_better else -rescorer.means
     order = sorted(range(len(means)), key=lambda at: (-means[at], rescorer.run.engines[at].name))
     pair = (order[0], order[1]) if len(order) > 1 else None
-    weighed = _weigh(rescorer, found, pair, config)
+    weighed = _weigh(rescorer, candidates, pair, config)
     groups: dict[_Key, list[PoolCandidate]] = {}
     for candidate in weighed:
         groups.setdefault((candidate.gold, candidate.query), []).append(candidate)
-    return Pool(
+    return LabelPool(
         measure=repr(measure),
         level=level,
         depth=config.depth,
@@ -142,8 +142,8 @@ def _rank_key(candidate: PoolCandidate) -> tuple[object, ...]:
     largest = max((abs(change) for e in candidate.effects for change in e.changes.values()), default=0.0)
     best = min(returned.rank for returned in candidate.returned)
     span = candidate.span
-    place = (span.path, span.start or 0, span.end or 0)
-    return (-round(candidate.weight, 12), -round(largest, 12), best, candidate.gold, candidate.query, place)
+    location = (span.path, span.start or 0, span.end or 0)
+    return (-round(candidate.weight, 12), -round(largest, 12), best, candidate.gold, candidate.query, location)
 
 
 def _select_headlines(run: Run) -> Run:
@@ -191,8 +191,8 @@ class _Rescorer:
             for engine, known in zip(self.run.engines, self._rankings, strict=True)
         )
         scores = Scorer(Grid(replace(self.run, suite=Suite(tuple(golds)), engines=engines))).tabulate([self.measure])
-        place = {unit.query: at for at, unit in enumerate(scores.units)}
-        return np.asarray(scores.values[:, 0, [place[name] for name in names]])
+        column = {unit.query: at for at, unit in enumerate(scores.units)}
+        return np.asarray(scores.values[:, 0, [column[name] for name in names]])
 
 
 def _collect(run: Run, level: Level, depth: int, judged: Judged) -> Iterator[PoolCandidate]:
@@ -208,22 +208,22 @@ def _collect(run: Run, level: Level, depth: int, judged: Judged) -> Iterator[Poo
     for unit in grid.units:
         groups: dict[Span, dict[str, int]] = {}
         for rank, engine, hit in sorted(unjudged.get((unit.gold, unit.query), ()), key=lambda entry: entry[:2]):
-            seen = hit_span(hit, level)
-            known = (span for span in groups if seen.common_lines(Span(span.path) if level == "file" else span) > 0)
-            groups.setdefault(next(known, hit.span), {}).setdefault(run.engines[engine].name, rank)
+            own = hit_span(hit, level)
+            common = (span for span in groups if own.common_lines(Span(span.path) if level == "file" else span) > 0)
+            groups.setdefault(next(common, hit.span), {}).setdefault(run.engines[engine].name, rank)
         for span, ranks in groups.items():
             returned = [Returned(name, rank) for name, rank in sorted(ranks.items(), key=lambda entry: entry[::-1])]
             yield PoolCandidate(unit.gold, unit.query, span, tuple(returned))
 
 
 def _weigh(
-    rescorer: _Rescorer, found: Sequence[PoolCandidate], pair: tuple[int, int] | None, config: PoolConfig
+    rescorer: _Rescorer, candidates: Sequence[PoolCandidate], pair: tuple[int, int] | None, config: PoolConfig
 ) -> list[PoolCandidate]:
-    ways = [(candidate, grade) for candidate in found for grade in config.grades]
-    values = iter(rescorer.rescore([((c.gold, c.query), (Target(c.span, grade),)) for c, grade in ways]).T)
+    labels = [(candidate, grade) for candidate in candidates for grade in config.grades]
+    values = iter(rescorer.rescore([((c.gold, c.query), (Target(c.span, grade),)) for c, grade in labels]).T)
     names = [engine.name for engine in rescorer.run.engines]
     weighed = []
-    for candidate in found:
+    for candidate in candidates:
         before = rescorer.values[:, rescorer.column[candidate.gold, candidate.query]]
         effects = []
         for grade in config.grades:
@@ -261,14 +261,16 @@ def _compute_gap(
 ) -> TopTwoGap:
     first, second = pair
     names = rescorer.run.engines[first].name, rescorer.run.engines[second].name
-    ways = [(key, way) for key, group in groups.items() for way in _list_ways(group, names, config)]
-    values = rescorer.rescore([(key, [Target(span) for span in way]) for key, way in ways])
+    combinations = [
+        (key, labeled) for key, group in groups.items() for labeled in _list_label_sets(group, names, config)
+    ]
+    values = rescorer.rescore([(key, [Target(span) for span in labeled]) for key, labeled in combinations])
     swings: dict[_Key, list[_Swing]] = {}
-    for at, (key, way) in enumerate(ways):
+    for at, (key, labeled) in enumerate(combinations):
         both = (float(values[first, at]), float(values[second, at]))
         before = rescorer.values[list(pair), rescorer.column[key]]
         gap = float(np.nan_to_num((both[0] - both[1]) - (before[0] - before[1])))
-        swings.setdefault(key, []).append(_Swing(key, gap, both, len(way)))
+        swings.setdefault(key, []).append(_Swing(key, gap, both, len(labeled)))
     down = [min(group, key=lambda swing: (swing.gap, swing.labels)) for group in swings.values()]
     up = [max(group, key=lambda swing: (swing.gap, -swing.labels)) for group in swings.values()]
     gap = float(rescorer.means[first] - rescorer.means[second])
@@ -294,7 +296,7 @@ def _compute_gap(
     return TopTwoGap(*names, gap, least, most, labels, scenes)
 
 
-def _list_ways(
+def _list_label_sets(
     group: Sequence[PoolCandidate], engines: tuple[str, str], config: PoolConfig
 ) -> Iterator[tuple[Span, ...]]:
     """Yield the combinations of labels to try: all of a few candidates, else those of an engine and single ones."""
@@ -303,7 +305,7 @@ def _list_ways(
         for chosen in product((False, True), repeat=len(spans)):
             yield tuple(span for span, right in zip(spans, chosen, strict=True) if right)
         return
-    first, second = ({one.span for one in group if _is_returned_by(one, engine)} for engine in engines)
+    first, second = ({c.span for c in group if _is_returned_by(c, engine)} for engine in engines)
     for chosen_set in (set(), set(spans), first, second, first - second, second - first):
         yield tuple(span for span in spans if span in chosen_set)
     yield from ((span,) for span in spans)

@@ -84,16 +84,16 @@ def without_pooled(run: Run) -> Unpooled:
     engines: set[str] = set()
     golds: list[GoldSet] = []
     for gold in run.suite.golds:
-        kept = []
+        queries = []
         for query in gold.queries:
             engines |= {engine for label in query.labels for engine in label.shown_by}
             left = _remove_pooled(query)
             removed += len(query.targets) + len(query.adversaries) - len(left.targets) - len(left.adversaries)
             if set(query.primaries).intersection(left.targets):
-                kept.append(left)
+                queries.append(left)
             else:
                 gone.append(f"{gold.name}/{query.id}")
-        golds += [replace(gold, queries=tuple(kept))] if kept else []
+        golds += [replace(gold, queries=tuple(queries))] if queries else []
     return Unpooled(restrict_run(run, Suite(tuple(golds))), removed, tuple(gone), tuple(sorted(engines)))
 
 
@@ -113,5 +113,5 @@ def _remove_pooled(query: Query) -> Query:
 
 
 def _without_lines(anchor: str) -> str:
-    place, mark, digest = anchor.rpartition("#")
-    return f"{place.rpartition(':')[0]}#{digest}" if mark else anchor
+    location, mark, digest = anchor.rpartition("#")
+    return f"{location.rpartition(':')[0]}#{digest}" if mark else anchor

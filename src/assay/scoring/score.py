@@ -20,7 +20,8 @@ By = Literal["relationship", "strength"]
 
 def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
     """Score a run; failed queries get the worst value, NaN where a measure does not apply."""
-    return as_scorer(run).tabulate([parse_measure(one) if isinstance(one, str) else one for one in measures])
+    parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
+    return as_scorer(run).tabulate(parsed)
 
 
 class Scorer:
@@ -56,13 +57,14 @@ def as_scorer(run: Run | Scorer) -> Scorer:
 
 def number_rankings(run: Run) -> IntArray:
     asked = {(r.gold, r.query, r.form): None for engine in run.engines for r in engine.rankings}
-    column = {key: place for place, key in enumerate(asked)}
+    column = {key: index for index, key in enumerate(asked)}
     known: dict[tuple[Place, ...], int] = {(): 0}
     codes = np.zeros((len(run.engines), len(column)), dtype=np.intp)
     for engine, row in zip(run.engines, codes, strict=True):
         answered = [r for r in engine.rankings if r.status == Status.OK]
         spans = (tuple([(hit.path, hit.start, hit.end) for hit in r.hits]) for r in answered)
-        row[[column[r.gold, r.query, r.form] for r in answered]] = [known.setdefault(one, len(known)) for one in spans]
+        columns = [column[r.gold, r.query, r.form] for r in answered]
+        row[columns] = [known.setdefault(ranking, len(known)) for ranking in spans]
     return codes
 
 

@@ -88,8 +88,8 @@ class ClusteredEstimate:
         return excess > deviations * math.sqrt(2.0 / (self.clusters - 1))
 
     def column(self, at: int) -> ClusteredEstimate:
-        one = slice(at, at + 1)
-        return replace(self, mean=self.mean[one], se=self.se[one], plain_se=self.plain_se[one], icc=self.icc[one])
+        own = slice(at, at + 1)
+        return replace(self, mean=self.mean[own], se=self.se[own], plain_se=self.plain_se[own], icc=self.icc[own])
 
 
 def cluster_table(values: FloatArray, parts: Partition) -> ClusterTable:
@@ -136,9 +136,9 @@ def _icc(table: ClusterTable, mean: FloatArray) -> FloatArray:
 def residuals(table: ClusterTable, part: slice) -> FloatArray:
     """Return D_g − n_g m_h of one stratum, with rounding errors set to 0."""
     sums, sizes = table.sums[part], table.sizes[part]
-    found = np.asarray(sums - np.outer(sizes, sums.sum(axis=0) / sizes.sum()))
-    found[np.abs(found) <= DEFAULT.rounding * np.abs(sums).max(axis=0, initial=0.0)] = 0.0
-    return found
+    residual = np.asarray(sums - np.outer(sizes, sums.sum(axis=0) / sizes.sum()))
+    residual[np.abs(residual) <= DEFAULT.rounding * np.abs(sums).max(axis=0, initial=0.0)] = 0.0
+    return residual
 
 
 def correction(sizes: FloatArray) -> FloatArray:
@@ -149,10 +149,10 @@ def correction(sizes: FloatArray) -> FloatArray:
 
 def plain_spread(table: ClusterTable) -> FloatArray:
     """Return n²SE² of each column by CR1, which resampling uses because CR1 of all resamples is a matrix product."""
-    found = np.zeros(table.sums.shape[1])
+    spread = np.zeros(table.sums.shape[1])
     for part in table.strata:
-        found += small_sample(part.stop - part.start) * (residuals(table, part) ** 2).sum(axis=0)
-    return found
+        spread += small_sample(part.stop - part.start) * (residuals(table, part) ** 2).sum(axis=0)
+    return spread
 
 
 def small_sample(clusters: int) -> float:

@@ -83,7 +83,7 @@ def means_only(
 ) -> Comparison:
     """Return a comparison without rows, only with means, for a run with one engine."""
     chosen = columns(scores, primary, None)
-    found = table_means(headline(scores, cluster), chosen, alpha, cluster)
+    rows = table_means(headline(scores, cluster), chosen, alpha, cluster)
     return Comparison(
         baseline=baseline,
         primary=chosen[0].name,
@@ -94,8 +94,8 @@ def means_only(
         family_size=0,
         rows=(),
         secondary=(),
-        means=found,
-        label=found[0].label if found else "",
+        means=rows,
+        label=rows[0].label if rows else "",
         notes=("There is no second engine to compare with.",),
     )
 
@@ -117,20 +117,20 @@ def all_pairs(
     table = headline(scores, settings.cluster)
     rows = compare_table(table, [(b, a) for a, b in combinations(scores.engines, 2)], chosen, settings)
     means = table_means(table, chosen, settings.alpha, settings.cluster)
-    found = assemble(rows, means, chosen[0], "", settings, None)
-    shared = {field.name: getattr(found, field.name) for field in fields(found)}
+    comparison = assemble(rows, means, chosen[0], "", settings, None)
+    shared = {field.name: getattr(comparison, field.name) for field in fields(comparison)}
     sign = -1.0 if chosen[0].bounds.higher_is_better else 1.0
     primary_means = [row for row in means if row.measure == chosen[0].name]
     leader = min(primary_means, key=lambda row: (sign * row.mean, row.engine)).engine
     return with_leader(AllPairs(**shared, leader="", leaders=()), leader)
 
 
-def with_leader(found: AllPairs, leader: str) -> AllPairs:
+def with_leader(pairs: AllPairs, leader: str) -> AllPairs:
     """Return `found` with this leader, and with the engines not shown to be worse than this leader as `leaders`."""
-    beaten = {row.engine for row in found.rows if row.baseline == leader and row.verdict is Verdict.WORSE}
-    beaten |= {row.baseline for row in found.rows if row.engine == leader and row.verdict is Verdict.BETTER}
-    engines = [row.engine for row in found.means if row.measure == found.primary]
-    return replace(found, leader=leader, leaders=tuple(engine for engine in engines if engine not in beaten))
+    beaten = {row.engine for row in pairs.rows if row.baseline == leader and row.verdict is Verdict.WORSE}
+    beaten |= {row.baseline for row in pairs.rows if row.engine == leader and row.verdict is Verdict.BETTER}
+    engines = [row.engine for row in pairs.means if row.measure == pairs.primary]
+    return replace(pairs, leader=leader, leaders=tuple(engine for engine in engines if engine not in beaten))
 
 
 def compare_pairs(
@@ -174,14 +174,14 @@ def compare_slices(
         table = part(scores, [unit.headline and unit.tags.get(tag) == value for unit in scores.units])
         if len(table.units) < whole:
             tables.append((tag, value, table))
-    found = [
+    rows = [
         SliceRow(by, value, row)
         for by, value, table in tables
         if len(table.units) >= SMALLEST_SLICE
         for row in compare_table(table, pairs, [measure], settings)
     ]
-    adjusted = adjust([slice_row.row for slice_row in found], benjamini_hochberg)
-    return tuple(replace(slice_row, row=row) for slice_row, row in zip(found, adjusted, strict=True))
+    adjusted = adjust([slice_row.row for slice_row in rows], benjamini_hochberg)
+    return tuple(replace(slice_row, row=row) for slice_row, row in zip(rows, adjusted, strict=True))
 
 
 def compare_table(
@@ -189,8 +189,15 @@ def compare_table(
 ) -> tuple[ComparisonRow, ...]:
     """Compare pairs of an engine and its baseline on each measure, without adjusted p-values and verdicts."""
     aligned = [
-        EnginePair(engine, baseline, one.name, one.bounds, table.row(engine, one), table.row(baseline, one))
-        for one in chosen
+        EnginePair(
+            engine,
+            baseline,
+            measure.name,
+            measure.bounds,
+            new=table.row(engine, measure),
+            old=table.row(baseline, measure),
+        )
+        for measure in chosen
         for engine, baseline in pairs
     ]
     return comparison_rows(aligned, table.units, settings)
@@ -266,21 +273,21 @@ def table_means(
     cells = [(engine, measure) for measure in chosen for engine in table.engines]
     values = [table.row(engine, measure) for engine, measure in cells]
     rows: dict[int, MeanRow] = {}
-    for kept, members in same_queries(values):
-        units = [table.units[i] for i in kept]
-        stacked = np.stack([values[i][kept] for i in members], axis=1)
+    for queries, members in same_queries(values):
+        units = [table.units[i] for i in queries]
+        stacked = np.stack([values[i][queries] for i in members], axis=1)
         parts, homes = partition(units, cluster), repository_codes(units)
-        found, sizes = estimate(cluster_table(stacked, parts)), np.bincount(homes)
+        estimated, sizes = estimate(cluster_table(stacked, parts)), np.bincount(homes)
         independent = parts.count if parts.shared else len(units)
         for at, i in enumerate(members):
             engine, measure = cells[i]
-            interval = mean_interval(found.column(at), measure.bounds, level=1 - alpha, units=independent)
-            se, plain = float(found.se[at]), float(found.plain_se[at])
-            effective_n = found.n * min(1.0, (plain / se) ** 2) if se > 0.0 and plain > 0.0 else found.n
+            interval = mean_interval(estimated.column(at), measure.bounds, level=1 - alpha, units=independent)
+            se, plain = float(estimated.se[at]), float(estimated.plain_se[at])
+            effective_n = estimated.n * min(1.0, (plain / se) ** 2) if se > 0.0 and plain > 0.0 else estimated.n
             rows[i] = MeanRow(
                 engine=engine,
                 measure=measure.name,
-                mean=float(found.mean[at]),
+                mean=float(estimated.mean[at]),
                 interval=interval.at(0, 1 - alpha),
                 repository_mean=float((np.bincount(homes, weights=stacked[:, at]) / sizes).mean()),
                 queries=len(units),
@@ -320,15 +327,15 @@ def by_repository(scores: Scores, engine: str, baseline: str, measure: Measure |
     chosen, table = column(scores, measure), headline(scores)
     differences = table.row(engine, chosen) - table.row(baseline, chosen)
     sign = 1.0 if chosen.bounds.higher_is_better else -1.0
-    found: dict[str, list[float]] = {}
+    by_name: dict[str, list[float]] = {}
     for unit, value in zip(table.units, differences.tolist(), strict=True):
         if not np.isnan(value):
-            found.setdefault(unit.repository, []).append(value)
+            by_name.setdefault(unit.repository, []).append(value)
     changes = []
-    for name in sorted(found):
-        mean = float(np.mean(found[name]))
+    for name in sorted(by_name):
+        mean = float(np.mean(by_name[name]))
         mean = mean if abs(mean) > DEFAULT.tie else 0.0
-        changes.append(RepositoryChange(name, len(found[name]), mean, sign * mean + 0.0))
+        changes.append(RepositoryChange(name, len(by_name[name]), mean, sign * mean + 0.0))
     return tuple(changes)
 
 

@@ -33,8 +33,8 @@ def lower_bound(differences: FloatArray, weights: FloatArray, alpha: float, wors
 
     The weights add up to the number of independent observations.
     """
-    distinct, places = np.unique(differences, return_inverse=True)
-    weights = np.append(np.bincount(places, weights=weights), 1.0)
+    distinct, indexes = np.unique(differences, return_inverse=True)
+    weights = np.append(np.bincount(indexes, weights=weights), 1.0)
     values = np.append(distinct, worst)
     low, high, target, total = worst, float(values.max()), normal_quantile(alpha), float(weights.sum())
     if high <= low:
@@ -109,7 +109,7 @@ class IntervalEnds:
 
 
 def mean_interval(
-    found: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, units: float = math.inf
+    estimated: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, units: float = math.inf
 ) -> IntervalEnds:
     """Return the interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t without a range.
 
@@ -117,17 +117,17 @@ def mean_interval(
     """
     # Queries of one repository are at least as alike as queries of several, so an SE below that of independent
     # queries is chance; strata may lower it by design.
-    se = found.se if found.stratified else np.maximum(found.se, found.plain_se)
+    se = estimated.se if estimated.stratified else np.maximum(estimated.se, estimated.plain_se)
     if not bounds.finite:
-        return _clip_ends(found.mean, _quantile(found, level) * se, bounds, "cluster-t")
-    unit = (found.mean - bounds.low) / bounds.width
-    n = _effective_n(found, unit, se / bounds.width, bounds, units)
-    low, high = _wilson(unit, n, _quantile(found, level))
+        return _clip_ends(estimated.mean, _quantile(estimated, level) * se, bounds, "cluster-t")
+    unit = (estimated.mean - bounds.low) / bounds.width
+    n = _effective_n(estimated, unit, se / bounds.width, bounds, units)
+    low, high = _wilson(unit, n, _quantile(estimated, level))
     return IntervalEnds(bounds.low + bounds.width * low, bounds.low + bounds.width * high, "wilson")
 
 
 def _effective_n(
-    found: ClusteredEstimate, mean: FloatArray, se: FloatArray, bounds: ValueRange, units: float
+    estimated: ClusteredEstimate, mean: FloatArray, se: FloatArray, bounds: ValueRange, units: float
 ) -> FloatArray:
     """Return the n at which a proportion has this standard error, mean(1 − mean)/SE².
 
@@ -138,11 +138,12 @@ def _effective_n(
     """
     spread = np.maximum(0.0, mean * (1.0 - mean))
     lean = np.abs(1.0 - 2.0 * mean)
-    weight = lean / (lean + max(1, found.clusters - 1) * np.sqrt(spread))
-    shortfall = np.zeros_like(mean) if found.stratified else np.maximum(0.0, DEFAULT.assumed_icc_of_values - found.icc)
-    extra = (found.size - 1.0) * shortfall * weight
-    variance = se**2 + (found.plain_se / bounds.width) ** 2 * extra
-    independent = np.minimum(found.n / (1.0 + extra), units)
+    weight = lean / (lean + max(1, estimated.clusters - 1) * np.sqrt(spread))
+    shortfall = np.maximum(0.0, DEFAULT.assumed_icc_of_values - estimated.icc)
+    shortfall = np.zeros_like(mean) if estimated.stratified else shortfall
+    extra = (estimated.size - 1.0) * shortfall * weight
+    variance = se**2 + (estimated.plain_se / bounds.width) ** 2 * extra
+    independent = np.minimum(estimated.n / (1.0 + extra), units)
     usable = np.isfinite(variance) & (variance > 0.0) & (spread > 0.0)
     return np.asarray(np.divide(spread, variance, out=independent, where=usable))
 
@@ -170,16 +171,16 @@ def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> I
 
 
 def difference_interval(
-    found: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha
+    estimated: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha
 ) -> IntervalEnds:
     """Return the interval of a paired difference: m ± t·SE, clipped to the possible differences.
 
     If all clusters have the same mean, SE = 0 would claim certainty. The rate of unseen clusters with another mean is
     then at most 3/G, and each can move the mean by at most the width of the measure: ± 3/G of the width.
     """
-    spreadless = DEFAULT.rule_of_three / found.clusters * bounds.width
-    half = np.where(found.se > 0.0, _quantile(found, level) * found.se, spreadless)
-    return _clip_ends(found.mean, half, bounds.differences, "cluster-t")
+    spreadless = DEFAULT.rule_of_three / estimated.clusters * bounds.width
+    half = np.where(estimated.se > 0.0, _quantile(estimated, level) * estimated.se, spreadless)
+    return _clip_ends(estimated.mean, half, bounds.differences, "cluster-t")
 
 
 def widen(given: Interval, differences: FloatArray, bounds: ValueRange, effective_n: float) -> Interval:
@@ -212,8 +213,8 @@ def _extend(given: Interval, values: FloatArray, weights: FloatArray, worst: flo
     return replace(given, low=low, high=high, method="cluster-t, bounded")
 
 
-def _quantile(found: ClusteredEstimate, level: float) -> float:
-    return t_quantile(0.5 + level / 2.0, float(found.df)) if found.df > 0 else math.inf
+def _quantile(estimated: ClusteredEstimate, level: float) -> float:
+    return t_quantile(0.5 + level / 2.0, float(estimated.df)) if estimated.df > 0 else math.inf
 
 
 def _clip_ends(mean: FloatArray, half: FloatArray, bounds: ValueRange, method: str) -> IntervalEnds:
@@ -235,9 +236,9 @@ def bootstrap_t(
 
     Ends are m − t*(upper)·SE and m − t*(lower)·SE with order statistics of t*. The columns share the redraws.
     """
-    found = estimate(table)
+    estimated = estimate(table)
     columns = table.sums.shape[1]
-    if found.df < 1:
+    if estimated.df < 1:
         return IntervalEnds(np.full(columns, -math.inf), np.full(columns, math.inf), "bootstrap-t")
     drawn = np.empty((columns, resamples))
     start = 0
@@ -248,7 +249,7 @@ def bootstrap_t(
     drawn.partition((rank - 1, resamples - rank), axis=1)
     low, high = drawn[:, rank - 1], drawn[:, resamples - rank]
     se = np.sqrt(plain_spread(table)) / table.n
-    lower, upper = (found.mean - np.multiply(t, se, out=np.zeros_like(se), where=se > 0.0) for t in (high, low))
+    lower, upper = (estimated.mean - np.multiply(t, se, out=np.zeros_like(se), where=se > 0.0) for t in (high, low))
     return IntervalEnds(lower, upper, "bootstrap-t")
 
 
@@ -324,5 +325,5 @@ def paired_percentile_bootstrap(
     resamples: int = DEFAULT.percentile_resamples,
 ) -> Interval:
     """Return the percentile bootstrap interval of the mean of b − a, paired by query."""
-    found = percentile_bootstrap(b - a, rng, level=level, resamples=resamples)
-    return Interval(found.low, found.high, level, "paired percentile bootstrap")
+    interval = percentile_bootstrap(b - a, rng, level=level, resamples=resamples)
+    return Interval(interval.low, interval.high, level, "paired percentile bootstrap")

@@ -91,7 +91,7 @@ def unequal_factor(
     steps = _attainable_steps(len(sizes), alpha)
     if not 1 <= steps <= DEFAULT.counted_steps or np.all(sizes == sizes[0]):
         return 1.0
-    known = min(_CORRELATIONS, key=lambda one: abs(one - icc))
+    known = min(_CORRELATIONS, key=lambda evaluated: abs(evaluated - icc))
     unequal = _exact_multiplier(tuple(sorted(sizes.tolist())), known, steps, power)
     return max(1.0, unequal / _exact_multiplier((1.0,) * len(sizes), 0.0, steps, power))
 
@@ -134,10 +134,10 @@ def _exact_multiplier(sizes: tuple[float, ...], icc: float, steps: int, power: f
     used = min(steps, len(sizes)) if equal else len(sizes)
     sets = ((np.arange(1, 2**used)[:, None] >> np.arange(used)) & 1).astype(np.float64)
     weights = (sets * spreads[:used] / (sets @ counts[:used])[:, None]).T
-    found = []
+    thresholds = []
     for rows in row_blocks(DEFAULT.power_draws, weights.shape[1], DEFAULT.cells):
         drawn = rng.standard_normal((rows, len(sizes)))
         means = (-np.sort(-drawn, axis=1)[:, :used] if equal else drawn) @ weights
-        found.append(np.partition(means, means.shape[1] - steps, axis=1)[:, means.shape[1] - steps])
+        thresholds.append(np.partition(means, means.shape[1] - steps, axis=1)[:, means.shape[1] - steps])
     se = math.sqrt(float((spreads**2).sum())) / float(counts.sum())
-    return float(np.quantile(np.concatenate(found), power)) / se
+    return float(np.quantile(np.concatenate(thresholds), power)) / se

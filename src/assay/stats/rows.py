@@ -41,30 +41,32 @@ def comparison_rows(
     alpha = settings.alpha
     differences = [pair.new - pair.old for pair in pairs]
     rows: dict[int, ComparisonRow] = {}
-    for kept, members in same_queries(differences):
-        stacked = np.stack([differences[i][kept] for i in members], axis=1)
+    for queries, members in same_queries(differences):
+        stacked = np.stack([differences[i][queries] for i in members], axis=1)
         stacked[np.abs(stacked) <= DEFAULT.tie] = 0.0
-        chosen = [units[i] for i in kept]
+        chosen = [units[i] for i in queries]
         parts = partition(chosen, settings.cluster)
         table = cluster_table(stacked, parts)
-        found = estimate(table)
+        estimated = estimate(table)
         flips, draws = (np.random.default_rng([settings.seed, stream]) for stream in range(2))
         ranges = {pairs[i].bounds for i in members}
         differing = np.count_nonzero(cluster_table(np.abs(stacked), parts).sums, axis=0).tolist()
         shared = _Shared(
             parts=parts,
             groups=group_codes(chosen, parts),
-            kept=kept,
-            left_out=len(units) - len(kept),
+            kept=queries,
+            left_out=len(units) - len(queries),
             table=table,
-            found=found,
+            found=estimated,
             p=sign_flip(table, flips, resamples=settings.resamples),
             boot=bootstrap_t(table, draws, level=1 - alpha, resamples=settings.resamples),
-            intervals={one: difference_interval(found, one, level=1 - alpha) for one in ranges},
-            equivalences={one: difference_interval(found, one, level=1 - 2 * alpha) for one in ranges},
+            intervals={bounds: difference_interval(estimated, bounds, level=1 - alpha) for bounds in ranges},
+            equivalences={bounds: difference_interval(estimated, bounds, level=1 - 2 * alpha) for bounds in ranges},
         )
         for at, i in enumerate(members):
-            row = _Column(pairs[i], at, shared, settings, stacked[:, at], differing[at], float(found.se[at])).row()
+            row = _PairColumn(
+                pairs[i], at, shared, settings, stacked[:, at], differing[at], float(estimated.se[at])
+            ).row()
             rows[i] = replace(row, mde=family_mde(row, pairs[i].bounds, 1, settings))
     return tuple(rows[i] for i in sorted(rows))
 
@@ -86,7 +88,7 @@ class _Shared:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _PairColumn:
     """One of several pairs that are compared on the same queries."""
 
     pair: EnginePair
@@ -176,13 +178,13 @@ class _Column:
 
         The correlation inside clusters is chance where clusters agree, and unknown where few differ.
         """
-        found = self.shared.found
-        if self.skewed or found.clusters_differ(self.at, DEFAULT.alike_clusters):
+        estimated = self.shared.found
+        if self.skewed or estimated.clusters_differ(self.at, DEFAULT.alike_clusters):
             count = self.effect.effective_n
         else:
-            count = float(found.clusters if self.shared.parts.kind == "intent" else len(self.differences))
-        if self.sparse or (self.skewed and found.clusters < DEFAULT.equivalence_clusters):
-            count = min(count, found.clusters)
+            count = float(estimated.clusters if self.shared.parts.kind == "intent" else len(self.differences))
+        if self.sparse or (self.skewed and estimated.clusters < DEFAULT.equivalence_clusters):
+            count = min(count, estimated.clusters)
         return count
 
     def is_confirmed(self) -> bool:
@@ -200,10 +202,10 @@ class _Column:
 
     def _allow_unseen(self, given: Interval, count: float) -> Interval:
         bounds, shared = self.pair.bounds, self.shared
-        found = widen(given, self.differences, bounds, count)
+        widened = widen(given, self.differences, bounds, count)
         if shared.found.clusters_differ(self.at, DEFAULT.unlike_clusters):
-            return widen_by_clusters(found, shared.table, self.at, bounds)
-        return found
+            return widen_by_clusters(widened, shared.table, self.at, bounds)
+        return widened
 
     def notes(self) -> tuple[str, ...]:
         parts, differing, needed = self.shared.parts, self.differing, DEFAULT.p_value_clusters

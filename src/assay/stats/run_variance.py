@@ -78,7 +78,8 @@ def estimate_run_variance(
     if df < 1 or not all(map(math.isfinite, (*old, *new))):
         return None
     squares = math.fsum((value - math.fsum(side) / len(side)) ** 2 for side in (old, new) for value in side)
-    noise = math.fsum((len(side) - 1) * one for side, one in zip((old, new), of_queries, strict=True) if len(side) > 1)
+    sides = zip((old, new), of_queries, strict=True)
+    noise = math.fsum((len(side) - 1) * variance for side, variance in sides if len(side) > 1)
     return RunVariance(squares / df, df, (len(old), len(new)), noise / df)
 
 
@@ -89,19 +90,19 @@ def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) 
 
 
 def add_run_variance(
-    found: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: CompareSettings
+    comparison: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: CompareSettings
 ) -> Comparison:
     """Include between-run variance in the intervals, p-values and verdicts of a comparison."""
     rows = []
-    for row in found.rows:
-        stale = judgment_notes(row, found.family_size, settings.alpha) if row.in_family else ()
+    for row in comparison.rows:
+        stale = judgment_notes(row, comparison.family_size, settings.alpha) if row.in_family else ()
         fresh = replace(row, notes=tuple(note for note in row.notes if note not in stale))
         rows.append(_include(fresh, chance_of(row), settings))
-    judged = iter(judge([row for row in rows if row.in_family], range_of(found.primary), settings))
+    judged = iter(judge([row for row in rows if row.in_family], range_of(comparison.primary), settings))
     return replace(
-        found,
+        comparison,
         rows=tuple(next(judged) if row.in_family else row for row in rows),
-        secondary=tuple(_include(row, chance_of(row), settings) for row in found.secondary),
+        secondary=tuple(_include(row, chance_of(row), settings) for row in comparison.secondary),
     )
 
 
@@ -163,13 +164,13 @@ def _p_value(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
     side = 0
     for _ in range(_STEPS):
         z = (low * above - high * below) / (above - below)
-        found = excess(z)
-        if abs(found) <= _PRECISION:
+        value = excess(z)
+        if abs(value) <= _PRECISION:
             return _two_sided(z)
-        if found > 0.0:
-            high, above, below, side = z, found, below / 2 if side > 0 else below, 1
+        if value > 0.0:
+            high, above, below, side = z, value, below / 2 if side > 0 else below, 1
         else:
-            low, below, above, side = z, found, above / 2 if side < 0 else above, -1
+            low, below, above, side = z, value, above / 2 if side < 0 else above, -1
     return _two_sided(low)
 
 

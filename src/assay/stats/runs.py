@@ -49,7 +49,7 @@ def compare_scores(
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
     first, second = headline(a, settings.cluster), headline(b, settings.cluster)
     before, after = columns(a, primary, wanted), columns(b, primary, wanted)
-    kept, old, new = match_queries(first, second)
+    matched, old, new = match_queries(first, second)
     pairs = zip(old.units, new.units, strict=True)
     units = tuple(replace(unit, shared=other.shared or unit.shared) for unit, other in pairs)
     old = replace(old, units=units)
@@ -61,7 +61,7 @@ def compare_scores(
         raise NotComparableError(message, hint="use the same engine names in both runs")
     missing = (np.isnan(first.values[:, before[0].at]), np.isnan(second.values[:, after[0].at]))
     complete = [np.asarray(~values.any(axis=0)) for values in missing]
-    sentence = compared_sentence(complete[0], complete[1], kept, before[0].name, names)
+    sentence = compared_sentence(complete[0], complete[1], matched, before[0].name, names)
 
     aligned = [
         EnginePair(
@@ -89,16 +89,16 @@ def compare_scores(
         for table, chosen, run in ((old, before, names.old), (new, after, names.new))
         for row in table_means(table, chosen, settings.alpha, settings.cluster)
     ]
-    found = assemble(rows, means, before[0], names.old, settings, declared)
-    return replace(found, notes=(sentence, *found.notes))
+    comparison = assemble(rows, means, before[0], names.old, settings, declared)
+    return replace(comparison, notes=(sentence, *comparison.notes))
 
 
-def compared_sentence(old: BoolArray, new: BoolArray, kept: Mapping[int, int], measure: str, names: RunNames) -> str:
+def compared_sentence(old: BoolArray, new: BoolArray, matched: Mapping[int, int], measure: str, names: RunNames) -> str:
     """Return a sentence with the number of compared queries, which have the same hash and a value in both runs."""
     total = max(int(old.sum()), int(new.sum()))
     if not total or (old.all() and new.all()):  # without any value the comparison itself raises an error
-        return shared_sentence(len(kept), max(len(old), len(new)), names)
-    shared = sum(bool(old[i] and new[j]) for i, j in kept.items())
+        return shared_sentence(len(matched), max(len(old), len(new)), names)
+    shared = sum(bool(old[i] and new[j]) for i, j in matched.items())
     return shared_sentence(shared, total, names, f"queries with a value of {measure}")
 
 
@@ -119,15 +119,15 @@ def match_queries(old: ScoreTable, new: ScoreTable) -> tuple[dict[int, int], Sco
 
     Return a mapping from columns of `old` to columns of `new`, and both tables reduced to the matched queries.
     """
-    place = {(unit.intent, unit.form, unit.hash): i for i, unit in enumerate(new.units) if unit.hash}
+    position = {(unit.intent, unit.form, unit.hash): i for i, unit in enumerate(new.units) if unit.hash}
     keys = ((i, (unit.intent, unit.form, unit.hash)) for i, unit in enumerate(old.units))
-    kept = {i: place[key] for i, key in keys if key in place}
-    sides = ((old, list(kept)), (new, list(kept.values())))
+    matched = {i: position[key] for i, key in keys if key in position}
+    sides = ((old, list(matched)), (new, list(matched.values())))
     first, second = (
         ScoreTable(table.engines, tuple(table.units[i] for i in columns), table.values[:, :, columns])
         for table, columns in sides
     )
-    return kept, first, second
+    return matched, first, second
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +152,10 @@ def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngine
     if old.engine == new.engine:
         called = (f"{old.engine} ({old.run})", f"{new.engine} ({new.run})")
     first, second = headline(old.scores), headline(new.scores)
-    kept, *tables = match_queries(first, second)
+    matched, *tables = match_queries(first, second)
     values = [_values_of(side, table, measure) for side, table in zip((old, new), tables, strict=True)]
     whole = (~np.isnan(_values_of(old, first, measure)), ~np.isnan(_values_of(new, second, measure)))
-    sentence = compared_sentence(*whole, kept, measure, RunNames(old.run, new.run))
+    sentence = compared_sentence(*whole, matched, measure, RunNames(old.run, new.run))
     scores = Scores(called, (measure,), tables[0].units, np.array(values)[:, None, :])
     return JoinedEngines(scores, RunNames(*called), sentence)
 
@@ -265,7 +265,7 @@ def compare_values(
     values = np.array([[[rows[query].value for query in shared]] for rows in (old, new)])
     table = ScoreTable((names.old, names.new), units, values)
     rows = compare_table(table, [(names.new, names.old)], [measure], settings)
-    found = assemble(
+    comparison = assemble(
         rows, table_means(table, [measure], settings.alpha, settings.cluster), measure, names.old, settings, None
     )
-    return replace(found, notes=(sentence, *found.notes))
+    return replace(comparison, notes=(sentence, *comparison.notes))

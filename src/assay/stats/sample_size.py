@@ -99,8 +99,8 @@ class Pilot:
         if len(self.values) <= _DISTINCT:
             return self
         step = 2.0 * float(np.abs(self.values).max()) / _DISTINCT
-        values, places = np.unique(np.rint(self.values / step) * step, return_inverse=True)
-        return replace(self, values=values, shares=np.bincount(places, self.shares).astype(np.float64))
+        values, indexes = np.unique(np.rint(self.values / step) * step, return_inverse=True)
+        return replace(self, values=values, shares=np.bincount(indexes, self.shares).astype(np.float64))
 
 
 class PilotVariance(NamedTuple):
@@ -196,8 +196,8 @@ def plan_claim(
     differing = len(np.unique(clusters[differences != 0.0]))
     if differing < least:
         noun = {"repository": "repositories", "tag": "clusters"}.get(parts.kind, "queries") if clustered else "queries"
-        found = f"the engines differ on {differing} of {int(clusters.max()) + 1} {noun}, at least {least} are needed"
-        raise ConfigError(f"cannot plan: {found}", hint=without_pilot)
+        problem = f"the engines differ on {differing} of {int(clusters.max()) + 1} {noun}, at least {least} are needed"
+        raise ConfigError(f"cannot plan: {problem}", hint=without_pilot)
     groups = group_codes(units, parts)
     if parts.kind == "intent":  # intents that share targets are one observation
         first = np.unique(parts.clusters, return_index=True)[1]
@@ -273,9 +273,9 @@ class _Design:
         most = DEFAULT.plan_clusters if layout.queries > 1 else DEFAULT.plan_queries
         if self.pilot is None or layout.clusters > most or not math.isfinite(mde):
             return 1.0
-        found = self.pilot.power(delta, layout.clusters, layout.queries, layout.components, self.alpha)
+        simulated = self.pilot.power(delta, layout.clusters, layout.queries, layout.components, self.alpha)
         critical = normal_quantile(1.0 - self.alpha / 2.0)
-        reached = critical + normal_quantile(min(max(found, _KNOWN[0]), _KNOWN[1]))
+        reached = critical + normal_quantile(min(max(simulated, _KNOWN[0]), _KNOWN[1]))
         return delta * (critical + normal_quantile(self.power)) / reached / mde
 
     def sizes(
@@ -303,8 +303,8 @@ class _Design:
             size = find_least(ends[0])
             if size is None:
                 break
-            found = layout(ends[0], size)
-            before, factor = factor, self.correction(found, delta, self.mde(found, delta))
+            reached = layout(ends[0], size)
+            before, factor = factor, self.correction(reached, delta, self.mde(reached, delta))
             if abs(factor - before) <= _SETTLED * before:
                 break
         return [find_least(end) for end in ends]
@@ -353,7 +353,7 @@ def plan(
     repositories = design.sizes(ends, delta, DEFAULT.repositories_as_clusters, design.with_repositories)
     # With fewer queries a comparison warns, and the power is lower than stated.
     queries = design.sizes(ends, delta, max(DEFAULT.small_set, count), design.with_queries)
-    found = SamplePlan(
+    sample = SamplePlan(
         delta=delta,
         alpha=alpha,
         power=power,
@@ -366,7 +366,7 @@ def plan(
         icc=components.icc,
         icc_source=icc_source,
     )
-    return replace(found, sentence=_sentence(found, components, cluster, piloted=pilot is not None))
+    return replace(sample, sentence=_sentence(sample, components, cluster, piloted=pilot is not None))
 
 
 def _ends(components: Components, pilot: Pilot, alpha: float) -> Iterator[_Variances]:
@@ -386,26 +386,26 @@ def _ends(components: Components, pilot: Pilot, alpha: float) -> Iterator[_Varia
         yield means, between, components.within * factor
 
 
-def _sentence(found: SamplePlan, components: Components, cluster: str, *, piloted: bool) -> str:
+def _sentence(sample: SamplePlan, components: Components, cluster: str, *, piloted: bool) -> str:
     count, tagged = components.repositories, cluster.startswith(TAG)
-    one, many = ("cluster", "clusters") if tagged else ("repository", "repositories")
+    singular, plural = ("cluster", "clusters") if tagged else ("repository", "repositories")
     by = f" by the {cluster.replace(':', ' ', 1)}" if tagged else ""
     if piloted:
-        here = f"this {one}{by}" if count == 1 else f"these {count} {many}{by}"
+        here = f"this {singular}{by}" if count == 1 else f"these {count} {plural}{by}"
     else:
-        here = f"one {one}" if count == 1 else f"{count} {many}"
-    confidence = f"{100.0 * (1.0 - found.alpha):g}% CI"
-    new = f"more than {_LARGEST:,} {many}" if found.repositories is None else f"{found.repositories:,} {many}"
-    new += f" of {components.queries:.0f} queries{_range(found.repositories_range, confidence)}"
-    more = _range(found.queries_range, confidence)
-    if found.queries is None:
+        here = f"one {singular}" if count == 1 else f"{count} {plural}"
+    confidence = f"{100.0 * (1.0 - sample.alpha):g}% CI"
+    new = f"more than {_LARGEST:,} {plural}" if sample.repositories is None else f"{sample.repositories:,} {plural}"
+    new += f" of {components.queries:.0f} queries{_range(sample.repositories_range, confidence)}"
+    more = _range(sample.queries_range, confidence)
+    if sample.queries is None:
         answer = f"{new}; no number of queries in {here} is enough{more}"
     else:
         beyond = "it" if count == 1 else "them"
-        answer = f"{found.queries:,} queries in {here}{more}; or, for a claim beyond {beyond}, {new}"
-    pilot = f", since {count} {one if count == 1 else many} cannot show it" if piloted else ""
+        answer = f"{sample.queries:,} queries in {here}{more}; or, for a claim beyond {beyond}, {new}"
+    pilot = f", since {count} {singular if count == 1 else plural} cannot show it" if piloted else ""
     sources = {"pilot": "from the pilot", "given": "as given", "assumed": f"assumed{pilot}; set it with --icc"}
-    return f"A difference of {found.delta:g} needs {answer}. ICC {found.icc:.2g}, {sources[found.icc_source]}."
+    return f"A difference of {sample.delta:g} needs {answer}. ICC {sample.icc:.2g}, {sources[sample.icc_source]}."
 
 
 def _range(sizes: SizeRange | None, confidence: str) -> str:

@@ -42,14 +42,14 @@ def near_leader(
     """
     gain = values if higher_is_better else -values
     leader = int(gain.mean(axis=1).round(_SAME_MEAN).argmax())
-    found = estimate(cluster_table((gain[leader] - gain).T, parts))
+    estimated = estimate(cluster_table((gain[leader] - gain).T, parts))
     pairs = len(values) * (len(values) - 1) / 2
-    if found.df < 1 or pairs < 1:
-        return LeaderGaps(leader, found.mean, np.zeros(len(values), dtype=np.bool_), None)
-    decided = found.mean > t_quantile(1.0 - alpha / (2.0 * pairs), float(found.df)) * found.se + DEFAULT.tie
-    spread = found.se[found.se > 0.0]
-    usual = mde_from_se(float(np.median(spread)), found.df, alpha=alpha / pairs) if len(spread) else None
-    return LeaderGaps(leader, found.mean, decided, usual)
+    if estimated.df < 1 or pairs < 1:
+        return LeaderGaps(leader, estimated.mean, np.zeros(len(values), dtype=np.bool_), None)
+    decided = estimated.mean > t_quantile(1.0 - alpha / (2.0 * pairs), float(estimated.df)) * estimated.se + DEFAULT.tie
+    spread = estimated.se[estimated.se > 0.0]
+    usual = mde_from_se(float(np.median(spread)), estimated.df, alpha=alpha / pairs) if len(spread) else None
+    return LeaderGaps(leader, estimated.mean, decided, usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +88,8 @@ def draw_halves(table: ClusterTable, rng: np.random.Generator, splits: int) -> N
     chosen = np.zeros((splits, table.clusters), dtype=np.bool_)
     for part in table.strata:
         size = part.stop - part.start
-        place = rng.random((splits, size)).argsort(axis=1).argsort(axis=1)
-        chosen[:, part] = place < (size + rng.integers(0, 2, (splits, 1))) // 2
+        order = rng.random((splits, size)).argsort(axis=1).argsort(axis=1)
+        chosen[:, part] = order < (size + rng.integers(0, 2, (splits, 1))) // 2
     return chosen
 
 

@@ -48,24 +48,25 @@ class ScoreTable:
 
 def part(scores: Scores, chosen: Sequence[bool]) -> ScoreTable:
     """Select units and average the phrasings of each intent."""
-    kept = np.flatnonzero(chosen)
-    return ScoreTable(scores.engines, *average_phrasings([scores.units[i] for i in kept], scores.values[:, :, kept]))
+    indexes = np.flatnonzero(chosen)
+    units = [scores.units[i] for i in indexes]
+    return ScoreTable(scores.engines, *average_phrasings(units, scores.values[:, :, indexes]))
 
 
 def average_phrasings(units: Sequence[Unit], values: FloatArray) -> tuple[tuple[Unit, ...], FloatArray]:
     """Average the phrasings of each intent (last axis), without NaN, so that a phrasing never counts as a query."""
     names = [unit.intent for unit in units]
     first = {name: i for i, name in reversed(list(enumerate(names)))}
-    kept = sorted(first.values())
-    if len(kept) == len(names):
+    firsts = sorted(first.values())
+    if len(firsts) == len(names):
         return tuple(units), values
-    column = {names[i]: at for at, i in enumerate(kept)}
-    members = np.zeros((len(names), len(kept)))
+    column = {names[i]: at for at, i in enumerate(firsts)}
+    members = np.zeros((len(names), len(firsts)))
     members[np.arange(len(names)), [column[name] for name in names]] = 1.0
     there = ~np.isnan(values)
     counts = there @ members
     means = np.where(there, values, 0.0) @ members / np.maximum(counts, 1.0)
-    return tuple(units[i] for i in kept), np.where(counts > 0, means, np.nan)
+    return tuple(units[i] for i in firsts), np.where(counts > 0, means, np.nan)
 
 
 def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
@@ -104,8 +105,8 @@ def same_queries(values: Sequence[FloatArray]) -> list[tuple[IntArray, list[int]
     groups: dict[bytes, list[int]] = {}
     for at, column_values in enumerate(values):
         groups.setdefault((~np.isnan(column_values)).tobytes(), []).append(at)
-    found = ((np.flatnonzero(np.frombuffer(mask, dtype=np.bool_)), members) for mask, members in groups.items())
-    return [(kept, members) for kept, members in found if len(kept)]
+    masks = ((np.flatnonzero(np.frombuffer(mask, dtype=np.bool_)), members) for mask, members in groups.items())
+    return [(queries, members) for queries, members in masks if len(queries)]
 
 
 def check_engine(scores: Scores, engine: str, role: str = "engine") -> None:
@@ -151,8 +152,8 @@ def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
         for unit in units:
             value = unit.tags.get(tag)
             values.setdefault(unit.intent, f"{NONE}\0{unit.repository}" if value is None else f"={value}")
-        found = _without_strata("tag", [values[unit.intent] for unit in units], len(repositories))
-        return replace(found, label=found.label.replace(found.nouns, f"{found.nouns} by the tag {tag}", 1))
+        parts = _without_strata("tag", [values[unit.intent] for unit in units], len(repositories))
+        return replace(parts, label=parts.label.replace(parts.nouns, f"{parts.nouns} by the tag {tag}", 1))
     if cluster == "repository" or (cluster == "auto" and len(repositories) >= DEFAULT.repositories_as_clusters):
         return _without_strata("repository", [unit.repository for unit in units], len(repositories))
     label = "on this repository" if any(repositories) else "on these queries"
@@ -162,13 +163,13 @@ def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
     position = {key: i for i, key in enumerate(keys)}
     strata = _collapse(np.searchsorted(repositories, [repository for repository, *_ in keys]))
     order = np.argsort(strata, kind="stable")  # the clusters of a stratum get consecutive numbers
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
+    number = np.empty_like(order)
+    number[order] = np.arange(len(order))
     intents = len({(unit.repository, unit.intent) for unit in units})
     shared = f"{intents} queries form {'1 unit' if len(keys) == 1 else f'{len(keys)} units'}: "
     return Partition(
         kind="intent",
-        clusters=place[np.array([position[name] for name in names], dtype=np.intp)],
+        clusters=number[np.array([position[name] for name in names], dtype=np.intp)],
         strata=np.unique(strata[order], return_inverse=True)[1].astype(np.intp),
         repositories=len(repositories),
         label=label + (", by intent" if cluster == "intent" else ""),
@@ -178,10 +179,10 @@ def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
 
 def _without_strata(kind: Literal["repository", "tag"], names: Sequence[str], repositories: int) -> Partition:
     known, clusters = np.unique(names, return_inverse=True)
-    found = Partition(kind, clusters.astype(np.intp), np.zeros(len(known), dtype=np.intp), repositories, "")
+    parts = Partition(kind, clusters.astype(np.intp), np.zeros(len(known), dtype=np.intp), repositories, "")
     needed = DEFAULT.repositories_as_clusters
     few = f", fewer than the {needed} that a p-value needs" if len(known) < needed else ""
-    return replace(found, label=f"over {found.nouns}{few}")
+    return replace(parts, label=f"over {parts.nouns}{few}")
 
 
 def _collapse(strata: IntArray) -> IntArray:

@@ -23,8 +23,8 @@ from assay.syntax.parsing import GRAMMARS, load_grammar
 from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorTrainConfig, setting
 from assay.training.dataset import (
     TF_POWER,
-    Pairs,
     Products,
+    TrainingPairs,
     Vocabulary,
     as_matrix,
     count_kinds,
@@ -158,7 +158,7 @@ class Adapted:
     terms: int  # new ones
     pairs: dict[str, int]  # learned from, by kind
     row: ComparisonRow  # the comparison with the old model on held-out files
-    folder: Path | None  # the new model; None if the old one is kept
+    directory: Path | None  # the new model; None if the old one is kept
     earlier: Path | None  # the model of an earlier run, if the old one is kept
 
     @property
@@ -214,9 +214,9 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
         names = RunNames("old", "adapted")
         row = compare_values(before, after, names=names, bounds=ValueRange(), seed=config.seed).rows[0]
         better = row.verdict is Verdict.BETTER
-        folder, earlier = (out, None) if better else (None, out if out.exists() else None)
+        directory, earlier = (out, None) if better else (None, out if out.exists() else None)
         identity = parent.model.identity.rpartition(" ")[2]
-        adapted = Adapted(repository, identity, added, count_kinds(pairs), row, folder, earlier)
+        adapted = Adapted(repository, identity, added, count_kinds(pairs), row, directory, earlier)
         if better:
             model = parent.model
             about = {"settings": asdict(config), "terms": len(start.vocabulary), **adapted.about()}
@@ -257,7 +257,7 @@ def hold_out_files(documented: Iterable[str], config: HoldOutFiles, seed: int) -
 
 
 def _learn(
-    vocabulary: Vocabulary, table: EmbeddingTable, pairs: Pairs, config: AdaptConfig, work: Path, tell: Tell
+    vocabulary: Vocabulary, table: EmbeddingTable, pairs: TrainingPairs, config: AdaptConfig, work: Path, tell: Tell
 ) -> EmbeddingTable:
     columns = (pairs.query_key, pairs.code_key, row_keys(pairs.path), pairs.kind, pairs.file)
     arrays = (*columns, vocabulary.hashes, table.vectors, table.asked, table.said)
@@ -296,19 +296,19 @@ class BaseModel:
     terms: tuple[str, ...]
 
 
-def load_base_model(folder: Path | None) -> BaseModel:
+def load_base_model(directory: Path | None) -> BaseModel:
     """Load a model directory [default: the bundled model]."""
-    model = open_static(folder)
-    place = folder if folder else resources.files("assay.data").joinpath("model")
+    model = open_static(directory)
+    source = directory if directory else resources.files("assay.data").joinpath("model")
     try:
-        text = place.joinpath(TERMS).read_bytes().decode("utf-8", "surrogatepass")
+        text = source.joinpath(TERMS).read_bytes().decode("utf-8", "surrogatepass")
     except (OSError, UnicodeError) as error:
         problem = f"cannot read the vocabulary of the model: {error}"
-        raise ConfigError(problem, file=str(place), hint="pass a directory that `assay train` wrote") from error
+        raise ConfigError(problem, file=str(source), hint="pass a directory that `assay train` wrote") from error
     terms = tuple(text.split("\n")[:-1])
     if [term_hash(term) for term in terms] != model.term.tolist():
         problem = f"{TERMS} does not belong to the model in this directory"
-        raise ConfigError(problem, file=str(place), hint="copy the whole directory that `assay train` wrote")
+        raise ConfigError(problem, file=str(source), hint="copy the whole directory that `assay train` wrote")
     return BaseModel(model, terms)
 
 
@@ -317,8 +317,8 @@ def new_terms(parent: BaseModel, shard: PairShard, config: NewTerms) -> tuple[st
     used = np.concatenate([bags.term for bags in (shard.query, shard.code, shard.path)])
     uses = np.bincount(used, minlength=len(shard.words))
     known = parent.model.rows(np.array([term_hash(word) for word in shard.words], np.uint64)) >= 0
-    found = sorted((-int(uses[place]), shard.words[place]) for place in np.flatnonzero(~known).tolist())
-    return tuple(word for count, word in found[: config.most] if -count >= config.pairs)
+    counted = sorted((-int(uses[row]), shard.words[row]) for row in np.flatnonzero(~known).tolist())
+    return tuple(word for count, word in counted[: config.most] if -count >= config.pairs)
 
 
 def add_terms(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
@@ -338,7 +338,7 @@ def add_terms(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
     return InitialModel(vocabulary, EmbeddingTable(vectors, log_weights(model.asked), log_weights(model.said)))
 
 
-def place_new_terms(parent: BaseModel, start: InitialModel, pairs: Pairs, products: Products) -> EmbeddingTable:
+def place_new_terms(parent: BaseModel, start: InitialModel, pairs: TrainingPairs, products: Products) -> EmbeddingTable:
     """Move each new term to the mean of the codes it occurs with, at the median length of known vectors.
 
     With zero vectors a query of new terms alone would have no direction and no gradient, so it would never be learned
@@ -349,10 +349,10 @@ def place_new_terms(parent: BaseModel, start: InitialModel, pairs: Pairs, produc
     code = pool(as_matrix(pairs.code, size), table.said, table.vectors, products).unit
     occurs = sum(as_matrix(bags, size) for bags in (pairs.query, pairs.code, pairs.path))
     occurs.data[:] = 1.0
-    found = products.rows(occurs.T.tocsr()[new], code - code.mean(axis=0))
+    means = products.rows(occurs.T.tocsr()[new], code - code.mean(axis=0))
     known = np.sqrt(np.einsum("td,td->t", table.vectors, table.vectors))
     vectors = table.vectors.copy()
-    vectors[new] = unit_rows(found) * np.median(known[known > 0])
+    vectors[new] = unit_rows(means) * np.median(known[known > 0])
     return EmbeddingTable(vectors, table.asked, table.said)
 
 
@@ -360,12 +360,12 @@ def place_new_terms(parent: BaseModel, start: InitialModel, pairs: Pairs, produc
 class Questions:
     """The query rows and the candidate rows of a test."""
 
-    pairs: Pairs
+    pairs: TrainingPairs
     asked: NDArray[np.int64]
     codes: NDArray[np.int64]
 
 
-def find_questions(pairs: Pairs, files: Collection[int], learned: Pairs) -> Questions:
+def find_questions(pairs: TrainingPairs, files: Collection[int], learned: TrainingPairs) -> Questions:
     """Use the comments of the held-out files as queries, except comments that also occur in training."""
     known = np.isin(pairs.query_key, learned.query_key) | np.isin(pairs.code_key, learned.code_key)
     asks = (pairs.kind == _DOC) & np.isin(pairs.file, sorted(files)) & ~known
@@ -387,11 +387,11 @@ def grade(questions: Questions, table: EmbeddingTable, products: Products) -> ND
     return np.asarray(np.where(rank <= _DEPTH, 1 / np.log2(1 + rank), 0.0))
 
 
-def code_matrix(pairs: Pairs, rows: NDArray[np.int64], terms: int) -> Any:  # noqa: ANN401 - scipy has no stubs
+def code_matrix(pairs: TrainingPairs, rows: NDArray[np.int64], terms: int) -> Any:  # noqa: ANN401 - scipy has no stubs
     """Count the terms of codes and paths together, as an index does, and scale the counts as a search does."""
     code = take_rows(pairs.code, rows)
     counts = Bags(code.offset, code.term, code.count ** (1 / TF_POWER))
-    found = as_matrix(join_rows(counts, take_rows(pairs.path, rows)), terms)
-    found.sum_duplicates()
-    found.data = found.data**TF_POWER
-    return found
+    matrix = as_matrix(join_rows(counts, take_rows(pairs.path, rows)), terms)
+    matrix.sum_duplicates()
+    matrix.data = matrix.data**TF_POWER
+    return matrix

@@ -65,7 +65,7 @@ class PairRules:
 
 
 @dataclass(frozen=True, slots=True)
-class CommitRules:
+class CommitSelection:
     # most change one or two files, so this about fills the cap; a patch takes git 1 to 3 ms
     read: int = setting(2_000, "maximum number of commits per repository, drawn from its whole history", least=1)
     # wider changes describe no particular code
@@ -100,7 +100,7 @@ class MiningConfig:
     caps: Caps = field(default_factory=Caps, metadata={"about": "maximum pairs of each kind per repository"})
     files: FileRules = field(default_factory=FileRules, metadata={"about": "selection of files"})
     pairs: PairRules = field(default_factory=PairRules, metadata={"about": "requirements on pairs"})
-    commits: CommitRules = field(default_factory=CommitRules, metadata={"about": "selection of commits"})
+    commits: CommitSelection = field(default_factory=CommitSelection, metadata={"about": "selection of commits"})
     windows: WindowRules = field(default_factory=WindowRules, metadata={"about": "detection of copied code"})
 
 

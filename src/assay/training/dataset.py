@@ -21,8 +21,8 @@ from assay.training.shards import KINDS, Bags, PairShard
 
 
 def take_rows(bags: Bags, rows: NDArray[np.int64]) -> Bags:
-    places = entries_of(bags.offset, rows)
-    return Bags(make_offsets(bags.offset[rows + 1] - bags.offset[rows]), bags.term[places], bags.count[places])
+    entries = entries_of(bags.offset, rows)
+    return Bags(make_offsets(bags.offset[rows + 1] - bags.offset[rows]), bags.term[entries], bags.count[entries])
 
 
 def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -46,12 +46,12 @@ def join_bags(parts: Sequence[Bags]) -> Bags:
     )
 
 
-def join_rows(one: Bags, other: Bags) -> Bags:
+def join_rows(first: Bags, second: Bags) -> Bags:
     """Join two bags row by row; a term of both occurs twice in the row."""
-    rows = np.concatenate((row_numbers(one.offset), row_numbers(other.offset)))
+    rows = np.concatenate((row_numbers(first.offset), row_numbers(second.offset)))
     order = np.argsort(rows, kind="stable")
-    term = np.concatenate((one.term, other.term))[order]
-    return Bags(one.offset + other.offset, term, np.concatenate((one.count, other.count))[order])
+    term = np.concatenate((first.term, second.term))[order]
+    return Bags(first.offset + second.offset, term, np.concatenate((first.count, second.count))[order])
 
 
 def row_numbers(offset: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -68,8 +68,8 @@ def shared_entries(bags: Bags, others: Bags, terms: int) -> NDArray[np.bool_]:
     own = row_numbers(bags.offset) * terms + bags.term
     if not len(known):
         return np.zeros(len(own), dtype=np.bool_)
-    places = np.minimum(np.searchsorted(known, own), len(known) - 1)
-    return np.asarray(known[places] == own)
+    positions = np.minimum(np.searchsorted(known, own), len(known) - 1)
+    return np.asarray(known[positions] == own)
 
 
 def row_keys(bags: Bags) -> NDArray[np.uint64]:
@@ -162,7 +162,7 @@ def make_vocabulary(terms: Iterable[str]) -> Vocabulary:
     """Order terms by hash; of terms with equal hashes the alphabetically first is kept."""
     named = {term_hash(term): term for term in sorted(terms, reverse=True)}
     hashes = sorted(named)
-    return Vocabulary(tuple(named[one] for one in hashes), np.array(hashes, dtype=np.uint64))
+    return Vocabulary(tuple(named[value] for value in hashes), np.array(hashes, dtype=np.uint64))
 
 
 def write_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
@@ -191,11 +191,11 @@ def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> 
     if not terms:
         hint = "train on more repositories, or set vocabulary.repositories = 1 in the recipe"
         raise InputError(f"no term occurs in {config.repositories} repositories", hint=hint)
-    places = np.array([numbers[term] for term in terms])
+    positions = np.array([numbers[term] for term in terms])
     # uses count by their logarithm, so that no single project dominates
-    score = repositories[places] * np.log1p(pairs[places])
+    score = repositories[positions] * np.log1p(pairs[positions])
     order = np.argsort(-score, kind="stable")[: config.size]
-    return make_vocabulary(terms[place] for place in order.tolist())
+    return make_vocabulary(terms[position] for position in order.tolist())
 
 
 #: Exponent of term counts in code; `search/static` uses the same.
@@ -207,7 +207,7 @@ _FEW: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class TrainingPairs:
     """Encoded pairs by repository; `shared` marks the terms that are in the pair's query too."""
 
     repositories: tuple[str, ...]
@@ -227,7 +227,7 @@ class Pairs:
         return len(self.kind)
 
 
-def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutConfig) -> Pairs:
+def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutConfig) -> TrainingPairs:
     """Merge shards, without duplicates and pairs that have no known query or code term."""
 
     def renumber(bags: Bags, row: NDArray[np.int32]) -> Bags:
@@ -235,31 +235,31 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
         return keep_entries(Bags(bags.offset, term, bags.count), term >= 0)
 
     rows = {term: row for row, term in enumerate(vocabulary.terms)}
-    seen: set[int] = set()
+    keys: set[int] = set()
     parts: list[tuple[Any, ...]] = []
     for shard in sorted(shards, key=lambda shard: shard.repository):
         row = np.array([rows.get(word, -1) for word in shard.words], dtype=np.int32)
         query, code, path = (renumber(bags, row) for bags in (shard.query, shard.code, shard.path))
         new = []
-        for place in np.flatnonzero((np.diff(query.offset) > 0) & (np.diff(code.offset) > 0)).tolist():
-            key = int(shard.key[place])
-            if key not in seen:
-                seen.add(key)
-                new.append(place)
+        for index in np.flatnonzero((np.diff(query.offset) > 0) & (np.diff(code.offset) > 0)).tolist():
+            key = int(shard.key[index])
+            if key not in keys:
+                keys.add(key)
+                new.append(index)
         if new:
-            kept = np.array(new)
-            path, kind = take_rows(path, kept), shard.kind[kept]
+            rows_kept = np.array(new)
+            path, kind = take_rows(path, rows_kept), shard.kind[rows_kept]
             path = keep_entries(path, np.repeat(kind != _PATH, np.diff(path.offset)))  # the path is the query
             weight = (code.count**TF_POWER).astype(np.float32)
-            code = take_rows(Bags(code.offset, code.term, weight), kept)
-            parts.append((shard.repository, take_rows(query, kept), code, path, kind, shard.file[kept]))
+            code = take_rows(Bags(code.offset, code.term, weight), rows_kept)
+            parts.append((shard.repository, take_rows(query, rows_kept), code, path, kind, shard.file[rows_kept]))
     if not parts:
         raise InputError("nothing to train on", hint="pass a directory of repositories with documented code")
     names, queries, codes, paths, kinds, files = zip(*parts, strict=True)
     query, code, path = map(join_bags, (queries, codes, paths))
     repository = np.repeat(np.arange(len(parts), dtype=np.int32), [len(kind) for kind in kinds])
     file, terms = np.concatenate(files), len(vocabulary)
-    return Pairs(
+    return TrainingPairs(
         names, query, code, path,
         np.concatenate([shared_entries(code, query, terms) for query, code in zip(queries, codes, strict=True)]),
         np.concatenate([shared_entries(path, query, terms) for query, path in zip(queries, paths, strict=True)]),
@@ -280,33 +280,33 @@ def hold_out(
 
     if config.share and len(names) >= _FEW:
         return np.isin(repository, draw(names))
-    places = repository.astype(np.int64) << 32 | file
-    files = np.unique(places)
+    file_ids = repository.astype(np.int64) << 32 | file
+    files = np.unique(file_ids)
     if not config.share or len(files) < _FEW:
         return np.zeros(len(file), dtype=np.bool_)
-    return np.isin(places, files[draw([str(place) for place in files.tolist()])])
+    return np.isin(file_ids, files[draw([str(file_id) for file_id in files.tolist()])])
 
 
-def write_pairs(path: Path, pairs: Pairs) -> None:
+def write_pairs(path: Path, pairs: TrainingPairs) -> None:
     parts = [part.name for part in fields(Bags)]
     arrays = {f"{name}_{part}": getattr(getattr(pairs, name), part) for name in _BAGS for part in parts}
-    plain = [part.name for part in fields(Pairs) if part.name not in (*_BAGS, "repositories")]
+    plain = [part.name for part in fields(TrainingPairs) if part.name not in (*_BAGS, "repositories")]
     arrays |= {name: getattr(pairs, name) for name in plain}
     write_store(path, {"repositories": list(pairs.repositories)}, arrays)
 
 
-def read_pairs(path: Path) -> Pairs:
+def read_pairs(path: Path) -> TrainingPairs:
     stored = read_store(path)
     columns: dict[str, Any] = {"repositories": tuple(cast(list[str], stored.meta["repositories"]))}
     for name in _BAGS:
         columns[name] = Bags(*(stored.arrays[f"{name}_{part.name}"] for part in fields(Bags)))
-    columns |= {part.name: stored.arrays[part.name] for part in fields(Pairs) if part.name not in columns}
-    return Pairs(**columns)
+    columns |= {part.name: stored.arrays[part.name] for part in fields(TrainingPairs) if part.name not in columns}
+    return TrainingPairs(**columns)
 
 
-def count_kinds(pairs: Pairs) -> dict[str, int]:
-    found = np.bincount(pairs.kind, minlength=len(KINDS))
-    return {kind: int(count) for kind, count in zip(KINDS, found, strict=True)}
+def count_kinds(pairs: TrainingPairs) -> dict[str, int]:
+    counts = np.bincount(pairs.kind, minlength=len(KINDS))
+    return {kind: int(count) for kind, count in zip(KINDS, counts, strict=True)}
 
 
 _NONE: Final = -1
@@ -327,13 +327,13 @@ class HardNegatives:
         """Draw one hard negative for each of at most `count` of the rows."""
         if not len(self.rows):
             return rows[:0]
-        places = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
-        places = draw.permutation(places[self.rows[places] == rows])[:count]
-        sizes = np.count_nonzero(self.wrong[places] != _NONE, axis=1)
-        return np.asarray(self.wrong[places, (draw.random(len(places)) * sizes).astype(np.int64)])
+        positions = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+        positions = draw.permutation(positions[self.rows[positions] == rows])[:count]
+        sizes = np.count_nonzero(self.wrong[positions] != _NONE, axis=1)
+        return np.asarray(self.wrong[positions, (draw.random(len(positions)) * sizes).astype(np.int64)])
 
 
-def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) -> HardNegatives:
+def find_hard(pairs: TrainingPairs, same_file: SameFile, config: HardConfig, seed: int) -> HardNegatives:
     """Rank each repository's codes for some of its queries, and return the best-ranked wrong codes."""
     draw = np.random.default_rng((seed, _STREAM))
     rows: list[NDArray[np.int64]] = []
@@ -344,20 +344,20 @@ def find_hard(pairs: Pairs, same_file: SameFile, config: HardConfig, seed: int) 
         if pairs.held_out[begin:end].all():
             continue
         asked = asked[~pairs.held_out[asked]]
-        found = np.array(list(_confusions(pairs, begin, end, asked, same_file, config)))
-        some = found[:, 0] != _NONE if len(found) else np.zeros(0, dtype=np.bool_)
+        confused = np.array(list(_confusions(pairs, begin, end, asked, same_file, config)))
+        some = confused[:, 0] != _NONE if len(confused) else np.zeros(0, dtype=np.bool_)
         rows.append(asked[some])
-        wrong.append(found[some].reshape(-1, config.depth))
+        wrong.append(confused[some].reshape(-1, config.depth))
     return HardNegatives(np.concatenate(rows), np.concatenate(wrong))
 
 
 def _confusions(
-    pairs: Pairs, begin: int, end: int, asked: NDArray[np.int64], same_file: SameFile, config: HardConfig
+    pairs: TrainingPairs, begin: int, end: int, asked: NDArray[np.int64], same_file: SameFile, config: HardConfig
 ) -> Iterator[NDArray[np.int64]]:
     codes = _bm25_matrix(pairs, np.arange(begin, end), config.common)
     scores = (as_matrix(take_rows(pairs.query, asked), codes.shape[0]) @ codes).tocsr()
-    for place, row in enumerate(asked.tolist()):
-        low, high = scores.indptr[place], scores.indptr[place + 1]
+    for index, row in enumerate(asked.tolist()):
+        low, high = scores.indptr[index], scores.indptr[index + 1]
         rows = scores.indices[low:high] + begin
         best = rows[np.lexsort((rows, -scores.data[low:high]))[: 4 * config.depth]].astype(np.int64)
         relevant = (pairs.query_key[best] == pairs.query_key[row]) | (pairs.code_key[best] == pairs.code_key[row])
@@ -368,7 +368,7 @@ def _confusions(
         yield np.concatenate((wrong, np.full(config.depth - len(wrong), _NONE, dtype=np.int64)))
 
 
-def _bm25_matrix(pairs: Pairs, rows: NDArray[np.int64], common: float) -> Any:  # noqa: ANN401 - scipy has no stubs
+def _bm25_matrix(pairs: TrainingPairs, rows: NDArray[np.int64], common: float) -> Any:  # noqa: ANN401 - scipy has no stubs
     code, path = take_rows(pairs.code, rows), take_rows(pairs.path, rows)
     bags = join_rows(Bags(code.offset, code.term, code.count ** (1 / TF_POWER)), path)
     width = int(max(bags.term.max(initial=0), pairs.query.term.max(initial=0))) + 1

@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import IO, Final, NamedTuple
@@ -36,7 +36,7 @@ from assay.training.repositories import (
     PUBLIC,
     GitRepo,
     LearningScope,
-    LicensedFolders,
+    LicensedDirectories,
     TreeEntry,
     read_files,
 )
@@ -76,40 +76,65 @@ _WITH_CLASS: Final = 3  # every third name is prefixed with that of the enclosin
 
 def mine_definitions(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
     """Offer the comment and the name of each definition, each paired with the code."""
-    definitions = source.outline.definitions if source.outline else ()
-    for one in definitions:
-        if one.kind in _SEARCHED:
-            lines = range(one.start - 1, min(one.end, one.start - 1 + config.pairs.lines))
-            comment = find_comment(source, one)
-            rank = draw_rank(config.seed, "doc", source.file.entry.path, one.start, one.name)
-            if comment and collection.has_room_for("doc", rank):
-                query = comment_to_query(source.lines[comment.start : comment.stop], one.name, config.pairs)
-                if query is None:
-                    collection.dropped["doc says little"] += 1
-                else:
-                    words = source.count_words(lines, comment)
-                    collection.offer(source.make_candidate("doc", rank, query, words), source.find_taint(lines))
-            rank = draw_rank(config.seed, "name", source.file.entry.path, one.start, one.name)
-            short = len(lines) - len(comment) < config.pairs.body
-            if one.kind in _WITH_BODY and not short and collection.has_room_for("name", rank):
-                parent = f"{definitions[one.parent].name} " if one.parent >= 0 and rank % _WITH_CLASS == 0 else ""
-                names = find_words(f"{parent}{one.name}")
-                split_words = list(dict.fromkeys(word for name in names for word in split(name)))
-                if sum(len(word) > 1 for word in split_words) < 2:
-                    collection.dropped["name of one word"] += 1
-                else:
-                    words = source.count_words(lines, comment)
-                    for name in names:
-                        words.pop(name, None)
-                    candidate = source.make_candidate("name", rank, " ".join(split_words), words)
-                    collection.offer(candidate, source.find_taint(lines))
+    for definition in source.outline.definitions if source.outline else ():
+        if definition.kind in _SEARCHED:
+            first = definition.start - 1
+            lines = range(first, min(definition.end, first + config.pairs.lines))
+            comment = find_comment(source, definition)
+            _offer_comment(source, definition, lines, comment, config, collection)
+            if definition.kind in _WITH_BODY and len(lines) - len(comment) >= config.pairs.body:
+                _offer_name(source, definition, lines, comment, config, collection)
 
 
-def find_comment(source: SourceFileText, one: Definition) -> range:
+def _offer_comment(
+    source: SourceFileText,
+    definition: Definition,
+    lines: range,
+    comment: range,
+    config: MiningConfig,
+    collection: Collection,
+) -> None:
+    rank = draw_rank(config.seed, "doc", source.file.entry.path, definition.start, definition.name)
+    if not comment or not collection.has_room_for("doc", rank):
+        return
+    query = comment_to_query(source.lines[comment.start : comment.stop], definition.name, config.pairs)
+    if query is None:
+        collection.dropped["doc says little"] += 1
+        return
+    words = source.count_words(lines, comment)
+    collection.offer(source.make_candidate("doc", rank, query, words), source.find_taint(lines))
+
+
+def _offer_name(
+    source: SourceFileText,
+    definition: Definition,
+    lines: range,
+    comment: range,
+    config: MiningConfig,
+    collection: Collection,
+) -> None:
+    rank = draw_rank(config.seed, "name", source.file.entry.path, definition.start, definition.name)
+    if not collection.has_room_for("name", rank):
+        return
+    name = definition.name
+    if source.outline and definition.parent >= 0 and rank % _WITH_CLASS == 0:
+        name = f"{source.outline.definitions[definition.parent].name} {name}"
+    identifiers = find_words(name)
+    query = list(dict.fromkeys(word for identifier in identifiers for word in split(identifier)))
+    if sum(len(word) > 1 for word in query) < 2:
+        collection.dropped["name of one word"] += 1
+        return
+    words = source.count_words(lines, comment)
+    for identifier in identifiers:
+        words.pop(identifier, None)
+    collection.offer(source.make_candidate("name", rank, " ".join(query), words), source.find_taint(lines))
+
+
+def find_comment(source: SourceFileText, definition: Definition) -> range:
     """Return the lines of a definition's documentation string, else of the comments directly above the definition."""
-    if inside := _find_docstring(source, one):
+    if inside := _find_docstring(source, definition):
         return inside
-    first, last = one.start - 1, one.name_line - 1
+    first, last = definition.start - 1, definition.name_line - 1
     while first < last and not source.commented[first]:
         first += 1  # decorators
     stop = first
@@ -118,14 +143,15 @@ def find_comment(source: SourceFileText, one: Definition) -> range:
     return range(first, stop) if stop > first and _ALONE.match(source.lines[first]) else NO_LINES
 
 
-def _find_docstring(source: SourceFileText, one: Definition) -> range:
+def _find_docstring(source: SourceFileText, definition: Definition) -> range:
     pattern, python = _STRINGS.get(source.file.language), source.file.language == "python"
     in_body = not python  # Python's is the first statement of the body
-    for number in range(one.name_line - 1, min(one.end, one.name_line + _SIGNATURE)) if pattern else ():
+    last = min(definition.end, definition.name_line + _SIGNATURE)
+    for number in range(definition.name_line - 1, last) if pattern else ():
         line = source.lines[number]
-        if pattern and in_body and (found := pattern.match(line)):
-            quotes, stop = found[1], min(one.end, len(source.lines))
-            if quotes in line[found.end() :]:
+        if pattern and in_body and (match := pattern.match(line)):
+            quotes, stop = match[1], min(definition.end, len(source.lines))
+            if quotes in line[match.end() :]:
                 return range(number, number + 1)
             ends = (n + 1 for n in range(number + 1, stop) if quotes in source.lines[n])
             return range(number, next(ends, number + 1))
@@ -169,7 +195,7 @@ def mine_headings(source: SourceFileText, config: MiningConfig, collection: Coll
 
 # fmt: off
 #: Directories named after their role in a project, not after their contents.
-_GENERIC_FOLDERS: Final = frozenset(
+_GENERIC_DIRECTORIES: Final = frozenset(
     {
         "app", "cmd", "core", "crates", "include", "internal", "java", "js", "kotlin", "lib", "libs", "main", "modules",
         "packages", "php", "pkg", "python", "scala", "source", "sources", "spec", "src", "test", "tests",
@@ -196,13 +222,13 @@ def mine_path(source: SourceFileText, config: MiningConfig, collection: Collecti
 def path_words(path: str) -> tuple[str, ...]:
     """Return the distinct words of a file's name and of the nearest descriptive directory."""
     name = stem_name(path)
-    folders = [
-        folder
-        for folder in PurePosixPath(path).parent.parts
-        if folder.lower() not in _GENERIC_FOLDERS and folder != name
+    directories = [
+        directory
+        for directory in PurePosixPath(path).parent.parts
+        if directory.lower() not in _GENERIC_DIRECTORIES and directory != name
     ]
-    found = parts(f"{folders[-1] if folders else ''} {name}")
-    return tuple(word for word in dict.fromkeys(found) if len(word) > 1 and not word.isdigit())
+    words = parts(f"{directories[-1] if directories else ''} {name}")
+    return tuple(word for word in dict.fromkeys(words) if len(word) > 1 and not word.isdigit())
 
 
 #: Start of a commit in the output of git; no line of a patch begins with it.
@@ -217,76 +243,100 @@ _PATCH: Final = (
 _RESTARTS: Final = 50  # restarts of git after missing objects
 
 
-def mine_commits(
-    repository: GitRepo,
-    entries: Mapping[str, tuple[int, TreeEntry]],  # the files of the newest commit, with their numbers
-    scripts: Mapping[str, FileType],  # programs without an extension
-    unread: Mapping[str, str | None],  # reason why an opened file was not read, None if it was
-    known: Windows,
-    folders: LicensedFolders,
-    config: MiningConfig,
-    collection: Collection,
-    scope: LearningScope = PUBLIC,
-) -> None:
-    """Offer the subjects of commits that changed few code files, each paired with the changed lines of one file."""
+@dataclass(frozen=True)
+class CommitMiner:
+    """Miner of the commit subjects of one repository."""
 
-    @cache
-    def code_language(path: str) -> str:
+    repository: GitRepo
+    entries: Mapping[str, tuple[int, TreeEntry]]  # the files of the newest commit, with their numbers
+    scripts: Mapping[str, FileType]  # programs without an extension
+    windows: Windows  # of excluded repositories
+    licenses: LicensedDirectories
+    config: MiningConfig
+    collection: Collection
+    scope: LearningScope = PUBLIC
+    _languages: dict[str, str] = field(default_factory=dict)
+
+    def mine(self, unread: Mapping[str, str | None]) -> None:
+        """Offer the subjects of commits that changed few code files, each paired with the changed lines of one file.
+
+        `unread` has the reason why a file was not read, by path, and None for files that were read.
+        """
+        queries = self._read_queries()
+        commits = self._select_commits(queries)
+        refused = {**unread, **self._check_files(commits, unread)}
+        numbers = {path: number for path, (number, _) in self.entries.items()}
+        for change in read_changes(self.repository, list(commits), self._is_code, self.config):
+            if change.path is None:
+                self.collection.dropped["commit without its content"] += 1
+                continue
+            number = numbers.setdefault(change.path, len(numbers))
+            reason = refused.get(change.path)
+            if reason in (COPIED_FILE, OTHER_LICENSE):
+                self.collection.dropped[reason] += 1
+            else:
+                self._offer(queries[change.commit], change.commit, change.path, change.text, number)
+
+    def _read_queries(self) -> dict[str, str]:
+        """Return the queries by commit."""
+        queries: dict[str, str] = {}
+        for commit, subject in list_subjects(self.repository):
+            if query := subject_to_query(subject, self.config.pairs):
+                queries[commit] = query
+            else:
+                self.collection.dropped["subject says little"] += 1
+        return queries
+
+    def _select_commits(self, queries: Mapping[str, str]) -> dict[str, list[str]]:
+        """Return the changed paths of the drawn commits that changed few files, none of them withheld."""
+        rules, commits = self.config.commits, dict[str, list[str]]()
+        drawn = sorted(queries, key=lambda commit: (draw_rank(self.config.seed, "commit", commit), commit))
+        for begin in range(0, len(drawn), rules.read):
+            part = drawn[begin : begin + rules.read]
+            changed = changed_paths(self.repository, part)
+            for commit in part:
+                paths = changed.get(commit, [])
+                fits = 0 < sum(map(self._is_code, paths)) <= rules.files and len(paths) <= rules.paths
+                if fits and not any(self.scope.withholds(path, self.entries) for path in paths):
+                    commits[commit] = paths
+            if len(commits) >= rules.read:
+                break
+        return dict(islice(commits.items(), rules.read))
+
+    def _check_files(self, commits: Mapping[str, list[str]], unread: Mapping[str, str | None]) -> dict[str, str | None]:
+        """Read the changed files that still exist and were not read before; return as in `unread`."""
+        changed = {path for paths in commits.values() for path in paths if self._is_code(path)}
+        new = [self.entries[path] for path in sorted(changed & self.entries.keys() - unread.keys())]
+        small = {entry.path: (number, entry) for number, entry in new if entry.size <= self.config.files.bytes}
+        checked: dict[str, str | None] = {}
+        for entry, data in read_files(self.repository, [entry for _, entry in small.values()]):
+            file = SelectedFile(small[entry.path][0], entry, self._code_language(entry.path), test=False)
+            source = open_source(file, data, self.windows, self.config, self.scope)
+            checked[entry.path] = source if isinstance(source, str) else None
+        return checked
+
+    def _offer(self, query: str, commit: str, path: str, data: bytes, number: int) -> None:
+        rank = draw_rank(self.config.seed, "change", commit, path)
+        if not self.collection.has_room_for("commit", rank):
+            return
+        text, taint = data.decode("utf-8", "replace"), None
+        if copied_lines(data, self.windows, self.config.windows).any():
+            taint = "copied"
+        elif next(find_secret_lines(text), None) is not None:
+            taint = "secret"
+        words, language = Counter(find_words(text)), self._code_language(path)
+        self.collection.offer(PairCandidate("commit", rank, query, words, path_terms(path), language, number), taint)
+
+    def _is_code(self, path: str) -> bool:
+        return bool(self._code_language(path))
+
+    def _code_language(self, path: str) -> str:
         """Return the language of a code file; an empty string for tests, foreign code and other files."""
-        kind = scripts.get(path) or detect_type(path, b"")
-        code = is_code(kind) and not is_test(path) and not is_foreign(path) and not folders.forbids_past(path, entries)
-        return (kind.language or "") if code else ""
-
-    queries: dict[str, str] = {}  # by commit
-    for oid, subject in list_subjects(repository):
-        if query := subject_to_query(subject, config.pairs):
-            queries[oid] = query
-        else:
-            collection.dropped["subject says little"] += 1
-    drawn = sorted(queries, key=lambda oid: (draw_rank(config.seed, "commit", oid), oid))
-    rules, commits = config.commits, dict[str, list[str]]()  # the selected commits, with their paths
-    for begin in range(0, len(drawn), rules.read):
-        part = drawn[begin : begin + rules.read]
-        changed = changed_paths(repository, part)
-        for oid in part:
-            paths = changed.get(oid, [])
-            fits = 0 < sum(bool(code_language(path)) for path in paths) <= rules.files and len(paths) <= rules.paths
-            if fits and not any(scope.withholds(path, entries) for path in paths):
-                commits[oid] = paths
-        if len(commits) >= rules.read:
-            break
-    selected = dict(islice(commits.items(), rules.read))
-
-    refused = dict(unread)
-    changed_code = {path for paths in selected.values() for path in paths if code_language(path)}
-    new = [entries[path] for path in sorted(changed_code & entries.keys() - refused.keys())]
-    small = {entry.path: (number, entry) for number, entry in new if entry.size <= config.files.bytes}
-    for entry, data in read_files(repository, [entry for _, entry in small.values()]):
-        file = SelectedFile(small[entry.path][0], entry, code_language(entry.path), test=False)
-        source = open_source(file, data, known, config, scope)
-        refused[entry.path] = source if isinstance(source, str) else None
-
-    numbers = {path: number for path, (number, _) in entries.items()}
-    for commit, path, data in read_changes(repository, list(selected), lambda path: bool(code_language(path)), config):
-        if path is None:
-            collection.dropped["commit without its content"] += 1
-            continue
-        number = numbers.setdefault(path, len(numbers))
-        reason = refused.get(path)
-        if reason in (COPIED_FILE, OTHER_LICENSE):
-            collection.dropped[reason] += 1
-            continue
-        rank = draw_rank(config.seed, "change", commit, path)
-        if collection.has_room_for("commit", rank):
-            text, taint = data.decode("utf-8", "replace"), None
-            if copied_lines(data, known, config.windows).any():
-                taint = "copied"
-            elif next(find_secret_lines(text), None) is not None:
-                taint = "secret"
-            words, terms = Counter(find_words(text)), path_terms(path)
-            collection.offer(
-                PairCandidate("commit", rank, queries[commit], words, terms, code_language(path), number), taint
-            )
+        if path not in self._languages:
+            kind = self.scripts.get(path) or detect_type(path, b"")
+            excluded = is_test(path) or is_foreign(path) or self.licenses.forbids_past(path, self.entries)
+            self._languages[path] = (kind.language or "") if is_code(kind) and not excluded else ""
+        return self._languages[path]
 
 
 class CommitChange(NamedTuple):
@@ -300,7 +350,7 @@ class CommitChange(NamedTuple):
 def list_subjects(repository: GitRepo) -> Iterator[tuple[str, str]]:
     """Yield the hash and the subject of each commit that is not a merge."""
     arguments = ("log", "--no-merges", "--no-show-signature", "--format=%H %s", repository.commit)
-    listed = git(*_PLAIN, *arguments, cwd=repository.folder, limits=ArchiveLimits())
+    listed = git(*_PLAIN, *arguments, cwd=repository.directory, limits=ArchiveLimits())
     for line in listed.out.decode("utf-8", "replace").split("\n"):
         commit, _, subject = line.partition(" ")
         if subject:
@@ -354,7 +404,7 @@ def _run_log(repository: GitRepo, commits: Sequence[str], *options: str) -> Iter
         names.write("".join(f"{commit}\n" for commit in commits).encode("ascii"))
         names.seek(0)
         arguments = ("log", "--no-walk=unsorted", "--stdin", "--no-show-signature", "--format=%x01%H", *_DIFF, *options)
-        with git_stream(*_PLAIN, *arguments, cwd=repository.folder, stdin=names) as stream:
+        with git_stream(*_PLAIN, *arguments, cwd=repository.directory, stdin=names) as stream:
             yield stream
 
 
@@ -376,9 +426,9 @@ def _parse_patches(
             old -= sign != b"+"
             new -= sign != b"-"
             if sign != b"-" and path and size < config.commits.bytes:
-                kept = texts.setdefault(path, [])
-                if len(kept) < config.pairs.lines:
-                    kept.append(line[1:])
+                text = texts.setdefault(path, [])
+                if len(text) < config.pairs.lines:
+                    text.append(line[1:])
                     size += len(line)
         elif sign == _BEGIN:
             if commit:

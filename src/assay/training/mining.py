@@ -19,19 +19,19 @@ from assay.files import write_atomic
 from assay.processes.forks import run_forked
 from assay.syntax.parsing import GRAMMARS, grammar_packages, load_grammar
 from assay.training.config import MiningConfig
-from assay.training.miners import mine_commits, mine_definitions, mine_headings, mine_path
+from assay.training.miners import CommitMiner, mine_definitions, mine_headings, mine_path
 from assay.training.repositories import (
     PUBLIC,
     GitRepo,
     LearningScope,
     License,
-    LicensedFolders,
+    LicensedDirectories,
     TreeEntry,
     decide_license,
-    find_folder_licenses,
+    find_directory_licenses,
     find_repositories,
     find_root_licenses,
-    judge_folders,
+    judge_directories,
     list_files,
     read_files,
 )
@@ -90,41 +90,42 @@ class MiningPlan:
 
     def _mine_all(self) -> Iterator[RepoReport]:
         tasks: dict[str, Callable[[], RepoReport]] = {}
-        for one in sorted(self.found, key=lambda one: (-one.bytes, one.name)):
-            identity = shard_identity(one, self.config, self.excluded.digest)
-            report = read_report(self._path(one, "json"), identity)
-            if reason := self.excluded.exclusions.find_reason(one):
-                self._remove(one)
-                yield RepoReport(one.name, one.url, one.commit, reason=reason)
-            elif report is not None and (report.reason or self._path(one, "assay").exists()):
+        for repository in sorted(self.found, key=lambda repository: (-repository.bytes, repository.name)):
+            identity = shard_identity(repository, self.config, self.excluded.digest)
+            report = read_report(self._path(repository, "json"), identity)
+            if reason := self.excluded.exclusions.find_reason(repository):
+                self._remove(repository)
+                yield RepoReport(repository.name, repository.url, repository.commit, reason=reason)
+            elif report is not None and (report.reason or self._path(repository, "assay").exists()):
                 yield report
             else:
-                tasks[one.name] = partial(self._mine_one, one, identity)
+                tasks[repository.name] = partial(self._mine_one, repository, identity)
         for grammar in GRAMMARS if tasks else ():
             load_grammar(grammar)  # once, rather than in every child
-        by_name = {one.name: one for one in self.found}
+        by_name = {repository.name: repository for repository in self.found}
         for name, done in run_forked(tasks, self.workers):
-            one, error = by_name[name], done.exception()
-            yield RepoReport(name, one.url, one.commit, reason=f"failed: {error}") if error else done.result()
+            repository, error = by_name[name], done.exception()
+            failed = RepoReport(name, repository.url, repository.commit, reason=f"failed: {error}")
+            yield failed if error else done.result()
 
-    def _mine_one(self, one: GitRepo, identity: str) -> RepoReport:
-        mined = mine_repository(one, self.config, self.excluded)
-        self._remove(one)
+    def _mine_one(self, repository: GitRepo, identity: str) -> RepoReport:
+        mined = mine_repository(repository, self.config, self.excluded)
+        self._remove(repository)
         if mined.shard is not None:
-            write_shard(self._path(one, "assay"), mined.shard)
-        write_report(self._path(one, "json"), mined.report, identity)
+            write_shard(self._path(repository, "assay"), mined.shard)
+        write_report(self._path(repository, "json"), mined.report, identity)
         return mined.report
 
-    def _remove(self, one: GitRepo) -> None:
+    def _remove(self, repository: GitRepo) -> None:
         for end in ("json", "assay"):
-            self._path(one, end).unlink(missing_ok=True)
+            self._path(repository, end).unlink(missing_ok=True)
 
-    def _path(self, one: GitRepo, end: str) -> Path:
-        return self.out / "shards" / f"{one.file_name}.{end}"
+    def _path(self, repository: GitRepo, end: str) -> Path:
+        return self.out / "shards" / f"{repository.file_name}.{end}"
 
 
 def prepare(
-    folder: Path,
+    directory: Path,
     config: MiningConfig,
     out: Path,
     exclusions: Exclusions,
@@ -137,13 +138,13 @@ def prepare(
     Repositories under `corpora` are excluded as if they were listed.
     """
     workers = workers or os.cpu_count() or 1
-    found = find_repositories(folder)
-    if not found:
-        raise CorpusError("no git repository found", file=folder, hint="clone repositories into this directory")
+    repositories = find_repositories(directory)
+    if not repositories:
+        raise CorpusError("no git repository found", file=directory, hint="clone repositories into this directory")
     others = find_repositories(corpora) if corpora is not None else ()
-    listed = Exclusions(tuple(sorted({*exclusions.names, *(one.name for one in others)})))
-    excluded = build_exclusions(listed, (*found, *others), config.windows, out / "exclusion", workers)
-    return MiningPlan(found, config, out, excluded, workers)
+    listed = Exclusions(tuple(sorted({*exclusions.names, *(repository.name for repository in others)})))
+    excluded = build_exclusions(listed, (*repositories, *others), config.windows, out / "exclusion", workers)
+    return MiningPlan(repositories, config, out, excluded, workers)
 
 
 def shard_identity(repository: GitRepo, config: MiningConfig, exclusions: str) -> str:
@@ -169,12 +170,12 @@ def mine_repository(
 ) -> Mined:
     """Mine one repository if its license permits."""
     entries = list_files(repository)
-    license_, folders = _read_licenses(repository, entries)
+    license_, licenses = _read_licenses(repository, entries)
     if license_.permissive is None and not scope.own:
         return Mined(None, RepoReport(repository.name, repository.url, repository.commit, reason=license_.problem))
     scripts = find_scripts(repository, entries, config)
-    folders = LicensedFolders() if scope.own else folders
-    code, docs, dropped = select_files(entries, scripts, config, folders, scope)
+    licenses = LicensedDirectories() if scope.own else licenses
+    code, docs, dropped = select_files(entries, scripts, config, licenses, scope)
     collection = Collection(config)
     collection.dropped.update(dropped)
     code_paths, selected = {file.entry.path for file in code}, {file.entry.path: file for file in (*code, *docs)}
@@ -192,7 +193,8 @@ def mine_repository(
         else:
             mine_headings(source, config, collection)
     numbered = {entry.path: (number, entry) for number, entry in enumerate(entries)}
-    mine_commits(repository, numbered, scripts, unread, excluded.windows, folders, config, collection, scope)
+    miner = CommitMiner(repository, numbered, scripts, excluded.windows, licenses, config, collection, scope)
+    miner.mine(unread)
     pairs = collection.pairs()
     report = RepoReport(
         repository.name,
@@ -207,11 +209,11 @@ def mine_repository(
     return Mined(pack(repository.name, pairs), report)
 
 
-def _read_licenses(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[License, LicensedFolders]:
+def _read_licenses(repository: GitRepo, entries: Sequence[TreeEntry]) -> tuple[License, LicensedDirectories]:
     paths = [entry.path for entry in entries]
-    at_root, below = find_root_licenses(paths), find_folder_licenses(paths)
+    at_root, below = find_root_licenses(paths), find_directory_licenses(paths)
     wanted = {*at_root, *below}
     files = [entry for entry in entries if entry.path in wanted and entry.size < _LICENSE_BYTES]
     texts = {entry.path: decode_text(data) for entry, data in read_files(repository, files)}
     root = {path: texts[path] for path in at_root if path in texts}
-    return decide_license(root), judge_folders({path: texts.get(path, "") for path in below}, root.values(), paths)
+    return decide_license(root), judge_directories({path: texts.get(path, "") for path in below}, root.values(), paths)

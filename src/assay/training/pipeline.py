@@ -28,7 +28,7 @@ from assay.training.config import TrainConfig
 from assay.training.dataset import (
     TF_POWER,
     HardNegatives,
-    Pairs,
+    TrainingPairs,
     Vocabulary,
     choose_vocabulary,
     count_kinds,
@@ -72,7 +72,7 @@ text is in this folder, only words and numbers that were counted and learned ove
 class TrainRequest:
     """The repositories to train on and the output directory."""
 
-    folder: Path
+    directory: Path
     out: Path
     exclusions: Exclusions
     corpora: Path | None = None  # repositories whose code is never learned from
@@ -92,7 +92,7 @@ def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel
     work, out = request.out / WORK, request.out / MODEL_DIR
     with lock_output(request.out):
         plan = prepare(
-            request.folder, config.mining, work, request.exclusions, request.workers, corpora=request.corpora
+            request.directory, config.mining, work, request.exclusions, request.workers, corpora=request.corpora
         )
         if plan.excluded.unchecked:
             tell(format_unchecked(plan.excluded.unchecked))
@@ -103,9 +103,9 @@ def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel
             outcome = report.reason or f"{sum(report.pairs.values()):,} pairs, {report.licence}"
             tell(f"mined {event.done}/{event.total}: {report.repository}: {outcome}")
         reports.sort(key=lambda report: report.repository)
-        used = _check_reports(reports, request.folder)
-        found = ((path, read_report(path)) for path in sorted((work / "shards").glob("*.json")))
-        shards = [path.with_suffix(".assay") for path, report in found if report and report.repository in used]
+        used = _check_reports(reports, request.directory)
+        read_reports = ((path, read_report(path)) for path in sorted((work / "shards").glob("*.json")))
+        shards = [path.with_suffix(".assay") for path, report in read_reports if report and report.repository in used]
         learned = learn(shards, config, work, tell)
         packed = pack(learned.trained.table, learned.vocabulary, learned.translations)
         write_model(out, packed, learned.vocabulary, learned.about(config), make_manifest(reports, plan.excluded))
@@ -136,7 +136,7 @@ def format_unchecked(names: Sequence[str]) -> str:
     )
 
 
-def _check_reports(reports: Sequence[RepoReport], folder: Path) -> set[str]:
+def _check_reports(reports: Sequence[RepoReport], directory: Path) -> set[str]:
     """Return the names of the repositories with pairs; raise if mining failed, or if there are none."""
     for report in reports:
         if report.reason.startswith("failed:"):  # the model must cover all repositories
@@ -147,7 +147,7 @@ def _check_reports(reports: Sequence[RepoReport], folder: Path) -> set[str]:
         reasons = Counter(_category(report) for report in reports).most_common(_SHOWN)
         shown = ", ".join(f"{reason} ({count})" for reason, count in reasons)
         hint = "add permissively licensed repositories with documented code"
-        raise InputError(f"no pairs found: {shown}", file=folder, hint=hint)
+        raise InputError(f"no pairs found: {shown}", file=directory, hint=hint)
     return used
 
 
@@ -169,7 +169,7 @@ def _category(report: RepoReport) -> str:
 @dataclass(frozen=True, slots=True)
 class Learned:
     vocabulary: Vocabulary
-    pairs: Pairs
+    pairs: TrainingPairs
     trained: Trained
     translations: Translations
 
@@ -180,7 +180,7 @@ class Learned:
             "settings": asdict(config),
             "terms": len(self.vocabulary),
             "repositories": len(pairs.repositories),
-            "held_out": sorted({pairs.repositories[one] for one in np.unique(pairs.repository[pairs.held_out])}),
+            "held_out": sorted({pairs.repositories[number] for number in np.unique(pairs.repository[pairs.held_out])}),
             "pairs": count_kinds(pairs),
             "translations": {"terms": len(self.translations.source), "entries": len(self.translations.target)},
             "temperature": round(self.trained.temperature, 6),
@@ -210,9 +210,9 @@ def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -
     if own.hard.share:
         path = work / f"hard-{key_of(key, asdict(own.hard) | {'share': 0}, own.same_file, config.seed)}.assay"
         if not path.exists():
-            found = find_hard(pairs, own.same_file, own.hard, config.seed)
-            write_store(path, {}, {"rows": found.rows, "wrong": found.wrong})
-            tell(f"hard negatives: {len(found.rows):,} queries")
+            negatives = find_hard(pairs, own.same_file, own.hard, config.seed)
+            write_store(path, {}, {"rows": negatives.rows, "wrong": negatives.wrong})
+            tell(f"hard negatives: {len(negatives.rows):,} queries")
         hard = HardNegatives(**read_store(path).arrays)
 
     def report(at: TrainProgress) -> None:
@@ -236,7 +236,7 @@ def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -
 def code_digests() -> dict[str, str]:
     """Return a digest of the training code and the versions of numerical packages."""
     home = resources.files("assay").joinpath("training")
-    modules = [f"training/{one.name}" for one in home.iterdir() if one.name.endswith(".py")]
+    modules = [f"training/{file.name}" for file in home.iterdir() if file.name.endswith(".py")]
     return {"code": code_digest(*modules)} | {name: metadata.version(name) for name in ("numpy", "scipy")}
 
 
@@ -299,7 +299,7 @@ def quantize(vectors: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np
 
 
 def write_model(
-    folder: Path,
+    directory: Path,
     packed: PackedModel,
     vocabulary: Vocabulary,
     about: Mapping[str, Any],
@@ -310,8 +310,8 @@ def write_model(
     dimension, identity = int(packed.arrays["vector"].shape[1]), packed.identity
     meta: dict[str, JSON] = {"format": FORMAT, "dimension": dimension, "tf": TF_POWER, "identity": identity}
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name}.") as temporary:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}.") as temporary:
             made = Path(temporary, "new")
             made.mkdir()
             made.chmod(0o755)
@@ -320,13 +320,13 @@ def write_model(
             write_atomic(made / MODEL, _dump_json({"format": FORMAT, "identity": identity, **about}))
             write_atomic(made / MANIFEST, _dump_json(manifest))
             write_atomic(made / LICENSE, license_text)
-            if folder.exists():
-                folder.replace(Path(temporary, "old"))
-            made.replace(folder)
-            sync_directory(folder.parent)
+            if directory.exists():
+                directory.replace(Path(temporary, "old"))
+            made.replace(directory)
+            sync_directory(directory.parent)
     except OSError as error:
         problem = f"cannot write the model: {error.strerror or error}"
-        raise SetupError(problem, file=folder, hint="use another directory with --out") from error
+        raise SetupError(problem, file=directory, hint="use another directory with --out") from error
 
 
 def _dump_json(value: Mapping[str, Any]) -> str:

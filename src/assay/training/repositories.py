@@ -28,7 +28,7 @@ class GitRepo:
     name: str  # owner/name where known
     url: str  # "" where unknown
     commit: str
-    folder: Path  # its git directory
+    directory: Path  # its git directory
     bytes: int  # of its objects
 
     @property
@@ -67,39 +67,39 @@ class LearningScope:
 PUBLIC: Final = LearningScope()
 
 
-def find_repositories(folder: Path) -> tuple[GitRepo, ...]:
+def find_repositories(directory: Path) -> tuple[GitRepo, ...]:
     """Return the repositories under a directory that have a commit, by name; of equal names the first path counts."""
-    if not folder.is_dir():
-        raise CorpusError("directory not found", file=folder, hint="pass a directory with git repositories")
-    found: dict[str, GitRepo] = {}
-    for git_dir in _git_dirs(folder, _DEPTH):
-        repository = _read_repository(git_dir, folder)
+    if not directory.is_dir():
+        raise CorpusError("directory not found", file=directory, hint="pass a directory with git repositories")
+    by_name: dict[str, GitRepo] = {}
+    for git_dir in _git_dirs(directory, _DEPTH):
+        repository = _read_repository(git_dir, directory)
         if repository is not None:
-            found.setdefault(repository.name, repository)
-    return tuple(found[name] for name in sorted(found))
+            by_name.setdefault(repository.name, repository)
+    return tuple(by_name[name] for name in sorted(by_name))
 
 
-def open_repository(folder: Path) -> GitRepo:
+def open_repository(directory: Path) -> GitRepo:
     """Open one repository: a checkout, one of its linked work trees, or a bare one."""
-    file = folder / ".git"  # of a linked work tree
+    file = directory / ".git"  # of a linked work tree
     text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
-    git_dir = next(_git_dirs(folder, 0), None) if folder.is_dir() else None
+    git_dir = next(_git_dirs(directory, 0), None) if directory.is_dir() else None
     if text.startswith("gitdir:"):
-        git_dir = (folder / text.removeprefix("gitdir:").strip()).resolve()
-    found = _read_repository(git_dir, folder.parent) if git_dir else None
-    if found is None:
+        git_dir = (directory / text.removeprefix("gitdir:").strip()).resolve()
+    repository = _read_repository(git_dir, directory.parent) if git_dir else None
+    if repository is None:
         problem = "not a git repository" if git_dir is None else "the repository has no commits"
-        raise CorpusError(problem, file=folder, hint="pass the directory of a git repository with commits")
-    return found
+        raise CorpusError(problem, file=directory, hint="pass the directory of a git repository with commits")
+    return repository
 
 
-def _git_dirs(folder: Path, depth: int) -> Iterator[Path]:
-    if (folder / ".git" / "objects").is_dir():
-        yield folder / ".git"
-    elif (folder / "objects").is_dir() and (folder / "HEAD").is_file():
-        yield folder
+def _git_dirs(directory: Path, depth: int) -> Iterator[Path]:
+    if (directory / ".git" / "objects").is_dir():
+        yield directory / ".git"
+    elif (directory / "objects").is_dir() and (directory / "HEAD").is_file():
+        yield directory
     elif depth:
-        for child in sorted(folder.iterdir()):
+        for child in sorted(directory.iterdir()):
             if child.is_dir() and child.suffix != _PARTIAL:
                 yield from _git_dirs(child, depth - 1)
 
@@ -112,10 +112,10 @@ def _read_repository(git_dir: Path, top: Path) -> GitRepo | None:
     address = (remote or b"").decode("utf-8", "replace").strip()
     name, url = repository_name(address), without_credentials(address)
     if name is None:  # by its path
-        folder = git_dir.parent if git_dir.name == ".git" else git_dir
-        if folder.name == "repo" and folder != top:
-            folder = folder.parent
-        owner, plus, base = folder.name.removesuffix(".git").partition("+")
+        directory = git_dir.parent if git_dir.name == ".git" else git_dir
+        if directory.name == "repo" and directory != top:
+            directory = directory.parent
+        owner, plus, base = directory.name.removesuffix(".git").partition("+")
         name, url = owner, ""
         if plus and owner and base:
             name, url = f"{owner}/{base}", f"https://github.com/{owner}/{base}"
@@ -132,27 +132,27 @@ def repository_name(address: str) -> str | None:
 
 def list_files(repository: GitRepo) -> tuple[TreeEntry, ...]:
     """List the files of the commit by path, without links, submodules and files whose content is missing."""
-    listed = _git(repository.folder, "ls-tree", "-r", "-l", "-z", "--full-tree", repository.commit)
+    listed = _git(repository.directory, "ls-tree", "-r", "-l", "-z", "--full-tree", repository.commit)
     if listed is None:
-        raise CorpusError("cannot list the files of the repository", file=repository.folder, hint="run `git fsck`")
-    found: list[TreeEntry] = []
+        raise CorpusError("cannot list the files of the repository", file=repository.directory, hint="run `git fsck`")
+    entries: list[TreeEntry] = []
     for line in filter(None, listed.split(b"\0")):
         about, _, path = line.partition(b"\t")
         mode, _, oid, size = about.split()
         if mode in (b"100644", b"100755") and size.isdigit():
             name = path.decode("utf-8", "surrogateescape")
-            found.append(TreeEntry(name, oid.decode("ascii"), int(size), mode == b"100755"))
-    return tuple(found)
+            entries.append(TreeEntry(name, oid.decode("ascii"), int(size), mode == b"100755"))
+    return tuple(entries)
 
 
 def read_files(repository: GitRepo, entries: Sequence[TreeEntry]) -> Iterator[tuple[TreeEntry, bytes]]:
     """Read files in order with one git process, skipping those whose content is missing."""
-    contents = read_blobs((entry.oid for entry in entries), "--git-dir=.", cwd=repository.folder)
+    contents = read_blobs((entry.oid for entry in entries), "--git-dir=.", cwd=repository.directory)
     yield from ((entry, data) for entry, data in zip(entries, contents, strict=True) if data is not None)
 
 
-def _git(folder: Path, *arguments: str) -> bytes | None:
-    answer = git("--git-dir=.", *arguments, cwd=folder, limits=ArchiveLimits())
+def _git(directory: Path, *arguments: str) -> bytes | None:
+    answer = git("--git-dir=.", *arguments, cwd=directory, limits=ArchiveLimits())
     return None if answer.code else answer.out
 
 
@@ -255,7 +255,7 @@ LICENSE_TEXT: Final = re.compile(
 LICENSE_WORD: Final = re.compile(r"copyright|licen[cs]e|\(c\)|©|all rights reserved|spdx", re.IGNORECASE)
 _HEADER_BYTES: Final = 3_000  # a header that names its license does so on its first page
 #: Reason for not reading a file.
-FOLDER_LICENSE: Final = "licence of its folder"
+DIRECTORY_LICENSE: Final = "licence of its folder"
 #: A reference to the license above: a relative path, or a word for the root.
 _ABOVE: Final = re.compile(r"(?:^|[\s(\"'`<])\.\.?/|\b(?:root|top[- ]?level|parent|main)\b", re.IGNORECASE)
 _REFERENCE: Final = 500  # characters; a text that only refers to another is a sentence or a path
@@ -332,7 +332,7 @@ def has_restrictive_header(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class LicensedFolders:
+class LicensedDirectories:
     """Directories with a separate license, and whether it permits learning."""
 
     permits: Mapping[str, bool] = field(default_factory=dict)
@@ -340,10 +340,10 @@ class LicensedFolders:
 
     def forbids(self, path: str) -> bool:
         """Return whether the nearest license above a file forbids it, except the root's."""
-        folder = path
-        while folder := folder.rpartition("/")[0]:
-            if folder in self.permits:
-                return not self.permits[folder]
+        directory = path
+        while directory := directory.rpartition("/")[0]:
+            if directory in self.permits:
+                return not self.permits[directory]
         return False
 
     def forbids_past(self, path: str, here: Container[str]) -> bool:
@@ -351,7 +351,7 @@ class LicensedFolders:
         return self.forbids(path) or (path not in here and _file_name(path) in self.forbidden)
 
 
-def find_folder_licenses(paths: Iterable[str]) -> list[str]:
+def find_directory_licenses(paths: Iterable[str]) -> list[str]:
     """List the license files below the root that apply to their directory."""
     return [
         path
@@ -365,7 +365,7 @@ def find_folder_licenses(paths: Iterable[str]) -> list[str]:
     ]
 
 
-def judge_folders(texts: Mapping[str, str], root: Collection[str], paths: Iterable[str]) -> LicensedFolders:
+def judge_directories(texts: Mapping[str, str], root: Collection[str], paths: Iterable[str]) -> LicensedDirectories:
     """Judge each directory by its license files; `texts` has them by path, `root` has those of the repository.
 
     Files that repeat the root's or refer to it do not count. An unknown text forbids.
@@ -376,14 +376,14 @@ def judge_folders(texts: Mapping[str, str], root: Collection[str], paths: Iterab
         refers = len(text) <= _REFERENCE and "licen" in text.lower() and _ABOVE.search(text) is not None
         return refers or plain_text(text) in known
 
-    by_folder: dict[str, dict[str, str]] = defaultdict(dict)
+    by_directory: dict[str, dict[str, str]] = defaultdict(dict)
     for path, text in texts.items():
-        by_folder[path.rpartition("/")[0]][path] = text
+        by_directory[path.rpartition("/")[0]][path] = text
     permits: dict[str, bool] = {}
-    for folder, files in sorted(by_folder.items()):
-        found = decide_license(files)
-        repeats = all(map(defers_to_root, files.values())) and set(found.found) <= PERMISSIVE
+    for directory, files in sorted(by_directory.items()):
+        decided = decide_license(files)
+        repeats = all(map(defers_to_root, files.values())) and set(decided.found) <= PERMISSIVE
         if not repeats and frozenset(map(plain_text, files.values())) != known:
-            permits[folder] = found.permissive is not None
-    folders = LicensedFolders(permits)
-    return LicensedFolders(permits, frozenset(_file_name(path) for path in paths if folders.forbids(path)))
+            permits[directory] = decided.permissive is not None
+    licensed = LicensedDirectories(permits)
+    return LicensedDirectories(permits, frozenset(_file_name(path) for path in paths if licensed.forbids(path)))

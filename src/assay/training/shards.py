@@ -1,4 +1,4 @@
-"""Pairs of one repository: drawn within the caps, stored as arrays, reported."""
+"""TrainingPairs of one repository: drawn within the caps, stored as arrays, reported."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ class Collection:
         self.dropped["over the cap"] += not room
         return room
 
-    def offer(self, one: PairCandidate, taint: str | None) -> None:
+    def offer(self, candidate: PairCandidate, taint: str | None) -> None:
         """Add a pair, unless it is tainted or has too few terms."""
-        query = parse_query(one.query).terms
+        query = parse_query(candidate.query).terms
         code: dict[str, int] = {}
-        for run, count in () if taint else one.code.items():
+        for run, count in () if taint else candidate.code.items():
             for term in _TERMS[run]:
                 code[term] = code.get(term, 0) + count
         if taint is not None or not query or len(code) < self._config.pairs.code_terms:
@@ -82,27 +82,29 @@ class Collection:
         same = self._pairs.get(key)
         if same is not None:
             self.dropped["duplicate"] += 1
-            if same.rank <= one.rank:
+            if same.rank <= candidate.rank:
                 return
             self._heaps[same.kind].remove((-same.rank, key))
             heapq.heapify(self._heaps[same.kind])
-        heap = self._heaps.setdefault(one.kind, [])
-        self._pairs[key] = TextCodePair(one.kind, one.rank, query, code, one.path, one.language, one.file, key)
-        heapq.heappush(heap, (-one.rank, key))
-        if len(heap) > getattr(self._config.caps, one.kind):
+        heap = self._heaps.setdefault(candidate.kind, [])
+        self._pairs[key] = TextCodePair(
+            candidate.kind, candidate.rank, query, code, candidate.path, candidate.language, candidate.file, key
+        )
+        heapq.heappush(heap, (-candidate.rank, key))
+        if len(heap) > getattr(self._config.caps, candidate.kind):
             del self._pairs[heapq.heappop(heap)[1]]
             self.dropped["over the cap"] += 1
 
     def pairs(self) -> list[TextCodePair]:
         """Return the pairs by file and rank, limited per query."""
-        seen: Counter[tuple[str, tuple[str, ...]]] = Counter()
-        kept = []
+        uses: Counter[tuple[str, tuple[str, ...]]] = Counter()
+        pairs = []
         for pair in sorted(self._pairs.values(), key=lambda pair: (pair.rank, pair.key)):
-            seen[pair.kind, pair.query] += 1
-            if seen[pair.kind, pair.query] <= self._config.pairs.same:
-                kept.append(pair)
-        self.dropped["asked too often"] = len(self._pairs) - len(kept)
-        return sorted(kept, key=lambda pair: (pair.file, pair.rank, pair.key))
+            uses[pair.kind, pair.query] += 1
+            if uses[pair.kind, pair.query] <= self._config.pairs.same:
+                pairs.append(pair)
+        self.dropped["asked too often"] = len(self._pairs) - len(pairs)
+        return sorted(pairs, key=lambda pair: (pair.file, pair.rank, pair.key))
 
 
 def draw_rank(seed: int, *key: object) -> int:
@@ -124,8 +126,8 @@ class _TermCache(dict[str, tuple[str, ...]]):
             return ()
         if len(self) >= _CACHED:
             self.clear()
-        found = self[run] = word_terms(run)
-        return found
+        split = self[run] = word_terms(run)
+        return split
 
 
 _TERMS: Final = _TermCache()

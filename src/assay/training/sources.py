@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -28,12 +28,12 @@ from assay.syntax.outline import Outline, parse_outline
 from assay.syntax.parsing import GRAMMARS, grammar_name
 from assay.training.config import FileRules, MiningConfig, WindowRules
 from assay.training.repositories import (
-    FOLDER_LICENSE,
+    DIRECTORY_LICENSE,
     LICENSE_WORD,
     PUBLIC,
     GitRepo,
     LearningScope,
-    LicensedFolders,
+    LicensedDirectories,
     TreeEntry,
     has_restrictive_header,
     is_license_path,
@@ -63,9 +63,9 @@ class Exclusions:
         """Return why a repository is excluded (listed, or a fork or mirror by name); None if it is not."""
         own = {repository.name.casefold(), (repository_name(repository.url) or "").casefold()}
         base = repository.name.rpartition("/")[2].casefold()
-        if name := next((one for one in self.names if one.casefold() in own), None):
+        if name := next((excluded for excluded in self.names if excluded.casefold() in own), None):
             return f"excluded: {name} is on the exclusion list"
-        if name := next((one for one in self.names if one.rpartition("/")[2].casefold() == base), None):
+        if name := next((excluded for excluded in self.names if excluded.rpartition("/")[2].casefold() == base), None):
             return f"excluded: it has the name of {name}, which is on the exclusion list"
         return None
 
@@ -95,28 +95,28 @@ def read_exclusions(path: Path) -> Exclusions:
 
 
 def build_exclusions(
-    exclusions: Exclusions, found: Sequence[GitRepo], rules: WindowRules, cache: Path, workers: int
+    exclusions: Exclusions, repositories: Sequence[GitRepo], rules: WindowRules, cache: Path, workers: int
 ) -> ExclusionIndex:
-    """Collect the windows of the excluded repositories among `found`, cached by commit."""
+    """Collect the windows of the excluded repositories among `repositories`, cached by commit."""
+    excluded = {repository.name: repository for repository in repositories if exclusions.find_reason(repository)}
     cut = (rules.lines, rules.characters, rules.bytes)
-    paths = {
-        one.name: cache / f"{one.file_name}-{_short_digest(f'{_FORMAT} {one.commit} {cut}')}.windows"
-        for one in found
-        if exclusions.find_reason(one)
-    }
-    here = [one for one in found if one.name in paths]
-    missing = [one for one in here if _read_windows(paths[one.name]) is None]
-    tasks = {one.name: partial(_cache_windows, one, rules, paths[one.name]) for one in missing}
+    paths: dict[str, Path] = {}
+    tasks: dict[str, Callable[[], None]] = {}
+    for repository in excluded.values():
+        digest = _short_digest(f"{_FORMAT} {repository.commit} {cut}")
+        path = paths[repository.name] = cache / f"{repository.file_name}-{digest}.windows"
+        if _read_windows(path) is None:
+            tasks[repository.name] = partial(_cache_windows, repository, rules, path)
     failed = {name for name, done in run_forked(tasks, workers) if done.exception()}
-    read = [one for one in here if one.name not in failed]
-    parts = sorted({paths[one.name] for one in read})
+    commits = {name: repository.commit for name, repository in excluded.items() if name not in failed}
+    parts = sorted({paths[name] for name in commits})
     path = cache / f"all-{_short_digest(chr(10).join(part.name for part in parts))}.windows"
     windows = _read_windows(path)
     if windows is None:
         merged = merge_windows(read_store(part).arrays["windows"] for part in parts)
         write_store(path, {"windows": _FORMAT}, {"windows": merged})
         windows = read_store(path).arrays["windows"]
-    checked = {one.name: one.commit for one in sorted(read, key=lambda one: one.name)}
+    checked = dict(sorted(commits.items()))
     known = {name.casefold() for name in checked}
     unchecked = tuple(name for name in exclusions.names if name.casefold() not in known)
     digest = hashlib.sha256("\n".join(exclusions.names).encode() + windows.tobytes()).hexdigest()
@@ -129,13 +129,13 @@ def _short_digest(text: str) -> str:
 
 def _cache_windows(repository: GitRepo, rules: WindowRules, path: Path) -> None:
     entries = [
-        one
-        for one in list_files(repository)
-        if one.size <= rules.bytes
-        and ("." not in one.path.rpartition("/")[2] or detect_type(one.path, b"").kind != "other")
+        entry
+        for entry in list_files(repository)
+        if entry.size <= rules.bytes
+        and ("." not in entry.path.rpartition("/")[2] or detect_type(entry.path, b"").kind != "other")
     ]
-    found = (hash_windows(data, rules) for _, data in read_files(repository, entries) if b"\0" not in data)
-    write_store(path, {"windows": _FORMAT, "repository": repository.name}, {"windows": merge_windows(found)})
+    hashes = (hash_windows(data, rules) for _, data in read_files(repository, entries) if b"\0" not in data)
+    write_store(path, {"windows": _FORMAT, "repository": repository.name}, {"windows": merge_windows(hashes)})
 
 
 def _read_windows(path: Path) -> Windows | None:
@@ -152,19 +152,19 @@ def cut_windows(data: bytes, rules: WindowRules) -> tuple[Windows, NDArray[np.in
     """
     lines = data.translate(None, _BLANKS).split(b"\n")
     sizes = np.fromiter(map(len, lines), np.int64, len(lines))
-    places = np.flatnonzero(sizes)
-    count = len(places) - rules.lines + 1
+    nonblank = np.flatnonzero(sizes)
+    count = len(nonblank) - rules.lines + 1
     if count < 1:
-        return np.empty(0, np.uint64), places[:0], places[:0]
-    sums = np.fromiter(map(crc32, filter(None, lines)), np.uint64, len(places))
-    total = np.concatenate([[0], np.cumsum(sizes[places])])
+        return np.empty(0, np.uint64), nonblank[:0], nonblank[:0]
+    sums = np.fromiter(map(crc32, filter(None, lines)), np.uint64, len(nonblank))
+    total = np.concatenate([[0], np.cumsum(sizes[nonblank])])
     long = total[rules.lines :] - total[:count] >= rules.characters
     hashes = np.zeros(count, dtype=np.uint64)
     for nth in range(rules.lines):
         hashes = (hashes ^ sums[nth : nth + count]) * _MIX[0] + _STEP
         hashes = (hashes ^ (hashes >> np.uint64(29))) * _MIX[1]
         hashes ^= hashes >> np.uint64(32)
-    return hashes[long], places[:count][long], places[rules.lines - 1 :][long]
+    return hashes[long], nonblank[:count][long], nonblank[rules.lines - 1 :][long]
 
 
 def hash_windows(data: bytes, rules: WindowRules) -> Windows:
@@ -203,8 +203,8 @@ def compare(data: bytes, known: Windows, rules: WindowRules) -> WindowMatches:
     if not len(known):
         return WindowMatches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
     hashes, first, last = cut_windows(data, rules)
-    place = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-    return WindowMatches(first, last, known[place] == hashes)
+    position = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+    return WindowMatches(first, last, known[position] == hashes)
 
 
 def copied_lines(data: bytes, known: Windows, rules: WindowRules) -> NDArray[np.bool_]:
@@ -263,16 +263,16 @@ class SelectedFile:
 
 def find_scripts(repository: GitRepo, entries: Sequence[TreeEntry], config: MiningConfig) -> dict[str, FileType]:
     """Detect the types of executables without an extension by their first line."""
-    plain = [one for one in entries if one.script and "." not in one.path.rpartition("/")[2]]
-    fitting = [one for one in plain if _find_unfit(one, config.files) is None][: config.files.code]
-    return {one.path: detect_type(one.path, data[:_FIRST_LINE]) for one, data in read_files(repository, fitting)}
+    plain = [entry for entry in entries if entry.script and "." not in entry.path.rpartition("/")[2]]
+    fitting = [entry for entry in plain if _find_unfit(entry, config.files) is None][: config.files.code]
+    return {entry.path: detect_type(entry.path, data[:_FIRST_LINE]) for entry, data in read_files(repository, fitting)}
 
 
 def select_files(
     entries: Sequence[TreeEntry],
     scripts: Mapping[str, FileType],
     config: MiningConfig,
-    folders: LicensedFolders,
+    licenses: LicensedDirectories,
     scope: LearningScope = PUBLIC,
 ) -> tuple[list[SelectedFile], list[SelectedFile], Counter[str]]:
     """Select code and documentation by name and size and, where there are too many, by the hash of their path.
@@ -289,20 +289,20 @@ def select_files(
         reason = _find_unfit(entry, config.files)
         if reason is None and is_doc and _IDLE_DOCS.search(entry.path):
             reason = "idle document"
-        if reason is None and folders.forbids(entry.path):
-            reason = FOLDER_LICENSE
+        if reason is None and licenses.forbids(entry.path):
+            reason = DIRECTORY_LICENSE
         if reason is None:
             (docs if is_doc else code).append(SelectedFile(number, entry, kind.language, is_test(entry.path)))
         else:
             dropped[reason] += 1
     plain, tests = [file for file in code if not file.test], [file for file in code if file.test]
     share = config.files.tests
-    kept = _draw(plain, int(config.files.code * (1 - share)) if tests else config.files.code, config.seed)
-    kept += _draw(tests, int(len(kept) * share / (1 - share)), config.seed)
-    kept.sort(key=lambda file: file.number)
+    selected = _draw(plain, int(config.files.code * (1 - share)) if tests else config.files.code, config.seed)
+    selected += _draw(tests, int(len(selected) * share / (1 - share)), config.seed)
+    selected.sort(key=lambda file: file.number)
     kept_docs = _draw(docs, config.files.docs, config.seed)
-    dropped["file over the cap"] += len(code) + len(docs) - len(kept) - len(kept_docs)
-    return kept, kept_docs, dropped
+    dropped["file over the cap"] += len(code) + len(docs) - len(selected) - len(kept_docs)
+    return selected, kept_docs, dropped
 
 
 def is_code(kind: FileType) -> bool:

@@ -20,10 +20,18 @@ from numpy.typing import NDArray
 
 from assay.store.array_file import read_store, write_store
 from assay.training.config import TranslationConfig
-from assay.training.dataset import Pairs, as_matrix, entries_of, keep_entries, make_offsets, row_numbers, take_rows
+from assay.training.dataset import (
+    TrainingPairs,
+    as_matrix,
+    entries_of,
+    keep_entries,
+    make_offsets,
+    row_numbers,
+    take_rows,
+)
 from assay.training.shards import KINDS, Bags
 
-#: Pairs at a time: 5 million co-occurrences of a query and a code term, whose numbers take 100 MB.
+#: TrainingPairs at a time: 5 million co-occurrences of a query and a code term, whose numbers take 100 MB.
 _CHUNK: Final = 16_384
 _BLOCK: Final = 512  # query terms at a time: their products with all code terms take 20 MB
 _FULL: Final = 255  # a strength of 1
@@ -39,8 +47,8 @@ class Translations:
     strength: NDArray[np.uint8]
 
 
-class _Sides(NamedTuple):
-    """Pairs reduced to frequent terms."""
+class _FrequentTerms(NamedTuple):
+    """TrainingPairs reduced to frequent terms."""
 
     query_terms: NDArray[np.int64]  # ascending
     code_terms: NDArray[np.int64]  # ascending
@@ -50,7 +58,7 @@ class _Sides(NamedTuple):
     repository: NDArray[np.int32]
 
 
-def learn_translations(pairs: Pairs, terms: int, config: TranslationConfig) -> Translations:
+def learn_translations(pairs: TrainingPairs, terms: int, config: TranslationConfig) -> Translations:
     """Learn the translations from all pairs that are not held out."""
     sides = _reduce(pairs, terms, config)
     count = np.bincount(sides.query.term, np.repeat(sides.weight, np.diff(sides.query.offset)), len(sides.query_terms))
@@ -64,7 +72,7 @@ def learn_translations(pairs: Pairs, terms: int, config: TranslationConfig) -> T
     return _rank_translations(sides, table, share, config)
 
 
-def _reduce(pairs: Pairs, terms: int, config: TranslationConfig) -> _Sides:
+def _reduce(pairs: TrainingPairs, terms: int, config: TranslationConfig) -> _FrequentTerms:
     weights = np.array([getattr(config, kind) for kind in KINDS], dtype=np.float32)[pairs.kind]
     rows = np.flatnonzero(~pairs.held_out & (weights > 0))
     repository = pairs.repository[rows]
@@ -75,7 +83,7 @@ def _reduce(pairs: Pairs, terms: int, config: TranslationConfig) -> _Sides:
     uses = np.bincount(code.term, minlength=len(code_terms))
     value = code.count * np.log1p(len(rows) / (uses + 1)).astype(np.float32)[code.term]
     code = _keep_top(code, value, config.code_terms)
-    return _Sides(query_terms, code_terms, query, code, weights[rows], repository)
+    return _FrequentTerms(query_terms, code_terms, query, code, weights[rows], repository)
 
 
 def _find_frequent(bags: Bags, owner: NDArray[np.int32], terms: int, least: int, owners: int) -> NDArray[np.int64]:
@@ -85,9 +93,9 @@ def _find_frequent(bags: Bags, owner: NDArray[np.int32], terms: int, least: int,
 
 
 def _renumber(bags: Bags, chosen: NDArray[np.int64], terms: int) -> Bags:
-    places = np.full(terms, -1, dtype=np.int32)
-    places[chosen] = np.arange(len(chosen), dtype=np.int32)
-    term = places[bags.term]
+    numbers = np.full(terms, -1, dtype=np.int32)
+    numbers[chosen] = np.arange(len(chosen), dtype=np.int32)
+    term = numbers[bags.term]
     return keep_entries(Bags(bags.offset, term, bags.count), term >= 0)
 
 
@@ -105,18 +113,18 @@ def _keep_top(bags: Bags, value: NDArray[np.float32], most: int) -> Bags:
     return keep_entries(Bags(bags.offset, bags.term, np.ones_like(bags.count)), keep)
 
 
-def _find_supported(sides: _Sides, least: int) -> NDArray[np.bool_]:
+def _find_supported(sides: _FrequentTerms, least: int) -> NDArray[np.bool_]:
     met = np.zeros((len(sides.query_terms), len(sides.code_terms)), dtype=np.uint16)
     owners = np.unique(sides.repository)
     edges = np.append(np.searchsorted(sides.repository, owners), len(sides.repository))
     query, code = as_matrix(sides.query, len(sides.query_terms)), as_matrix(sides.code, len(sides.code_terms))
     for begin, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        found = (query[begin:end].T @ code[begin:end]).tocoo()
-        met[found.row, found.col] += 1
+        common = (query[begin:end].T @ code[begin:end]).tocoo()
+        met[common.row, common.col] += 1
     return met >= least
 
 
-def _expect(sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.float32]) -> NDArray[np.float32]:
+def _expect(sides: _FrequentTerms, table: NDArray[np.float32], unexplained: NDArray[np.float32]) -> NDArray[np.float32]:
     worth = np.repeat(sides.weight, np.diff(sides.query.offset)) / _explain(sides, table, unexplained)
     query = as_matrix(Bags(sides.query.offset, sides.query.term, worth), len(sides.query_terms)).T.tocsr()
     code = as_matrix(sides.code, len(sides.code_terms))
@@ -127,7 +135,9 @@ def _expect(sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.f
     return expected
 
 
-def _explain(sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.float32]) -> NDArray[np.float32]:
+def _explain(
+    sides: _FrequentTerms, table: NDArray[np.float32], unexplained: NDArray[np.float32]
+) -> NDArray[np.float32]:
     explained = [np.zeros(0, dtype=np.float32)]
     rows, sizes = row_numbers(sides.query.offset), np.diff(sides.code.offset)
     for begin in range(0, len(sides.query), _CHUNK):
@@ -142,7 +152,7 @@ def _explain(sides: _Sides, table: NDArray[np.float32], unexplained: NDArray[np.
 
 
 def _rank_translations(
-    sides: _Sides, table: NDArray[np.float32], share: NDArray[np.float32], config: TranslationConfig
+    sides: _FrequentTerms, table: NDArray[np.float32], share: NDArray[np.float32], config: TranslationConfig
 ) -> Translations:
     targets, strengths = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.uint8)]
     for term, chance, usual in zip(sides.query_terms, table, share.tolist(), strict=True):
@@ -154,7 +164,7 @@ def _rank_translations(
         order = order[strength[order] >= config.least][: config.most]
         targets.append(sides.code_terms[lifted[order]])
         strengths.append(bits[order])
-    sizes = np.array([len(found) for found in targets[1:]], dtype=np.int64)
+    sizes = np.array([len(listed) for listed in targets[1:]], dtype=np.int64)
     offset = make_offsets(sizes[sizes > 0])
     return Translations(sides.query_terms[sizes > 0], offset, np.concatenate(targets), np.concatenate(strengths))
 

@@ -17,8 +17,8 @@ from assay.training.config import HeldOutConfig, KindWeights, TrainConfig, Vecto
 from assay.training.dataset import (
     Floats,
     HardNegatives,
-    Pairs,
     Products,
+    TrainingPairs,
     as_matrix,
     entries_of,
     join_rows,
@@ -71,7 +71,7 @@ class Trained:
     reports: tuple[TrainProgress, ...]
 
 
-def random_table(pairs: Pairs, terms: int, config: VectorTrainConfig, seed: int) -> EmbeddingTable:
+def random_table(pairs: TrainingPairs, terms: int, config: VectorTrainConfig, seed: int) -> EmbeddingTable:
     """Return a table of random vectors, weighted by the inverse document frequency of terms in code."""
     draw = np.random.default_rng((seed, _START))
     vectors = draw.standard_normal((terms, config.dimension), dtype=np.float32) / np.float32(config.dimension**0.5)
@@ -81,7 +81,7 @@ def random_table(pairs: Pairs, terms: int, config: VectorTrainConfig, seed: int)
 
 
 def train_vectors(
-    pairs: Pairs,
+    pairs: TrainingPairs,
     start: EmbeddingTable,
     config: TrainConfig,
     hard: HardNegatives | None = None,
@@ -97,7 +97,9 @@ def train_vectors(
         stored = read_store(keep)
         meta = cast(dict[str, Any], stored.meta)
         step, loss = meta["step"], meta["loss"]
-        reports = [TrainProgress(**one | {"grade": HeldOutScore(**one["grade"])}) for one in meta["reports"]]
+        for stored_report in meta["reports"]:
+            grade = HeldOutScore(**stored_report["grade"])
+            reports.append(TrainProgress(**stored_report | {"grade": grade}))
         arrays = {name: array.copy() for name, array in stored.arrays.items()}
     else:
         sharpness = np.array([-np.log(own.temperature)], dtype=np.float32)
@@ -170,7 +172,7 @@ class Moments:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TrainingBatch:
     """Matrices of queries and codes; row i of both is a pair, further rows of `code` are hard negatives."""
 
     terms: NDArray[np.int64]  # the rows of the model that occur, ascending
@@ -190,15 +192,15 @@ class BatchPlan:
     share: NDArray[np.float64]  # the weight of each portion in the draw
 
 
-def make_plan(pairs: Pairs, kinds: KindWeights, group: int) -> BatchPlan:
+def make_plan(pairs: TrainingPairs, kinds: KindWeights, group: int) -> BatchPlan:
     """Divide the rows of each repository into portions of at most `group` rows."""
     weights = np.array(astuple(kinds), dtype=np.float64)[pairs.kind]
     rows = np.flatnonzero(~pairs.held_out & (weights > 0))
-    found, starts = np.unique(pairs.repository[rows], return_index=True)
+    repositories, starts = np.unique(pairs.repository[rows], return_index=True)
     offset = np.append(starts, len(rows)).astype(np.int64)
     portions = -(-np.diff(offset) // group)
     total = np.add.reduceat(weights[rows], starts) if len(rows) else np.zeros(0)
-    owner = np.repeat(np.arange(len(found)), portions)
+    owner = np.repeat(np.arange(len(repositories)), portions)
     return BatchPlan(rows, weights[rows], offset, owner, (total / np.maximum(portions, 1))[owner])
 
 
@@ -226,8 +228,12 @@ def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Genera
 
 
 def make_batch(
-    pairs: Pairs, plan: BatchPlan, hard: HardNegatives | None, config: VectorTrainConfig, draw: np.random.Generator
-) -> Batch:
+    pairs: TrainingPairs,
+    plan: BatchPlan,
+    hard: HardNegatives | None,
+    config: VectorTrainConfig,
+    draw: np.random.Generator,
+) -> TrainingBatch:
     """Draw the rows of a batch, and drop terms from them at random."""
     rows = draw_rows(plan, config, draw)
     bare = draw.random(len(rows)) < config.overlap_dropout
@@ -240,9 +246,9 @@ def make_batch(
     heavy = draw.uniform(0.0, config.path_most, len(codes)).astype(np.float32)
     path = Bags(path.offset, path.term, np.repeat(heavy, np.diff(path.offset)))
     code = join_rows(code, path)
-    terms, places = np.unique(np.concatenate((query.term, code.term)), return_inverse=True)
-    query_terms, code_terms = np.split(places.astype(np.int32), [len(query.term)])
-    return Batch(
+    terms, numbers = np.unique(np.concatenate((query.term, code.term)), return_inverse=True)
+    query_terms, code_terms = np.split(numbers.astype(np.int32), [len(query.term)])
+    return TrainingBatch(
         terms.astype(np.int64),
         as_matrix(Bags(query.offset, query_terms, query.count), len(terms)),
         as_matrix(Bags(code.offset, code_terms, code.count), len(terms)),
@@ -254,15 +260,15 @@ def _drop_terms(
     bags: Bags, shared: NDArray[np.bool_] | None, rows: NDArray[np.int64], bare: NDArray[np.bool_], share: float,
     draw: np.random.Generator,
 ) -> Bags:  # fmt: skip
-    places = entries_of(bags.offset, rows)
+    entries = entries_of(bags.offset, rows)
     sizes = bags.offset[rows + 1] - bags.offset[rows]
     offset = make_offsets(sizes)
-    keep = draw.random(len(places), dtype=np.float32) >= share
+    keep = draw.random(len(entries), dtype=np.float32) >= share
     if shared is not None:
-        keep = _refill_empty(keep & ~(shared[places] & np.repeat(bare, sizes)), keep, offset)
+        keep = _refill_empty(keep & ~(shared[entries] & np.repeat(bare, sizes)), keep, offset)
     keep = _refill_empty(keep, np.ones_like(keep), offset)
-    places = places[keep]
-    return Bags(make_offsets(sums(keep, offset)), bags.term[places], bags.count[places])
+    entries = entries[keep]
+    return Bags(make_offsets(sums(keep, offset)), bags.term[entries], bags.count[entries])
 
 
 def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -271,7 +277,7 @@ def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: N
 
 
 def masks(
-    pairs: Pairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
+    pairs: TrainingPairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
 ) -> NDArray[np.bool_]:
     """Return which other codes may be relevant to each query: equal query, equal code, or the same file."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
@@ -297,7 +303,7 @@ class Parameters:
     sharpness: float  # log of 1 / temperature
 
 
-def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tuple[float, Parameters]:
+def loss_and_gradient(own: Parameters, batch: TrainingBatch, products: Products) -> tuple[float, Parameters]:
     """Return the contrastive loss of a batch, averaged over queries and codes, and its gradient."""
     query = pool(batch.query, own.asked, own.vectors, products)
     code = pool(batch.code, own.said, own.vectors, products)
@@ -319,7 +325,7 @@ def loss_and_gradient(own: Parameters, batch: Batch, products: Products) -> tupl
     query_gradient = chance @ code.unit
     asked = unpool(query, query_gradient, products)
     said = unpool(code, chance.T @ query.unit, products)
-    by_asked, by_said = (np.einsum("td,td->t", one, own.vectors) for one in (asked, said))
+    by_asked, by_said = (np.einsum("td,td->t", gradient, own.vectors) for gradient in (asked, said))
     # Sharpness scales every similarity, as the length of all query vectors does, so the gradients are the same.
     by_sharpness = float(np.vdot(query.unit, query_gradient))
     return loss, Parameters(asked + said, by_asked, by_said, by_sharpness)
@@ -340,7 +346,7 @@ class HeldOutScore:
 HeldOutTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
-def make_held_out_test(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
+def make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutTest:
     """Draw candidates and queries from held-out doc comments, or from all held-out pairs if there are none."""
     held = np.flatnonzero(pairs.held_out)
     docs = held[pairs.kind[held] == KINDS.index("doc")]
@@ -352,7 +358,7 @@ def make_held_out_test(pairs: Pairs, config: HeldOutConfig) -> HeldOutTest:
     return [(own, np.sort(draw.permutation(len(own))[: round(share * len(own))])) for own in rows]
 
 
-def evaluate_held_out(pairs: Pairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
+def evaluate_held_out(pairs: TrainingPairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
     """Score the ranks of the correct codes, with and without the words that each shares with its query."""
 
     def vectors(bags: Bags, weight: Floats) -> Floats:

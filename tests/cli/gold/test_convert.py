@@ -263,7 +263,7 @@ def test_convert_keeps_grades_and_document_ids_so_that_foreign_runs_keep_their_s
         assert (code, "grade" in err) == (0, False)
         source, corpus = after, ["--corpus", str(shop / "0" / "documents")]
     suite = load_gold(shop / source)
-    made = run({"foreign": make_engine("runfile:run.trec", suite=suite, folder=shop)}, suite, k=10)
+    made = run({"foreign": make_engine("runfile:run.trec", suite=suite, directory=shop)}, suite, k=10)
     qrels = {"1": {"D0": 3, "D1": 2, "D2": 1, "D3": 0}, "2": {"D1": 1, "D3": 1}}
     scored = {"1": {"D1": 9.0, "D0": 8.0, "D3": 7.0}, "2": {"D3": 2.0, "D2": 2.0}}
     peer = pytrec_eval.RelevanceEvaluator(qrels, {"ndcg_cut_10"}).evaluate(scored)

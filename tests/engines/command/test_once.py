@@ -81,14 +81,14 @@ def test_command_takes_a_relative_program_from_where_assay_runs(
 
 def test_command_takes_programs_and_here_from_the_folder_of_the_settings(tool: Path, corpus: Corpus) -> None:
     settings = {"argv": ["./tool", "{query}", "{here}/asked"], "index": ["./tool", "x", "{here}/indexed"]}
-    engine = make_engine({"kind": "command", **settings}, folder=tool)
+    engine = make_engine({"kind": "command", **settings}, directory=tool)
     assert query_session(open_session(engine, corpus).session, "q", 1).hits == (Hit("README.md"),)
     assert (tool / "asked").read_text() == (tool / "indexed").read_text() == f"{tool}/tool\n"
 
 
 def test_command_leaves_a_linked_program_its_name(tool: Path, corpus: Corpus) -> None:
     (tool / "alias").symlink_to("tool")  # as python is in a virtual environment
-    engine = make_engine({"kind": "command", "argv": ["./alias", "{query}", "{here}/asked"]}, folder=tool)
+    engine = make_engine({"kind": "command", "argv": ["./alias", "{query}", "{here}/asked"]}, directory=tool)
     assert query_session(open_session(engine, corpus).session, "q", 1).status == Status.OK
     assert (tool / "asked").read_text() == f"{tool}/alias\n"
 

@@ -133,7 +133,8 @@ def test_http_settings_read_an_address_that_the_command_line_split():
 
 def test_http_settings_know_the_folders(tmp_path):
     engine = make(
-        {"url": URL, "body": {"at": "{here}", "p": "{preset}"}}, EngineContext(folder=tmp_path, preset=tmp_path / "p")
+        {"url": URL, "body": {"at": "{here}", "p": "{preset}"}},
+        EngineContext(directory=tmp_path, preset=tmp_path / "p"),
     )
     assert engine.placeholders == {"here": str(tmp_path), "preset": str(tmp_path / "p"), "python": sys.executable}
     with pytest.raises(ConfigError, match="preset"):

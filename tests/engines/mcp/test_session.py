@@ -80,7 +80,7 @@ def test_mcp_program_is_looked_for_from_the_users_folder(corpus: Corpus, tmp_pat
 
     (tmp_path / "serve").write_text(f"#!/bin/sh\nexec {' '.join(BARE)}\n")
     (tmp_path / "serve").chmod(0o755)
-    engine = make({"tool": "search", "command": "./serve"}, EngineContext(folder=tmp_path))
+    engine = make({"tool": "search", "command": "./serve"}, EngineContext(directory=tmp_path))
     session = engine.open_within(corpus, WATCHDOG)
     assert query_session(session, "q", 2, WATCHDOG).status == Status.OK
     session.close()

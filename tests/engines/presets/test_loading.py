@@ -48,7 +48,7 @@ def rewritten(path: Path, old: str, new: str) -> Path:
 def test_an_engine_is_made_from_a_file_relative_to_the_folder_and_tells_where_it_comes_from(
     preset_file: Path, corpus: Corpus
 ) -> None:
-    engine = make_engine("./mine.toml", folder=preset_file.parent)
+    engine = make_engine("./mine.toml", directory=preset_file.parent)
     assert engine.notes == ("preset mine, unverified: written from version 1.0", "finds one thing")
     session = open_session(engine, corpus).session
     assert query_session(session, "x", 3).hits == (Hit("json/encoder.py", 2, 3),)

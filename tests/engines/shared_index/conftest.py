@@ -50,7 +50,7 @@ def tool(tmp_path: Path, log: Log) -> Make:
         own = {"index": [*TOOL, "index", *PLACES], "argv": [*TOOL, "search", *PLACES, "{query}", "{k}"]}
         config = {"template": "tool.toml", "edits": edits or {}}
         table = {"kind": "command", **own, "config": config, "index_keys": ["config.embedding"], **more}
-        return make_engine({key: value for key, value in table.items() if value is not None}, folder=tmp_path)
+        return make_engine({key: value for key, value in table.items() if value is not None}, directory=tmp_path)
 
     return make
 

@@ -78,7 +78,7 @@ def mcp(tmp_path: Path, log: Log) -> Any:
             "index_keys": ["config.depth", "config.memory"],
             **more,
         }
-        return make_engine({key: value for key, value in table.items() if value is not None}, folder=tmp_path)
+        return make_engine({key: value for key, value in table.items() if value is not None}, directory=tmp_path)
 
     return make
 
@@ -144,7 +144,7 @@ def http_engine(url: str, folder: Path, *, turn: bool, depth: int) -> FullEngine
             "config": {"template": "toy.json", "edits": {"depth": depth}},
             "index_keys": ["config.depth"],
         },
-        folder=folder,
+        directory=folder,
     )
 
 

@@ -184,7 +184,7 @@ def test_presets_and_python_engines_are_seen_through(tool: Make, tmp_path: Path)
     (tmp_path / "mine.toml").write_text(
         '[preset]\nabout = "x"\n[engine]\nkind = "command"\nargv = "cat {query}"\nindex = "touch {store}/x"\n'
     )
-    preset = make_engine("./mine.toml", folder=tmp_path)
+    preset = make_engine("./mine.toml", directory=tmp_path)
     assert [step.name for step in shared(preset).steps()] == ["index", "ranking"]
     assert sharing_engine(make_engine("python:os.path:join")) is None
 
@@ -297,7 +297,7 @@ def test_rendered_configuration_of_a_killed_run_is_removed_at_the_next_start(cod
     script = (
         "from pathlib import Path\nfrom assay.engines import make_engine\n"
         "from assay.corpus import open_corpus, parse_spec\n"
-        f"engine = make_engine({table!r}, folder=Path({str(tmp_path)!r}))\n"
+        f"engine = make_engine({table!r}, directory=Path({str(tmp_path)!r}))\n"
         f"session = engine.open(open_corpus(parse_spec({str(code.root)!r})))\n"
         "print('open', flush=True)\ninput()\nsession.close()\n"
     )

@@ -67,7 +67,7 @@ def test_runfile_reads_the_same_hits_back(made, tmp_path):
         (file,) = [path for path in files if path.startswith(f"runs/lines/{name}")]
         (tmp_path / "run.trec").write_text(files[file])
         again = run(
-            {engine.name: make({"path": "run.trec"}, EngineContext(folder=tmp_path, suite=made.suite))}, made.suite
+            {engine.name: make({"path": "run.trec"}, EngineContext(directory=tmp_path, suite=made.suite))}, made.suite
         )
         for before, after in zip(engine.rankings, again.engines[0].rankings, strict=True):
             assert [hit.span for hit in after.hits] == [hit.span for hit in before.hits]
@@ -98,7 +98,7 @@ def test_a_run_and_the_qrels_beside_it_go_together(made, tmp_path):
 
 def test_runfile_reads_whole_files_too(made, tmp_path):
     (tmp_path / "run.trec").write_text(trec_files(made)["runs/lines.trec"])
-    again = run({"lines": make({"path": "run.trec"}, EngineContext(folder=tmp_path, suite=made.suite))}, made.suite)
+    again = run({"lines": make({"path": "run.trec"}, EngineContext(directory=tmp_path, suite=made.suite))}, made.suite)
     kept = replace(made, engines=made.engines[:1])
     assert score(again, ["nDCG@10"]).values.tolist() == score(kept, ["nDCG@10"]).values.tolist()
     assert all(hit.start is None for ranking in again.engines[0].rankings for hit in ranking.hits)

@@ -3,16 +3,16 @@ import pytest
 from assay.training.config import MiningConfig
 from assay.training.mining import mine_repository
 from assay.training.repositories import (
-    FOLDER_LICENSE,
+    DIRECTORY_LICENSE,
     PERMISSIVE,
     LearningScope,
     classify_license,
     decide_license,
-    find_folder_licenses,
+    find_directory_licenses,
     find_root_licenses,
     has_restrictive_header,
     is_license_path,
-    judge_folders,
+    judge_directories,
     open_repository,
 )
 from assay.training.shards import KINDS
@@ -149,7 +149,7 @@ def test_header_of_a_file_may_restrict_it():
 
 
 def forbids(files, path, root=MIT):
-    return judge_folders(files, [root], [path]).forbids(path)
+    return judge_directories(files, [root], [path]).forbids(path)
 
 
 @pytest.mark.parametrize("spdx", TEXTS)
@@ -194,12 +194,12 @@ def test_pointer_leaves_it_to_the_licence_above():
 def test_choice_that_the_root_offers_may_be_repeated():
     texts = ["Under the MIT license or the GPL.", TEXTS["GPL-2.0"]]
     repeated = {"a/LICENSE": texts[0], "a/COPYING": texts[1]}
-    assert not judge_folders(repeated, texts, []).forbids("a/x.c")
-    assert judge_folders({"a/COPYING": texts[1]}, texts, []).forbids("a/x.c")
+    assert not judge_directories(repeated, texts, []).forbids("a/x.c")
+    assert judge_directories({"a/COPYING": texts[1]}, texts, []).forbids("a/x.c")
 
 
 def test_licences_of_folders_are_texts_about_the_folder():
-    assert find_folder_licenses(["a/LICENSE", "assets/COPYING.md", "a/LICENSE.MIT", "a/UNLICENSE"]) == [
+    assert find_directory_licenses(["a/LICENSE", "assets/COPYING.md", "a/LICENSE.MIT", "a/UNLICENSE"]) == [
         "a/LICENSE",
         "assets/COPYING.md",
         "a/LICENSE.MIT",
@@ -213,7 +213,7 @@ def test_licences_of_folders_are_texts_about_the_folder():
         "a/LICENSE-3rdparty.txt",
         "a/license.json",
     ]
-    assert find_folder_licenses(others) == []
+    assert find_directory_licenses(others) == []
 
 
 def test_folder_under_another_licence_is_read_in_no_way(tmp_path):
@@ -228,7 +228,7 @@ def test_folder_under_another_licence_is_read_in_no_way(tmp_path):
     assert not any("berth" in query or "berth" in code for query, code in every)
     assert any("hitch" in query for query, _, _ in pairs(found.shard, "commit"))  # by what it did in the kitchen
     assert not pairs(found.shard, "heading")
-    assert found.report.dropped[FOLDER_LICENSE] == 2
+    assert found.report.dropped[DIRECTORY_LICENSE] == 2
     assert found.report.pairs["doc"] > 0
 
 

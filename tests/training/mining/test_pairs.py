@@ -1,7 +1,7 @@
 import pytest
 
 from assay.corpus.languages import LANGUAGES
-from assay.training.config import Caps, CommitRules, FileRules, MiningConfig, PairRules
+from assay.training.config import Caps, CommitSelection, FileRules, MiningConfig, PairRules
 from assay.training.miners import path_words
 from assay.training.shards import KINDS
 from tests.training.mining.samples import DOCS, FILES, PYTHON, RUST, asking, make, mined, pairs, shard_of
@@ -209,10 +209,10 @@ def test_rules_of_commits_are_obeyed(tmp_path):
     for n in range(6):
         text = f"{PYTHON}\n\ndef polish_{n}(pan):\n    pan.rub({n})\n    pan.rinse()\n    return pan.shine\n"
         make(folder, {"kitchen/kettle.py": text}, f"Polish pans with method {'abcdef'[n] * 3} from now on")
-    few = MiningConfig(commits=CommitRules(read=2))
+    few = MiningConfig(commits=CommitSelection(read=2))
     assert len(pairs(shard_of(folder), "commit")) == 6
     assert len(pairs(shard_of(folder, few), "commit")) == 2
-    assert not pairs(shard_of(folder, MiningConfig(commits=CommitRules(bytes=1))), "commit")
+    assert not pairs(shard_of(folder, MiningConfig(commits=CommitSelection(bytes=1))), "commit")
 
 
 def test_text_that_is_not_english_or_says_little_is_not_asked(tmp_path):

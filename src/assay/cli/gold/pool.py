@@ -12,7 +12,7 @@ from assay.errors import AssayError, ConfigError, GoldError
 if TYPE_CHECKING:
     from assay.gold.review.items import AddedItems, ReviewItem, ReviewQueue
     from assay.report.render.document import Block, Document
-    from assay.scoring.pooling import Judged, Pool, PoolCandidate, TopTwoGap
+    from assay.scoring.pooling import Judged, LabelPool, PoolCandidate, TopTwoGap
     from assay.types import GoldSet, Query, Run, Span, Suite, Target
 
 
@@ -171,7 +171,7 @@ def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
     return anchored
 
 
-def _data(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: AddedItems | None) -> dict[str, object]:
+def _data(found: LabelPool, listed: tuple[PoolCandidate, ...], run: Run, added: AddedItems | None) -> dict[str, object]:
     contest = found.contest
     return {
         "schema": "assay/gold-pool/1",
@@ -210,7 +210,7 @@ def _verdicts(contest: TopTwoGap, run: Run) -> dict[str, str]:
     return found
 
 
-def _document(found: Pool, listed: tuple[PoolCandidate, ...], run: Run, added: AddedItems | None) -> Document:
+def _document(found: LabelPool, listed: tuple[PoolCandidate, ...], run: Run, added: AddedItems | None) -> Document:
     from assay.report.render.document import Document, Heading, Paragraph, table
 
     many = f"{pluralize(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"

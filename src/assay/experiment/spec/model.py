@@ -301,7 +301,7 @@ class EngineFactory:
         from assay.engines import make_engine
 
         try:
-            return make_engine(self.spec, suite=self.suite, seed=self.seed, folder=self.directory)
+            return make_engine(self.spec, suite=self.suite, seed=self.seed, directory=self.directory)
         except ConfigError as error:
             raise self._locate(error) from error
 
