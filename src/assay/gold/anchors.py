@@ -183,11 +183,8 @@ def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Ta
 
 
 def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
-    absent = {
-        target.span.path
-        for target, result in checks.items()
-        if isinstance(result, UnresolvedTarget) and result.code == "path"
-    }
+    missing = [t for t, result in checks.items() if isinstance(result, UnresolvedTarget) and result.code == "path"]
+    absent = {target.span.path for target in missing}
     paths = {target.span.path for target in checks}
     if len(absent) >= _LEAST_MISSING and len(absent) > _MISSING_SHARE * len(paths):
         message = (
@@ -230,8 +227,6 @@ def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:
 
 
 class AnchorLines:
-    """The line numbers of anchors in a gold file, for error messages."""
-
     def __init__(self, gold: GoldSet) -> None:
         self._source = gold.source
         self._starts = sorted(query.line for query in gold.queries if query.line is not None)

@@ -47,8 +47,6 @@ LARGEST_SOURCE = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class GoldSource:
-    """A gold file and its text."""
-
     path: Path
     text: str
 

@@ -102,13 +102,11 @@ def _qualified_name(definitions: Sequence[Definition], position: int) -> tuple[s
 
 
 def _innermost_definition(definitions: Sequence[Definition], line: int) -> int:
-    """Return the index of the innermost definition that contains a line, or -1."""
     around = (i for i, d in enumerate(definitions) if d.kind in TARGET_KINDS and d.start <= line <= d.end)
     return max(around, default=-1)
 
 
 def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
-    """List the comments and documentation strings of a text, in order."""
     from tree_sitter import QueryCursor
 
     loaded = load_grammar(grammar)
@@ -202,7 +200,6 @@ class ChangedDefinition:
 def changed_definitions(
     root: Path, ids: Sequence[str], now: Mapping[str, ParsedSource]
 ) -> dict[str, tuple[ChangedDefinition, ...]]:
-    """Return the definitions that each commit changed in the current files."""
     written = [change for change in list_changes(root, ids) if change.path in now]
     then = read_old_texts(root, written)
     changes: dict[str, tuple[ChangedDefinition, ...]] = {}
@@ -254,7 +251,7 @@ def name_key(name: str) -> str:
     return "".join(split(name)) or name.lower()
 
 
-def stem_words(words: Iterable[str]) -> frozenset[str]:
+def stem_all(words: Iterable[str]) -> frozenset[str]:
     return frozenset(stem(word) for word in words)
 
 
@@ -278,7 +275,7 @@ class CodeIndex:
         self._symbols = cache(lambda path: extract_symbols(path, self.files[path].text, self.languages[path]))
         self._lines = cache(lambda path: self.files[path].text.split("\n"))
         #: The stems of all words of a definition and of its qualified name.
-        self.stems_of = cache(lambda ref: stem_words(parts(f"{self.text(ref)} {' '.join(ref.names)}")))
+        self.stems_of = cache(lambda ref: stem_all(parts(f"{self.text(ref)} {' '.join(ref.names)}")))
 
     @cached_property
     def languages(self) -> dict[str, str | None]:
@@ -305,8 +302,7 @@ class CodeIndex:
 
     @cached_property
     def file_counts(self) -> Counter[str]:
-        """The count of files that contain each stem."""
-        return Counter(word for file in self.files.values() for word in stem_words(parts(file.text)))
+        return Counter(word for file in self.files.values() for word in stem_all(parts(file.text)))
 
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
         """Return the definitions of a file whose kind can be a target."""

@@ -23,16 +23,12 @@ _FIRST_PARENT: Final = ("-m", "--first-parent")
 
 
 class Commit(NamedTuple):
-    """A commit with its subject, and the files that it changed below a directory."""
-
     id: str
     subject: str
     paths: tuple[str, ...]
 
 
 class CommitMessage(NamedTuple):
-    """The author of a commit, and the body of its message without the subject."""
-
     author: str
     body: str
 
@@ -78,7 +74,6 @@ def _split_commits(printed: str) -> list[str]:
 
 
 def list_changes(directory: Path, ids: Sequence[str]) -> tuple[ChangedLines, ...]:
-    """List the lines that each commit changed, by file."""
     if not ids:
         return ()
     prefixes = ("--src-prefix=a/", "--dst-prefix=b/")
@@ -113,7 +108,6 @@ def read_messages(directory: Path, ids: Sequence[str]) -> Mapping[str, CommitMes
 
 
 def read_old_texts(directory: Path, wanted: Sequence[ChangedLines]) -> Mapping[ChangedLines, str]:
-    """Read the content of changed files at their commits."""
     texts = read_blobs((f"{change.commit}:./{change.path}" for change in wanted), cwd=directory)
     pairs = ((change, data) for change, data in zip(wanted, texts, strict=True) if data is not None)
     return {change: data.decode("utf-8", "replace").removeprefix("\ufeff") for change, data in pairs}

@@ -27,8 +27,6 @@ _LARGEST = 256_000_000  # bytes; about 250,000 proposals
 
 
 class JournalCache(Generic[T]):
-    """A value derived from a journal, cached until the file changes."""
-
     def __init__(self, path: Path, read: Callable[[], T]) -> None:
         self._path, self._read = path, read
         self._known: tuple[tuple[int, int, int], T] | None = None
@@ -48,8 +46,6 @@ class JournalCache(Generic[T]):
 
 
 class Journal:
-    """A journal that is locked against other writers."""
-
     def __init__(self, path: Path, file: BinaryIO, *, keep: bool = False) -> None:
         self.path = path
         self._file = file
@@ -135,7 +131,6 @@ def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
 
 
 def _last_line(path: Path) -> bytes:
-    """Return the last line if it lacks a newline."""
     with path.open("rb") as file:
         if not file.seek(0, os.SEEK_END):
             return b""

@@ -74,7 +74,6 @@ def _corpus_spec(corpus: str | Path | CorpusSpec | None) -> CorpusSpec | None:
 
 
 def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
-    """Return a corpus whose directory is relative to a gold file."""
     if corpus.kind not in ("path", "git") or "://" in corpus.value or not Path(corpus.value).exists():
         return corpus
     directory = Path(source) if Path(source).is_dir() else Path(source).parent
@@ -132,8 +131,6 @@ _RULE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class TagRule:
-    """A tag to set on the queries in given rows of a gold file."""
-
     key: str
     value: str
     rows: tuple[tuple[int, int], ...]  # first and last row, counted from 1, both included

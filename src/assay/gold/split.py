@@ -34,8 +34,6 @@ def sealed_queries(gold: GoldSet) -> tuple[Query, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SplitSelection:
-    """The queries of the selected splits, and the count of omitted queries."""
-
     suite: Suite
     left_out: int = 0
     sealed: int = 0  # sealed queries among the omitted ones
@@ -111,8 +109,6 @@ class SplitOptions:
 
 @dataclass(frozen=True, slots=True)
 class SplitSuite:
-    """A suite whose queries are tagged with their split, and the counts of queries."""
-
     suite: Suite
     groups: int
     sizes: Mapping[str, int]  # queries by split

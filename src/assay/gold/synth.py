@@ -38,8 +38,6 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
 
 
 class SynthRules:
-    """Limits on targets, and on commits used as queries."""
-
     longest: int = 100  # lines; a longer target overlaps every second result
     shortest_documented: int = 3  # lines; a sentence on a one-line declaration mostly describes the group around it
     shortest_name: int = 3  # characters; `i` and `fn` are not queries
@@ -123,15 +121,14 @@ def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wante
             drawn["commit"] = _draw_commits(code, wanted)
         except SetupError as error:
             drawn["commit"], reasons["commit"] = (), error.message
-    notes = tuple(
-        f"{kind}: only {len(queries)} of {wanted.count} queries found"
-        if queries
-        else f"{kind}: no set: {reasons[kind]}"
-        for kind, queries in drawn.items()
-        if len(queries) < wanted.count
-    )
+    notes: list[str] = []
+    for kind, queries in drawn.items():
+        if not queries:
+            notes.append(f"{kind}: no set: {reasons[kind]}")
+        elif len(queries) < wanted.count:
+            notes.append(f"{kind}: only {len(queries)} of {wanted.count} queries found")
     golds = tuple(_gold(kind, queries, corpus, name, wanted) for kind, queries in drawn.items() if queries)
-    return SyntheticSets(golds, stripped if any(drawn.get(kind) for kind in _STRIPPED) else {}, notes)
+    return SyntheticSets(golds, stripped if any(drawn.get(kind) for kind in _STRIPPED) else {}, tuple(notes))
 
 
 def _check_options(kinds: Sequence[str], wanted: SampleSize) -> None:
@@ -145,7 +142,6 @@ def _check_options(kinds: Sequence[str], wanted: SampleSize) -> None:
 
 
 def _strip_files(code: CodeIndex, comments: Mapping[str, Sequence[CommentSpan]]) -> dict[str, bytes]:
-    """Return the content of all files of the corpus without the given comments."""
     files: dict[str, bytes] = {}
     for file in code.corpus.files:
         if file.path in comments:

@@ -25,8 +25,6 @@ class MappingKeys:
 
 @dataclass(frozen=True, slots=True)
 class NodeLimits:
-    """Limits on a YAML document with expanded aliases."""
-
     nodes: int = 2_000_000  # 50,000 queries of about 40 nodes each
     depth: int = 16  # the format needs 5: values of an interference entry
 

@@ -42,8 +42,6 @@ from assay.types import CorpusSpec, GoldSet, Query, Rationale, Span, Suite, Targ
 
 
 class Judgment(NamedTuple):
-    """The relevance of a document for a query, with the location of the judgment."""
-
     query: str
     document: str
     score: int
@@ -51,8 +49,6 @@ class Judgment(NamedTuple):
 
 
 class Topic(NamedTuple):
-    """A query of a topics file, with its location."""
-
     id: str
     forms: Mapping[str, str]
     location: GoldLocation
@@ -130,7 +126,6 @@ def _judge(
 
 
 def _group_judgments(judgments: Sequence[Judgment]) -> dict[str, list[Judgment]]:
-    """Return the judgments of each query; raise if a document is judged twice for one query."""
     first: dict[tuple[str, str], Judgment] = {}
     by_query: dict[str, list[Judgment]] = {}
     for judgment in judgments:
@@ -178,7 +173,6 @@ def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> Gol
 
 
 def read_beir_directory(directory: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read a BEIR directory into one gold set per split."""
     source = open_source(directory / _QUERIES)
     files = sorted(path for path in (directory / _QRELS_DIRECTORY).glob("*.tsv") if not path.name.startswith("."))
     if not files:
@@ -265,10 +259,8 @@ def _document_notes(directory: Path) -> Iterator[str]:
     renamed = {name: path for name, path in document_paths(records).items() if name != path}
     if renamed:
         name, path = next(iter(renamed.items()))
-        yield (
-            f"renamed document ids in {directory / _CORPUS}: {len(renamed)}, such as {name!r:.80} to {path:.80}; "
-            "run files may use either"
-        )
+        example = f"{len(renamed)}, such as {name!r:.80} to {path:.80}"
+        yield f"renamed document ids in {directory / _CORPUS}: {example}; run files may use either"
 
 
 def render_documents(directory: Path) -> Mapping[str, str]:
@@ -329,7 +321,6 @@ def is_trec_directory(directory: Path) -> bool:
 
 
 def read_trec_directory(directory: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read a TREC directory into one gold set per file of judgments."""
     files = _qrels_files(directory)
     names = zip(files, _set_names(directory, files), strict=True)
     return [read_trec(read_source(path), name, corpus) for path, name in names]
@@ -411,7 +402,6 @@ def _one_line(text: str, location: GoldLocation) -> str:
 
 
 def write_trec(suite: Suite) -> WriterOutput:
-    """Write `NAME.qrels` and `NAME.topics` for each set."""
     files: dict[str, str | bytes] = {}
     for gold in suite.golds:
         lines: list[str] = []

@@ -62,8 +62,6 @@ def _on_github(repository: str, commit: str, location: GoldLocation) -> RepoRevi
 
 
 class _RepoSets:
-    """The queries of a file by revision, and the omitted items by kind."""
-
     def __init__(self, source: GoldSource, name: str) -> None:
         self._source, self._name = source, name
         self.queries: defaultdict[RepoRevision, list[Query]] = defaultdict(list)
@@ -83,9 +81,8 @@ class _RepoSets:
         """Return one gold set per revision; if there is only one, it is named after the file."""
         if not self.queries:
             message = f"no usable query in the file: {provenance.get('left out', 'it is empty')}"
-            raise self._source.at(1).error(
-                message, "use a file with at least one query whose target is in the repository"
-            )
+            hint = "use a file with at least one query whose target is in the repository"
+            raise self._source.at(1).error(message, hint)
         labels = {code: f"{self._name}-{code.label}" for code in self.queries}
         names = safe_ids(labels.values())
         return [

@@ -95,7 +95,6 @@ def verify_output(
 def read_back(
     suite: Suite, suffix: str, read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet]
 ) -> Callable[[Path], list[GoldSet]]:
-    """Return a function that reads the written file of each gold set in a directory."""
     return lambda directory: [
         read(read_source(directory / file_name(gold, suffix)), gold.name, gold.corpus) for gold in suite.golds
     ]
@@ -211,8 +210,6 @@ def _unequal_keys(before: Mapping[str, str], after: Mapping[str, str]) -> list[s
 
 
 class LineAnchored(NamedTuple):
-    """A gold set whose targets have lines, and the losses of resolving them."""
-
     gold: GoldSet
     lost: tuple[str, ...] = ()
 

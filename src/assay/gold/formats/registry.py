@@ -54,121 +54,75 @@ def _write_native(suite: Suite) -> WriterOutput:
 #: The first format that matches is used, so specific formats come first.
 FORMATS: tuple[GoldFormat, ...] = (
     GoldFormat(
-        "native",
-        "YAML that begins with assay: 1",
-        _YAML,
-        _matches_native,
-        lambda source, _name, corpus: read_native(source, corpus),
-        write=_write_native,
-        stores_name=True,
+        "native", "YAML that begins with assay: 1", _YAML,
+        _matches_native, lambda source, _name, corpus: read_native(source, corpus),
+        write=_write_native, stores_name=True,
     ),
     GoldFormat(
-        "karta",
-        "YAML with corpus_id and queries, each with query and expected, or in five layers",
-        _YAML,
-        karta.matches,
-        karta.read_karta,
-        is_companion=karta.is_corpus_file,
+        "karta", "YAML with corpus_id and queries, each with query and expected, or in five layers", _YAML,
+        karta.matches, karta.read_karta, is_companion=karta.is_corpus_file,
     ),
     GoldFormat(
-        "octocode",
-        "CSV with the header query,result1,result2,result3",
-        (".csv",),
-        octocode.matches,
-        octocode.read_octocode,
-        write=octocode.write_octocode,
-        symbols=False,
-        whole_files=False,
+        "octocode", "CSV with the header query,result1,result2,result3", (".csv",),
+        octocode.matches, octocode.read_octocode,
+        write=octocode.write_octocode, symbols=False, whole_files=False,
     ),
     GoldFormat(
         "semble",
-        'JSON list of {"query", "relevant", "secondary"}, or a directory with repos.json and annotations/',
-        (".json",),
-        semble.matches,
-        lambda source, _name, corpus: semble.read_semble(source, corpus),
-        matches_directory=semble.is_semble_directory,
-        read_directory=semble.read_semble_directory,
-        write=semble.write_semble,
-        symbols=False,
+        'JSON list of {"query", "relevant", "secondary"}, or a directory with repos.json and annotations/', (".json",),
+        semble.matches, lambda source, _name, corpus: semble.read_semble(source, corpus),
+        matches_directory=semble.is_semble_directory, read_directory=semble.read_semble_directory,
+        write=semble.write_semble, symbols=False,
     ),
     GoldFormat(
-        "sia-code",
-        'JSON {"name", "queries": [{"id", "query_text", "relevant_docs"}]}',
-        (".json",),
-        siacode.matches,
-        siacode.read_siacode,
+        "sia-code", 'JSON {"name", "queries": [{"id", "query_text", "relevant_docs"}]}', (".json",),
+        siacode.matches, siacode.read_siacode,
     ),
     GoldFormat(
-        "pyckle",
-        'JSON list of {"query", "expected"}, or EVAL_SET = [...] in a Python file',
-        (".json", ".py"),
-        pyckle.matches,
-        pyckle.read_pyckle,
+        "pyckle", 'JSON list of {"query", "expected"}, or EVAL_SET = [...] in a Python file', (".json", ".py"),
+        pyckle.matches, pyckle.read_pyckle,
     ),
     GoldFormat(
-        "codesearchnet",
-        "CSV with the header Language,Query,GitHubUrl,Relevance,Notes",
-        (".csv",),
-        benchmarks.is_codesearchnet,
-        benchmarks.read_codesearchnet,
+        "codesearchnet", "CSV with the header Language,Query,GitHubUrl,Relevance,Notes", (".csv",),
+        benchmarks.is_codesearchnet, benchmarks.read_codesearchnet,
     ),
     GoldFormat(
         "repoeval",
-        'JSON lines {"prompt", "metadata": {"task_id", "ground_truth", "fpath_tuple", "line_no"}}',
-        _DATA_SETS,
-        benchmarks.is_repoeval,
-        benchmarks.read_repoeval,
+        'JSON lines {"prompt", "metadata": {"task_id", "ground_truth", "fpath_tuple", "line_no"}}', _DATA_SETS,
+        benchmarks.is_repoeval, benchmarks.read_repoeval,
     ),
     GoldFormat(
         "crosscodeeval",
         'JSON lines {"prompt", "groundtruth", "metadata": {"repository", "file", "groundtruth_start_lineno"}}',
-        _DATA_SETS,
-        benchmarks.is_crosscodeeval,
-        benchmarks.read_crosscodeeval,
+        _DATA_SETS, benchmarks.is_crosscodeeval, benchmarks.read_crosscodeeval,
     ),
     GoldFormat(
         "contextbench",
         'JSON lines or Parquet {"instance_id", "repo", "base_commit", "problem_statement", "gold_context"}',
-        _DATA_SETS,
-        benchmarks.is_contextbench,
-        benchmarks.read_contextbench,
+        _DATA_SETS, benchmarks.is_contextbench, benchmarks.read_contextbench,
     ),
     GoldFormat(
         "swe-bench",
         'JSON lines or Parquet {"instance_id", "repo", "base_commit", "problem_statement", "patch"}',
-        _DATA_SETS,
-        benchmarks.is_swebench,
-        benchmarks.read_swebench,
+        _DATA_SETS, benchmarks.is_swebench, benchmarks.read_swebench,
     ),
     GoldFormat(
-        "beir",
-        "a directory with corpus.jsonl, queries.jsonl and qrels/*.tsv",
-        (),
-        lambda _source: False,
-        beir_trec.read_beir,
-        matches_directory=beir_trec.is_beir_directory,
-        read_directory=beir_trec.read_beir_directory,
+        "beir", "a directory with corpus.jsonl, queries.jsonl and qrels/*.tsv", (),
+        lambda _source: False, beir_trec.read_beir,
+        matches_directory=beir_trec.is_beir_directory, read_directory=beir_trec.read_beir_directory,
         write=beir_trec.write_beir,
     ),
     GoldFormat(
-        "trec",
-        "lines of QUERY 0 DOCUMENT RELEVANCE, with topics in NAME.topics or topics.tsv",
-        (beir_trec.QRELS,),
-        beir_trec.is_trec,
-        beir_trec.read_trec,
-        matches_directory=beir_trec.is_trec_directory,
-        read_directory=beir_trec.read_trec_directory,
+        "trec", "lines of QUERY 0 DOCUMENT RELEVANCE, with topics in NAME.topics or topics.tsv", (beir_trec.QRELS,),
+        beir_trec.is_trec, beir_trec.read_trec,
+        matches_directory=beir_trec.is_trec_directory, read_directory=beir_trec.read_trec_directory,
         write=beir_trec.write_trec,
     ),
     GoldFormat(
-        "plain",
-        'CSV with the header query,path, or JSON lines {"query", "path"}',
-        (".csv", ".jsonl"),
-        plain.matches,
-        plain.read_plain,
-        write=plain.write_plain,
+        "plain", 'CSV with the header query,path, or JSON lines {"query", "path"}', (".csv", ".jsonl"),
+        plain.matches, plain.read_plain, write=plain.write_plain,
     ),
-)
+)  # fmt: skip
 
 #: Suffixes of gold files in a directory that is read without `format=`.
 SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffixes) - {".py", ".txt", ".tsv"}
@@ -230,9 +184,8 @@ class SaveResult:
 def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     """Write a changed gold set atomically to its source or to another file."""
     if old.source is None:
-        raise GoldError(
-            f"gold set '{old.name}' was not read from a file", hint="write the gold set with `assay gold convert`"
-        )
+        hint = "write the gold set with `assay gold convert`"
+        raise GoldError(f"gold set '{old.name}' was not read from a file", hint=hint)
     source = read_source(Path(old.source))
     known, path = detect(source), to or source.path
     if known.name == "native":
@@ -246,12 +199,11 @@ def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
         mark = codecs.BOM_UTF8 if raw.startswith(codecs.BOM_UTF8) else b""
         write_atomic(path.resolve(), mark + text.encode("utf-8"))
         return SaveResult(path, whole=whole)
+    hint = "convert the set to native with `assay gold convert`"
     if known.write is None:
-        hint = "convert the set to native with `assay gold convert`"
         raise source.at().error(f"cannot write the format {known.name}", hint)
     written = known.write(Suite((new,)))
     if len(written.files) != 1:
-        hint = "convert the set to native with `assay gold convert`"
         raise source.at().error(f"cannot edit the format {known.name} in place: a set is several files", hint)
     write_atomic(path.resolve(), next(iter(written.files.values())))
     return SaveResult(path, lost=written.lost)

@@ -66,7 +66,6 @@ class JsonRecord:
     subject: str = "an entry"
 
     def check_keys(self, known: Sequence[str], *, required: Sequence[str]) -> None:
-        """Raise on unknown keys and missing required keys."""
         for key in self.values:
             if key not in known:
                 raise self.location.error(f"unknown key '{key}' in {self.subject}", suggest(key, known))
@@ -142,7 +141,6 @@ def read_listing(source: GoldSource, key: str) -> tuple[JsonRecord, list[JsonRec
 
 
 def read_entries(source: GoldSource) -> list[JsonRecord]:
-    """Read the objects of JSON lines or of a JSON list."""
     if first_character(source) == "[":
         records = read_records(source)
     else:
@@ -278,8 +276,6 @@ _HEAD = 65_536  # characters; lines of other formats can have megabytes
 
 @dataclass(frozen=True, slots=True)
 class CsvRow:
-    """The stripped cells of a row by column, with its location."""
-
     cells: Mapping[str, str]
     location: GoldLocation
 
@@ -341,7 +337,6 @@ def _csv_lines(source: GoldSource) -> Iterator[tuple[int, list[str]]]:
 
 
 def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a CSV text that reads back as the same rows."""
     stream = io.StringIO(newline="")
     plain = csv.writer(stream, lineterminator="\n")
     quoted = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_ALL)

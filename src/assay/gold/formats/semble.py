@@ -34,7 +34,6 @@ def is_semble_directory(directory: Path) -> bool:
 
 
 def read_semble_directory(directory: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read every annotation file of a directory that has a `repos.json`."""
     source = read_source(directory / REPOS)
     repos = _repos(source)
     below = directory / ANNOTATIONS if (directory / ANNOTATIONS).is_dir() else directory

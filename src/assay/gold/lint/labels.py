@@ -89,8 +89,6 @@ def check_copies(view: LintContext) -> Iterator[LintFinding]:
 
 
 class _CodeLines:
-    """The lines of each file without comments, imports and punctuation."""
-
     def __init__(self, view: LintContext) -> None:
         self._view = view
         self.read = cache(self._read)

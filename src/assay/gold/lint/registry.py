@@ -29,8 +29,6 @@ _ROUNDS = 10  # a path, then its range, then a duplicate that both had hidden; n
 
 @dataclass(frozen=True, slots=True)
 class RuleSelection:
-    """The rules whose code begins with a selected prefix and with no ignored prefix."""
-
     select: tuple[str, ...] = ("G",)
     ignore: tuple[str, ...] = ()
 

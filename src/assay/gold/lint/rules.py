@@ -22,8 +22,6 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A kind of defect, described in `data/lint.toml`."""
-
     name: str
     code: str
     severity: Severity
@@ -39,16 +37,12 @@ RULES = tuple(sorted(RULE_BY_NAME.values(), key=lambda rule: rule.code))
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """The edit that `--fix` makes: replace an anchor, or remove it."""
-
     anchor: str
     instead: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """A defect in a gold set: its location, a message and a hint."""
-
     code: str
     severity: Severity
     gold: str
@@ -77,8 +71,6 @@ class LeakageCounts:
 
 @dataclass(frozen=True, slots=True)
 class LintReport:
-    """Findings in the order of sets and queries, and the leakage of each set."""
-
     findings: tuple[LintFinding, ...]
     leaks: tuple[LeakageCounts, ...] = ()
 
@@ -128,8 +120,6 @@ DEFAULT = LintConfig()
 
 
 class SourceCache:
-    """The files of a corpus, each read and parsed at most once."""
-
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         self.files = {file.path: file for file in corpus.files}

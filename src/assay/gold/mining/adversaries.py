@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.gold.code_index import CodeIndex, DefinitionRef, is_peripheral, name_key, stem_words
+from assay.gold.code_index import CodeIndex, DefinitionRef, is_peripheral, name_key, stem_all
 from assay.gold.formats.native import STRENGTHS
 from assay.gold.mining.intake import Intake, IntakeResult
 from assay.gold.mining.questions import ADDED, word_set
@@ -74,7 +74,7 @@ def _candidates(
     code = relations.code
     for similar, engines in find_confusions(code, run, gold.name, query) if run else ():
         yield similar, ItemOrigin("confusion", "run results", engines), (_JUDGE,)
-    words = stem_words(parts(" ".join(word for word in content_words(query.headline) if word not in ADDED)))
+    words = stem_all(parts(" ".join(word for word in content_words(query.headline) if word not in ADDED)))
     for right in (ref for target in query.primaries for ref in code.definitions_of(target)):
         for similar in relations.similar(right):
             if len(words & code.stems_of(similar.ref)) >= _LEAST_SHARE[similar.strength] * len(words):
@@ -88,8 +88,6 @@ _COMMON: Final = re.compile(r"^(?:__\w+__|new|get|set|run|main|init|default|clon
 
 
 class CodeRelations:
-    """Inheritance, tests and callers in a corpus."""
-
     def __init__(self, code: CodeIndex) -> None:
         self.code = code
         self.tests: list[DefinitionRef] = []  # by name and location

@@ -17,7 +17,7 @@ from assay.gold.code_index import (
     doc_sentence,
     find_documentation,
     name_key,
-    stem_words,
+    stem_all,
 )
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import (
@@ -203,7 +203,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             known = definition.kind in TARGET_KINDS and comments
             text = doc_sentence(comments, definition, file.language) if known else None
             if text:
-                words.append(stem_words(parts(" ".join(content_words(text)))))
+                words.append(stem_all(parts(" ".join(content_words(text)))))
                 for word in words[-1]:
                     by_stem[word].append(len(documented))
                 documented.append((code.definition(path, position), text, comments[0].start))

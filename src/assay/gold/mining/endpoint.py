@@ -38,8 +38,6 @@ _INDENT: Final = "  "  # of a definition, below its file
 
 @dataclass(frozen=True, slots=True)
 class ModuleDigest:
-    """A directory of a corpus, and its definitions as text."""
-
     directory: str
     digest: str
     cut: int  # definitions that did not fit

@@ -12,14 +12,7 @@ from typing import Final
 from assay.corpus.sources import find_work_tree
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
-from assay.gold.code_index import (
-    ChangedDefinition,
-    CodeIndex,
-    SampleSize,
-    changed_definitions,
-    is_peripheral,
-    stem_words,
-)
+from assay.gold.code_index import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stem_all
 from assay.gold.git_history import Commit, CommitMessage, list_commits, list_merges, read_messages
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, SOURCES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
@@ -173,7 +166,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinit
     if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(changes):
         return None
     text, query_text = subject.text, change_question(subject.text)
-    words = stem_words(parts(" ".join(content_words(text))))
+    words = stem_all(parts(" ".join(content_words(text))))
     shared = {
         change: words & code.stems_of(ref)
         for change, ref in refs.items()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from assay.gold.code_index import CodeIndex, DefinitionRef, name_key, stem_words
+from assay.gold.code_index import CodeIndex, DefinitionRef, name_key, stem_all
 from assay.gold.mining.intake import MAX_TARGET_LINES, Intent, MinedItems, Rejection, UnlocatedQuery, normalize
 from assay.gold.mining.logs import LoggedSearch, LogRules, OpenedFile, parse_command, read_shell, read_transcript
 from assay.gold.mining.privacy import private_names, private_part
@@ -130,7 +130,7 @@ class _Locator:
 
     def locate(self, text: str, files: Sequence[OpenedFile]) -> tuple[Target, ...]:
         """Return the targets of a question in the files opened next, else the definitions that the question names."""
-        if stem_words(parts(text)).isdisjoint(self.code.file_counts):
+        if stem_all(parts(text)).isdisjoint(self.code.file_counts):
             return ()  # without a word of the code, the files opened next are unrelated
         opened: tuple[Target, ...] = ()
         places = {path: file for file in files if (path := self._path(file.path)) and self.code.is_own_code(path)}
@@ -169,7 +169,7 @@ class _Locator:
         return (self.code.anchor(ref) if ref else None) or Target(Span(path))
 
     def _by_content(self, text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
-        wanted = stem_words(parts(" ".join(content_words(text))))
+        wanted = stem_all(parts(" ".join(content_words(text))))
         shares = {ref: len(wanted & self.code.stems_of(ref)) / len(wanted) for ref in refs if wanted}
         fitting = [ref for ref, share in shares.items() if share >= LogRules.fitting]
 

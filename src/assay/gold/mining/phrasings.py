@@ -189,7 +189,6 @@ class ConfusableTerm(NamedTuple):
 
 @cache
 def confusable_terms() -> Mapping[str, ConfusableTerm]:
-    """Load the confusable terms: each inflected form, and the first term that it is confused with."""
     text = resources.files("assay.data").joinpath("mining", "confusable.toml").read_text(encoding="utf-8")
     terms: dict[str, ConfusableTerm] = {}
     for pair in tomllib.loads(text)["pair"]:

@@ -69,7 +69,6 @@ _SHORTEST_NAME: Final = 3
 
 
 def private_names(text: str) -> frozenset[str]:
-    """Return the user names in the home directory paths of a text."""
     names = {name.lower() for name in _HOME.findall(text)}
     return frozenset(name for name in names - _NO_PERSON if len(name) >= _SHORTEST_NAME)
 

@@ -90,8 +90,6 @@ class CommitTree:
 
 
 class CommitPair:
-    """An old and a new commit, with cached comparisons of their files."""
-
     def __init__(self, old: CommitTree, new: CommitTree, config: ReanchorConfig) -> None:
         self.old, self.new, self.config = old, new, config
         self.before = cache(lambda path: ParsedFile(path, old.lines(path)))
@@ -175,7 +173,6 @@ class CommitPair:
 
     @cached_property
     def by_name(self) -> dict[str, list[Section]]:
-        """The sections of changed files, by name without scopes."""
         by_name: dict[str, list[Section]] = defaultdict(list)
         for path in self.changed:
             for part in self.after(path).parts:

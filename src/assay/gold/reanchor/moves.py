@@ -117,7 +117,6 @@ def labeled_revision(gold: GoldSet) -> str:
 
 
 def count_unlabeled(gold: GoldSet) -> int:
-    """Count the anchors that have no label and therefore no known commit."""
     return sum(
         len({target.anchor for _, target in _targets(query)} - {label.target for label in query.labels})
         for query in gold.queries

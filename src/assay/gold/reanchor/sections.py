@@ -200,8 +200,6 @@ class ParsedFile:
 
 
 class Fingerprint:
-    """Counts of the lines and words by which texts are compared."""
-
     __slots__ = ("lines", "words")
 
     def __init__(self, lines: Sequence[str]) -> None:

@@ -29,8 +29,6 @@ _problem_key = attrgetter("code", "query", "anchor", "message")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A settled item that would have made the set invalid."""
-
     item: str
     query: str
     reason: str
@@ -190,10 +188,10 @@ def _apply_part(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
     old = next((query for query in gold.queries if query.id == query_id), None)
     if old is None:
         raise GoldError(f"the set has no query '{query_id}'", hint="accept the query first, or reject the item")
+    if status.value in AGAINST and not _has_part(old, status.item):
+        return gold, query_id
     apply = {"phrasing": _apply_phrasing, "target": _apply_target, "adversary": _apply_adversary}[status.item.kind]
     new = apply(old, status)
-    if new is None:
-        return gold, query_id
     checked = build_query(
         new.id,
         new.forms,
@@ -209,48 +207,42 @@ def _apply_part(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
     return replace(gold, queries=tuple(checked if query is old else query for query in gold.queries)), query_id
 
 
-# Each of the following returns None if the query does not have the part that reviewers rejected.
+def _has_part(query: Query, item: ReviewItem) -> bool:
+    if item.kind == "phrasing":
+        return query.forms.get(item.form) == item.query.headline
+    targets = query.targets if item.kind == "target" else [adversary.target for adversary in query.adversaries]
+    return any(target.anchor == item.anchor for target in targets)
 
 
-def _apply_phrasing(query: Query, status: ItemStatus) -> Query | None:
+def _apply_phrasing(query: Query, status: ItemStatus) -> Query:
     form, text = status.item.form, status.item.query.headline
-    known = query.forms.get(form) == text
     if status.value not in AGAINST:
-        if not known and form in query.forms:
+        if query.forms.get(form, text) != text:
             message = f"query '{query.id}' already has another {form} phrasing"
             raise GoldError(message, hint="edit the set, or reject this one")
         return replace(query, forms={**query.forms, form: text})
-    if known and len(query.forms) == 1:
+    if len(query.forms) == 1:
         raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another one first")
-    return replace(query, forms={name: query.forms[name] for name in query.forms if name != form}) if known else None
+    return replace(query, forms={name: query.forms[name] for name in query.forms if name != form})
 
 
-def _apply_target(query: Query, status: ItemStatus) -> Query | None:
+def _apply_target(query: Query, status: ItemStatus) -> Query:
     anchor, grade = status.item.anchor, int(status.value or 0)
-    others = tuple(target for target in query.targets if target.anchor != anchor)
-    known = len(others) < len(query.targets)
-    if status.value in AGAINST:
-        if not known:
-            return None
-        targets = others
-    elif known:
-        targets = tuple(replace(t, grade=grade) if t.anchor == anchor else t for t in query.targets)
-    else:
-        targets = (*query.targets, replace(status.item.target, grade=grade))
+    targets = tuple(target for target in query.targets if target.anchor != anchor)
+    if status.value not in AGAINST:
+        known = len(targets) < len(query.targets)
+        graded = tuple(replace(t, grade=grade) if t.anchor == anchor else t for t in query.targets)
+        targets = graded if known else (*graded, replace(status.item.target, grade=grade))
     irrelevant = tuple(target for target in query.irrelevant if target.anchor != anchor)
     return replace(query, targets=targets, irrelevant=irrelevant, labels=_update_labels(query, status, anchor))
 
 
-def _apply_adversary(query: Query, status: ItemStatus) -> Query | None:
+def _apply_adversary(query: Query, status: ItemStatus) -> Query:
     anchor = status.item.anchor
-    others = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
-    known = len(others) < len(query.adversaries)
-    if status.value in AGAINST:
-        if not known:
-            return None
-        adversaries = others
-    else:
-        adversaries = query.adversaries if known else (*others, status.item.adversary)
+    adversaries = tuple(adversary for adversary in query.adversaries if adversary.target.anchor != anchor)
+    if status.value not in AGAINST:
+        known = len(adversaries) < len(query.adversaries)
+        adversaries = query.adversaries if known else (*adversaries, status.item.adversary)
     return replace(query, adversaries=adversaries, labels=_update_labels(query, status, anchor))
 
 

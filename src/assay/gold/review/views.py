@@ -135,8 +135,6 @@ def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class ReviewWorkspace:
-    """A gold file under review, which need not exist yet, with its queue and corpus."""
-
     path: Path
     given: CorpusSpec | None = None
 

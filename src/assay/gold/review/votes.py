@@ -137,7 +137,7 @@ class VoteLog:
     def cast_once(self, vote: Vote, known_time: str | None) -> Vote:
         """Record a vote unless it was recorded before; return the recorded vote.
 
-        `seen` is the time of the last vote on the item that the reviewer knows; raise StaleVoteError for a later one.
+        `known_time` is the time of the last vote that the reviewer saw; raise StaleVoteError if there is a later vote.
         """
 
         def choose() -> tuple[Vote, ...]:
@@ -275,8 +275,6 @@ def check_may_vote(queue: ReviewQueue, name: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Adjudication:
-    """A decision on an item, which overrides votes and earlier decisions."""
-
     item: str
     by: str
     value: str
@@ -320,8 +318,6 @@ class ReviewRules:
 
 @dataclass(frozen=True, slots=True)
 class ItemStatus:
-    """An item and its current votes by reviewer name."""
-
     item: ReviewItem
     state: ItemState
     votes: tuple[Vote, ...] = ()
@@ -340,7 +336,6 @@ class ItemStatus:
 
     @property
     def latest(self) -> Vote | Adjudication | None:
-        """The last vote or decision for the result."""
         supporting: list[Vote | Adjudication] = [vote for vote in self.votes if vote.value == self.value]
         supporting += [self.decision] if self.decision else []
         return max(supporting, key=lambda vote: (vote.on, vote.value), default=None)
