@@ -17,9 +17,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from assay.experiment.executors.dask import DaskExecutor
-from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import ExecutionOptions, matrix
+from assay.experiment.cluster import DaskExecutor
+from assay.experiment.corpora import load_suite
+from assay.experiment.plan import ExecutionOptions
+from assay.experiment.runner import start_run
 from assay.experiment.spec import Spec
 from benchmarks.experiments.loopback import loopback
 from benchmarks.pages import Section, Unavailable, table
@@ -109,10 +110,10 @@ def _timed(spec: Spec, folder: Path, count: int) -> float:
     folder.mkdir()
     suite = load_suite(spec)
     own = {"ASSAY_CACHE_DIR": str(folder / "cache"), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-    with loopback(folder, count, own) as cluster, closing(DaskExecutor(cluster.address)) as fleet:
+    with loopback(folder, count, own) as cluster, closing(DaskExecutor(cluster.address)) as executor:
         cluster.settle()
         begin = time.perf_counter()
-        matrix(spec, suite, how=ExecutionOptions(folder / "out", fleet, fresh=True))
+        start_run(spec, suite, options=ExecutionOptions(folder / "out", executor, fresh=True))
         return time.perf_counter() - begin
 
 

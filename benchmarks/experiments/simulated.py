@@ -26,17 +26,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from assay.digests import digest_of
-from assay.experiment.cells.keeping import CellStore
-from assay.experiment.cells.outline import outline_of, run_of
-from assay.experiment.cells.records import CellResult, CorpusSnapshot
-from assay.experiment.cells.running import run_cells
-from assay.experiment.cells.working import CellTask, CorpusAccess
-from assay.experiment.executors.base import SerialExecutor
-from assay.experiment.executors.dask import packed_small, unpacked
+from assay.experiment.cache import CellResult, CorpusSnapshot, ResultCache
+from assay.experiment.cluster import pack, unpack
+from assay.experiment.corpora import load_suite
+from assay.experiment.executors import SerialExecutor
+from assay.experiment.plan import ExecutionOptions, make_plan
 from assay.experiment.records import write_run
-from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import ExecutionOptions, matrix, plan_of
+from assay.experiment.runner import assemble, execute, start_run
 from assay.experiment.spec import Spec
+from assay.experiment.worker import CellTask, CorpusAccess
 from assay.store import Store
 from assay.types import CorpusInfo, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Span, Suite, Target
 from benchmarks.experiments import scaling
@@ -59,10 +57,10 @@ class Setup:
 
 
 class Simulated:
-    """A fleet of workers that answer at once; what would go through a scheduler is packed as if it did."""
+    """An executor whose workers answer at once; what would go through a scheduler is packed as if it did."""
 
     width = 125  # a hundred workers
-    near = False
+    shares_disk = False
 
     def __init__(self, setup: Setup) -> None:
         self._setup = setup
@@ -72,13 +70,13 @@ class Simulated:
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
         """Pack, answer, pack, unpack."""
-        packed = packed_small((function, args))
+        packed = pack((function, args))
         task = args[0]
-        answer = packed_small(ground(task, self._setup) if isinstance(task, CorpusAccess) else cells(task, self._setup))
+        answer = pack(snapshot(task, self._setup) if isinstance(task, CorpusAccess) else cells(task, self._setup))
         self.messages += 1
         self.sent += len(packed)
         self.received += len(answer)
-        return SerialExecutor().submit(lambda: unpacked(answer))
+        return SerialExecutor().submit(lambda: unpack(answer))
 
     def close(self) -> None:
         """Nothing was started."""
@@ -133,15 +131,16 @@ def simulate(repositories: int, setup: Setup) -> dict[str, float]:
     spec, suite = _spec(setup), Suite(tuple(_gold(number, setup) for number in range(repositories)))
     base = _peak()
     clock = [time.perf_counter()]
-    plan = plan_of(spec, suite)
+    plan = make_plan(spec, suite)
     clock.append(time.perf_counter())
-    fleet = Simulated(setup)
+    executor = Simulated(setup)
     with TemporaryDirectory(prefix="assay-bench-") as name:
         folder = Path(name)
-        keeper = CellStore(folder, lasting=Store(folder / "kept"))
-        work = run_cells(plan, plan.slots, fleet, keeper, lambda _: None)
+        os.environ["ASSAY_CACHE_DIR"] = str(folder / "cache")  # of the rates of this run
+        cached = ResultCache(folder, permanent=Store(folder / "kept"))
+        results = execute(plan, plan.cells, executor, cached)
         clock.append(time.perf_counter())
-        run = run_of(outline_of(plan, spec.analysis_plan()), work)
+        run = assemble(plan.summary(results.conditions), results)
         clock.append(time.perf_counter())
         write_run(run, folder / "out")
         clock.append(time.perf_counter())
@@ -149,10 +148,10 @@ def simulate(repositories: int, setup: Setup) -> dict[str, float]:
     plan_s, run_s, join_s, write_s = np.diff(clock)
     return {
         "repositories": repositories,
-        "cells": len(work.cells),
-        "messages to workers": fleet.messages,
-        "sent, MB": fleet.sent / 1e6,
-        "received, MB": fleet.received / 1e6,
+        "cells": len(results.cells),
+        "messages to workers": executor.messages,
+        "sent, MB": executor.sent / 1e6,
+        "received, MB": executor.received / 1e6,
         "kept cells, MB": kept / 1e6,
         "records, MB": written / 1e6,
         "memory, MB": _peak() - base,
@@ -198,18 +197,18 @@ def _lines(path: str) -> tuple[int, ...]:
     return tuple(draw.choice((1, draw.randrange(10, 100))) for _ in range(300))
 
 
-def ground(way: CorpusAccess, setup: Setup) -> CorpusSnapshot:
+def snapshot(access: CorpusAccess, setup: Setup) -> CorpusSnapshot:
     """Say what a worker would have seen there."""
-    gold = way.gold
+    gold = access.gold
     lines = {target.span.path: _lines(target.span.path) for query in gold.queries for target in query.targets}
     facts = CorpusInfo(gold.name, "0" * 40, digest_of(gold.name), 1000, {}, (), ())
     return CorpusSnapshot(gold, facts, lines, round(setup.megabytes * 1e6), len(gold.queries), digest_of(gold.name))
 
 
-def cells(visit: Any, setup: Setup) -> Mapping[str, CellResult]:  # noqa: ANN401 (a Visit, from a signature of anything)
+def cells(task: Any, setup: Setup) -> Mapping[str, CellResult]:  # noqa: ANN401 (from a signature of anything)
     """Answer as engines would: variants of one engine find much the same."""
-    assert isinstance(visit, CellTask)
-    return {recipe.name: _cell(recipe.name, visit.way.gold, setup) for recipe in visit.recipes}
+    assert isinstance(task, CellTask)
+    return {name: _cell(name, task.access.gold, setup) for name in task.names}
 
 
 def _cell(name: str, gold: GoldSet, setup: Setup) -> CellResult:
@@ -235,7 +234,7 @@ def artefacts(setup: Setup) -> list[tuple[str, str, str]]:
         folder = Path(name)
         spec = scaling.lay_out(folder, small)
         os.environ["ASSAY_CACHE_DIR"] = str(folder / "cache")
-        matrix(spec, load_suite(spec), how=ExecutionOptions(folder / "out", SerialExecutor()))
+        start_run(spec, load_suite(spec), options=ExecutionOptions(folder / "out", SerialExecutor()))
         source = _bytes(folder / "repository0")
         usage = Store().usage()
     whole = setup.repositories * setup.megabytes * 1e6

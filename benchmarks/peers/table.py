@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 from assay.engines import FullEngine, make_engine
 from assay.engines.presets import load_preset, tool_version
 from assay.errors import AssayError
-from assay.experiment.running.asking import Progress
-from assay.experiment.running.turns import run
+from assay.experiment.runner import run
+from assay.experiment.sessions import Progress
 from assay.report.analysis import analyse
 from assay.report.results import EngineResources, Results
 from assay.stats.records import ComparisonRow

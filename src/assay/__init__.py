@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from assay import measures
     from assay.engines.base import Engine, Session
     from assay.errors import AssayError
-    from assay.experiment.running.experiments import run_experiment
-    from assay.experiment.running.turns import run
+    from assay.experiment.runner import run, run_experiment
     from assay.gold import load_gold
     from assay.scoring import score
     from assay.search import Index
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 _NAMES = {
     "assay.engines.base": ("Engine", "Session"),
     "assay.errors": ("AssayError",),
-    "assay.experiment.running.experiments": ("run_experiment",),
-    "assay.experiment.running.turns": ("run",),
+    "assay.experiment.runner": ("run", "run_experiment"),
     "assay.gold": ("load_gold",),
     "assay.scoring": ("score",),
     "assay.search": ("Index",),

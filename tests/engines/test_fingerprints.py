@@ -14,7 +14,7 @@ from assay.engines import KINDS, as_engine, make_engine
 from assay.engines.base import sharing_engine
 from assay.engines.command import CommandEngine
 from assay.engines.fingerprints import ReadLimits, digest_file, fingerprint_inputs, python_files
-from assay.experiment.cells.keys import engine_identity, turns_key
+from assay.experiment.cache import engine_identity, timed_key
 from assay.types import CorpusSpec, GoldSet, Suite
 
 
@@ -215,21 +215,21 @@ def test_everything_that_becomes_an_engine_has_one(tmp_path):
     assert make_engine("git-grep").fingerprint
 
 
-def test_unfinished_cells_and_turns_of_another_tool_are_others(here):
+def test_unfinished_and_timed_cells_of_another_tool_have_other_keys(here):
     before, table = command(here), {"kind": "command"}
-    first, turns = engine_identity(before, table), [_turns(before)]
+    first, timed = engine_identity(before, table), _timed_key(before)
     (here / "tool.py").write_text("print('b.py')\n")
     after = command(here)
     assert dict(after.config) == dict(before.config)
-    assert not first.lasting
-    assert engine_identity(after, table).known_by != first.known_by
-    assert _turns(after) not in turns
+    assert not first.known
+    assert engine_identity(after, table).parts != first.parts
+    assert _timed_key(after) != timed
 
 
-def _turns(engine):
+def _timed_key(engine):
     gold = GoldSet("none", CorpusSpec("path", "."), ())
-    ground: Any = SimpleNamespace(facts=SimpleNamespace(digest="c"), asked="a", own="o", gold=gold)
-    return turns_key({"tool": engine}, ground, 10, {})
+    snapshot: Any = SimpleNamespace(facts=SimpleNamespace(digest="c"), asked="a", own="o", gold=gold)
+    return timed_key("tool", {"tool": engine}, snapshot, 10, {})
 
 
 def test_looking_for_what_is_declared_computes_nothing(here):

@@ -110,8 +110,8 @@ class Benchmarks:
     def carry_out(self, order: BenchmarkRequest, watch: RunMonitor) -> BenchmarkResult:
         """Run, write the records and the reports."""
         from assay.experiment import check_directory
-        from assay.experiment.corpora import corpus_texts
-        from assay.experiment.running.experiments import run_spec
+        from assay.experiment.corpora import CorpusTexts
+        from assay.experiment.runner import run_spec
         from assay.experiment.tracing import traces_of
         from assay.report.explorer.excerpts import PagePlan
         from assay.report.publish import publish
@@ -123,7 +123,7 @@ class Benchmarks:
             made = run_spec(spec, suite, progress=watch)
             if order.out is None:
                 _keep_from_git(folder.parent)
-            page = PagePlan(texts=corpus_texts, tracer=traces_of)
+            page = PagePlan(texts=CorpusTexts, tracer=traces_of)
             return BenchmarkResult(folder, publish(made, spec.analysis_plan(), folder, page=page).results)
 
     def stop(self) -> None:
@@ -187,7 +187,7 @@ class Benchmarks:
         return place.real
 
     def _suite(self, spec: Spec, *, trusted: bool) -> Suite:
-        from assay.experiment.running.loading import load_suite
+        from assay.experiment.corpora import load_suite
 
         if not spec.gold:
             raise ConfigError("no gold set is named", hint="name a gold file or folder, or 'stdlib', as gold")

@@ -27,7 +27,7 @@ from assay.engines.runner import (
     update_session,
 )
 from assay.errors import AssayError, EngineError
-from assay.experiment.corpora import workplace
+from assay.experiment.corpora import private_copy
 from assay.experiment.spec.model import EngineFactory
 from assay.processes.running import ProgramSpec, run_process
 from assay.store.scratch import scratch
@@ -208,7 +208,7 @@ class AuditSessions:
 
     def ground(self, corpus: Corpus | None = None, *, own: bool = False) -> Corpus:
         """Give the corpus, or another one, to open the engine on: a copy when it is private or `own` says so."""
-        return self._stack.enter_context(workplace(self.subject.engine, corpus or self.subject.corpus, own=own))
+        return self._stack.enter_context(private_copy(self.subject.engine, corpus or self.subject.corpus, always=own))
 
     @contextmanager
     def session(self, corpus: Corpus | None = None) -> Iterator[EngineClient]:

@@ -257,9 +257,9 @@ def _settings(engine: EngineRun) -> tuple[Per, SearchConfig]:
 
 
 def _place(gold: GoldSet) -> PreparedGold:
-    from assay.experiment.corpora import check_home, prepare
+    from assay.experiment.corpora import check_corpus_here, prepare
 
-    check_home(gold)
+    check_corpus_here(gold)
     return prepare(gold, None, None, "report")
 
 

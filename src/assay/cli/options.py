@@ -88,10 +88,10 @@ def page_flags(args: argparse.Namespace, spec: Spec | None = None) -> PagePlan:
 
 
 def _with_sources(plan: PagePlan) -> PagePlan:
-    from assay.experiment.corpora import corpus_texts
+    from assay.experiment.corpora import CorpusTexts
     from assay.experiment.tracing import traces_of
 
-    return replace(plan, texts=corpus_texts, tracer=traces_of)
+    return replace(plan, texts=CorpusTexts, tracer=traces_of)
 
 
 def claim_flags(args: argparse.Namespace) -> dict[str, Any]:
@@ -309,7 +309,7 @@ def varied_spec(args: argparse.Namespace) -> Spec:
 def varied_data(args: argparse.Namespace, spec: Spec, use: SplitUse) -> DevData:
     """Load the queries that may be used; what a flag or the file asks for and may not have is refused by name."""
     from assay.experiment.ablation import dev_data
-    from assay.experiment.running.loading import load_suite
+    from assay.experiment.corpora import load_suite
     from assay.experiment.spec.model import locate_error
 
     asked = listed(args.split)
@@ -327,12 +327,12 @@ def varied_data(args: argparse.Namespace, spec: Spec, use: SplitUse) -> DevData:
 def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
     """Run a specification."""
     from assay.experiment import check_directory
-    from assay.experiment.running.experiments import run_spec
-    from assay.experiment.running.matrix import ExecutionOptions
+    from assay.experiment.plan import ExecutionOptions
+    from assay.experiment.runner import run_spec
 
     folder = check_directory(Path(args.out)) if args.out else None
     missing: Missing | None = "report" if args.allow_missing else None
-    return run_spec(spec, suite, missing=missing, progress=progress_callback(args), how=ExecutionOptions(folder=folder))
+    return run_spec(spec, suite, missing=missing, progress=progress_callback(args), options=ExecutionOptions(folder))
 
 
 def keep_run(args: argparse.Namespace, made: Run, spec: Spec, suite: Suite) -> None:

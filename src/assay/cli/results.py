@@ -47,9 +47,9 @@ def merge_command(args: argparse.Namespace) -> int:
     """
     from assay.cli.run import write_report
     from assay.experiment import check_directory
-    from assay.experiment.cells.outline import run_of
-    from assay.experiment.running.experiments import CompletedRun
+    from assay.experiment.runner import RunOutcome, assemble
     from assay.experiment.shards import merge_shards
+    from assay.experiment.spec.model import analysis_plan_of
     from assay.report.publish import require_parquet
 
     folder = check_directory(Path(args.out))
@@ -57,8 +57,8 @@ def merge_command(args: argparse.Namespace) -> int:
     if args.parquet:
         require_parquet()
     whole = merge_shards(Path(part) for part in args.parts)
-    carried = CompletedRun(run_of(whole.outline, whole.work), whole.work)
-    return write_report(args, carried, whole.outline.claim, folder, whole.declared, page)
+    outcome = RunOutcome(assemble(whole.summary, whole.results), whole.results)
+    return write_report(args, outcome, analysis_plan_of(outcome.run), folder, whole.declared, page)
 
 
 def score_arguments(parser: argparse.ArgumentParser) -> None:

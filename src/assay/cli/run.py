@@ -26,9 +26,9 @@ from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
     from assay.experiment.corpora import Missing, PreparedGold
+    from assay.experiment.plan import ExecutionOptions
     from assay.experiment.records.merge import RetainedEngine
-    from assay.experiment.running.experiments import CompletedRun
-    from assay.experiment.running.matrix import ExecutionOptions
+    from assay.experiment.runner import RunOutcome
     from assay.experiment.spec import Spec
     from assay.experiment.spec.model import EngineFactory
     from assay.report.explorer.excerpts import PagePlan
@@ -96,7 +96,7 @@ def run_command(args: argparse.Namespace) -> int:
 
       assay run --only 'weights:*' --set run.k=20 --set engines.mine.search.stem.files=0.4
     """
-    from assay.experiment.running.loading import load_suite
+    from assay.experiment.corpora import load_suite
 
     spec = _spec(args)
     suite = load_suite(spec)
@@ -167,28 +167,27 @@ def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> 
 def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run one shard and write it down."""
     from assay.experiment import check_directory
-    from assay.experiment.shards import parse_shard, run_part, shard_path, write_shard
+    from assay.experiment.shards import execute_shard, parse_shard, shard_path, write_shard
 
     shard = parse_shard(args.shard)
     folder = check_directory(Path(spec.out))
     with execution_options(args, folder) as how:
-        part = run_part(spec, suite, shard, how, missing=missing, progress=progress_callback(args))
-    for trouble in part.keeper.all_troubles if part.keeper else ():
+        part = execute_shard(spec, suite, shard, how, missing=missing, progress=progress_callback(args))
+    for trouble in part.results.warnings:
         info(args, trouble)
     path = shard_path(folder, shard)
     write_shard(path, part)
-    if part.keeper:
-        part.keeper.finish()
-    cells = pluralize(len(part.work.cells), "cell")
-    if not part.work.cells:  # of more shards than there are cells, some have none; the others need it all the same
-        cells = f"which is empty (the run has {pluralize(len(part.outline.slots), 'cell')})"
+    part.results.finish()
+    cells = pluralize(len(part.results.cells), "cell")
+    if not part.results.cells:  # of more shards than there are cells, some have none; the others need it all the same
+        cells = f"which is empty (the run has {pluralize(len(part.summary.cells), 'cell')})"
     info(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {folder}")
     return 0
 
 
 def write_report(
     args: argparse.Namespace,
-    carried: CompletedRun,
+    carried: RunOutcome,
     claim: AnalysisPlan,
     folder: Path,
     declared: Mapping[str, RetainedEngine],
@@ -206,7 +205,7 @@ def write_report(
 
 
 def _check_answered(args: argparse.Namespace, runs: Sequence[Run]) -> int:
-    from assay.experiment.running.turns import failed_engines
+    from assay.experiment.runner import failed_engines
 
     failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
     for name, reason in failed.items():
@@ -216,7 +215,7 @@ def _check_answered(args: argparse.Namespace, runs: Sequence[Run]) -> int:
 
 def published(
     args: argparse.Namespace,
-    carried: CompletedRun,
+    carried: RunOutcome,
     claim: AnalysisPlan,
     folder: Path,
     declared: Mapping[str, RetainedEngine],
@@ -316,58 +315,57 @@ def demo_command(args: argparse.Namespace) -> int:
 @contextmanager
 def execution_options(args: argparse.Namespace, folder: Path) -> Iterator[ExecutionOptions]:
     """Say how a run is carried out, by the flags; a cluster is left when it is over."""
-    from assay.experiment.running.matrix import ExecutionOptions
+    from assay.experiment.plan import ExecutionOptions
 
     fresh, reuse = getattr(args, "fresh", False), getattr(args, "reuse_index", False)
     address = getattr(args, "cluster", None)
     if not address:
         yield ExecutionOptions(folder, fresh=fresh, reuse_index=reuse)
         return
-    from assay.experiment.executors.dask import DaskExecutor
+    from assay.experiment.cluster import DaskExecutor
 
     cluster = DaskExecutor(address)
     try:
         yield ExecutionOptions(folder, cluster, fresh=fresh, reuse_index=reuse)
     finally:
         cluster.close()
-        for trouble in cluster.troubles:
+        for trouble in cluster.warnings:
             info(args, trouble)
 
 
 def carried_out(
     args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions
-) -> CompletedRun:
+) -> RunOutcome:
     """Carry it out, showing how far it is, and say what was kept and what went wrong beside it."""
-    from assay.experiment.running.experiments import execute
+    from assay.experiment.runner import start_run
 
-    carried = execute(spec, suite, missing=missing, progress=progress_callback(args), how=how)
-    for trouble in carried.troubles:
+    carried = start_run(spec, suite, missing=missing, progress=progress_callback(args), options=how)
+    for trouble in carried.results.warnings:
         info(args, trouble)
-    if carried.work is not None:
-        cells, kept = len(carried.work.cells), len(carried.work.kept)
+    if not carried.run.header.timed:
+        cells, kept = len(carried.results.cells), len(carried.results.cached)
         info(args, f"{pluralize(cells, 'cell')}: {kept} were kept, {cells - kept} asked now")
     return carried
 
 
-def write_down(folder: Path, carried: CompletedRun) -> None:
+def write_down(folder: Path, carried: RunOutcome) -> None:
     """Write what is beside the results: what cells took; what was kept for this run alone goes."""
-    from assay.experiment.cells.running import timings
     from assay.experiment.records.directory import write_timings
 
-    if carried.work is not None:
-        write_timings(folder, timings(carried.work))
+    if not carried.run.header.timed:
+        write_timings(folder, carried.results.timings())
     carried.finish()
 
 
 def show_plan(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Show what a run would do; no engine is asked, nothing is written."""
     from assay.engines.resources import available_threads
-    from assay.experiment.running.matrix import dry_run
+    from assay.experiment.forecast import dry_run
     from assay.report.dry_run import prospect_document, prospect_json
 
     with execution_options(args, Path(spec.out)) as how:
-        width = how.fleet.width if how.fleet else spec.jobs or available_threads()
-        found = dry_run(spec, suite, missing=missing, how=how, width=width)
+        width = how.executor.width if how.executor else spec.jobs or available_threads()
+        found = dry_run(spec, suite, missing=missing, options=how, width=width)
     emit(args, prospect_document(found, width), prospect_json(found))
     return 0
 
@@ -429,11 +427,11 @@ def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
 
 
 def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
-    from assay.experiment.corpora import files_of, inside
+    from assay.experiment.corpora import own_files, paths_inside
     from assay.experiment.spec import load_spec
 
     path = config_file(config)
-    return inside(corpus, None, files_of(load_spec(path))) if path else []
+    return paths_inside(corpus, None, own_files(load_spec(path))) if path else []
 
 
 def _on_gold(source: str, path: str | None) -> NamedCorpus:
@@ -446,7 +444,7 @@ def _on_gold(source: str, path: str | None) -> NamedCorpus:
         names = ", ".join(gold.name for gold in suite.golds)
         raise ConfigError(f"{source} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")
     place = prepare(suite.golds[0], None, None, "report")
-    return NamedCorpus(place.corpus, suite, place.gold.queries, _problems(place), place.is_ours)
+    return NamedCorpus(place.corpus, suite, place.gold.queries, _problems(place), place.is_own)
 
 
 def _problems(place: PreparedGold) -> tuple[str, ...]:

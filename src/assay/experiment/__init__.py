@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 from assay.experiment.records import check_directory, lock_directory, read_run, write_run
 
 if TYPE_CHECKING:
-    from assay.experiment.running.asking import Progress
-    from assay.experiment.running.turns import run
+    from assay.experiment.runner import run
+    from assay.experiment.sessions import Progress
 
-#: What asks engines is fetched on first use: whoever reads records needs none.
-_HOMES = {"Progress": "assay.experiment.running.asking", "run": "assay.experiment.running.turns"}
+#: Imported on first use: readers of records need no engines.
+_MODULES = {"Progress": "assay.experiment.sessions", "run": "assay.experiment.runner"}
 
 __all__ = ["Progress", "check_directory", "lock_directory", "read_run", "run", "write_run"]
 
 
 def __getattr__(name: str) -> object:
-    """Fetch what runs engines."""
-    if name not in _HOMES:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(_MODULES[name]), name)

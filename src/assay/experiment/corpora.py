@@ -1,4 +1,4 @@
-"""Prepare the corpus of a gold set: hide our own files, copy it for engines that write."""
+"""Corpora of gold sets: load the gold, open a corpus without Assay's own files, copy it, read its source again."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_yo
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE, KEYS, TABLES, Spec
 from assay.experiment.spec.load import DROP, EXTENDS, PRESET
-from assay.gold import resolve
+from assay.experiment.spec.model import check_suite
+from assay.gold import TagRule, join, resolve
 from assay.gold.access_log import access_log_path
 from assay.gold.load import SHIPPED, load_gold, reload_set
 from assay.settings import iter_leaves
@@ -27,35 +28,35 @@ from assay.syntax.tokens import estimate_tokens, line_bytes, line_sizes
 from assay.toml import read_toml
 from assay.types import Corpus, CorpusInfo, CorpusSpec, GoldSet, Hit, Query, Run, Suite
 
-#: What makes a file an experiment; [search] alone, or [tune], may be anybody's.
-_TELLING = ("run", "engines", "variants", "sweeps", EXTENDS)
-_TEMPLATE = "config.template"  # the setting of an engine that names a configuration file of its tool
+#: Tables that identify a TOML file as an experiment; [search] or [tune] alone may belong to another tool.
+_DEFINING = ("run", "engines", "variants", "sweeps", EXTENDS)
+_TEMPLATE = "config.template"  # engine setting: a configuration file of the tool
 
 
-def experiments_near(folders: Iterable[Path]) -> list[Path]:
-    """List the experiments in folders and right below them, what they extend, and the templates their engines name."""
+def find_experiments(directories: Iterable[Path]) -> list[Path]:
+    """Return the experiments in directories and their subdirectories, the files they extend and their templates."""
     found: dict[Path, Mapping[str, Any]] = {}
-    left = [file for folder in folders for pattern in ("*.toml", "*/*.toml") for file in sorted(folder.glob(pattern))]
+    patterns = ("*.toml", "*/*.toml")
+    left = [file for directory in directories for pattern in patterns for file in sorted(directory.glob(pattern))]
     while left:
         file = left.pop(0).resolve()
-        data = None if file in found else _experiment(file)
+        data = None if file in found else _read_experiment(file)
         if data is not None:
             found[file] = data
             left += _extended(file, data)
     return [*found, *(template for file, data in found.items() for template in _templates(file, data, found))]
 
 
-def _experiment(file: Path) -> Mapping[str, Any] | None:
-    """Read an experiment; None when it is something else, or cannot be read."""
+def _read_experiment(file: Path) -> Mapping[str, Any] | None:
     try:
-        seen = file.stat()
+        status = file.stat()
     except OSError:
         return None
-    return _read(file, (seen.st_mtime_ns, seen.st_size))
+    return _parse_experiment(file, (status.st_mtime_ns, status.st_size))
 
 
 @cache
-def _read(file: Path, _state: tuple[int, int]) -> Mapping[str, Any] | None:
+def _parse_experiment(file: Path, _version: tuple[int, int]) -> Mapping[str, Any] | None:
     try:
         data = read_toml(file).data
     except ConfigError:
@@ -64,41 +65,41 @@ def _read(file: Path, _state: tuple[int, int]) -> Mapping[str, Any] | None:
 
 
 def is_experiment(data: Mapping[str, Any]) -> bool:
-    """Tell an experiment by its content: our tables and no others, and keys of [run] that we know."""
+    """Return whether a TOML document is an experiment: only tables of assay.toml, and only known keys in [run]."""
     tables = [value for key, value in data.items() if key not in (EXTENDS, DROP)]
-    known = set(data) <= {*TABLES, EXTENDS, DROP} and not set(data).isdisjoint(_TELLING)
+    known = set(data) <= {*TABLES, EXTENDS, DROP} and not set(data).isdisjoint(_DEFINING)
     return known and all(isinstance(table, Mapping) for table in tables) and set(data.get("run", {})) <= set(KEYS)
 
 
 def _extended(file: Path, data: Mapping[str, Any]) -> list[Path]:
-    named = data.get(EXTENDS, [])
-    names = [named] if isinstance(named, str) else named if isinstance(named, list) else []
+    value = data.get(EXTENDS, [])
+    names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return [(file.parent / name).resolve() for name in names if isinstance(name, str) and not name.startswith(PRESET)]
 
 
 def _templates(file: Path, data: Mapping[str, Any], known: Mapping[Path, Mapping[str, Any]]) -> Iterator[Path]:
-    folders = dict.fromkeys(path.parent for path in (file, *_extended(file, data)) if path in known)
-    for name in dict.fromkeys(_named(data)):
-        yield from (folder / name for folder in folders if (folder / name).is_file())
+    directories = dict.fromkeys(path.parent for path in (file, *_extended(file, data)) if path in known)
+    for name in dict.fromkeys(_template_names(data)):
+        yield from (directory / name for directory in directories if (directory / name).is_file())
 
 
-def _named(data: Mapping[str, Any]) -> Iterator[str]:
+def _template_names(data: Mapping[str, Any]) -> Iterator[str]:
     for table in ("engines", "variants", "sweeps"):
         for keys, value in iter_leaves(data.get(table, {})):
             if ".".join(keys).endswith(f".{_TEMPLATE}"):
-                yield from (one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str))
+                yield from (name for name in (value if isinstance(value, list) else [value]) if isinstance(name, str))
 
 
-def files_of(spec: Spec) -> tuple[Path, ...]:
-    """List assay.toml, what it extends, its gold files and what lies beside them; nothing when it names none."""
-    from assay.experiment.ledger import ledgers_above  # loads numpy, which a worker does without
+def own_files(spec: Spec) -> tuple[Path, ...]:
+    """Return the files of an experiment with gold sets: gold, access logs, configuration, templates and ledgers."""
+    from assay.experiment.ledger import ledgers_above  # loads numpy, which workers do not need
 
     gold = [file for source in spec.gold if source not in SHIPPED for file in _gold_files(Path(source))]
     if not gold:
         return ()
-    beside = [access_log_path(file) for file in gold]
-    others = experiments_near(dict.fromkeys((spec.directory, *(file.parent for file in gold))))
-    return tuple(dict.fromkeys((*gold, *beside, *map(Path, spec.files), *others, *ledgers_above(spec.directory))))
+    logs = [access_log_path(file) for file in gold]
+    experiments = find_experiments(dict.fromkeys((spec.directory, *(file.parent for file in gold))))
+    return tuple(dict.fromkeys((*gold, *logs, *map(Path, spec.files), *experiments, *ledgers_above(spec.directory))))
 
 
 def _gold_files(source: Path) -> list[Path]:
@@ -110,21 +111,22 @@ def _gold_files(source: Path) -> list[Path]:
 
 
 def changing_files(corpus: CorpusSpec, base: Path | None, source: str) -> list[str]:
-    """List what of ours comes and goes in a corpus: ledgers and experiments, from its root down to the gold file.
+    """Return the ledgers and experiments in a corpus, from its root down to the gold file.
 
-    Which of them is in use makes no difference: the corpus is the same for all.
+    All are left out, whichever is in use, so that every experiment sees the same corpus.
     """
     from assay.experiment.ledger import ledgers_above
 
-    root, folder = _root(corpus, base), Path(source).parent.resolve()
+    root, directory = _root(corpus, base), Path(source).parent.resolve()
     if root is None:
         return []
-    way = [root, *(place for place in (folder, *folder.parents) if place != root and place.is_relative_to(root))]
-    return inside(corpus, base, dict.fromkeys((*ledgers_above(folder), *experiments_near(way))))
+    between = [path for path in (directory, *directory.parents) if path != root and path.is_relative_to(root)]
+    files = dict.fromkeys((*ledgers_above(directory), *find_experiments([root, *between])))
+    return paths_inside(corpus, base, files)
 
 
-def inside(corpus: CorpusSpec, base: Path | None, files: Iterable[Path]) -> list[str]:
-    """List the files that lie inside a corpus, as its paths."""
+def paths_inside(corpus: CorpusSpec, base: Path | None, files: Iterable[Path]) -> list[str]:
+    """Return the corpus paths of the files that are inside a corpus."""
     root = _root(corpus, base)
     if root is None:
         return []
@@ -132,13 +134,12 @@ def inside(corpus: CorpusSpec, base: Path | None, files: Iterable[Path]) -> list
 
 
 def _root(corpus: CorpusSpec, base: Path | None) -> Path | None:
-    """Find the folder of a corpus; None where it is no folder here."""
     root = ((base or Path()) / corpus.value / (corpus.root or "")).resolve()
     return root if corpus.kind in ("path", "git") and root.is_dir() else None
 
 
 def exclude_paths(corpus: CorpusSpec, paths: Sequence[str]) -> CorpusSpec:
-    """Leave paths out of a corpus."""
+    """Return a corpus specification without some paths."""
     return replace(corpus, exclude=(*corpus.exclude, *("/" + _escaped(path) for path in paths)))
 
 
@@ -147,6 +148,16 @@ def _escaped(path: str) -> str:
 
 
 Missing = Literal["error", "report"]
+
+
+def load_suite(spec: Spec) -> Suite:
+    """Load the gold sets of a specification."""
+    if not spec.gold:
+        raise ConfigError("no gold set is named", hint="use --gold PATH or --gold stdlib, or begin with `assay init`")
+    rules = [TagRule.parse(text) for text in spec.tags]
+    suite = join([load_gold(source, corpus=spec.corpus or None, tags=rules) for source in spec.gold])
+    check_suite(spec.cluster, suite)
+    return suite
 
 
 class LineSizes:
@@ -161,7 +172,7 @@ class LineSizes:
         return path in self._known
 
     def lines(self, path: str) -> tuple[int, ...]:
-        """Give the bytes of each line of a file; nothing for a file that is not in the corpus."""
+        """Return the bytes of each line of a file; empty if the file is not in the corpus."""
         if path not in self._known:
             return ()
         if path not in self._lines:
@@ -169,38 +180,37 @@ class LineSizes:
         return self._lines[path]
 
     def tokens(self, hit: Hit) -> int:
-        """Count the tokens of a hit's lines."""
+        """Return the number of tokens in the lines of a hit."""
         lines = self.lines(hit.path)
         return estimate_tokens(sum(lines if hit.start is None else lines[hit.start - 1 : hit.end]))
 
 
 @dataclass(frozen=True, slots=True)
 class PhrasedQuery:
-    """One form of one query."""
+    """One phrasing of one query."""
 
     query: Query
     form: str
 
     @property
     def text(self) -> str:
-        """What the engine is asked."""
         return self.query.forms[self.form]
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedGold:
-    """A gold set with its corpus, ready to be asked."""
+    """Gold set with its opened corpus."""
 
     gold: GoldSet
     corpus: Corpus
     problems: tuple[str, ...]
-    questions: tuple[PhrasedQuery, ...]
-    own: frozenset[str]  # gold file and configuration, where they lie inside the corpus
+    queries: tuple[PhrasedQuery, ...]
+    own: frozenset[str]  # gold file, access log and configuration, if inside the corpus
     sizes: LineSizes
-    changing: frozenset[str] = frozenset()  # ledgers and experiments there: more of them is no other corpus
+    changing: frozenset[str] = frozenset()  # ledgers and experiments inside the corpus
 
-    def is_ours(self, path: str) -> bool:
-        """Whether a path is our own file or lies in a folder of results: nobody can be blamed for finding the gold."""
+    def is_own(self, path: str) -> bool:
+        """Return whether a path is a file of Assay or in a results directory; hits there are dropped."""
         if path in self.own or path in self.changing:
             return True
         if path in self.sizes:
@@ -210,15 +220,15 @@ class PreparedGold:
 
 
 def prepare(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None, missing: Missing | None) -> PreparedGold:
-    """Open a gold set's corpus and resolve its anchors."""
+    """Open the corpus of a gold set and resolve its anchors; raise GoldError if no query is left."""
     _check_measures(gold)
     _check_forms(gold, forms)
-    place = reopen(gold, forms, cache)
+    opened = reopen(gold, forms, cache)
     policy = missing or ("report" if gold.corpus.kind == "stdlib" else "error")
-    resolution = resolve(gold, place.corpus, missing=policy)
-    questions = questions_of(resolution.gold, forms)
-    problems = tuple(p.message for p in resolution.problems)
-    if not questions:
+    resolution = resolve(gold, opened.corpus, missing=policy)
+    queries = phrased_queries(resolution.gold, forms)
+    problems = tuple(problem.message for problem in resolution.problems)
+    if not queries:
         line = resolution.problems[0].line if resolution.problems else None
         raise GoldError(
             f"none of its queries has its answer in this corpus: {'; '.join(problems[:3])}",
@@ -226,40 +236,36 @@ def prepare(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None, miss
             line=line,
             hint="is it the gold set of another corpus?",
         )
-    return replace(place, gold=resolution.gold, problems=problems, questions=questions)
+    return replace(opened, gold=resolution.gold, problems=problems, queries=queries)
 
 
 def reopen(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None = None) -> PreparedGold:
-    """Open the corpus of a gold set as it is now; its anchors are resolved already, or will be."""
+    """Open the corpus of a gold set without resolving anchors."""
     base = Path(gold.source).parent if gold.source else None
     own = _own_files(gold.corpus, base, gold.source)
     changing = changing_files(gold.corpus, base, gold.source) if gold.source else []
     corpus = _open(gold, base, [*own, *changing], cache)
-    return PreparedGold(
-        gold, corpus, (), questions_of(gold, forms), frozenset(own), LineSizes(corpus), frozenset(changing)
-    )
+    queries = phrased_queries(gold, forms)
+    return PreparedGold(gold, corpus, (), queries, frozenset(own), LineSizes(corpus), frozenset(changing))
 
 
 def is_corpus_here(gold: GoldSet) -> bool:
-    """Tell whether the corpus of a set that a run asked is found: one beside the gold file only where that set is."""
-    return not _beside(gold.corpus) or reload_set(gold) is not None
+    """Return whether the corpus of a recorded gold set is here; a relative path needs the gold file it belongs to."""
+    corpus = gold.corpus
+    local = corpus.kind in ("path", "git") and not is_url(corpus.value)
+    return not local or Path(corpus.value).expanduser().is_absolute() or reload_set(gold) is not None
 
 
-def check_home(gold: GoldSet) -> None:
-    """Refuse to look for the corpus of a run in a folder that merely has files of the same names."""
+def check_corpus_here(gold: GoldSet) -> None:
+    """Raise CorpusError if the corpus of a recorded gold set is not here; another one of that name does not count."""
     if not is_corpus_here(gold):
-        named = f": {gold.source} is not there, or holds another set" if gold.source else ""
+        file = f": {gold.source} is not there, or holds another set" if gold.source else ""
         hint = "go where the run was made, bring its gold set back, or run it again"
-        raise CorpusError(f"the gold set {gold.name} that this run asked is not here{named}", hint=hint)
+        raise CorpusError(f"the gold set {gold.name} that this run asked is not here{file}", hint=hint)
 
 
-def _beside(corpus: CorpusSpec) -> bool:
-    here = corpus.kind in ("path", "git") and not is_url(corpus.value)
-    return here and not Path(corpus.value).expanduser().is_absolute()
-
-
-def questions_of(gold: GoldSet, forms: Sequence[str] | None) -> tuple[PhrasedQuery, ...]:
-    """List what a gold set asks: every form of every query, or those that are wanted."""
+def phrased_queries(gold: GoldSet, forms: Sequence[str] | None) -> tuple[PhrasedQuery, ...]:
+    """Return every phrasing of every query, or those in `forms`."""
     return tuple(PhrasedQuery(q, form) for q in gold.queries for form in q.ordered_forms if not forms or form in forms)
 
 
@@ -280,7 +286,6 @@ def _corpus_line(source: str | None) -> int | None:
 
 
 def _check_forms(gold: GoldSet, forms: Sequence[str] | None) -> None:
-    """Refuse a form that no query has: a typo must not shrink the set in silence."""
     known = sorted({form for query in gold.queries for form in query.forms})
     for form in forms or ():
         if form not in known:
@@ -291,7 +296,7 @@ def _check_forms(gold: GoldSet, forms: Sequence[str] | None) -> None:
 def _check_measures(gold: GoldSet) -> None:
     if not any(query.measures for query in gold.queries):
         return
-    from assay.scoring import evaluation_measures  # brings numpy, which a worker may do without
+    from assay.scoring import evaluation_measures  # loads numpy, which workers do not need
 
     try:
         evaluation_measures(Suite((gold,)))
@@ -303,18 +308,17 @@ def _check_measures(gold: GoldSet) -> None:
 def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[str]:
     if source is None:
         return []
-    folder = Path(source).parent
-    return inside(spec, base, [Path(source), access_log_path(Path(source)), folder / FILE])
+    return paths_inside(spec, base, [Path(source), access_log_path(Path(source)), Path(source).parent / FILE])
 
 
 class CorpusTexts:
-    """Texts of files by gold name and path: those of corpora that are what they were.
+    """Source texts of a run by gold set and path, from corpora that have not changed since.
 
-    A revision or a version fixes what a corpus holds, and every line must be as long as in the records. A folder is
-    fixed by nothing, and an edit may keep the length of every line: it must have the digest that the run recorded.
+    A corpus with a revision or version is fixed; its lines must have the recorded lengths. A directory must have the
+    recorded digest, because an edit may keep the length of every line.
 
-    Only files that the records know are read, so no result of an engine can name another one into a page: what git
-    ignores is no part of a corpus, and may be secret.
+    Only recorded files are read: a path in an engine's results cannot bring another file into a page, such as one that
+    git ignores and that may be secret.
     """
 
     def __init__(self, run: Run) -> None:
@@ -322,16 +326,16 @@ class CorpusTexts:
         self._golds = {gold.name: gold for gold in run.suite.golds}
         self._corpora: dict[str, LocalCorpus | None] = {}
         self._files: dict[tuple[str, str], tuple[list[str], tuple[int, ...]] | None] = {}
-        self._reasons: dict[str, list[str]] = {}  # why a corpus is not here -> gold names
-        self._changed: dict[str, set[str]] = {}  # gold name -> files that are others now
+        self._reasons: dict[str, list[str]] = {}  # why a corpus is unavailable -> gold names
+        self._changed: dict[str, set[str]] = {}  # gold name -> changed files
 
     def __call__(self, gold: str, path: str) -> str | None:
-        """Give the text of a file as the run saw it; None where it is not here or is another one now."""
+        """Return the text of a file at the time of the run; None if it is missing or changed."""
         lines = self.lines(gold, path)
         return None if lines is None else "\n".join(lines)
 
     def lines(self, gold: str, path: str) -> Sequence[str] | None:
-        r"""Give the text of a file, split at `\n`."""
+        r"""Return the text of a file, split at `\n`."""
         sizes = self._run.lines.get(gold, {}).get(path)
         corpus = self._corpus(gold) if sizes is not None else None
         if corpus is None:
@@ -344,7 +348,7 @@ class CorpusTexts:
 
     @property
     def notes(self) -> Sequence[str]:
-        """Say what was asked for and could not be given."""
+        """Return sentences on the requested files that were unavailable."""
         absent = [f"No source of {', '.join(golds)}: {reason}." for reason, golds in self._reasons.items()]
         changed = [
             f"No source of {_files(paths)} of {gold}: not here, or no longer as in the run."
@@ -362,7 +366,7 @@ class CorpusTexts:
         base = Path(gold.source).parent if gold.source else None
         try:
             found = find_local(gold.corpus, base=base, revision=facts.revision if facts else None)
-            reason = _doubt(gold, facts)
+            reason = _difference(gold, facts)
         except (AssayError, OSError) as error:
             reason = error.message if isinstance(error, AssayError) else str(error.strerror)
         if reason is None:
@@ -383,8 +387,8 @@ class CorpusTexts:
         return self._files[key]
 
 
-def _doubt(gold: GoldSet, facts: CorpusInfo | None) -> str | None:
-    """Say why the folder of a corpus may not be what the run saw; None where it is, or where its revision fixes it."""
+def _difference(gold: GoldSet, facts: CorpusInfo | None) -> str | None:
+    """Return why a directory may differ from the corpus of the run; None if it does not, or if a revision fixes it."""
     if gold.corpus.kind != "path":
         return None
     if facts is None or not facts.digest:
@@ -399,16 +403,11 @@ def _files(paths: set[str]) -> str:
     return first if len(paths) == 1 else f"{len(paths):,} files such as {first}"
 
 
-def corpus_texts(run: Run) -> CorpusTexts:
-    """Reopen the corpora of a run for their source."""
-    return CorpusTexts(run)
-
-
 @contextmanager
-def workplace(engine: FullEngine, corpus: Corpus, *, own: bool = False) -> Iterator[Corpus]:
-    """Give a private engine a fresh copy of the corpus, where no cache has been; `own` gives one to any engine."""
-    if not (engine.private or own):
+def private_copy(engine: FullEngine, corpus: Corpus, *, always: bool = False) -> Iterator[Corpus]:
+    """Copy the corpus for a private engine, or for any engine with `always`; yield the corpus itself otherwise."""
+    if not (engine.private or always):
         yield corpus
         return
-    with scratch() as folder:
-        yield copy_corpus(corpus, folder, commit=engine.git)
+    with scratch() as directory:
+        yield copy_corpus(corpus, directory, commit=engine.git)

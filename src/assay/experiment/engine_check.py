@@ -9,8 +9,8 @@ from pathlib import Path
 
 from assay.engines.base import FullEngine
 from assay.errors import CorpusError
-from assay.experiment.running.asking import Tell
-from assay.experiment.running.turns import run
+from assay.experiment.runner import run
+from assay.experiment.sessions import Tell
 from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize
 from assay.syntax.identifiers import split

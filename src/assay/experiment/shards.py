@@ -1,4 +1,4 @@
-"""Sharded runs: split, run, write, merge."""
+"""Sharded runs: execute part of a plan, write it to a file, merge the files of all parts."""
 
 from __future__ import annotations
 
@@ -14,39 +14,37 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from assay.errors import ConfigError, InputError, NotComparableError
-from assay.experiment.cells.estimating import learn
-from assay.experiment.cells.keeping import CellStore
-from assay.experiment.cells.outline import PlanSummary, outline_json, outline_of, read_outline
-from assay.experiment.cells.records import (
+from assay.experiment.cache import (
     CellId,
     CellResult,
     CorpusSnapshot,
+    cell_from_json,
     cell_json,
-    cell_of,
-    ground_json,
-    ground_of,
-    read_lines,
+    line_table,
+    snapshot_from_json,
+    snapshot_json,
 )
-from assay.experiment.cells.running import PlanResult, run_cells
 from assay.experiment.corpora import Missing
+from assay.experiment.plan import ExecutionOptions, PlanSummary, make_plan
 from assay.experiment.records.codec import Lines, dump, join_lines
 from assay.experiment.records.directory import SHARDS
 from assay.experiment.records.merge import RetainedEngine
-from assay.experiment.running.asking import Tell
-from assay.experiment.running.matrix import ExecutionOptions, cell_store, executor_for, plan_of
+from assay.experiment.runner import PlanResult, execute_with
+from assay.experiment.sessions import Tell
 from assay.experiment.spec import Spec
 from assay.experiment.spec.model import retained_engines
 from assay.files import atomic_stream
-from assay.gold.access_log import log_access
 from assay.types import Suite
 
 T = TypeVar("T")
-_HINT = "write I/N, such as 1/4, 2/4, 3/4 and 4/4 for four parts"
+SUFFIX: Final = ".jsonl.gz"
+_FORMAT: Final = 1
+_HINT: Final = "write I/N, such as 1/4, 2/4, 3/4 and 4/4 for four parts"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class ShardId:
-    """One of several parts; the first is 1."""
+    """Number of a shard, from 1, and how many there are."""
 
     index: int
     of: int
@@ -56,50 +54,57 @@ class ShardId:
 
 
 def parse_shard(text: str) -> ShardId:
-    """Read I/N."""
-    found = re.fullmatch(r"(\d+)/(\d+)", text.strip(), re.ASCII)
-    if not found:
+    """Parse I/N."""
+    match = re.fullmatch(r"(\d+)/(\d+)", text.strip(), re.ASCII)
+    if not match:
         raise ConfigError(f"--shard {text}: that is no part of a run", hint=_HINT)
-    shard = ShardId(int(found[1]), int(found[2]))
+    shard = ShardId(int(match[1]), int(match[2]))
     if not 1 <= shard.index <= shard.of:
-        wrong = (
-            "parts are counted from 1" if shard.index < 1 or shard.of < 1 else f"{shard.index} is more than {shard.of}"
-        )
-        raise ConfigError(f"--shard {text}: {wrong}", hint=_HINT)
+        below = shard.index < 1 or shard.of < 1
+        problem = "parts are counted from 1" if below else f"{shard.index} is more than {shard.of}"
+        raise ConfigError(f"--shard {text}: {problem}", hint=_HINT)
     return shard
 
 
 def choose(cells: Sequence[T], shard: ShardId) -> tuple[T, ...]:
-    """Take a part of a plan's cells: neighbours, because they share a corpus; no part has two more than another."""
+    """Return the cells of a shard: adjacent ones, which share corpora; shard sizes differ by one at most."""
     begin = len(cells) * (shard.index - 1) // shard.of
     return tuple(cells[begin : len(cells) * shard.index // shard.of])
 
 
-SUFFIX: Final = ".jsonl.gz"
-_FORMAT: Final = 1
-
-
 @dataclass(frozen=True, slots=True)
 class ShardResult:
-    """What one shard did."""
+    """Results of one shard, or of all shards merged."""
 
     shard: ShardId
-    outline: PlanSummary
-    work: PlanResult
-    declared: Mapping[str, RetainedEngine] = field(
-        default_factory=dict
-    )  # engines that keep their rows though not asked
-    keeper: CellStore | None = field(default=None, compare=False, repr=False)  # of what it kept on the way
+    summary: PlanSummary
+    results: PlanResult
+    declared: Mapping[str, RetainedEngine] = field(default_factory=dict)  # engines that are not run but keep their rows
 
 
-def shard_path(folder: Path, shard: ShardId) -> Path:
-    """Say where a shard of a folder of results lies; numbers of one width, so that they sort."""
+def execute_shard(
+    spec: Spec,
+    suite: Suite,
+    shard: ShardId,
+    options: ExecutionOptions,
+    *,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+) -> ShardResult:
+    """Execute the cells of one shard; only the gold sets of these cells are opened."""
+    plan = make_plan(spec, suite, options, missing=missing, timed=False)
+    results = execute_with(plan, choose(plan.cells, shard), options, progress)
+    return ShardResult(shard, plan.summary(results.conditions), results, retained_engines(spec, suite))
+
+
+def shard_path(directory: Path, shard: ShardId) -> Path:
+    """Return the file of a shard in a results directory; zero-padded numbers sort."""
     width = len(str(shard.of))
-    return folder / SHARDS / f"{shard.index:0{width}}-of-{shard.of}{SUFFIX}"
+    return directory / SHARDS / f"{shard.index:0{width}}-of-{shard.of}{SUFFIX}"
 
 
 def write_shard(path: Path, part: ShardResult) -> None:
-    """Write a part, whole or not at all; the same part is the same bytes."""
+    """Write a shard atomically; equal shards are equal bytes."""
     digest = hashlib.sha256()
     with atomic_stream(path) as stream, gzip.GzipFile("", "wb", 6, stream, mtime=0) as packed:
         for row in _rows(part):
@@ -110,54 +115,51 @@ def write_shard(path: Path, part: ShardResult) -> None:
 
 
 def _rows(part: ShardResult) -> Iterator[dict[str, Any]]:
+    results = part.results
     yield {
         "assay_shard": _FORMAT,
         "shard": asdict(part.shard),
-        "outline": outline_json(part.outline),
-        "declared": {name: asdict(one) for name, one in part.declared.items()},
-        "grounds": len(part.work.grounds),
-        "cells": len(part.work.cells),
+        "outline": part.summary.to_json(),
+        "declared": {name: asdict(engine) for name, engine in part.declared.items()},
+        "grounds": len(results.snapshots),
+        "cells": len(results.cells),
     }
-    found = _found(part.work)
-    for name, ground in part.work.grounds.items():
-        yield {"ground": ground_json(ground), "found": found[name]}
-    for slot, cell in part.work.cells.items():
-        yield {"gold": slot.gold, "engine": slot.engine, "cell": cell_json(replace(cell, lines={}))}
-
-
-def _found(work: PlanResult) -> dict[str, Lines]:
-    tables: dict[str, dict[int, Lines]] = {name: {} for name in work.grounds}
-    for slot, cell in work.cells.items():
-        tables[slot.gold][id(cell.lines)] = cell.lines
-    return {name: join_lines(several.values()) for name, several in tables.items()}
+    tables: dict[str, dict[int, Lines]] = {gold: {} for gold in results.snapshots}  # cells share tables
+    for cell, result in results.cells.items():
+        tables[cell.gold][id(result.lines)] = result.lines
+    for gold, snapshot in results.snapshots.items():
+        yield {"ground": snapshot_json(snapshot), "found": join_lines(tables[gold].values())}
+    for cell, result in results.cells.items():
+        yield {"gold": cell.gold, "engine": cell.engine, "cell": cell_json(replace(result, lines={}))}
 
 
 def read_shard(path: Path) -> ShardResult:
-    """Read a part and check it to the last byte."""
-    lines = _checked_lines(path)
+    """Read a shard and verify its checksum."""
+    lines = _verified_lines(path)
     try:
         head = json.loads(lines[0])
         if head.get("assay_shard") != _FORMAT:
             raise _broken(path, f"has format {head.get('assay_shard')}, this Assay reads {_FORMAT}")
         rows = [json.loads(line) for line in lines[1:]]
-        places, cells = rows[: head["grounds"]], rows[head["grounds"] :]
+        grounds, cells = rows[: head["grounds"]], rows[head["grounds"] :]
         if len(cells) != head["cells"]:
             raise _broken(path, f"has {len(cells)} cells of {head['cells']}")
-        grounds = {ground.gold.name: ground for ground in (ground_of(row["ground"]) for row in places)}
-        found = {name: read_lines(row["found"]) for name, row in zip(grounds, places, strict=True)}
-        work = PlanResult(grounds, dict(_cell(row, found) for row in cells))
-        declared = {name: RetainedEngine(**one) for name, one in head["declared"].items()}
-        return ShardResult(ShardId(**head["shard"]), read_outline(head["outline"]), work, declared)
+        snapshots = {
+            snapshot.gold.name: snapshot for snapshot in (snapshot_from_json(row["ground"]) for row in grounds)
+        }
+        tables = {gold: line_table(row["found"]) for gold, row in zip(snapshots, grounds, strict=True)}
+        results = {
+            CellId(row["gold"], row["engine"]): replace(cell_from_json(row["cell"]), lines=tables[row["gold"]])
+            for row in cells
+        }
+        declared = {name: RetainedEngine(**engine) for name, engine in head["declared"].items()}
+        summary = PlanSummary.from_json(head["outline"])
+        return ShardResult(ShardId(**head["shard"]), summary, PlanResult(snapshots, results), declared)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(path, f"is malformed ({type(error).__name__}: {error})") from error
 
 
-def _cell(row: Mapping[str, Any], found: Mapping[str, Lines]) -> tuple[CellId, CellResult]:
-    slot = CellId(row["gold"], row["engine"])
-    return slot, replace(cell_of(row["cell"]), lines=found[slot.gold])
-
-
-def _checked_lines(path: Path) -> list[bytes]:
+def _verified_lines(path: Path) -> list[bytes]:
     try:
         data = gzip.decompress(path.read_bytes())
     except FileNotFoundError as error:
@@ -172,119 +174,89 @@ def _checked_lines(path: Path) -> list[bytes]:
 
 
 def _broken(path: Path, message: str) -> InputError:
-    found = re.match(r"0*(\d+)-of-(\d+)", path.name)
-    name = f"{found[1]}/{found[2]}" if found else "I/N"
+    match = re.match(r"0*(\d+)-of-(\d+)", path.name)
+    name = f"{match[1]}/{match[2]}" if match else "I/N"
     return InputError(message, file=path, hint=f"run that shard again: assay run --shard {name}")
 
 
-def run_part(
-    spec: Spec,
-    suite: Suite,
-    shard: ShardId,
-    how: ExecutionOptions,
-    *,
-    missing: Missing | None = None,
-    progress: Tell | None = None,
-) -> ShardResult:
-    """Run the cells of one shard; it goes only to the gold sets that it needs."""
-    plan = plan_of(spec, suite, missing, reuse_index=how.reuse_index)
-    slots = choose(plan.slots, shard)
-    names = {slot.gold for slot in slots}
-    log_access(Suite(tuple(gold for gold in plan.suite.golds if gold.name in names)), "run", list(plan.asked))
-    keeper = cell_store(plan, how)
-    with executor_for(spec, how) as fleet:
-        work = run_cells(plan, slots, fleet, keeper, progress or (lambda _: None))
-    learn(plan, work)
-    outline = outline_of(plan, spec.analysis_plan())
-    return ShardResult(shard, outline, work, retained_engines(spec, suite), keeper)
+_Parts = Mapping[Path, ShardResult]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A part and where it was."""
-
-    path: Path
-    part: ShardResult
-
-
-def merge_shards(places: Iterable[Path]) -> ShardResult:
-    """Read the shards in files and folders and make one part, the whole, of them."""
-    found = sorted((_Found(path, read_shard(path)) for path in shard_files(places)), key=lambda one: one.part.shard)
-    _check_one_plan(found)
-    _check_all_there(found)
-    first = found[0].part
-    grounds, cells = _grounds(found), _cells(found)
-    whole = PlanResult(
-        {name: grounds[name] for name in first.outline.golds}, {slot: cells[slot] for slot in first.outline.slots}
+def merge_shards(paths: Iterable[Path]) -> ShardResult:
+    """Read the shards in files and directories and return them as one."""
+    read = {path: read_shard(path) for path in shard_files(paths)}
+    parts = dict(sorted(read.items(), key=lambda item: item[1].shard))
+    _check_same_plan(parts)
+    _check_complete(parts)
+    first = next(iter(parts.values()))
+    snapshots, cells = _merge_snapshots(parts), _merge_cells(parts)
+    results = PlanResult(
+        {gold: snapshots[gold] for gold in first.summary.golds}, {cell: cells[cell] for cell in first.summary.cells}
     )
-    return ShardResult(first.shard, first.outline, whole, first.declared)
+    return ShardResult(first.shard, first.summary, results, first.declared)
 
 
-def shard_files(places: Iterable[Path]) -> list[Path]:
-    """List the files that are meant, each once: a folder stands for the shards in it."""
+def shard_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the named files and the shards in the named directories, each once."""
     files: dict[Path, None] = {}
-    for place in places:
-        inside = (
-            sorted([*place.glob(f"*{SUFFIX}"), *(place / SHARDS).glob(f"*{SUFFIX}")]) if place.is_dir() else [place]
-        )
-        if not inside:
-            raise InputError("has no shards", file=place, hint="make one with `assay run --shard 1/4 --out FOLDER`")
-        files |= dict.fromkeys(inside)
+    for path in paths:
+        found = [path]
+        if path.is_dir():
+            found = sorted([*path.glob(f"*{SUFFIX}"), *(path / SHARDS).glob(f"*{SUFFIX}")])
+        if not found:
+            raise InputError("has no shards", file=path, hint="make one with `assay run --shard 1/4 --out FOLDER`")
+        files |= dict.fromkeys(found)
     return list(files)
 
 
-def _check_one_plan(found: Sequence[_Found]) -> None:
-    first = found[0]
-    for other in found[1:]:
-        one, two = first.part, other.part
-        if one.outline != two.outline or one.declared != two.declared:
-            what = (
-                "is of another plan than" if one.outline.plan != two.outline.plan else "was run for another claim than"
-            )
+def _check_same_plan(parts: _Parts) -> None:
+    (first_path, first), *others = parts.items()
+    for path, part in others:
+        if first.summary != part.summary or first.declared != part.declared:
+            same_plan = first.summary.plan == part.summary.plan
+            problem = "was run for another claim than" if same_plan else "is of another plan than"
             hint = "shards go together when Assay, configuration and gold sets are the same; run the others again"
-            raise NotComparableError(f"{what} {first.path}", file=other.path, hint=hint)
-        if one.shard.of != two.shard.of:
-            message = f"is shard {two.shard}, {first.path} is {one.shard}"
-            raise NotComparableError(message, file=other.path, hint="leave out those of one division")
+            raise NotComparableError(f"{problem} {first_path}", file=path, hint=hint)
+        if first.shard.of != part.shard.of:
+            message = f"is shard {part.shard}, {first_path} is {first.shard}"
+            raise NotComparableError(message, file=path, hint="leave out those of one division")
 
 
-def _check_all_there(found: Sequence[_Found]) -> None:
-    of = found[0].part.shard.of
-    missing = sorted(set(range(1, of + 1)) - {one.part.shard.index for one in found})
+def _check_complete(parts: _Parts) -> None:
+    path, first = next(iter(parts.items()))
+    of = first.shard.of
+    missing = sorted(set(range(1, of + 1)) - {part.shard.index for part in parts.values()})
     if missing:
-        named = ", ".join(f"{index}/{of}" for index in missing)
-        folder = shlex.quote(str(_folder(found[0].path)))
-        hint = f"run what is missing: assay run --shard {missing[0]}/{of} --out {folder}, and merge again"
-        raise InputError(f"{len(missing)} of {of} shards are missing: {named}", hint=hint)
+        names = ", ".join(f"{index}/{of}" for index in missing)
+        directory = path.parent.parent if path.parent.name == SHARDS else path.parent
+        out = shlex.quote(str(directory))
+        hint = f"run what is missing: assay run --shard {missing[0]}/{of} --out {out}, and merge again"
+        raise InputError(f"{len(missing)} of {of} shards are missing: {names}", hint=hint)
 
 
-def _folder(path: Path) -> Path:
-    return path.parent.parent if path.parent.name == SHARDS else path.parent
-
-
-def _grounds(found: Iterable[_Found]) -> dict[str, CorpusSnapshot]:
-    """Take every gold set from the first part that went there; another that did must have seen the same corpus."""
-    seen: dict[str, tuple[CorpusSnapshot, Path]] = {}
-    for one in found:
-        for name, ground in one.part.work.grounds.items():
-            known, path = seen.setdefault(name, (ground, one.path))
-            if (known.facts.digest, known.asked, known.gold.queries) != (
-                ground.facts.digest,
-                ground.asked,
-                ground.gold.queries,
+def _merge_snapshots(parts: _Parts) -> dict[str, CorpusSnapshot]:
+    """Return the snapshot of every gold set; shards with the same gold set must have seen the same corpus."""
+    known: dict[str, tuple[CorpusSnapshot, Path]] = {}
+    for path, part in parts.items():
+        for gold, snapshot in part.results.snapshots.items():
+            other, other_path = known.setdefault(gold, (snapshot, path))
+            if (other.facts.digest, other.asked, other.gold.queries) != (
+                snapshot.facts.digest,
+                snapshot.asked,
+                snapshot.gold.queries,
             ):
-                message = f"the corpus or the questions of {name} are not those that {path} saw"
-                raise NotComparableError(message, file=one.path, hint="run both shards again on the same files")
-    return {name: ground for name, (ground, _) in seen.items()}
+                message = f"the corpus or the questions of {gold} are not those that {other_path} saw"
+                raise NotComparableError(message, file=path, hint="run both shards again on the same files")
+    return {gold: snapshot for gold, (snapshot, _) in known.items()}
 
 
-def _cells(found: Iterable[_Found]) -> Mapping[CellId, CellResult]:
-    """Take every cell; one that is there twice must be the same."""
-    seen: dict[CellId, tuple[CellResult, Path]] = {}
-    for one in found:
-        for slot, cell in one.part.work.cells.items():
-            known, path = seen.setdefault(slot, (cell, one.path))
-            if known != cell:
-                message = f"says something else of {slot.engine} on {slot.gold} than {path}"
-                raise InputError(message, file=one.path, hint="leave out one of the two files")
-    return {slot: cell for slot, (cell, _) in seen.items()}
+def _merge_cells(parts: _Parts) -> dict[CellId, CellResult]:
+    """Return the result of every cell; copies of a cell must be equal."""
+    known: dict[CellId, tuple[CellResult, Path]] = {}
+    for path, part in parts.items():
+        for cell, result in part.results.cells.items():
+            other, other_path = known.setdefault(cell, (result, path))
+            if other != result:
+                message = f"says something else of {cell.engine} on {cell.gold} than {other_path}"
+                raise InputError(message, file=path, hint="leave out one of the two files")
+    return {cell: result for cell, (result, _) in known.items()}

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
-from assay.experiment.cells.estimating import TimeEstimate
-from assay.experiment.cells.tree import Node
-from assay.experiment.running.matrix import DryRun
+from assay.experiment.forecast import DryRun, Node, TimeEstimate
 from assay.report.render.document import Block, Code, Document, Paragraph, table
 from assay.report.render.text import count
 

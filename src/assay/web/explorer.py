@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from assay.browser.bundle import page
 from assay.errors import AssayError
-from assay.experiment.corpora import corpus_texts
+from assay.experiment.corpora import CorpusTexts
 from assay.experiment.records.merge import comparability_of
 from assay.experiment.tracing import explainable
 from assay.gold.load import log_reaccess
@@ -83,7 +83,7 @@ def pair_page(old: CachedRun, new: CachedRun, *, moved: bool = False) -> bytes:
 
 def _made(case: ScoredRun, results: Results, source: CachedRun, live: Mapping[str, Any]) -> bytes:
     try:
-        return build_page(case, results, texts=corpus_texts(source.run), live=live).data
+        return build_page(case, results, texts=CorpusTexts(source.run), live=live).data
     except TooSmallError:
         return build_page(case, results, texts=None, limits=_LARGE, live=live).data
 
@@ -178,7 +178,7 @@ class Explorer:
             raise HttpError(404, "no result and no answer of this run is in such a file")
         if sum(sizes) > self._library.limits.source:
             raise HttpError(413, "the file is too large to be shown", hint="look at it in an editor")
-        texts = corpus_texts(opened.run)
+        texts = CorpusTexts(opened.run)
         text = texts(gold, path)
         if text is None:
             raise HttpError(

@@ -19,7 +19,7 @@ from assay.engines.base import (
     SharedCache,
     sharing_engine,
 )
-from assay.experiment.corpora import PreparedGold, check_home, reopen
+from assay.experiment.corpora import PreparedGold, check_corpus_here, reopen
 from assay.experiment.tracing import choose_explainable, rebuild_engine
 from assay.store import Store
 from assay.types import EngineRun, GoldSet, Hit, Waterfall
@@ -124,6 +124,6 @@ class _Locked:
 def _reopened(opened: CachedRun, gold: GoldSet) -> PreparedGold:
     facts = opened.run.header.corpora.get(gold.name)
     base = Path(gold.source).parent if gold.source else None
-    check_home(gold)
+    check_corpus_here(gold)
     find_local(gold.corpus, base=base, revision=facts.revision if facts else None)
     return reopen(gold, None)

@@ -1,14 +1,12 @@
 """How long will it take: nothing is claimed of what never ran, and what ran is remembered."""
 
-from dataclasses import replace
-
 import pytest
 
-from assay.experiment.cells.estimating import Rate, estimate, learn, read_rates
-from assay.experiment.cells.tree import kept_indexes
-from assay.experiment.executors.base import SerialExecutor
-from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import ExecutionOptions, matrix, plan_of
+from assay.experiment.corpora import load_suite
+from assay.experiment.executors import SerialExecutor
+from assay.experiment.forecast import Rate, cached_indexes, estimate, learn, read_rates
+from assay.experiment.plan import ExecutionOptions, make_plan
+from assay.experiment.runner import execute_with
 from assay.experiment.spec import Spec
 from assay.store import Store
 
@@ -17,42 +15,42 @@ from assay.store import Store
 def made(shop, monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
     spec = Spec(gold=("gold.yaml",), engines={"a": "builtin"}, k=5, jobs=1)
-    return plan_of(spec, load_suite(spec)), matrix(
-        spec, load_suite(spec), how=ExecutionOptions(fleet=SerialExecutor())
-    ).work
+    plan = make_plan(spec, load_suite(spec))
+    return plan, execute_with(plan, plan.cells, ExecutionOptions(executor=SerialExecutor()))
 
 
 def test_what_never_ran_is_not_known(made):
-    plan, work = made
-    left = estimate(plan, plan.slots, work.grounds, {}, 2)
+    plan, results = made
+    left = estimate(plan, plan.cells, results.snapshots, {}, 2)
     assert left.seconds is None
     assert "builtin" in left.unknown
-    assert left.cells == len(plan.slots)
+    assert left.cells == len(plan.cells)
 
 
 def test_what_ran_is_remembered(made, monkeypatch, tmp_path):
-    plan, work = made
+    plan, results = made
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "new"))
-    learn(plan, work)
+    learn(plan, results.snapshots, results.cells)
     rates = read_rates()
     assert set(rates) == {"builtin", "keywords", "random", "oracle"}
     assert rates["builtin"].index > 0
     assert rates["builtin"].query > 0
 
 
-def test_cells_that_were_kept_teach_nothing(made, monkeypatch, tmp_path):
-    plan, work = made
-    monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "new"))
-    learn(plan, replace(work, kept=frozenset(work.cells)))
-    assert read_rates() == {}
+def test_cells_that_were_cached_teach_nothing(made):
+    plan, _ = made
+    before = read_rates()
+    again = execute_with(plan, plan.cells, ExecutionOptions(executor=SerialExecutor()))
+    assert again.cached == set(plan.cells)
+    assert read_rates() == before
 
 
 def test_an_index_that_is_shared_is_paid_once(made):
-    plan, work = made
-    size = work.grounds["shop"].size / 1e6
+    plan, results = made
+    size = results.snapshots["shop"].size / 1e6
     rates = {kind: Rate(0.0, 0.0) for kind in ("keywords", "random", "oracle")} | {"builtin": Rate(10.0, 0.5)}
-    left = estimate(plan, plan.slots, work.grounds, rates, 1)
-    assert left.seconds == pytest.approx(10.0 * size + 0.5 * work.grounds["shop"].questions)
+    left = estimate(plan, plan.cells, results.snapshots, rates, 1)
+    assert left.seconds == pytest.approx(10.0 * size + 0.5 * results.snapshots["shop"].questions)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"builtin": 3}', '{"builtin": {"index": "x"}}'])
@@ -63,9 +61,9 @@ def test_rates_that_cannot_be_read_were_never_known(monkeypatch, tmp_path, text)
 
 
 def test_an_index_that_is_kept_costs_nothing(made):
-    plan, work = made
+    plan, results = made
     rates = {kind: Rate(0.0, 0.0) for kind in ("keywords", "random", "oracle")} | {"builtin": Rate(10.0, 0.5)}
-    there = kept_indexes(plan, plan.slots, work.grounds)
-    assert there == {("shop", plan.asked["a"].company)}
-    left = estimate(plan, plan.slots, work.grounds, rates, 1, there)
-    assert left.seconds == pytest.approx(0.5 * work.grounds["shop"].questions)
+    there = cached_indexes(plan, plan.cells, results.snapshots)
+    assert there == {("shop", plan.engines["a"].group)}
+    left = estimate(plan, plan.cells, results.snapshots, rates, 1, there)
+    assert left.seconds == pytest.approx(0.5 * results.snapshots["shop"].questions)

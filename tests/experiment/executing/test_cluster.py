@@ -1,4 +1,4 @@
-"""The fleet of a real Dask cluster: scheduler and workers as processes of their own, on loopback."""
+"""Executor of a real Dask cluster: scheduler and workers as processes of their own, on loopback."""
 
 import random
 import shutil
@@ -14,8 +14,8 @@ import pytest
 
 import assay
 from assay.errors import CorpusError, EngineError, SetupError
-from assay.experiment.executors.base import SerialExecutor, as_completed
-from assay.experiment.executors.dask import DaskExecutor, DaskTimeouts
+from assay.experiment.cluster import DaskExecutor, DaskTimeouts
+from assay.experiment.executors import SerialExecutor, gather
 from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse
 from tests.waiting import wait_until
 
@@ -27,39 +27,37 @@ IMPATIENT = DaskTimeouts(connect=300.0, workers=0.5, look=0.1)
 
 
 @pytest.fixture
-def fleet(cluster):
+def executor(cluster):
     with closing(DaskExecutor(cluster.address, PATIENT)) as made:
         yield made
 
 
-def test_cluster_gives_what_this_process_gives(fleet):
-    local = sorted(as_completed(SerialExecutor(), double, range(60)))
-    assert sorted(as_completed(fleet, double, range(60))) == local
-    assert (fleet.traffic.tasks, fleet.traffic.results) == (60, 60)
-    assert fleet.traffic.sent < 60 * 1_000
+def test_cluster_gives_what_this_process_gives(executor):
+    local = sorted(gather(SerialExecutor(), double, range(60)))
+    assert sorted(gather(executor, double, range(60))) == local
 
 
-def test_error_of_a_task_names_the_host_and_keeps_its_place(fleet):
+def test_error_of_a_task_names_the_host_and_keeps_its_place(executor):
     with pytest.raises(CorpusError, match=r"^gold\.yaml:3: on .+: no such corpus") as caught:
-        list(as_completed(fleet, refuse, range(9)))
+        list(gather(executor, refuse, range(9)))
     error = caught.value
     assert (error.file, error.line) == ("gold.yaml", 3)
     assert error.hint is not None
     assert error.hint.startswith("look again; workers open corpora themselves")
 
 
-def test_path_that_only_we_have_is_an_error_with_host_and_path(fleet, tmp_path):
+def test_path_that_only_we_have_is_an_error_with_host_and_path(executor, tmp_path):
     with pytest.raises(CorpusError, match="on .+: no such folder") as caught:
-        list(as_completed(fleet, host_path, [str(tmp_path / "nowhere")]))
+        list(gather(executor, host_path, [str(tmp_path / "nowhere")]))
     assert caught.value.file == str(tmp_path / "nowhere")
 
 
-def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, fleet, tmp_path):
+def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, executor, tmp_path):
     (tmp_path / "jobs").mkdir()
     jobs = [Job(f"job{n:02}", str(tmp_path / "jobs")) for n in range(40)]
     seen: Counter[str] = Counter()
     victim = cluster.alive[0]
-    for number, (task, result) in enumerate(as_completed(fleet, do, jobs)):
+    for number, (task, result) in enumerate(gather(executor, do, jobs)):
         assert result == task.name.upper()
         seen[task.name] += 1
         if number == 8:
@@ -71,20 +69,20 @@ def test_worker_killed_and_one_added_midway_loses_and_doubles_nothing(cluster, f
     assert {victim.pid, added} <= workers  # the one had begun, the other took its place
 
 
-def test_task_that_kills_its_worker_once_is_done_by_another(fleet, tmp_path):
-    assert [r for _, r in as_completed(fleet, do, [Job("once", str(tmp_path), deaths=1)])] == ["ONCE"]
+def test_task_that_kills_its_worker_once_is_done_by_another(executor, tmp_path):
+    assert [r for _, r in gather(executor, do, [Job("once", str(tmp_path), deaths=1)])] == ["ONCE"]
     assert len(begun(tmp_path, "once")) == 2
 
 
 def test_large_task_is_told_and_a_huge_one_is_refused(cluster):
     limits = DaskTimeouts(connect=300.0, workers=300.0, large=1_000, refused=100_000)
-    with closing(DaskExecutor(cluster.address, limits)) as fleet:
-        assert fleet.submit(heavy, 5_000).result() == 5_000
-        assert not fleet.troubles
-        assert fleet.submit(len, _noise(5_000)).result() == 5_000
-        assert "MB to send" in fleet.troubles[0]
+    with closing(DaskExecutor(cluster.address, limits)) as executor:
+        assert executor.submit(heavy, 5_000).result() == 5_000
+        assert not executor.warnings
+        assert executor.submit(len, _noise(5_000)).result() == 5_000
+        assert "MB to send" in executor.warnings[0]
         with pytest.raises(SetupError, match="is the most"):
-            fleet.submit(len, _noise(500_000))
+            executor.submit(len, _noise(500_000))
 
 
 def _noise(size):
@@ -116,34 +114,34 @@ def test_worker_with_other_code_is_refused_before_anything_runs(cluster, strange
         DaskExecutor(cluster.address, PATIENT)
 
 
-def test_worker_with_other_code_that_joins_later_refuses_the_task(fleet, stranger, tmp_path):
+def test_worker_with_other_code_that_joins_later_refuses_the_task(executor, stranger, tmp_path):
     stranger()
     with pytest.raises(SetupError, match=r"the worker on .+ has other code of Assay"):
-        list(as_completed(fleet, do, [Job("never", str(tmp_path))]))
+        list(gather(executor, do, [Job("never", str(tmp_path))]))
     assert not begun(tmp_path, "never")
 
 
-def test_task_that_a_worker_cannot_load_is_explained(fleet, tmp_path, monkeypatch):
+def test_task_that_a_worker_cannot_load_is_explained(executor, tmp_path, monkeypatch):
     (tmp_path / "only_here.py").write_text("def mine(_):\n    return 1\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     import only_here  # type: ignore[import-not-found]
 
     with pytest.raises(SetupError, match="cannot load the task: No module named 'only_here'"):
-        list(as_completed(fleet, only_here.mine, [1]))
+        list(gather(executor, only_here.mine, [1]))
     del sys.modules["only_here"]
 
 
-def test_tasks_that_nobody_waits_for_are_cancelled(fleet, tmp_path):
+def test_tasks_that_nobody_waits_for_are_cancelled(executor, tmp_path):
     jobs, gate = tmp_path / "jobs", tmp_path / "gate"
     jobs.mkdir()
-    futures = [fleet.submit(do, Job(f"job{n:02}", str(jobs), gate=str(gate))) for n in range(30)]
+    futures = [executor.submit(do, Job(f"job{n:02}", str(jobs), gate=str(gate))) for n in range(30)]
     wait_until(lambda: len(list(jobs.iterdir())) == 2, "both workers to begin a task")
     assert all(future.cancel() for future in futures)
-    with distributed.Client(fleet.address, set_as_default=False) as client:
+    with distributed.Client(executor.address, set_as_default=False) as client:
         count = partial(client.run_on_scheduler, lambda dask_scheduler: len(dask_scheduler.tasks))
         wait_until(lambda: count() == 0, "the scheduler to forget the tasks")
     gate.touch()
-    later = [fleet.submit(double, number) for number in range(10)]  # Dask does earlier tasks first
+    later = [executor.submit(double, number) for number in range(10)]  # Dask does earlier tasks first
     assert [future.result() for future in later] == [2 * number for number in range(10)]
     assert len(list(jobs.iterdir())) < 10  # a worker may begin one more before it hears of it
 
@@ -186,9 +184,9 @@ def odd_worker(cluster, tmp_path):
 
 def test_worker_that_dies_when_it_is_asked_what_it_has_is_not_missed(cluster, odd_worker):
     odd_worker(DYING)
-    with closing(DaskExecutor(cluster.address, PATIENT)) as fleet:
+    with closing(DaskExecutor(cluster.address, PATIENT)) as executor:
         assert cluster.workers[-1].wait(300) != 0
-        assert sorted(as_completed(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
+        assert sorted(gather(executor, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
 def test_worker_that_is_there_and_never_answers_is_named(cluster, odd_worker):
@@ -205,9 +203,9 @@ def test_dask_is_quiet_while_we_speak_and_as_it_was_afterwards(cluster):
     assert [getLogger(name).level for name in names] == before
 
 
-def test_task_that_kills_its_worker_each_time_is_named(fleet, tmp_path):
+def test_task_that_kills_its_worker_each_time_is_named(executor, tmp_path):
     with pytest.raises(EngineError, match=r"killer was sent once and lost its worker .* 2 workers"):
-        list(as_completed(fleet, do, [Job("killer", str(tmp_path), deaths=99)]))
+        list(gather(executor, do, [Job("killer", str(tmp_path), deaths=99)]))
     assert len(begun(tmp_path, "killer")) == 2  # Dask's count, not ours times Dask's
 
 
@@ -221,32 +219,32 @@ def test_scheduler_without_workers_is_not_waited_for_for_ever(cluster):
 def test_workers_that_all_die_midway_end_the_run_with_a_sentence(cluster, tmp_path):
     cluster.kill(*cluster.alive[1:])  # of two, the second could die over the task of the first
     cluster.settle()
-    with closing(DaskExecutor(cluster.address, IMPATIENT)) as fleet:
+    with closing(DaskExecutor(cluster.address, IMPATIENT)) as executor:
         with pytest.raises(SetupError, match="had no worker") as caught:
-            _gather_and(fleet, tmp_path, lambda: cluster.kill(*cluster.alive))
+            _gather_and(executor, tmp_path, lambda: cluster.kill(*cluster.alive))
         assert f"dask worker {cluster.address}" in str(caught.value)
 
 
 def test_scheduler_that_dies_midway_ends_the_run_with_a_sentence(cluster, tmp_path):
     # Dask tries for `connect` seconds to reach the scheduler again.
-    with closing(DaskExecutor(cluster.address, DaskTimeouts(connect=5.0, look=600.0))) as fleet:
+    with closing(DaskExecutor(cluster.address, DaskTimeouts(connect=5.0, look=600.0))) as executor:
         with pytest.raises(SetupError, match="the scheduler at tcp://.* went away"):
-            _gather_and(fleet, tmp_path, cluster.scheduler.kill)
-        wait_until(partial(_is_refused, fleet), "a task to be refused")
+            _gather_and(executor, tmp_path, cluster.scheduler.kill)
+        wait_until(partial(_is_refused, executor), "a task to be refused")
 
 
-def _is_refused(fleet):
+def _is_refused(executor):
     """Return whether a task is not even taken; until Dask gives up it is, and nothing comes of it."""
     try:
-        fleet.submit(double, 1).cancel()
+        executor.submit(double, 1).cancel()
     except SetupError as problem:
         return "went away" in problem.message
     return False
 
 
-def _gather_and(fleet: DaskExecutor, folder: Path, then: Callable[[], None]) -> None:
+def _gather_and(executor: DaskExecutor, folder: Path, then: Callable[[], None]) -> None:
     """Do something after the second result; the other tasks wait for a gate that nobody opens."""
     tasks = [Job(f"job{n}", str(folder), gate="" if n < 2 else str(folder / "never")) for n in range(40)]
-    for number, _ in enumerate(as_completed(fleet, do, tasks)):
+    for number, _ in enumerate(gather(executor, do, tasks)):
         if number == 1:
             then()

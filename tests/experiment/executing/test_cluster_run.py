@@ -4,18 +4,17 @@ import json
 import pickle
 import sys
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from assay.errors import ConfigError, SetupError
-from assay.experiment.cells.running import snapshot_all
-from assay.experiment.cells.working import run_task
-from assay.experiment.executors.base import SerialExecutor
-from assay.experiment.executors.dask import DaskExecutor, DaskTimeouts, RemoteTask, WorkerEnvironment, kit, packed_small
-from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import plan_of
+from assay.experiment.cluster import DaskExecutor, DaskTimeouts, RemoteCall, pack, worker_environment
+from assay.experiment.corpora import load_suite
+from assay.experiment.plan import make_plan
 from assay.experiment.spec import load_spec
+from assay.experiment.worker import measure, survey
 from tests.experiment.sweeping import finish, held_midway, lay_out, run_here, written
 
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed: NOTHING of --cluster was tested")
@@ -73,14 +72,12 @@ def test_missing_package_says_how_to_get_it(monkeypatch):
 
 
 def test_worker_says_how_its_installation_differs():
-    ours = kit()
-    assert ours.lacks(ours) == ""
-    assert ours.lacks(WorkerEnvironment("0.0", ours.python, ours.code)) == f"has Assay {ours.assay}, not 0.0"
-    assert (
-        ours.lacks(WorkerEnvironment(ours.assay, "CPython 2.7", ours.code))
-        == f"has Python {ours.python}, not CPython 2.7"
-    )
-    assert ours.lacks(WorkerEnvironment(ours.assay, ours.python, "other")) == f"has other code of Assay {ours.assay}"
+    ours = worker_environment()
+    assert ours.difference(ours) == ""
+    assert ours.difference(replace(ours, host="other")) == ""
+    assert ours.difference(replace(ours, assay="0.0")) == f"has Assay {ours.assay}, not 0.0"
+    assert ours.difference(replace(ours, python="CPython 2.7")) == f"has Python {ours.python}, not CPython 2.7"
+    assert ours.difference(replace(ours, code="other")) == f"has other code of Assay {ours.assay}"
 
 
 SECRET = "hunter2-hunter2"
@@ -94,11 +91,11 @@ def test_no_secret_of_ours_is_in_a_task(tmp_path, monkeypatch):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("TOKEN", SECRET)
     spec = load_spec(Path("assay.toml"))
-    plan = plan_of(spec, load_suite(spec))
-    assert SECRET in plan.asked["tool"].engine.secrets  # it is known here, where the engine was made
-    grounds = snapshot_all(plan, ["one"], SerialExecutor(), lambda _: None)
-    (task,) = plan.visits(plan.slots, grounds, 1)
-    packed = packed_small((run_task, (task,)))
-    sent = pickle.dumps(RemoteTask(kit(), packed), protocol=5)
+    plan = make_plan(spec, load_suite(spec), timed=False)
+    assert SECRET in plan.engines["tool"].engine.secrets  # it is known here, where the engine was made
+    snapshots = {gold.name: survey(plan.access(gold)) for gold in plan.suite.golds}
+    (task,) = plan.tasks(plan.cells, snapshots, 1)
+    packed = pack((measure, (task,)))
+    sent = pickle.dumps(RemoteCall(worker_environment(), packed), protocol=5)
     assert b"{env:TOKEN}" in zlib.decompress(packed)
     assert SECRET.encode() not in zlib.decompress(packed) + sent

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import CorpusError, EngineError
-from assay.experiment.executors.base import FuturesAdapter, SerialExecutor, WorkerLost, as_completed, lost_for_good
+from assay.experiment.executors import FuturesAdapter, SerialExecutor, WorkerLost, gather
 from tests.experiment.executing.tasks import Job, do, double, refuse
 from tests.properties import examples
 
 
 class Flaky:
-    """A fleet that settles a task when it is sent: lost as often as a plan says, or held for ever."""
+    """An executor that settles a task when it is sent: lost as often as a plan says, or held for ever."""
 
-    near = False
+    shares_disk = False
 
     def __init__(self, losses, width=1, held=()):
         self.width = width
@@ -59,8 +59,8 @@ def test_gather_yields_every_task_exactly_once_whatever_is_lost(count, losses, w
                 raise WorkerLost("gone")
             return double(number)
 
-        fleet = FuturesAdapter(threads)
-        assert sorted(as_completed(fleet, lossy, range(count))) == [(n, 2 * n) for n in range(count)]
+        executor = FuturesAdapter(threads)
+        assert sorted(gather(executor, lossy, range(count))) == [(n, 2 * n) for n in range(count)]
 
 
 def test_gather_draws_tasks_only_as_the_window_has_room():
@@ -71,11 +71,11 @@ def test_gather_draws_tasks_only_as_the_window_has_room():
             drawn.append(number)
             yield number
 
-    fleet = Flaky({}, width=4, held=[0, 2])
-    results = as_completed(fleet, double, tasks())
+    executor = Flaky({}, width=4, held=[0, 2])
+    results = gather(executor, double, tasks())
     assert [next(results) for _ in range(10)] == [(n, 2 * n) for n in (1, 3, 4, 5, 6, 7, 8, 9, 10, 11)]
     assert len(drawn) <= 14  # two are held, two places are left
-    for future in fleet.held.values():
+    for future in executor.held.values():
         future.set_result(None)
     assert len(list(results)) == 90
 
@@ -87,61 +87,61 @@ def test_gather_in_this_process_is_lazy_and_in_order():
         done.append(number)
         return number
 
-    results = as_completed(SerialExecutor(), noted, range(10))
+    results = gather(SerialExecutor(), noted, range(10))
     assert next(results) == (0, 0)
     assert done == [0]
     assert [task for task, _ in results] == list(range(1, 10))
 
 
 def test_gather_sends_a_lost_task_three_times_and_then_names_it():
-    fleet = Flaky({5: 99})
+    executor = Flaky({5: 99})
     with pytest.raises(EngineError, match=r"^5 was sent 3 times and lost its worker each time: the worker went away"):
-        list(as_completed(fleet, double, range(8)))
-    assert fleet.sent.count(5) == 3
+        list(gather(executor, double, range(8)))
+    assert executor.sent.count(5) == 3
 
 
 def test_gather_does_not_send_again_what_is_not_worth_it():
     class Spent(Flaky):
         def settled(self, function, task):
-            return failed(lost_for_good("all of them died"))
+            return failed(WorkerLost.for_good("all of them died"))
 
-    fleet = Spent({})
+    executor = Spent({})
     with pytest.raises(EngineError, match=r"^5 was sent once and lost its worker each time: all of them died"):
-        list(as_completed(fleet, double, [5]))
-    assert fleet.sent == [5]
+        list(gather(executor, double, [5]))
+    assert executor.sent == [5]
 
 
 def test_gather_takes_something_instead_of_a_task_that_is_lost_each_time():
-    fleet = Flaky({2: 99}, width=2)
-    found = dict(as_completed(fleet, str, range(4), instead=lambda task, lost: f"{type(lost).__name__} {task}"))
+    executor = Flaky({2: 99}, width=2)
+    found = dict(gather(executor, str, range(4), on_lost=lambda task, lost: f"{type(lost).__name__} {task}"))
     assert found == {0: "0", 1: "1", 2: "TaskLost 2", 3: "3"}
-    assert fleet.sent.count(2) == 3
+    assert executor.sent.count(2) == 3
 
 
 def test_gather_takes_nothing_instead_of_an_error():
     with pytest.raises(CorpusError):
-        list(as_completed(Flaky({}), refuse, range(9), instead=lambda task, lost: 0))
+        list(gather(Flaky({}), refuse, range(9), on_lost=lambda task, lost: 0))
 
 
 def test_gather_cuts_the_name_of_a_task_that_says_too_much():
     with pytest.raises(EngineError) as caught:
-        list(as_completed(Flaky({"x" * 900: 99}), str, ["x" * 900]))
+        list(gather(Flaky({"x" * 900: 99}), str, ["x" * 900]))
     assert len(caught.value.message) < 300
 
 
 def test_gather_raises_what_a_task_raises_and_cancels_the_rest():
-    fleet = Flaky({}, width=3, held=[1, 2])
+    executor = Flaky({}, width=3, held=[1, 2])
     with pytest.raises(CorpusError) as caught:
-        list(as_completed(fleet, refuse, range(9)))
+        list(gather(executor, refuse, range(9)))
     assert caught.value.hint == "look again"
-    assert all(future.cancelled() for future in fleet.held.values())
+    assert all(future.cancelled() for future in executor.held.values())
 
 
 def test_gather_cancels_what_nobody_wants_any_more():
-    fleet = Flaky({}, width=3, held=[1, 2])
-    with closing(as_completed(fleet, double, range(9))) as results:
+    executor = Flaky({}, width=3, held=[1, 2])
+    with closing(gather(executor, double, range(9))) as results:
         next(results)
-    assert all(future.cancelled() for future in fleet.held.values())
+    assert all(future.cancelled() for future in executor.held.values())
 
 
 def test_interrupt_goes_through():
@@ -149,7 +149,7 @@ def test_interrupt_goes_through():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        list(as_completed(SerialExecutor(), interrupted, range(3)))
+        list(gather(SerialExecutor(), interrupted, range(3)))
 
 
 def test_cancelled_task_is_an_error_that_names_it():
@@ -160,16 +160,16 @@ def test_cancelled_task_is_an_error_that_names_it():
             return future
 
     with pytest.raises(EngineError, match="CancelledError") as caught:
-        list(as_completed(Cancelling({}), double, [7]))
+        list(gather(Cancelling({}), double, [7]))
     assert isinstance(caught.value.__cause__, CancelledError)
 
 
 def test_given_executor_of_processes_gives_the_same():
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        fleet = FuturesAdapter(pool)
-        assert fleet.width == 2
-        assert sorted(as_completed(fleet, double, range(20))) == [(n, 2 * n) for n in range(20)]
-        fleet.close()
+        executor = FuturesAdapter(pool)
+        assert executor.width == 2
+        assert sorted(gather(executor, double, range(20))) == [(n, 2 * n) for n in range(20)]
+        executor.close()
         assert pool.submit(double, 4).result() == 8  # it is not ours to close
 
 
@@ -177,7 +177,7 @@ def test_given_executor_that_breaks_is_an_error_that_names_a_task(tmp_path):
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         jobs = [Job("killer", str(tmp_path), deaths=9)]
         with pytest.raises(EngineError, match="killer was sent once and lost its worker"):
-            list(as_completed(FuturesAdapter(pool), do, jobs))
+            list(gather(FuturesAdapter(pool), do, jobs))
 
 
 def test_given_width_can_be_named():

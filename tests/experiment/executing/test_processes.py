@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError, CorpusError, EngineError
-from assay.experiment.executors.base import WorkerLost, as_completed
-from assay.experiment.executors.processes import ProcessExecutor
+from assay.experiment.executors import ProcessExecutor, WorkerLost, gather
 from benchmarks.experiments.loopback import our_path
 from tests.experiment.executing.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
 from tests.waiting import wait_until
@@ -26,77 +25,77 @@ def alive(pid):
 
 
 @pytest.fixture(scope="module")
-def fleet():
+def executor():
     with closing(ProcessExecutor(2)) as made:
         yield made
 
 
-def test_processes_give_what_this_process_gives(fleet):
-    assert sorted(as_completed(fleet, double, range(50))) == [(n, 2 * n) for n in range(50)]
+def test_processes_give_what_this_process_gives(executor):
+    assert sorted(gather(executor, double, range(50))) == [(n, 2 * n) for n in range(50)]
 
 
-def test_worker_has_one_thread_and_leaves_interrupts_to_us(fleet):
+def test_worker_has_one_thread_and_leaves_interrupts_to_us(executor):
     before = os.environ.get("OPENBLAS_NUM_THREADS")
-    told = fleet.submit(circumstances, None).result()
+    told = executor.submit(circumstances, None).result()
     assert (told["threads"], told["interrupt"]) == ("1", True)
-    assert told["pid"] in fleet.pids
+    assert told["pid"] in executor.pids
     assert os.environ.get("OPENBLAS_NUM_THREADS") == before
 
 
-def test_error_of_a_task_keeps_its_hint_and_costs_no_worker(fleet):
-    fleet.submit(double, 1).result()
-    pids = fleet.pids
+def test_error_of_a_task_keeps_its_hint_and_costs_no_worker(executor):
+    executor.submit(double, 1).result()
+    pids = executor.pids
     with pytest.raises(CorpusError) as caught:
-        list(as_completed(fleet, refuse, range(9)))
+        list(gather(executor, refuse, range(9)))
     assert (caught.value.file, caught.value.line, caught.value.hint) == ("gold.yaml", 3, "look again")
-    assert set(pids) <= set(fleet.pids)
+    assert set(pids) <= set(executor.pids)
 
 
-def test_unexpected_error_tells_where_it_was(fleet):
+def test_unexpected_error_tells_where_it_was(executor):
     with pytest.raises(ZeroDivisionError) as caught:
-        fleet.submit(crash, None).result()
-    assert "tasks.py" in caught.value.__notes__[0]
+        executor.submit(crash, None).result()
+    assert "tasks.py" in str(caught.value.__cause__)
 
 
-def test_error_that_cannot_travel_is_told_in_words(fleet):
+def test_error_that_cannot_travel_is_told_in_words(executor):
     with pytest.raises(RuntimeError, match="Odd: something"):
-        fleet.submit(fail_oddly, None).result()
+        executor.submit(fail_oddly, None).result()
 
 
-def test_task_that_kills_its_worker_once_is_done_again(fleet, tmp_path):
+def test_task_that_kills_its_worker_once_is_done_again(executor, tmp_path):
     jobs = [Job(f"job{n}", str(tmp_path), deaths=n % 3 == 1) for n in range(6)]
-    assert sorted(r for _, r in as_completed(fleet, do, jobs)) == [f"JOB{n}" for n in range(6)]
+    assert sorted(r for _, r in gather(executor, do, jobs)) == [f"JOB{n}" for n in range(6)]
     assert [len(begun(tmp_path, job.name)) for job in jobs] == [1, 2, 1, 1, 2, 1]  # nobody else's task was lost
 
 
-def test_task_that_kills_every_worker_is_named_and_others_are_not_blamed(fleet, tmp_path):
+def test_task_that_kills_every_worker_is_named_and_others_are_not_blamed(executor, tmp_path):
     jobs = [Job("killer", str(tmp_path), deaths=99), *(Job(f"job{n}", str(tmp_path)) for n in range(8))]
     with pytest.raises(EngineError, match=r"killer was sent 3 times .* was ended by SIGKILL"):
-        list(as_completed(fleet, do, jobs))
+        list(gather(executor, do, jobs))
     assert len(begun(tmp_path, "killer")) == 3
     assert all(len(begun(tmp_path, f"job{n}")) <= 1 for n in range(8))
-    assert fleet.submit(double, 4).result() == 8  # it goes on
+    assert executor.submit(double, 4).result() == 8  # it goes on
 
 
-def test_idle_worker_that_was_killed_is_replaced(fleet):
-    fleet.submit(double, 1).result()
-    for pid in fleet.pids:
+def test_idle_worker_that_was_killed_is_replaced(executor):
+    executor.submit(double, 1).result()
+    for pid in executor.pids:
         os.kill(pid, signal.SIGKILL)
-    assert sorted(as_completed(fleet, double, range(9))) == [(n, 2 * n) for n in range(9)]
+    assert sorted(gather(executor, double, range(9))) == [(n, 2 * n) for n in range(9)]
 
 
 def test_closing_ends_workers_that_are_busy_and_they_tidy_up(tmp_path):
-    fleet = ProcessExecutor(1)
-    future = fleet.submit(linger, str(tmp_path))
+    executor = ProcessExecutor(1)
+    future = executor.submit(linger, str(tmp_path))
     wait_until(lambda: list(tmp_path.glob("pid-*")), "the task to begin")
-    pids = fleet.pids
-    fleet.close()
-    fleet.close()
+    pids = executor.pids
+    executor.close()
+    executor.close()
     assert (tmp_path / "tidied").exists()
     assert not any(map(alive, pids))
     problem = future.exception()
     assert isinstance(problem, WorkerLost)
-    assert not problem.again
+    assert not problem.retry
 
 
 def test_number_of_processes_is_checked():
@@ -106,16 +105,15 @@ def test_number_of_processes_is_checked():
 
 PROGRAM = """
 import sys
-from assay.experiment.executors.base import as_completed
-from assay.experiment.executors.processes import ProcessExecutor
+from assay.experiment.executors import ProcessExecutor, gather
 from tests.experiment.executing.tasks import linger
 
 if __name__ == "__main__":
-    fleet = ProcessExecutor(2)
+    executor = ProcessExecutor(2)
     try:
-        list(as_completed(fleet, linger, [sys.argv[1]] * 2))
+        list(gather(executor, linger, [sys.argv[1]] * 2))
     finally:
-        fleet.close()
+        executor.close()
 """
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.cells.surveying import survey
-from assay.experiment.corpora import files_of, is_experiment, prepare
+from assay.experiment.corpora import is_experiment, own_files, prepare
 from assay.experiment.ledger import add_entries
 from assay.experiment.spec import load_spec
+from assay.experiment.worker import take_snapshot
 from assay.gold import load_gold
 from assay.toml import read_toml
 from tests.experiment.ledger.entries import ENTRY
@@ -34,7 +34,7 @@ def laid_out(shop: Path, gold: str = "gold.yaml", up: str = ".") -> Path:
 def seen(gold: Path):
     """What a run knows of the corpus, and the paths that it hides."""
     place = prepare(load_gold(str(gold)).golds[0], None, None, None)
-    return survey(place), place
+    return take_snapshot(place), place
 
 
 @pytest.mark.parametrize(("gold", "up"), [("gold.yaml", "."), ("eval/gold.yaml", "..")])
@@ -49,7 +49,7 @@ def test_another_experiment_is_no_other_corpus(shop, gold, up, name):
     (shop / "lib/deep/base.toml").write_text('[engines.a]\nkind = "builtin"\n')
     after, place = seen(path)
     assert after == before  # the digest, and all that names a cell
-    assert place.is_ours(name)
+    assert place.is_own(name)
     assert not {name, "assay.toml", "lib/deep/base.toml"} & {file.path for file in place.corpus.files}
 
 
@@ -107,5 +107,5 @@ def test_file_that_becomes_something_else_is_looked_at_again(shop):
 def test_search_in_the_folder_does_not_find_other_experiments_either(shop):
     laid_out(shop)
     (shop / "closer.toml").write_text('extends = "assay.toml"\n')
-    names = {path.name for path in files_of(load_spec(shop / "assay.toml"))}
+    names = {path.name for path in own_files(load_spec(shop / "assay.toml"))}
     assert {"assay.toml", "closer.toml", "gold.yaml"} <= names

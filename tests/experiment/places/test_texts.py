@@ -10,7 +10,7 @@ import pytest
 from assay.corpus import open_corpus
 from assay.corpus.opening import find_local
 from assay.errors import CorpusError
-from assay.experiment.corpora import corpus_texts
+from assay.experiment.corpora import CorpusTexts
 from assay.syntax.tokens import line_bytes
 from assay.types import CorpusInfo, CorpusSpec, GoldSet, Run, RunMetadata, Suite
 
@@ -37,7 +37,7 @@ def run_on(spec, paths=("a.py",), revision=None, text=TEXT, digest=None):
 
 
 def test_text_of_a_corpus_that_is_what_it_was_is_given(folder):
-    texts = corpus_texts(run_on(CorpusSpec("path", str(folder))))
+    texts = CorpusTexts(run_on(CorpusSpec("path", str(folder))))
     assert texts("g", "a.py") == TEXT
     assert list(texts.notes) == []
 
@@ -46,12 +46,12 @@ def test_relative_corpus_begins_beside_its_gold_file(folder):
     digest = open_corpus(CorpusSpec("path", str(folder))).digest
     run = run_on(CorpusSpec("path", "code"), digest=digest)
     gold = replace(run.suite.golds[0], source=str(folder.parent / "gold.yaml"))
-    assert corpus_texts(replace(run, suite=Suite((gold,))))("g", "a.py") == TEXT
+    assert CorpusTexts(replace(run, suite=Suite((gold,))))("g", "a.py") == TEXT
 
 
 def test_file_that_no_record_knows_is_not_read(folder):
     """An engine may name any file; what is no part of the corpus may be secret."""
-    texts = corpus_texts(run_on(CorpusSpec("path", str(folder))))
+    texts = CorpusTexts(run_on(CorpusSpec("path", str(folder))))
     assert texts("g", ".env") is None
     assert texts("other", "a.py") is None
     assert list(texts.notes) == []
@@ -62,14 +62,14 @@ def test_folder_that_changed_gives_nothing_and_says_so(folder, now):
     """Also an edit that keeps the length of every line: what is shown would not be what the run saw."""
     run = run_on(CorpusSpec("path", str(folder)))
     (folder / "a.py").write_text(now)
-    texts = corpus_texts(run)
+    texts = CorpusTexts(run)
     assert texts("g", "a.py") is None
     assert list(texts.notes) == ["No source of g: the corpus changed since the run."]
 
 
 def test_folder_of_which_no_digest_is_recorded_gives_nothing(folder):
     run = run_on(CorpusSpec("path", str(folder)), digest="")
-    texts = corpus_texts(replace(run, header=replace(run.header, corpora={})))
+    texts = CorpusTexts(replace(run, header=replace(run.header, corpora={})))
     assert texts("g", "a.py") is None
     assert list(texts.notes) == ["No source of g: the records do not say which files the corpus had."]
 
@@ -77,7 +77,7 @@ def test_folder_of_which_no_digest_is_recorded_gives_nothing(folder):
 def test_folder_is_compared_once_and_only_where_source_is_wanted(folder):
     (folder / "b.py").write_text(TEXT)
     run = run_on(CorpusSpec("path", str(folder)), paths=("a.py", "b.py"))
-    texts = corpus_texts(run)
+    texts = CorpusTexts(run)
     (folder / "more.py").write_text("")  # another corpus by now
     assert texts("g", ".env") is None
     assert list(texts.notes) == []
@@ -88,7 +88,7 @@ def test_folder_is_compared_once_and_only_where_source_is_wanted(folder):
 
 
 def test_files_that_are_gone_are_counted(folder):
-    texts = corpus_texts(run_on(CorpusSpec("path", str(folder)), paths=("a.py", "b.py", "c.py")))
+    texts = CorpusTexts(run_on(CorpusSpec("path", str(folder)), paths=("a.py", "b.py", "c.py")))
     assert [texts("g", path) for path in ("b.py", "c.py", "../a.py")] == [None] * 3
     assert list(texts.notes) == ["No source of 2 files such as b.py of g: not here, or no longer as in the run."]
 
@@ -96,7 +96,7 @@ def test_files_that_are_gone_are_counted(folder):
 def test_path_that_leaves_the_corpus_is_not_read(folder):
     (folder.parent / "outside.py").write_text(TEXT)
     (folder / "link.py").symlink_to(folder.parent / "outside.py")
-    texts = corpus_texts(run_on(CorpusSpec("path", str(folder)), paths=("../outside.py", "link.py")))
+    texts = CorpusTexts(run_on(CorpusSpec("path", str(folder)), paths=("../outside.py", "link.py")))
     assert [texts("g", path) for path in ("../outside.py", "link.py")] == [None, None]
 
 
@@ -116,7 +116,7 @@ def test_corpus_that_is_not_here_is_said_and_not_fetched(folder, monkeypatch, sp
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
     monkeypatch.setenv("PATH", "")  # and no git
-    texts = corpus_texts(run_on(spec))
+    texts = CorpusTexts(run_on(spec))
     assert texts("g", "a.py") is None
     assert list(texts.notes) == [f"No source of g: {why}."]
 
@@ -135,7 +135,7 @@ def test_repository_here_is_read_at_the_commit_of_the_run(folder):
     revision = open_corpus(spec).revision
     (folder / "a.py").write_text("now it is another\n")
     git(folder, "commit", "-qam", "two")
-    assert corpus_texts(run_on(spec, revision=revision))("g", "a.py") == TEXT
+    assert CorpusTexts(run_on(spec, revision=revision))("g", "a.py") == TEXT
     with pytest.raises(CorpusError, match="no longer in the cache"):
         find_local(spec)  # the newest commit was never opened
 
@@ -145,5 +145,5 @@ def test_sets_on_one_corpus_share_what_is_read(folder):
     golds = tuple(replace(run.suite.golds[0], name=name) for name in ("g", "h"))
     lines, facts = (dict.fromkeys(("g", "h"), known["g"]) for known in (run.lines, run.header.corpora))
     header = replace(run.header, corpora=facts)
-    texts = corpus_texts(replace(run, suite=Suite(golds), lines=lines, header=header))
+    texts = CorpusTexts(replace(run, suite=Suite(golds), lines=lines, header=header))
     assert texts.lines("g", "a.py") is texts.lines("h", "a.py")

@@ -1,6 +1,6 @@
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
-from assay.experiment.corpora import workplace
+from assay.experiment.corpora import private_copy
 
 
 class Reader:
@@ -27,9 +27,9 @@ class Writer(Reader):
 
 def test_private_engine_works_on_a_copy_and_others_on_the_original(shop):
     corpus = open_corpus(parse_spec(str(shop)))
-    with workplace(as_engine(Reader()), corpus) as original:
+    with private_copy(as_engine(Reader()), corpus) as original:
         assert original is corpus
-    with workplace(as_engine(Writer()), corpus) as copy:
+    with private_copy(as_engine(Writer()), corpus) as copy:
         assert copy.root != corpus.root
         assert copy.digest == corpus.digest
         assert (copy.root / "shop/cart.py").is_file()
@@ -38,5 +38,5 @@ def test_private_engine_works_on_a_copy_and_others_on_the_original(shop):
 
 def test_copy_is_given_to_any_engine_that_is_to_have_its_own(shop):
     corpus = open_corpus(parse_spec(str(shop)))
-    with workplace(as_engine(Reader()), corpus, own=True) as copy:
+    with private_copy(as_engine(Reader()), corpus, always=True) as copy:
         assert copy.root != corpus.root

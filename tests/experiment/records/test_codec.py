@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.experiment.cells.records import CellResult, cell_bytes, read_cell
+from assay.experiment.cache import CellResult, decode_cell, encode_cell
 from assay.experiment.records.codec import engine_json, gold_json, ranking_json, read_engine, read_gold
 from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Resources, Span, Target, VariantInfo
 from tests.properties import examples
@@ -62,7 +62,7 @@ def test_texts_read_back(name, text):
 
 def test_a_cell_keeps_all_but_what_it_is_a_variant_of():
     cell = CellResult(FULL, {"a.py": (1, 2)})
-    assert read_cell(cell_bytes(cell)) == replace(cell, engine=replace(FULL, variation=None))
+    assert decode_cell(encode_cell(cell)) == replace(cell, engine=replace(FULL, variation=None))
 
 
 def test_settings_are_written_in_order():

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from assay.cli.main import main
 from assay.experiment import read_run, write_run
+from assay.experiment.corpora import load_suite
 from assay.experiment.records import config_hash
 from assay.experiment.records.directory import IN_TURN, KEPT, SIDE_BY_SIDE, TIMINGS
 from assay.experiment.records.merge import (
@@ -21,8 +22,7 @@ from assay.experiment.records.merge import (
     comparability_of,
     merge_runs,
 )
-from assay.experiment.running.engine_runs import joined
-from assay.experiment.running.loading import load_suite
+from assay.experiment.runner import join_engine_runs
 from assay.experiment.spec import load_spec
 from assay.experiment.spec.model import retained_engines
 from assay.report.rows import read_rows
@@ -175,7 +175,7 @@ def test_merged_run_reads_back_as_it_was_written(tmp_path):
 
 def test_settings_of_engines_that_are_not_asked_are_those_that_the_run_recorded(shop):
     """What `--only` compares is what a run of all engines writes down."""
-    from assay.experiment.running.experiments import run_spec
+    from assay.experiment.runner import run_spec
 
     (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n')
     spec = load_spec(Path("assay.toml"))
@@ -219,11 +219,11 @@ def test_answers_of_two_tools_fit_no_tool():
     """A tool that is replaced while it is asked: its row is stale the next time, whichever of the two is there."""
     (engine,) = made("a").engines
     parts = [replace(engine, fingerprint=tool, code="c") for tool in ("tool-1", "tool-2")]
-    both = joined("a", parts)
+    both = join_engine_runs("a", parts)
     assert (both.fingerprint, both.code) == ("mixed", "c")
     old = replace(made("a"), engines=(both,))
     assert merge_runs(old, made("b"), {"a": RetainedEngine("", "tool-2")}).stale == {"a": TOOL}
-    assert joined("a", parts[:1]).fingerprint == "tool-1"
+    assert join_engine_runs("a", parts[:1]).fingerprint == "tool-1"
 
 
 def test_only_after_a_change_of_the_tool_marks_the_row(shop, tmp_path, monkeypatch):

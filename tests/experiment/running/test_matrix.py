@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from assay.errors import CorpusError
-from assay.experiment.executors.base import FuturesAdapter, SerialExecutor
-from assay.experiment.executors.processes import ProcessExecutor
+from assay.experiment.corpora import load_suite
+from assay.experiment.executors import FuturesAdapter, ProcessExecutor, SerialExecutor
+from assay.experiment.plan import ExecutionOptions
 from assay.experiment.records.directory import UNFINISHED
-from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import ExecutionOptions, cell_store, matrix, plan_of
+from assay.experiment.runner import start_run
 from assay.experiment.spec import Spec
 from assay.store import Store
 from tests.conftest import FILES, GOLD, write_tree
@@ -61,24 +61,24 @@ def spec(finished, monkeypatch):
     return SPEC
 
 
-def run(spec, **how):
-    how.setdefault("fleet", SerialExecutor())
-    return matrix(spec, load_suite(spec), how=ExecutionOptions(Path("results"), **how))
+def run(spec, **options):
+    options.setdefault("executor", SerialExecutor())
+    return start_run(spec, load_suite(spec), options=ExecutionOptions(Path("results"), **options))
 
 
 def test_the_run_is_the_same_here_in_processes_and_in_threads(spec, first):
     here = first.run
-    fleet = ProcessExecutor(2)
+    executor = ProcessExecutor(2)
     try:
-        assert run(spec, fleet=fleet, fresh=True).run == here
+        assert run(spec, executor=executor, fresh=True).run == here
     finally:
-        fleet.close()
+        executor.close()
     with ThreadPoolExecutor(2) as pool:
-        assert run(spec, fleet=FuturesAdapter(pool), fresh=True).run == here
+        assert run(spec, executor=FuturesAdapter(pool), fresh=True).run == here
 
 
 def test_a_cell_answers_as_an_engine_that_takes_turns(spec, first):
-    from assay.experiment.running.experiments import run_spec
+    from assay.experiment.runner import run_spec
 
     timed = run_spec(replace(spec, jobs=0, times=True), load_suite(spec))
     cells = first.run
@@ -100,32 +100,32 @@ def test_cells_have_no_times_and_say_so(first):
 
 def test_what_is_kept_is_not_asked_again(spec, first):
     again = run(spec)
-    assert not first.work.kept
-    assert again.work.kept == set(again.work.cells)
+    assert not first.results.cached
+    assert again.results.cached == set(again.results.cells)
     assert again.run == first.run
 
 
 def test_fresh_asks_everything_again(spec):
-    assert not run(spec, fresh=True).work.kept
+    assert not run(spec, fresh=True).results.cached
 
 
 def test_one_more_chunking_costs_only_its_own_cells(spec):
     more = replace(spec, engines={**spec.engines, "lines": builtin(index={"chunks": {"kind": "lines"}})})
-    work = run(more).work
-    assert {slot.engine for slot in work.cells if slot not in work.kept} == {"lines"}
+    results = run(more).results
+    assert {cell.engine for cell in results.cells if cell not in results.cached} == {"lines"}
 
 
 def test_a_search_time_change_makes_no_index(spec):
     more = replace(spec, engines={**spec.engines, "new": builtin(stem={"files": 0.9})})
-    work = run(more).work
-    made = {step for slot, cell in work.cells.items() if slot not in work.kept for step in cell.spent.made}
+    results = run(more).results
+    made = {step for cell, result in results.cells.items() if cell not in results.cached for step in result.spent.made}
     assert "chunks" not in made
     assert "vectors" not in made
 
 
 def test_variants_of_one_index_make_it_once(first):
-    work = first.work
-    made = [step for slot, cell in work.cells.items() if slot.engine == "stem-0.0" for step in cell.spent.made]
+    results = first.results
+    made = [step for cell, result in results.cells.items() if cell.engine == "stem-0.0" for step in result.spent.made]
     assert made.count("chunks") == 1
 
 
@@ -134,20 +134,20 @@ def test_a_changed_target_asks_only_those_who_were_told(spec):
     text = gold.read_text()
     assert "shop/tax.py::tax_rate" in text
     gold.write_text(text.replace("shop/tax.py::tax_rate", "shop/tax.py::with_tax"))
-    work = run(spec).work
-    assert {slot.engine for slot in work.cells if slot not in work.kept} == {"oracle"}
+    results = run(spec).results
+    assert {cell.engine for cell in results.cells if cell not in results.cached} == {"oracle"}
 
 
 def test_a_changed_question_is_asked_of_everybody(spec):
     gold = Path("gold.yaml")
     gold.write_text(gold.read_text().replace("id: tax-lookup", "id: tax-rates"))
-    assert not run(spec).work.kept
+    assert not run(spec).results.cached
 
 
 def test_a_changed_file_is_asked_of_everybody(spec):
     with open("shop/retry.py", "a") as stream:
         stream.write("# more\n")
-    assert not run(spec).work.kept
+    assert not run(spec).results.cached
 
 
 def test_a_corrupt_cell_is_asked_again_and_the_results_are_the_same(spec, first):
@@ -158,7 +158,7 @@ def test_a_corrupt_cell_is_asked_again_and_the_results_are_the_same(spec, first)
         data[len(data) // 2] ^= 1
         path.write_bytes(bytes(data))
     again = run(spec)
-    assert len(again.work.cells) - len(again.work.kept) == 2
+    assert len(again.results.cells) - len(again.results.cached) == 2
     assert again.run == first.run
 
 
@@ -189,7 +189,7 @@ def asked():
 
 def test_an_engine_that_nobody_knows_is_asked_again_by_the_next_run(counting):
     run(counting)
-    cell_store(plan_of(counting, load_suite(counting)), ExecutionOptions(Path("results"))).finish()
+    run(counting).finish()
     before = asked()
     assert before > 0
     run(counting)
@@ -214,12 +214,12 @@ def test_a_cell_that_failed_is_asked_again(counting):
 def test_a_corpus_that_changes_midway_is_noticed(spec):
     class Meddling(SerialExecutor):
         def submit(self, function, /, *args):
-            if function.__name__ == "run_task":
+            if function.__name__ == "measure":
                 Path("shop/more.py").write_text("changed = True\n")
             return super().submit(function, *args)
 
     with pytest.raises(CorpusError, match="is not what it was"):
-        run(spec, fleet=Meddling(), fresh=True)
+        run(spec, executor=Meddling(), fresh=True)
 
 
 DEADLY = """
@@ -236,11 +236,11 @@ def test_an_engine_that_kills_its_worker_costs_only_itself(spec, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path.cwd()), os.environ.get("PYTHONPATH", "")]))
     engines = {"deadly": {"kind": "python", "target": "deadly:search"}, "new": builtin(stem={"files": 0.9})}
     deadly = replace(spec, engines=engines, references=False)
-    fleet = ProcessExecutor(2)
+    executor = ProcessExecutor(2)
     try:
-        made = run(deadly, fleet=fleet).run
+        made = run(deadly, executor=executor).run
     finally:
-        fleet.close()
+        executor.close()
     statuses = {e.name: {str(r.status) for r in e.rankings} for e in made.engines}
     assert statuses == {"deadly": {"crash"}, "new": {"ok"}}
     assert "worker" in made.engines[0].rankings[0].error
@@ -250,7 +250,7 @@ def test_a_gold_set_with_another_name_takes_the_cells_of_the_first(spec):
     gold = Path("gold.yaml")
     gold.write_text(gold.read_text().replace("name: shop", "name: renamed"))
     again = run(spec)
-    assert again.work.kept == set(again.work.cells)
+    assert again.results.cached == set(again.results.cells)
     assert {ranking.gold for engine in again.run.engines for ranking in engine.rankings} == {"renamed"}
 
 
@@ -261,14 +261,14 @@ def test_two_gold_sets_of_the_same_questions_are_two(spec):
     made = run(both).run
     again = run(both)
     assert again.run == made
-    assert again.work.kept == set(again.work.cells)
+    assert again.results.cached == set(again.results.cells)
     assert {ranking.gold for engine in made.engines for ranking in engine.rankings} == {"shop", "twin"}
 
 
 def test_an_engine_with_another_name_takes_the_cells_of_the_first(spec):
     renamed = replace(spec, engines={f"new-{name}": settings for name, settings in spec.engines.items()})
     again = run(renamed)
-    assert again.work.kept == set(again.work.cells)
+    assert again.results.cached == set(again.results.cells)
     assert [engine.name for engine in again.run.engines][:2] == ["new-stem-0.0", "new-stem-0.2"]
 
 
@@ -279,5 +279,5 @@ def test_variants_of_a_tool_are_kept_one_by_one(spec):
     interrupting = {**tool, "argv": ["sh", "-c", "kill -INT $PPID; sleep 600", "{query}"]}
     with pytest.raises(KeyboardInterrupt):
         run(replace(spec, engines={**variants, "t2": interrupting}, references=False))
-    work = run(replace(spec, engines=variants, references=False)).work
-    assert {slot.engine for slot in work.kept} == {"t0", "t1"}
+    results = run(replace(spec, engines=variants, references=False)).results
+    assert {cell.engine for cell in results.cached} == {"t0", "t1"}

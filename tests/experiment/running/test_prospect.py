@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.executors.base import SerialExecutor
-from assay.experiment.running.loading import load_suite
-from assay.experiment.running.matrix import ExecutionOptions, dry_run, matrix
+from assay.experiment.corpora import load_suite
+from assay.experiment.executors import SerialExecutor
+from assay.experiment.forecast import dry_run
+from assay.experiment.plan import ExecutionOptions
+from assay.experiment.runner import start_run
 from assay.experiment.spec import Spec
 from assay.report.dry_run import prospect_document, prospect_json
 from assay.report.render.markup import to_markdown
@@ -22,8 +24,8 @@ def spec(shop, monkeypatch, tmp_path):
     return Spec(gold=("gold.yaml",), engines=engines, k=5, jobs=1)
 
 
-def look(spec, **how):
-    return dry_run(spec, load_suite(spec), how=ExecutionOptions(Path("results"), **how))
+def look(spec, **options):
+    return dry_run(spec, load_suite(spec), options=ExecutionOptions(Path("results"), **options))
 
 
 def text_of(found):
@@ -39,7 +41,7 @@ def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
 
 
 def test_what_is_there_is_told_and_strangers_are_asked_again(spec):
-    matrix(spec, load_suite(spec), how=ExecutionOptions(Path("results"), SerialExecutor())).keeper.finish()
+    start_run(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor())).finish()
     found = look(spec)
     assert found.left.cells == 1
     assert found.strangers == ("tool",)
@@ -58,7 +60,7 @@ def test_what_is_skipped_is_told_with_its_reason(spec):
 
 
 def test_engines_that_are_timed_are_all_asked(spec):
-    matrix(spec, load_suite(spec), how=ExecutionOptions(Path("results"), SerialExecutor()))
+    start_run(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor()))
     found = look(replace(spec, jobs=None, times=True))
     assert found.timed
     assert found.left.cells == 7

@@ -139,7 +139,7 @@ def test_run_refuses_a_k_below_one(shop):
 
 
 def test_run_refuses_a_name_that_no_file_can_hold(shop):
-    with pytest.raises(ConfigError, match=r"'half\\ud800' is no name of an engine: character 5"):
+    with pytest.raises(ConfigError, match=r"'half\\ud800': character 5"):
         run({"mine": everything, "half\ud800": everything}, load_gold("gold.yaml"))
 
 

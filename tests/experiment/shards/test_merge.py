@@ -69,7 +69,9 @@ def test_point_that_is_the_base_is_one_cell_under_two_names_and_merges_all_the_s
     assert run_here(tmp_path, "--out", "whole", cache="cache-whole") == 0
     for index in (1, 2, 3):
         assert run_here(tmp_path, "--shard", f"{index}/3", "--out", f"part{index}", cache="cache-parts") == 0
-    spent = [next(iter(read_shard(path).work.cells.values())).spent for path in sorted(tmp_path.glob("part*/shards/*"))]
+    spent = [
+        next(iter(read_shard(path).results.cells.values())).spent for path in sorted(tmp_path.glob("part*/shards/*"))
+    ]
     assert spent[0] == spent[1] != spent[2]  # the second was taken, not asked
     parts = [str(tmp_path / f"part{index}") for index in (1, 2, 3)]
     with pytest.MonkeyPatch.context() as patch:
@@ -80,9 +82,9 @@ def test_point_that_is_the_base_is_one_cell_under_two_names_and_merges_all_the_s
 
 def test_shards_of_a_plan_have_all_its_cells_once(here):
     parts = [read_shard(path) for path in shards(here)]
-    slots = [slot for part in sorted(parts, key=lambda part: part.shard) for slot in part.work.cells]
-    assert tuple(slots) == parts[0].outline.slots
-    assert len(slots) == len(set(slots)) == CELLS
+    cells = [cell for part in sorted(parts, key=lambda part: part.shard) for cell in part.results.cells]
+    assert tuple(cells) == parts[0].summary.cells
+    assert len(cells) == len(set(cells)) == CELLS
 
 
 def test_shard_that_was_read_is_written_the_same(here):

@@ -10,7 +10,7 @@ import assay
 from assay.cli.main import main
 from assay.errors import ConfigError
 from assay.experiment import read_run
-from assay.experiment.running.loading import load_suite
+from assay.experiment.corpora import load_suite
 from assay.experiment.spec import Spec, load_spec, make_engines, override, with_engines
 from assay.experiment.spec.model import retained_engines
 from assay.experiment.tuning import find_base, spec_with

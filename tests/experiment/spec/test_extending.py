@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.corpora import files_of
+from assay.experiment.corpora import own_files
 from assay.experiment.spec import engine_factory, load_spec
 from tests.experiment.spec.files import BASE, written
 
@@ -69,7 +69,7 @@ def test_engine_stays_where_it_is_declared_when_another_file_changes_it(tmp_path
 
 def test_files_that_are_extended_are_hidden_from_the_corpus_too(tmp_path):
     written(tmp_path, '[run]\ngold = "g.yaml"\n', "base.toml")
-    names = {path.name for path in files_of(load_spec(written(tmp_path, 'extends = "base.toml"\n')))}
+    names = {path.name for path in own_files(load_spec(written(tmp_path, 'extends = "base.toml"\n')))}
     assert {"assay.toml", "base.toml", "g.yaml"} <= names
 
 

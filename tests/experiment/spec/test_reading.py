@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.running.matrix import select_engines
+from assay.experiment.plan import select_engines
 from assay.experiment.spec import Spec, check, load_spec, override, with_engines
 from assay.experiment.spec.model import engine_factory, parse_engine_flags
 from tests.experiment.spec.files import BASE, written
@@ -334,4 +334,4 @@ def test_what_is_skipped_is_checked_too(tmp_path, monkeypatch, text, line, word)
 def test_what_is_skipped_and_well_is_not_made(tmp_path, monkeypatch):
     monkeypatch.delenv("ASSAY_TEST_GONE", raising=False)
     text = BASE + '[engines.y]\nkind = "http"\nurl = "http://x/{query}"\ntoken_env = "ASSAY_TEST_GONE"\n' + NEEDY
-    assert list(select_engines(load_spec(written(tmp_path, text))).skipped) == ["y"]
+    assert list(select_engines(load_spec(written(tmp_path, text)))[1]) == ["y"]

@@ -9,7 +9,7 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.errors import ConfigError
-from assay.experiment.corpora import corpus_texts
+from assay.experiment.corpora import CorpusTexts
 from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
 from assay.report.analysis import FEW_QUERIES, analyse_case
 from assay.report.comparison import verdict_tone
@@ -52,7 +52,7 @@ def paged(case, results, texts=None, traces=None, **limits):
 
 
 def test_a_report_of_a_hundred_queries_is_small_and_has_all_its_source(case, results, made):
-    page = paged(case, results, corpus_texts(made))
+    page = paged(case, results, CorpusTexts(made))
     found = unpacking.blocks(page)
     assert set(found) == {"summary", "queries", "values", "rankings", "sources"}
     said = json.loads(found["summary"])
@@ -68,7 +68,7 @@ def test_page_is_told_how_much_is_shown_around_a_place(case, results):
 
 def test_same_run_gives_the_same_bytes(case, results, made):
     again = open_case(made, made.header.claim)
-    assert paged(case, results, corpus_texts(made)) == paged(again, analyse_case(again), corpus_texts(made))
+    assert paged(case, results, CorpusTexts(made)) == paged(again, analyse_case(again), CorpusTexts(made))
 
 
 def test_values_are_those_of_the_scores(case, results):
@@ -151,7 +151,7 @@ def test_queries_have_units_in_the_order_of_the_scores(case, results):
 
 
 def test_no_source_leaves_no_line_of_source(case, results, made):
-    texts = corpus_texts(made)
+    texts = CorpusTexts(made)
     assert TOKEN in unpacking.everything(paged(case, results, texts))
     page = paged(case, results, texts, source=False)
     assert TOKEN not in unpacking.everything(page)
@@ -163,9 +163,9 @@ def test_no_source_leaves_no_line_of_source(case, results, made):
 
 def test_sources_are_the_lines_of_the_corpus(case, results, made):
     """Every excerpt is what stands in the file, gold is there for each query, and no two touch."""
-    data = unpacking.blocks(paged(case, results, corpus_texts(made)))
+    data = unpacking.blocks(paged(case, results, CorpusTexts(made)))
     sources, golds = json.loads(data["sources"]), json.loads(data["queries"])["golds"]
-    texts = corpus_texts(made)
+    texts = CorpusTexts(made)
     shown: dict[tuple[str, str], set[int]] = {}
     for gold, files in sources.items():
         for path, parts in files.items():
@@ -211,9 +211,9 @@ def test_queries_on_which_the_verdict_rests_come_in_first(case, results, made):
 
 @pytest.mark.parametrize("share", [0.999, 0.8, 0.5, 0.3, 0.1, 0.01])
 def test_size_is_kept_and_what_had_no_room_is_counted(case, results, made, share):
-    whole, least = len(paged(case, results, corpus_texts(made))), smallest(case, results)
+    whole, least = len(paged(case, results, CorpusTexts(made))), smallest(case, results)
     size = int(least + (whole - least) * share)
-    page = paged(case, results, corpus_texts(made), max_bytes=size)
+    page = paged(case, results, CorpusTexts(made), max_bytes=size)
     assert len(page) <= size
     said = unpacking.summary(page)
     assert any("--max-size" in text for text in absent(said, "sources"))
@@ -244,10 +244,10 @@ def test_least_size_that_is_named_is_enough_and_less_is_refused(case, results):
 
 
 def test_more_room_never_shows_fewer_lines(case, results, made):
-    whole, least = len(paged(case, results, corpus_texts(made))), smallest(case, results)
+    whole, least = len(paged(case, results, CorpusTexts(made))), smallest(case, results)
     counts = []
     for share in (0.3, 0.6, 0.9, 1.0):
-        page = paged(case, results, corpus_texts(made), max_bytes=int(least + (whole - least) * share) + 1)
+        page = paged(case, results, CorpusTexts(made), max_bytes=int(least + (whole - least) * share) + 1)
         counts.append(unpacking.everything(page).count(TOKEN))
     assert counts == sorted(counts)
     assert counts[0] < counts[-1]
@@ -288,7 +288,7 @@ def test_hostile_names_and_texts_survive_as_text(case, results, made):
         made, suite=replace(made.suite, golds=tuple(golds)), engines=(made.engines[0], engine, made.engines[2])
     )
     opened = open_case(hostile, made.header.claim)
-    page = paged(opened, analyse_case(opened), corpus_texts(hostile))
+    page = paged(opened, analyse_case(opened), CorpusTexts(hostile))
     assert page.decode()
     assert page.count(b"</script>") == page.count(b"<script")
     assert b"<script>alert" not in page

@@ -129,7 +129,7 @@ def _load(args: argparse.Namespace) -> Suite:
 
 def _declared(args: argparse.Namespace) -> Suite:
     from assay.cli.options import declared, reject_flags
-    from assay.experiment.running.loading import load_suite
+    from assay.experiment.corpora import load_suite
 
     reject_flags(args, "the sets of assay.toml", "corpus", "format")
     spec = declared(args.config)

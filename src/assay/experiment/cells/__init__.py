@@ -1,1 +1,0 @@
-"""Cells: one engine on one gold set."""

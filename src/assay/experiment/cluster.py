@@ -1,0 +1,286 @@
+"""Run tasks on a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import platform
+import socket
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError, Future, InvalidStateError
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from assay._version import __version__
+from assay.digests import package_digest
+from assay.errors import AssayError, ConfigError, CorpusError, GoldError, SetupError, install_hint
+from assay.experiment.executors import WorkerLost
+
+T = TypeVar("T")
+Client = Any  # distributed is optional, and only half of it is typed
+MB: Final = 1_000_000
+_RETRY: Final = 0.1  # seconds; a scheduler notices a broken connection sooner
+_LOGGERS: Final = ("distributed", "tornado")
+
+
+@dataclass(frozen=True, slots=True)
+class DaskTimeouts:
+    """Limits for a cluster."""
+
+    connect: float = 10.0  # seconds; a running scheduler answers in less than one
+    workers: float = 60.0  # seconds without any worker; a job queue may need that long for the first
+    look: float = 1.0  # seconds between counts of the workers
+    large: int = MB  # bytes of a task worth a warning: the scheduler holds each task until it is done
+    refused: int = 20 * MB  # bytes of a task that is refused
+
+
+class DaskExecutor:
+    """Workers of a Dask scheduler; Dask itself repeats the tasks of a worker that dies."""
+
+    shares_disk = False
+
+    def __init__(self, address: str, timeouts: DaskTimeouts | None = None) -> None:
+        self.address = address
+        self.warnings: list[str] = []
+        self._timeouts = timeouts or DaskTimeouts()
+        self._environment = worker_environment()
+        self._thread_count = 0
+        self._next_count = 0.0
+        self._workers_seen = time.monotonic()
+        with ExitStack() as stack:
+            self._client = _connect(address, self._timeouts, stack)
+            try:
+                _check_workers(self._client, address, self._timeouts, self._environment)
+                self._count_threads()
+            except (OSError, CancelledError) as error:
+                raise _scheduler_lost(address) from error
+            self._stack = stack.pop_all()
+        self._executor = self._client.get_executor(pure=False)
+
+    @property
+    def width(self) -> int:
+        """A quarter more than there are threads, so that no worker waits for its next task.
+
+        Not more: when a worker dies, Dask counts a failure for every task that waits there.
+        """
+        from distributed.client import ClosedClientError
+
+        if time.monotonic() >= self._next_count:
+            with suppress(OSError, ClosedClientError, CancelledError):  # without a scheduler, Dask cancels the futures
+                self._count_threads()
+        return self._thread_count + -(-self._thread_count // 4)
+
+    def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
+        from distributed.client import ClosedClientError
+
+        message = pickle.dumps(RemoteCall(self._environment, pack((function, args))), protocol=5)
+        self._check_size(len(message), str(args[0])[:200] if args else "a task")
+        try:
+            remote: Future[bytes] = self._executor.submit(pickle.loads, message)
+        except ClosedClientError as error:
+            raise _scheduler_lost(self.address) from error
+        result: Future[T] = Future()
+        result.add_done_callback(lambda done: remote.cancel() if done.cancelled() else None)
+        remote.add_done_callback(lambda done: self._settle(done, result))
+        return result
+
+    def close(self) -> None:
+        """Cancel running tasks and disconnect; the cluster keeps running."""
+        from distributed.client import ClosedClientError
+
+        with self._stack, suppress(ClosedClientError):  # the scheduler ended first
+            self._executor.shutdown(wait=False)
+
+    def _count_threads(self) -> None:
+        now = time.monotonic()
+        self._next_count = now + self._timeouts.look
+        threads = sum(self._client.nthreads().values())
+        if threads:
+            self._thread_count, self._workers_seen = threads, now
+        elif now - self._workers_seen >= self._timeouts.workers:
+            raise _no_workers(self.address, self._timeouts.workers)
+
+    def _check_size(self, size: int, name: str) -> None:
+        if size > self._timeouts.refused:
+            raise SetupError(
+                f"{name} takes {size / MB:.0f} MB to send; {self._timeouts.refused / MB:.0f} MB is the most",
+                hint="divide the gold set, or use --shard, where nothing is sent",
+            )
+        if size > self._timeouts.large and not self.warnings:
+            self.warnings.append(
+                f"{name} takes {size / MB:.1f} MB to send; the scheduler keeps every task that is in flight"
+            )
+
+    def _settle(self, remote: Future[bytes], result: Future[T]) -> None:
+        with suppress(InvalidStateError):  # cancelled meanwhile
+            try:
+                value = unpack(remote.result())
+            except (Exception, CancelledError) as error:
+                result.set_exception(self._explain(error))
+            else:
+                result.set_result(value)
+
+    def _explain(self, error: BaseException) -> BaseException:
+        from distributed import KilledWorker
+
+        if isinstance(error, KilledWorker):
+            times = error.allowed_failures + 1
+            return WorkerLost.for_good(f"Dask gave it to {times} workers, and each of them died (allowed-failures)")
+        if isinstance(error, CancelledError):
+            return _scheduler_lost(self.address)
+        if isinstance(error, ImportError | AttributeError) and not isinstance(error, AssayError):
+            failure = SetupError(
+                f"a worker of {self.address} cannot load the task: {error}",
+                hint="is Assay, and whatever engines of your own need, installed on every worker?",
+            )
+            failure.__cause__ = error
+            return failure
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnvironment:
+    """Installation of a worker, which must equal the planner's."""
+
+    host: str
+    assay: str
+    python: str  # without the patch version; `ast`, `re` and the standard library change with minor versions
+    code: str  # digest of Assay's code
+
+    def difference(self, wanted: WorkerEnvironment) -> str:
+        """Return how the installation differs from the wanted one, or an empty text."""
+        if self.python != wanted.python:
+            return f"has Python {self.python}, not {wanted.python}"
+        if self.assay != wanted.assay:
+            return f"has Assay {self.assay}, not {wanted.assay}"
+        return "" if self.code == wanted.code else f"has other code of Assay {self.assay}"
+
+
+def worker_environment() -> WorkerEnvironment:
+    python = f"{platform.python_implementation()} {sys.version_info.major}.{sys.version_info.minor}"
+    return WorkerEnvironment(socket.gethostname(), __version__, python, package_digest())
+
+
+class RemoteCall:
+    """Task that runs when it is unpickled, so that a scheduler without Assay can handle it as `pickle.loads(bytes)`.
+
+    Function and arguments are a pickle inside the pickle: a worker with other code fails with a clear message before
+    it loads them.
+    """
+
+    def __init__(self, wanted: WorkerEnvironment, packed: bytes) -> None:
+        self._wanted = wanted
+        self._packed = packed
+
+    def __reduce__(self) -> tuple[Callable[..., bytes], tuple[Any, ...]]:
+        wanted = self._wanted
+        return run_remote, (wanted.host, wanted.assay, wanted.python, wanted.code, self._packed)
+
+
+def run_remote(host: str, assay: str, python: str, code: str, packed: bytes) -> bytes:
+    """Run a packed task on this worker; an error names the worker's host."""
+    _check_environment(worker_environment(), WorkerEnvironment(host, assay, python, code))
+    function, args = unpack(packed)
+    try:
+        return pack(function(*args))
+    except AssayError as error:
+        hint = error.hint
+        if isinstance(error, CorpusError | GoldError):
+            place = (
+                "workers open corpora themselves: it must be at the same path on every worker, or be named by address"
+            )
+            hint = f"{hint}; {place}" if hint else place
+        message = f"on {socket.gethostname()}: {error.message}"
+        raise type(error)(message, file=error.file, line=error.line, hint=hint) from error
+
+
+def pack(value: object) -> bytes:
+    """Pickle and compress a value; names and paths repeat, so the result is a fifth of the size."""
+    return zlib.compress(pickle.dumps(value, protocol=5), 1)
+
+
+def unpack(packed: bytes) -> Any:  # noqa: ANN401 (any value)
+    return pickle.loads(zlib.decompress(packed))  # noqa: S301 (a cluster runs the code of its clients; it is trusted)
+
+
+def _check_environment(found: WorkerEnvironment, wanted: WorkerEnvironment, address: str = "") -> None:
+    difference = found.difference(wanted)
+    if difference:
+        place = f"{found.host} ({address})" if address else found.host
+        raise SetupError(
+            f"the worker on {place} {difference}",
+            hint="install the same Assay on the same Python (3.11 is not 3.12) on every worker, and start them again",
+        )
+
+
+def _connect(address: str, timeouts: DaskTimeouts, stack: ExitStack) -> Client:
+    try:
+        import distributed
+    except ImportError as error:
+        raise SetupError("--cluster needs Dask", hint=install_hint("cluster")) from error
+    stack.enter_context(_silenced_loggers())
+    try:
+        connect: Any = distributed.Client
+        client = connect(address, timeout=timeouts.connect, set_as_default=False, name="assay")
+        stack.callback(client.close)
+        return client
+    except (OSError, TimeoutError) as error:
+        raise SetupError(
+            f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler`, and name its address"
+        ) from error
+    except (ValueError, TypeError) as error:
+        raise ConfigError(f"{address!r} is no address of a cluster: {error}", hint="tcp://HOST:8786") from error
+
+
+@contextmanager
+def _silenced_loggers() -> Iterator[None]:
+    """Silence Dask's loggers; child loggers without a level inherit the level of the first."""
+    known = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] in _LOGGERS]
+    loggers = [logging.getLogger(name) for name in sorted({*known, *_LOGGERS})]
+    before = [(logger, logger.level) for logger in loggers if logger.level or logger.name in _LOGGERS]
+    try:
+        for logger, _ in before:
+            logger.setLevel(logging.CRITICAL + 1)
+        yield
+    finally:
+        for logger, level in before:
+            logger.setLevel(level)
+
+
+def _check_workers(client: Client, address: str, timeouts: DaskTimeouts, wanted: WorkerEnvironment) -> None:
+    """Raise SetupError if a worker's installation differs; workers that die meanwhile are ignored."""
+    end = time.monotonic() + timeouts.connect
+    while True:
+        try:
+            client.wait_for_workers(1, timeout=timeouts.workers)
+        except TimeoutError as error:
+            raise _no_workers(address, timeouts.workers) from error
+        answers: Mapping[str, object] = client.run(worker_environment, on_error="return")
+        silent = {where: answer for where, answer in answers.items() if isinstance(answer, OSError)}
+        for where, answer in sorted(answers.items()):
+            if isinstance(answer, WorkerEnvironment):
+                _check_environment(answer, wanted, where)
+            elif where not in silent:
+                hint = "install the same Assay on every worker, and start them again"
+                raise SetupError(f"the worker at {where} cannot load Assay: {answer}", hint=hint)
+        if answers and not silent:
+            return
+        if silent and time.monotonic() > end:
+            where, problem = min(silent.items())
+            hint = "end it, or start it again; the scheduler still counts on it"
+            raise SetupError(f"the worker at {where} does not answer: {problem}", hint=hint)
+        time.sleep(_RETRY)
+
+
+def _no_workers(address: str, seconds: float) -> SetupError:
+    hint = f"start some with `dask worker {address} --nthreads 1`; what is done is kept"
+    return SetupError(f"{address} had no worker for {seconds:.0f} s", hint=hint)
+
+
+def _scheduler_lost(address: str) -> SetupError:
+    hint = "start it again and run again; what is done is kept"
+    return SetupError(f"the scheduler at {address} went away, or cancelled a task", hint=hint)

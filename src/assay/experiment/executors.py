@@ -1,0 +1,301 @@
+"""Executors of a run: this process, worker processes, or a `concurrent.futures` executor of the user."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
+from queue import Empty, SimpleQueue
+from typing import Final, NoReturn, Protocol, TypeVar, cast
+
+from assay.engines.resources import THREAD_VARIABLES, available_threads
+from assay.errors import ConfigError, EngineError
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_POLL: Final = 1.0  # seconds between looks at the width of an executor while tasks run
+_NAME: Final = 200  # characters of a task in a message
+_GRACE: Final = 5.0  # seconds for a worker to end its engines and delete its files before it is killed
+
+
+class Executor(Protocol):
+    """Workers that run functions with arguments, both small and picklable."""
+
+    @property
+    def width(self) -> int:
+        """Number of tasks to keep in flight now; raise SetupError if no worker is left."""
+        ...
+
+    @property
+    def shares_disk(self) -> bool:
+        """Whether workers see the same files as this process."""
+        ...
+
+    def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
+        """Start a task; its future fails with WorkerLost if the worker dies."""
+        ...
+
+    def close(self) -> None:
+        """End the workers that were started here and abandon running tasks; may be called twice."""
+        ...
+
+
+class WorkerLost(EngineError):
+    """Worker that died during a task; the cause is unknown."""
+
+    retry: bool = True  # whether another worker may try
+
+    @classmethod
+    def for_good(cls, message: str) -> WorkerLost:
+        """Return an error for a task that is not worth another try."""
+        error = cls(message)
+        error.retry = False
+        return error
+
+
+class TaskLost(EngineError):
+    """Task that lost its worker at every attempt and may be the cause."""
+
+
+def gather(
+    executor: Executor,
+    function: Callable[[T], R],
+    tasks: Iterable[T],
+    *,
+    attempts: int = 3,
+    on_lost: Callable[[T, TaskLost], R] | None = None,
+) -> Generator[tuple[T, R], None, None]:
+    """Yield every task with its result, in order of completion.
+
+    At most `executor.width` tasks are in flight; `tasks` is read as slots become free. A task whose worker died runs
+    again, up to `attempts` times in all; then `on_lost` returns its result, or without it TaskLost is raised. On an
+    error, an interrupt or an early close, running tasks are cancelled; the caller closes the executor.
+    """
+    waiting = ((task, 0) for task in tasks)
+    retries: deque[tuple[T, int]] = deque()
+    running: dict[Future[R], tuple[T, int]] = {}
+    done: SimpleQueue[Future[R]] = SimpleQueue()
+    try:
+        while True:
+            while len(running) < max(1, executor.width):
+                entry = retries.popleft() if retries else next(waiting, None)
+                if entry is None:
+                    break
+                task, sent = entry
+                future = executor.submit(function, task)
+                running[future] = (task, sent + 1)
+                future.add_done_callback(done.put)
+            if not running:
+                return
+            try:
+                future = done.get(timeout=_POLL)
+            except Empty:
+                continue
+            task, sent = running.pop(future)
+            try:
+                result = future.result()
+            except (WorkerLost, BrokenExecutor, CancelledError) as error:
+                if isinstance(error, WorkerLost) and error.retry and sent < attempts:
+                    retries.append((task, sent))
+                    continue
+                lost = _task_lost(task, sent, error)
+                if on_lost is None:
+                    raise lost from error
+                result = on_lost(task, lost)
+            yield task, result
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _task_lost(task: object, sent: int, error: BaseException) -> TaskLost:
+    times = "once" if sent == 1 else f"{sent} times"
+    reason = error.message if isinstance(error, WorkerLost) else str(error) or type(error).__name__
+    name = str(task)
+    name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
+    return TaskLost(
+        f"{name} was sent {times} and lost its worker each time: {reason}",
+        hint="does it need more memory than there is? run it alone with --only and --jobs 1",
+    )
+
+
+class SerialExecutor:
+    """Executor that runs a task in this process when it is submitted."""
+
+    width = 1
+    shares_disk = True
+
+    def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
+        future: Future[T] = Future()
+        future.set_running_or_notify_cancel()
+        try:
+            future.set_result(function(*args))
+        except Exception as error:  # an interrupt is raised here
+            future.set_exception(error)
+        return future
+
+    def close(self) -> None:
+        pass
+
+
+class FuturesExecutor(Protocol):
+    """Executor of the user; futures need `result`, `cancel` and `add_done_callback`."""
+
+    def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]: ...
+
+
+class FuturesAdapter:
+    """Adapter for an executor of the user, who closes it."""
+
+    shares_disk = False  # unknown
+
+    def __init__(self, executor: FuturesExecutor, *, width: int | None = None) -> None:
+        self._executor = executor
+        # One more task than workers, so that no worker waits while this process stores a result.
+        self.width = width or cast(int, getattr(executor, "_max_workers", None) or available_threads()) + 1
+
+    def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
+        return self._executor.submit(function, *args)
+
+    def close(self) -> None:
+        pass
+
+
+class ProcessExecutor:
+    """Worker processes, each in a pool of its own: a worker that dies breaks only its own pool and loses one task."""
+
+    shares_disk = True
+
+    def __init__(self, count: int = 0) -> None:
+        if count < 0:
+            raise ConfigError(f"{count} processes", hint="name one or more; 0 is as many as there are processors")
+        count = count or available_threads()
+        self.width = count + 1  # no worker waits while this process stores a result
+        self._threads = ThreadPoolExecutor(count, thread_name_prefix="assay-executor")
+        self._own = threading.local()  # the worker of each thread
+        self._lock = threading.Lock()
+        self._workers: set[_Worker] = set()
+        self._closed = False
+
+    @property
+    def pids(self) -> tuple[int, ...]:
+        with self._lock:
+            return tuple(sorted(worker.pid for worker in self._workers))
+
+    def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
+        return self._threads.submit(self._run, function, args)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            workers, self._workers = self._workers, set()
+        for worker in workers:
+            worker.process.terminate()
+        for worker in workers:
+            worker.end()
+        self._threads.shutdown(cancel_futures=True)
+
+    def _run(self, function: Callable[..., T], args: tuple[object, ...]) -> T:
+        worker: _Worker | None = getattr(self._own, "worker", None)
+        try:
+            if worker is None:
+                worker = self._own.worker = self._start()
+            return worker.pool.submit(_call, function, *args).result()
+        except BrokenExecutor as error:
+            self._own.worker = None
+            message = "a worker process cannot be started" if worker is None else self._remove(worker)
+            raise (WorkerLost.for_good(message) if self._closed else WorkerLost(message)) from error
+
+    def _start(self) -> _Worker:
+        worker = _Worker()
+        with self._lock:
+            if not self._closed:
+                self._workers.add(worker)
+                return worker
+        worker.process.terminate()
+        worker.end()
+        raise WorkerLost.for_good("the workers were ended")
+
+    def _remove(self, worker: _Worker) -> str:
+        with self._lock:
+            self._workers.discard(worker)
+        return worker.end()
+
+
+class _Worker:
+    """One process; spawned, because this process has threads."""
+
+    def __init__(self) -> None:
+        self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_initialize)
+        with _single_threaded():
+            first = self.pool.submit(os.getpid)
+        self.pid = first.result()
+        self.process = next(process for process in active_children() if process.pid == self.pid)
+
+    def end(self) -> str:
+        """Wait for the end of the process, kill it after a grace period, and return how it ended."""
+        if not wait([self.process.sentinel], _GRACE):
+            self.process.kill()
+        self.pool.shutdown()
+        code = self.process.exitcode
+        if code is None or code >= 0:
+            return f"the worker process {self.pid} ended with exit code {code}"
+        name = signal.Signals(-code).name
+        cause = " (out of memory, perhaps)" if name == "SIGKILL" else ""
+        return f"the worker process {self.pid} was ended by {name}{cause}"
+
+
+_ENVIRONMENT = threading.Lock()
+
+
+@contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Set one thread per library for a process started now; libraries read the variables when they are loaded."""
+    with _ENVIRONMENT:
+        before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+        os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name, None)
+                os.environ.update({} if value is None else {name: value})
+
+
+def _initialize() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets it too, and ends its workers
+    signal.signal(signal.SIGTERM, _exit)
+    threading.Thread(target=_end_with_parent, name="assay-parent", daemon=True).start()
+
+
+def _exit(number: int, _frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_DFL)
+    raise SystemExit(128 + number)
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+    os._exit(1)
+
+
+def _call(function: Callable[..., T], *args: object) -> T:
+    try:
+        return function(*args)
+    except SystemExit as error:  # a pool would send it to the parent and go on
+        os._exit(error.code if isinstance(error.code, int) else 1)
+    except Exception as error:
+        try:
+            pickle.loads(pickle.dumps(error))  # noqa: S301 (our own)
+        except Exception:  # an error that the parent cannot unpickle would break the pool
+            raise RuntimeError(f"{type(error).__name__}: {error}") from error
+        raise

@@ -1,0 +1,319 @@
+"""Plan of a run: which cells (engine × gold set) it has, their cache keys, and the tasks that compute them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from assay.digests import digest_of, package_digest
+from assay.engines.base import FullEngine, SharedStep, sharing_engine
+from assay.engines.kinds import find_kind
+from assay.engines.resources import available_threads, pinned
+from assay.errors import ConfigError
+from assay.experiment.cache import (
+    CacheKey,
+    CellId,
+    CorpusSnapshot,
+    EngineIdentity,
+    ResultCache,
+    cell_key,
+    engine_identity,
+    timed_key,
+    unfinished_directory,
+)
+from assay.experiment.corpora import Missing, PreparedGold
+from assay.experiment.environment import environment
+from assay.experiment.executors import Executor
+from assay.experiment.records.codec import read_claim
+from assay.experiment.sessions import EngineLimits
+from assay.experiment.spec import RunEntry, Spec, engine_factory, missing_requirement
+from assay.experiment.spec.model import EngineFactory
+from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
+from assay.gold import gold_hash
+from assay.gold.split import select
+from assay.types import AnalysisPlan, GoldSet, Suite, VariantInfo
+
+#: A task with fewer variants is not worth opening a corpus and its index once more.
+_FEWEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionOptions:
+    """How to execute a run; without effect on rankings."""
+
+    directory: Path | None = None  # results directory, which holds the cells of an unfinished run; None: the cache
+    executor: Executor | None = None  # None: processes on this machine
+    fresh: bool = False  # ignore cached cells
+    reuse_index: bool = False  # let tools reuse indexes of earlier runs
+
+
+DEFAULT_OPTIONS = ExecutionOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Settings of a timed run."""
+
+    threads: int = 0  # processors for every engine; 0: all
+    interleave: bool = True  # send each query to all engines in turn; false: one engine after the other
+
+
+@dataclass(frozen=True)
+class PlannedEngine:
+    """Engine of a plan."""
+
+    engine: FullEngine = field(repr=False)
+    factory: EngineFactory = field(default_factory=lambda: EngineFactory(""))  # unused in a timed run
+    variation: VariantInfo | None = None
+
+    @cached_property
+    def kind(self) -> object:
+        return self.engine.config.get("kind")
+
+    @cached_property
+    def is_shipped(self) -> bool:
+        kind = find_kind(self.kind)
+        return kind is not None and kind.shipped
+
+    @cached_property
+    def identity(self) -> EngineIdentity:
+        return engine_identity(self.engine, self.factory.spec)
+
+    @cached_property
+    def steps(self) -> tuple[SharedStep, ...]:
+        """Return the steps from corpus to ranking that engines can share."""
+        shares = sharing_engine(self.engine)
+        return shares.steps() if shares else (SharedStep("ranking", digest_of([self.factory.spec, self.factory.name])),)
+
+    @cached_property
+    def group(self) -> str:
+        """Return the name of the engines that run in one task: those of one index, or all shipped ones without.
+
+        Other engines run alone, because they may crash.
+        """
+        if sharing_engine(self.engine) is not None:
+            return self.steps[0].digest
+        return "" if self.is_shipped else self.factory.name
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """Engines × gold sets, with everything that determines the results."""
+
+    suite: Suite
+    engines: Mapping[str, PlannedEngine]
+    k: int
+    forms: tuple[str, ...] = ()
+    missing: Missing | None = None
+    limits: EngineLimits = field(default_factory=lambda: EngineLimits(0.0, 0.0))
+    skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> reason
+    claim: AnalysisPlan | None = None
+    reuse_index: bool = False
+    jobs: int | None = None  # worker processes; None or 0: as many as processors
+    timing: Timing | None = None  # None: cells are independent of each other and not timed
+    corpus_cache: Path | None = None  # directory for downloaded corpora; None: the default
+
+    @cached_property
+    def cells(self) -> tuple[CellId, ...]:
+        """Return every cell, by gold set."""
+        return tuple(CellId(gold.name, name) for gold in self.suite.golds for name in self.engines)
+
+    @cached_property
+    def digest(self) -> str:
+        """Return the digest of the plan; shards of one plan can be merged."""
+        engines = {name: [dict(one.engine.config), one.factory.seed] for name, one in self.engines.items()}
+        golds = [[gold.name, gold_hash(gold)] for gold in self.suite.golds]
+        return digest_of([package_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
+
+    @contextmanager
+    def conditions(self) -> Iterator[dict[str, object]]:
+        """Pin the processors of a timed run; yield the description of the environment."""
+        if self.timing is None:
+            yield {**environment(), "interleaved": False}
+            return
+        with pinned(self.timing.threads or available_threads()) as granted:
+            interleaved = self.timing.interleave and len(self.engines) > 1
+            yield {**environment(), "pinned": granted, "interleaved": interleaved}
+
+    def open_cache(self, options: ExecutionOptions) -> ResultCache | None:
+        """Open the cache of cells; a timed run without a results directory has none."""
+        if self.timing and options.directory is None:
+            return None
+        return ResultCache(options.directory or unfinished_directory(self.digest), fresh=options.fresh)
+
+    def access(self, gold: GoldSet) -> CorpusAccess:
+        code = "" if self.timing else package_digest()
+        return CorpusAccess(gold, self.forms, self.missing, Path.cwd(), code, self.corpus_cache)
+
+    def key(self, cell: CellId, snapshot: CorpusSnapshot, conditions: Mapping[str, object]) -> CacheKey:
+        if self.timing is None:
+            return cell_key(self.engines[cell.engine].identity, snapshot, self.k)
+        engines = {name: planned.engine for name, planned in self.engines.items()}
+        return timed_key(cell.engine, engines, snapshot, self.k, conditions)
+
+    def pending(self, cells: Iterable[CellId], cached: Collection[CellId]) -> list[CellId]:
+        """Return the cells to compute; interleaved engines run together, so one missing cell repeats its gold set."""
+        missing = [cell for cell in cells if cell not in cached]
+        if self.timing is None or not self.timing.interleave:
+            return missing
+        golds = {cell.gold for cell in missing}
+        return [cell for cell in cells if cell.gold in golds]
+
+    def tasks(
+        self,
+        cells: Iterable[CellId],
+        snapshots: Mapping[str, CorpusSnapshot],
+        width: int,
+        prepared: Mapping[str, PreparedGold] | None = None,
+    ) -> list[CellTask]:
+        """Return tasks for cells, the longest first, and enough of them to occupy every worker.
+
+        A timed run has one task per gold set, which interleaves the engines, or without interleaving one per cell.
+        """
+        if self.timing:
+            return self._timed_tasks(cells, snapshots, prepared or {})
+        groups: dict[tuple[str, str], list[str]] = {}
+        for cell in cells:
+            groups.setdefault((cell.gold, self.engines[cell.engine].group), []).append(cell.engine)
+        divided = _divide([(gold, names) for (gold, _), names in groups.items()], snapshots, 2 * width)
+        divided.sort(key=lambda group: (-_work(group, snapshots), group))
+        return [self._task(names, snapshots[gold]) for gold, names in divided]
+
+    def _timed_tasks(
+        self, cells: Iterable[CellId], snapshots: Mapping[str, CorpusSnapshot], prepared: Mapping[str, PreparedGold]
+    ) -> list[CellTask]:
+        groups: dict[str | CellId, list[CellId]] = {}
+        for cell in cells:
+            groups.setdefault(cell.gold if self.timing and self.timing.interleave else cell, []).append(cell)
+        tasks = []
+        for group in groups.values():
+            gold = group[0].gold
+            engines = {cell.engine: self.engines[cell.engine].engine for cell in group}
+            tasks.append(replace(self._task((), snapshots[gold]), timed=TimedInputs(prepared[gold], engines)))
+        return tasks
+
+    def _task(self, names: Sequence[str], snapshot: CorpusSnapshot) -> CellTask:
+        factories = tuple(replace(self.engines[name].factory, suite=None) for name in names)
+        access = self.access(snapshot.gold)
+        return CellTask(access, snapshot.facts.digest, factories, self.k, self.limits, self.reuse_index)
+
+    def summary(self, conditions: Mapping[str, object]) -> PlanSummary:
+        return PlanSummary(
+            plan="" if self.timing else self.digest,
+            golds=tuple(gold.name for gold in self.suite.golds),
+            engines=tuple(self.engines),
+            k=self.k,
+            timeout=self.limits.query,
+            claim=self.claim,
+            skipped=dict(self.skipped),
+            variations={name: planned.variation for name, planned in self.engines.items() if planned.variation},
+            environment=conditions,
+        )
+
+
+_Group = tuple[str, list[str]]  # gold set, engines
+
+
+def _work(group: _Group, snapshots: Mapping[str, CorpusSnapshot]) -> int:
+    gold, names = group
+    return snapshots[gold].size + 20_000 * len(names) * snapshots[gold].questions
+
+
+def _divide(groups: Iterable[_Group], snapshots: Mapping[str, CorpusSnapshot], wanted: int) -> list[_Group]:
+    """Halve the groups with the most queries until there are enough."""
+    heap = [(-len(names) * snapshots[gold].questions, gold, names) for gold, names in groups]
+    heapq.heapify(heap)
+    done: list[_Group] = []
+    while heap and len(heap) + len(done) < wanted:
+        _, gold, names = heapq.heappop(heap)
+        if len(names) < 2 * _FEWEST:
+            done.append((gold, names))
+            continue
+        for half in (names[: len(names) // 2], names[len(names) // 2 :]):
+            heapq.heappush(heap, (-len(half) * snapshots[gold].questions, gold, half))
+    return done + [(gold, names) for _, gold, names in heap]
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSummary:
+    """Plan without engines and gold sets; with the results of all cells, enough to assemble the run."""
+
+    plan: str  # digest; empty for a timed run
+    golds: tuple[str, ...]
+    engines: tuple[str, ...]
+    k: int
+    timeout: float
+    claim: AnalysisPlan | None
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    variations: Mapping[str, VariantInfo] = field(default_factory=dict)
+    environment: Mapping[str, object] = field(default_factory=dict, compare=False)
+
+    @property
+    def cells(self) -> tuple[CellId, ...]:
+        return tuple(CellId(gold, engine) for gold in self.golds for engine in self.engines)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> PlanSummary:
+        parsed = {
+            "golds": tuple(row["golds"]),
+            "engines": tuple(row["engines"]),
+            "claim": read_claim(row["claim"]),
+            "variations": {name: VariantInfo(**variation) for name, variation in row["variations"].items()},
+        }
+        return cls(**{**row, **parsed})
+
+
+def select_engines(spec: Spec) -> tuple[tuple[RunEntry, ...], dict[str, str]]:
+    """Return the engines to run, and the engines to skip with what they lack; the settings of both are checked."""
+    wanted = [entry for entry in spec.entries() if not spec.only or entry.name in spec.only]
+    lacking = {entry.name: reason for entry in wanted if (reason := missing_requirement(entry.requires))}
+    for name in lacking:
+        engine_factory(spec, name).check()
+    chosen = tuple(entry for entry in wanted if entry.name not in lacking)
+    if not any(entry.name in spec.engines or entry.variation for entry in chosen) and lacking:
+        name, reason = next(iter(lacking.items()))
+        raise ConfigError(f"nothing is left to run: {name}: {reason}", hint="provide what is missing, or run others")
+    return chosen, lacking
+
+
+def make_plan(
+    spec: Spec,
+    suite: Suite,
+    options: ExecutionOptions = DEFAULT_OPTIONS,
+    *,
+    missing: Missing | None = None,
+    timed: bool | None = None,
+) -> RunPlan:
+    """Plan the run of a specification; every engine is made once, so that errors show before anything runs.
+
+    A run is timed if the specification asks for it, or by default if neither it nor the options ask for independent
+    cells.
+    """
+    if timed is None:
+        timed = spec.timed and (spec.times is not None or options.executor is None)
+    entries, skipped = select_engines(spec)
+    engines = {}
+    for entry in entries:
+        factory = engine_factory(spec, entry.name, suite)
+        engines[entry.name] = PlannedEngine(factory.make(), factory, entry.variation)
+    return RunPlan(
+        suite=select(suite, spec.split).suite,
+        engines=engines,
+        k=spec.k,
+        forms=spec.forms,
+        missing=missing,
+        limits=EngineLimits(spec.timeout, spec.index_timeout, spec.give_up),
+        skipped=skipped,
+        claim=spec.analysis_plan(),
+        reuse_index=options.reuse_index,
+        jobs=spec.jobs,
+        timing=Timing(spec.threads, spec.interleave) if timed else None,
+    )

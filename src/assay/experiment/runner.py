@@ -1,0 +1,449 @@
+"""Run experiments: make a plan, execute the cells that are not cached, assemble their results into a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from assay._version import __version__
+from assay.clock import now, today
+from assay.digests import text_digest
+from assay.engines import as_engine
+from assay.engines.base import Engine
+from assay.errors import EngineError, InputError
+from assay.experiment.cache import CacheKey, CellId, CellResult, CorpusSnapshot, ResultCache, relabel
+from assay.experiment.corpora import Missing, PreparedGold, load_suite, phrased_queries
+from assay.experiment.executors import (
+    Executor,
+    FuturesAdapter,
+    FuturesExecutor,
+    ProcessExecutor,
+    SerialExecutor,
+    TaskLost,
+    gather,
+)
+from assay.experiment.forecast import learn
+from assay.experiment.plan import (
+    DEFAULT_OPTIONS,
+    ExecutionOptions,
+    PlannedEngine,
+    PlanSummary,
+    RunPlan,
+    Timing,
+    make_plan,
+)
+from assay.experiment.records.codec import Lines, join_lines
+from assay.experiment.records.directory import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
+from assay.experiment.sessions import EngineLimits, EngineOutcome, Progress, Tell, ignore_progress
+from assay.experiment.spec import FILE, Spec, load_spec, override
+from assay.experiment.spec.model import check_encodable, match_names
+from assay.experiment.worker import (
+    CellSink,
+    CellTask,
+    CorpusAccess,
+    engine_run,
+    measure,
+    prepare_corpus,
+    survey,
+    take_snapshot,
+)
+from assay.gold import gold_hash, query_hash
+from assay.gold.access_log import log_access
+from assay.gold.split import select
+from assay.redaction import register_secret_values
+from assay.types import (
+    TIME_LIMITS,
+    EngineRun,
+    GoldSet,
+    Hit,
+    Ranking,
+    Run,
+    RunMetadata,
+    Status,
+    Suite,
+    VariantInfo,
+)
+
+T = TypeVar("T")
+Failed = Literal["error", "report"]
+Searcher = Engine | Callable[[str, int], Sequence[Hit | str]] | Callable[[str], Sequence[Hit | str]]
+
+
+def run(
+    engines: Mapping[str, Searcher],
+    gold: Suite | GoldSet,
+    *,
+    k: int = 10,
+    forms: Sequence[str] | None = None,
+    split: Sequence[str] = (),
+    timeout: float = TIME_LIMITS.query,
+    index_timeout: float = TIME_LIMITS.index,
+    give_up: int = 10,
+    threads: int | None = None,
+    interleave: bool = True,
+    cache: Path | None = None,
+    missing: Missing | None = None,
+    failed: Failed = "error",
+    progress: Tell | None = None,
+    keeper: ResultCache | None = None,
+    variations: Mapping[str, VariantInfo] | None = None,
+) -> Run:
+    """Run engines over gold sets and return their rankings, with times.
+
+    Gold sets are checked against their corpora before any engine starts. `missing` decides about targets that are not
+    in the corpus: "error", or "report" to go on without them; the default reports only those of the standard library,
+    whose content depends on the interpreter. `split` names parts of a gold set; sealed queries run only if named, and
+    the access is logged next to the gold set before any engine starts.
+
+    An engine that fails on every query has no quality to measure: `failed="error"` raises EngineError, whose `run`
+    attribute has the rankings of all engines; "report" returns the run, with the worst values for that engine.
+
+    Each query goes to all engines in turn, so that they share the load of the machine; without `interleave` they run
+    one after the other, and only one is open at a time. All have the same `threads` processors (default: all). After
+    `give_up` consecutive timeouts an engine gets no more queries on that corpus (0: no limit). With a `keeper`, gold
+    sets that all engines have finished are not repeated when a run is resumed.
+    """
+    suite = select(Suite((gold,)) if isinstance(gold, GoldSet) else gold, split).suite
+    if k < 1:
+        raise InputError(f"k is {k}", hint="ask for at least one result")
+    if threads is not None and threads < 1:
+        raise InputError(f"threads is {threads}", hint="an engine needs at least one")
+    check_encodable(engines)
+    known = variations or {}
+    plan = RunPlan(
+        suite=suite,
+        engines={name: PlannedEngine(as_engine(one), variation=known.get(name)) for name, one in engines.items()},
+        k=k,
+        forms=tuple(forms or ()),
+        missing=missing,
+        limits=EngineLimits(timeout, index_timeout, give_up),
+        timing=Timing(threads or 0, interleave),
+        corpus_cache=cache,
+    )
+    results = execute(plan, plan.cells, SerialExecutor(), keeper, progress)
+    done = assemble(plan.summary(results.conditions), results)
+    return done if failed == "report" else check_answered(done)
+
+
+def run_experiment(
+    file: str | Path = FILE,
+    *,
+    executor: FuturesExecutor | None = None,
+    only: Sequence[str] = (),
+    sets: Sequence[str] = (),
+    fresh: bool = False,
+    failed: Failed = "error",
+) -> Run:
+    """Run the experiment of an assay.toml; `only` names engines, `sets` has `table.key=value` texts as --set does.
+
+    With an executor (an object whose `submit(function, *args)` returns a future: threads, processes or a cluster) its
+    workers run the cells; without one, processes on this machine do, or engines are interleaved where times are
+    measured. Nothing is written except to the cache. `failed` is that of `assay.run`.
+    """
+    spec = load_spec(Path(file), sets=sets)
+    names = match_names(list(only), spec.names(), "only") if only else ()
+    spec = override(spec, only=names)
+    options = ExecutionOptions(executor=FuturesAdapter(executor) if executor is not None else None, fresh=fresh)
+    result = run_spec(spec, load_suite(spec), options=options)
+    return result if failed == "report" else check_answered(result)
+
+
+def run_spec(
+    spec: Spec,
+    suite: Suite,
+    *,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+    options: ExecutionOptions = DEFAULT_OPTIONS,
+) -> Run:
+    """Run a specification, and forget what was cached for this run only."""
+    outcome = start_run(spec, suite, missing=missing, progress=progress, options=options)
+    outcome.finish()
+    return outcome.run
+
+
+@dataclass(frozen=True, slots=True)
+class PlanResult:
+    """Results of the cells of a plan, or of some of them."""
+
+    snapshots: Mapping[str, CorpusSnapshot]
+    cells: Mapping[CellId, CellResult]
+    cached: frozenset[CellId] = frozenset()  # cells that were not executed
+    reason: str = SHARDED  # why the times of the other cells are not comparable
+    conditions: Mapping[str, object] = field(default_factory=dict)
+    timed: bool = False
+    cache: ResultCache | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self.cache.warnings if self.cache else ()
+
+    def finish(self) -> None:
+        """Delete the cells that were cached for this run only, after its results were written."""
+        if self.cache:
+            self.cache.finish()
+
+    def timings(self) -> list[CellTiming]:
+        """Return the time spent on each cell."""
+        return [
+            CellTiming(
+                cell.engine,
+                cell.gold,
+                result.spent.index_seconds,
+                result.spent.query_seconds,
+                result.spent.worker,
+                reason=KEPT if cell in self.cached else self.reason,
+            )
+            for cell, result in self.cells.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """Run and the results of its cells."""
+
+    run: Run
+    results: PlanResult
+
+    def finish(self) -> None:
+        self.results.finish()
+
+
+def start_run(
+    spec: Spec,
+    suite: Suite,
+    *,
+    missing: Missing | None = None,
+    progress: Tell | None = None,
+    options: ExecutionOptions = DEFAULT_OPTIONS,
+) -> RunOutcome:
+    """Run a specification; the caller writes the results and then calls `finish`."""
+    plan = make_plan(spec, suite, options, missing=missing)
+    results = execute_with(plan, plan.cells, options, progress)
+    return RunOutcome(assemble(plan.summary(results.conditions), results), results)
+
+
+def execute_with(
+    plan: RunPlan, cells: Sequence[CellId], options: ExecutionOptions, progress: Tell | None = None
+) -> PlanResult:
+    """Execute cells on the executor that plan and options ask for."""
+    with _executor(plan, options) as executor:
+        return execute(plan, cells, executor, plan.open_cache(options), progress)
+
+
+@contextmanager
+def _executor(plan: RunPlan, options: ExecutionOptions) -> Iterator[Executor]:
+    if options.executor is not None and not plan.timing:
+        yield options.executor  # closed by its owner
+        return
+    executor: Executor = SerialExecutor() if plan.timing or plan.jobs == 1 else ProcessExecutor(plan.jobs or 0)
+    try:
+        yield executor
+    finally:
+        executor.close()
+
+
+def execute(
+    plan: RunPlan,
+    cells: Sequence[CellId],
+    executor: Executor,
+    cache: ResultCache | None,
+    progress: Tell | None = None,
+) -> PlanResult:
+    """Return the results of cells, from the cache or by running engines.
+
+    All corpora are surveyed before any engine starts. A timed plan runs in this process on pinned processors, and its
+    tasks report progress query by query.
+    """
+    tell = progress or ignore_progress
+    timed = plan.timing is not None
+    golds = {cell.gold for cell in cells}
+    suite = Suite(tuple(gold for gold in plan.suite.golds if gold.name in golds))
+    snapshots, prepared = _survey(plan, suite, executor, tell)
+    log_access(suite, "run", list(plan.engines))
+    register_secret_values(secret for planned in plan.engines.values() for secret in planned.engine.secrets)
+    with plan.conditions() as conditions:
+
+        def key(cell: CellId) -> CacheKey:
+            return plan.key(cell, snapshots[cell.gold], conditions)
+
+        tables: dict[str, dict[str, tuple[int, ...]]] = {gold: {} for gold in snapshots}
+        results = {cell: _share_lines(found, tables[cell.gold]) for cell, found in _cached(cells, key, cache)}
+        pending = plan.pending(cells, results)
+        cached = frozenset(results) - frozenset(pending)
+        if not timed:
+            tell(Progress("", "", len(cached), len(cells), "cells"))
+        tasks = plan.tasks(pending, snapshots, executor.width, prepared)
+        if cache and executor.shares_disk:
+            directory = cache.directory.absolute()
+            tasks = [replace(task, sink=CellSink(directory, {e: key(c) for e, c in _cells(task)})) for task in tasks]
+        function = partial(measure, tell=tell) if timed else measure
+        for task, measured in gather(executor, function, tasks, on_lost=partial(_crashed, plan, snapshots)):
+            for name, cell in _cells(task):
+                if cache and not cache.is_stored(key(cell)):
+                    cache.write(key(cell), measured[name])
+                results[cell] = _share_lines(measured[name], tables[cell.gold])
+            if not timed:
+                tell(Progress("", task.access.gold.name, len(results), len(cells), "cells"))
+    reason = IN_TURN if executor.width == 1 else SIDE_BY_SIDE
+    ordered = {cell: results[cell] for cell in cells}
+    done = PlanResult(snapshots, ordered, cached, reason, conditions, timed, cache)
+    if not timed:
+        executed = {cell: result for cell, result in ordered.items() if cell not in cached}
+        learn(plan, snapshots, executed)
+    return done
+
+
+def _survey(
+    plan: RunPlan, suite: Suite, executor: Executor, tell: Tell
+) -> tuple[dict[str, CorpusSnapshot], dict[str, PreparedGold]]:
+    """Return the facts of every gold set; in a timed run, which uses the same corpora, also the opened corpora."""
+
+    def accesses() -> Iterator[CorpusAccess]:
+        for number, gold in enumerate(suite.golds):
+            tell(Progress("", gold.name, number, len(suite.golds), "corpus"))
+            yield plan.access(gold)
+
+    if plan.timing:
+        prepared = {access.gold.name: prepare_corpus(access) for access in accesses()}
+        return {name: take_snapshot(opened) for name, opened in prepared.items()}, prepared
+    found = {access.gold.name: snapshot for access, snapshot in gather(executor, survey, accesses())}
+    return {gold.name: found[gold.name] for gold in suite.golds}, {}
+
+
+def _cached(
+    cells: Iterable[CellId], key: Callable[[CellId], CacheKey], cache: ResultCache | None
+) -> Iterator[tuple[CellId, CellResult]]:
+    for cell in cells if cache else ():
+        found = cache.read(key(cell)) if cache else None
+        if found is not None:
+            yield cell, relabel(found, cell)
+
+
+def _cells(task: CellTask) -> list[tuple[str, CellId]]:
+    return [(name, CellId(task.access.gold.name, name)) for name in task.names]
+
+
+def _share_lines(result: CellResult, table: dict[str, tuple[int, ...]]) -> CellResult:
+    """Move the line sizes of a cell to the table of its gold set: thousands of cells name the same files."""
+    for path, sizes in result.lines.items():
+        table.setdefault(path, sizes)
+    return replace(result, lines=table)
+
+
+#: Names no worker, because results do not depend on the worker.
+_DIED = "the worker that asked it died, each time it was tried"
+
+
+def _crashed(
+    plan: RunPlan, snapshots: Mapping[str, CorpusSnapshot], task: CellTask, _: TaskLost
+) -> dict[str, CellResult]:
+    """Return crashed queries for a task that killed every worker, so that other engines keep their results."""
+    gold = snapshots[task.access.gold.name].gold
+    rankings = tuple(
+        Ranking(gold.name, phrased.query.id, phrased.form, status=Status.CRASH, error=_DIED)
+        for phrased in phrased_queries(gold, task.access.forms)
+    )
+    outcome = EngineOutcome(rankings, None, notes=(f"on {gold.name}: {_DIED}",))
+    cells = {}
+    for name in task.names:
+        record = engine_run(name, plan.engines[name].engine, gold.name, outcome)
+        cells[name] = CellResult(replace(record, resources={}, date=today()), {})
+    return cells
+
+
+def assemble(summary: PlanSummary, results: PlanResult) -> Run:
+    """Combine the cells of a plan into a run; untimed runs do not depend on where and when their cells ran."""
+    snapshots = [results.snapshots[name] for name in summary.golds]
+    cells = results.cells
+    engines = [
+        join_engine_runs(
+            name,
+            [cells[CellId(snapshot.gold.name, name)].engine for snapshot in snapshots],
+            summary.variations.get(name),
+        )
+        for name in summary.engines
+    ]
+    suite = Suite(tuple(snapshot.gold for snapshot in snapshots))
+    days = (result.engine.date for result in cells.values())
+    return Run(
+        suite=suite,
+        k=summary.k,
+        engines=tuple(engines),
+        lines={snapshot.gold.name: _join_lines(snapshot, cells, summary.engines) for snapshot in snapshots},
+        hashes={
+            f"{gold.name}/{query.id}": query_hash(query, gold.corpus) for gold in suite.golds for query in gold.queries
+        },
+        header=RunMetadata(
+            assay=__version__,
+            date=now().isoformat(timespec="seconds") if results.timed else max(days),
+            gold_hash=text_digest("\n".join(map(gold_hash, suite.golds)))[:16],
+            corpora={snapshot.gold.name: snapshot.facts for snapshot in snapshots},
+            environment=summary.environment,
+            timeout=summary.timeout,
+            skipped=summary.skipped,
+            timed=results.timed,
+            claim=summary.claim,
+        ),
+    )
+
+
+def _join_lines(snapshot: CorpusSnapshot, cells: Mapping[CellId, CellResult], engines: Sequence[str]) -> Lines:
+    tables = [cells[CellId(snapshot.gold.name, name)].lines for name in engines]
+    return join_lines([snapshot.lines, *{id(table): table for table in tables}.values()])  # cells share tables
+
+
+def join_engine_runs(name: str, parts: Sequence[EngineRun], variation: VariantInfo | None = None) -> EngineRun:
+    """Combine the records of one engine on several gold sets."""
+    first = parts[0]
+
+    def by_gold(get: Callable[[EngineRun], Mapping[str, T]]) -> dict[str, T]:
+        return {gold: value for part in parts for gold, value in get(part).items()}
+
+    def common(values: Iterable[str]) -> str:
+        different = set(values)
+        return different.pop() if len(different) == 1 else "mixed"
+
+    return EngineRun(
+        name=name,
+        rankings=tuple(ranking for part in parts for ranking in part.rankings),
+        role=first.role,
+        oversample=first.oversample,
+        config=first.config,
+        index_seconds=by_gold(lambda part: part.index_seconds),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+        resources=by_gold(lambda part: part.resources),
+        version=next((part.version for part in parts if part.version), ""),
+        stderr=by_gold(lambda part: part.stderr),
+        parallel=max(part.parallel for part in parts),
+        variation=variation,
+        date=max(part.date for part in parts),
+        fingerprint=common(part.fingerprint for part in parts),
+        code=common(part.code for part in parts),
+    )
+
+
+def failed_engines(run: Run) -> dict[str, str]:
+    """Return the engines that failed on every query, each with the first error."""
+    return {
+        engine.name: engine.rankings[0].error or engine.rankings[0].status.value
+        for engine in run.engines
+        if engine.failed_throughout
+    }
+
+
+def check_answered(run: Run) -> Run:
+    """Return the run; raise EngineError if an engine of it failed on every query."""
+    failed = failed_engines(run)
+    if not failed:
+        return run
+    error = EngineError(
+        "; ".join(f"{name} failed on every query: {reason}" for name, reason in failed.items()),
+        hint='fix the engine, or pass failed="report" to score it with the worst values',
+    )
+    error.run = run
+    raise error

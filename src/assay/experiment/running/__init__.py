@@ -1,1 +1,0 @@
-"""Running experiments: interleaved with timing, or as independent cells."""

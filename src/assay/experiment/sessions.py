@@ -1,0 +1,254 @@
+"""Run engines on one gold set, interleaved query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from assay.corpus.opening import directory_size
+from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine
+from assay.engines.normalize import Normalizer
+from assay.engines.resources import AddedMemory
+from assay.engines.runner import (
+    QueryOutcome,
+    close_session,
+    open_session,
+    query_session,
+    session_notes,
+    session_usage,
+    summarize,
+)
+from assay.errors import EngineError, SetupError
+from assay.experiment.corpora import PhrasedQuery, PreparedGold, private_copy
+from assay.redaction import make_redactor
+from assay.types import Corpus, Hit, Ranking, Resources, Status
+
+#: Times are rounded to the microsecond, so that numbers computed from memory and from disk are equal.
+TIME_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class EngineLimits:
+    """Limits for one engine on one gold set."""
+
+    query: float  # seconds
+    index: float  # seconds
+    give_up: int = 0  # consecutive timeouts after which the engine gets no more queries; 0: never
+    stderr: int = 8_000  # characters kept of the end of stderr: a traceback with its message
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Progress of a run."""
+
+    engine: str
+    gold: str
+    done: int
+    total: int
+    step: Literal["corpus", "index", "search", "trouble", "cells"]
+    trouble: str = ""  # why an engine gets no more queries
+
+
+Tell = Callable[[Progress], None]
+
+
+def ignore_progress(_: Progress) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class EngineOutcome:
+    """Output and resource use of one engine on one gold set."""
+
+    rankings: tuple[Ranking, ...]
+    index_seconds: float | None  # None: the engine did not open
+    resources: Resources = field(default_factory=Resources)
+    version: str = ""
+    stderr: str = ""
+    notes: tuple[str, ...] = ()
+    parallel: int = 1
+
+
+def run_interleaved(
+    engines: Mapping[str, FullEngine],
+    prepared: PreparedGold,
+    k: int,
+    limits: EngineLimits,
+    tell: Tell,
+    *,
+    shared: SharedCache | None = None,
+) -> dict[str, EngineOutcome]:
+    """Open every engine and send each query to all of them in a rotating order; concurrent engines run at the end.
+
+    With a shared cache, engines share what they can, and neither memory nor index sizes are measured.
+    """
+    with ExitStack() as stack:
+        sessions = []
+        for name, engine in engines.items():
+            tell(Progress(name, prepared.gold.name, 0, len(prepared.queries), "index"))
+            shares = shared is not None and sharing_engine(engine) is not None
+            corpus = prepared.corpus if shares else stack.enter_context(private_copy(engine, prepared.corpus))
+            session = _EngineSession(name, engine, corpus, prepared, k, limits, tell, shared)
+            sessions.append(stack.enter_context(session.opened()))
+        serial = [session for session in sessions if session.parallel == 1]
+        for number, query in enumerate(prepared.queries):
+            first = number % len(serial) if serial else 0
+            for session in (*serial[first:], *serial[:first]):
+                session.search(query)
+        for session in sessions:
+            if session.parallel > 1:
+                session.search_concurrently(prepared.queries)
+        return {session.name: session.finish() for session in sessions}
+
+
+class _EngineSession:
+    """One engine opened on one gold set."""
+
+    def __init__(
+        self,
+        name: str,
+        engine: FullEngine,
+        corpus: Corpus,
+        prepared: PreparedGold,
+        k: int,
+        limits: EngineLimits,
+        tell: Tell,
+        shared: SharedCache | None,
+    ) -> None:
+        self.name = name
+        self.parallel = engine.parallel if isinstance(engine, TimedEngine) else 1  # others run in a single thread
+        self._engine = engine
+        self._corpus = corpus
+        self._prepared = prepared
+        self._k = k
+        self._limits = limits
+        self._tell = tell
+        self._shared = shared
+        self._redactor = make_redactor(engine.secrets)
+        self._session: Session | None = None
+        self._open_error = ""
+        self._open_stderr = ""
+        self._index_seconds: float | None = None
+        self._index_bytes: int | None = None
+        self._memory = AddedMemory()
+        self._timeouts = 0  # consecutive
+        self._rankings: list[Ranking] = []
+        self._notes: list[str] = []
+
+    @contextmanager
+    def opened(self) -> Iterator[_EngineSession]:
+        try:
+            self._open()
+            yield self
+        finally:
+            self._close()
+
+    def search(self, query: PhrasedQuery) -> None:
+        self._record(query, self._query(query))
+
+    def search_concurrently(self, queries: Sequence[PhrasedQuery]) -> None:
+        with ThreadPoolExecutor(self.parallel, thread_name_prefix="assay-query") as pool:
+            for query, outcome in zip(queries, pool.map(self._query, queries), strict=True):
+                self._record(query, outcome)
+
+    def finish(self) -> EngineOutcome:
+        """Close the engine and return its results."""
+        usage = SessionUsage() if self._session is None else session_usage(self._session)
+        self._close()
+        sizes = [size for size in (self._index_bytes, usage.store_bytes) if size is not None]
+        return EngineOutcome(
+            rankings=tuple(self._rankings),
+            index_seconds=self._index_seconds,
+            resources=Resources(
+                None if usage.startup_seconds is None else round(usage.startup_seconds, TIME_DIGITS),
+                sum(sizes) if sizes else None,
+                self._memory.peak if usage.peak_bytes is None else usage.peak_bytes,
+            ),
+            version=self._clean(usage.version),
+            stderr=self._clean(usage.stderr or self._open_stderr)[-self._limits.stderr :],
+            notes=tuple(map(self._clean, self._notes)),
+            parallel=self.parallel,
+        )
+
+    def _open(self) -> None:
+        sized = self._engine.private and self._shared is None
+        before = directory_size(self._corpus.root) if sized else 0
+        try:
+            with self._measured_memory():
+                opened = open_session(self._engine, self._corpus, self._limits.index, cache=self._shared)
+        except (EngineError, SetupError) as error:
+            self._open_error = self._clean(summarize(error)).removeprefix("cannot be opened: ")
+            self._open_stderr = error.stderr if isinstance(error, EngineError) else ""
+            self._notes.append(f"could not be opened on {self._prepared.gold.name}: {self._open_error}")
+            self._report("trouble", self._notes[-1])
+            return
+        self._session = opened.session
+        self._index_seconds = round(opened.seconds, TIME_DIGITS)
+        if sized:
+            self._index_bytes = max(0, directory_size(self._corpus.root) - before)
+
+    def _close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            problem = close_session(session)
+            self._notes += [*session_notes(session), *([problem] if problem else [])]
+
+    def _query(self, query: PhrasedQuery) -> QueryOutcome:
+        if self._session is None:
+            return QueryOutcome(Status.ERROR, error=self._open_error)
+        if self._limits.give_up and self._timeouts >= self._limits.give_up:
+            return QueryOutcome(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
+        with self._measured_memory():
+            wanted = self._k * self._engine.oversample
+            outcome = query_session(self._session, query.text, wanted, self._limits.query)
+        self._timeouts = self._timeouts + 1 if outcome.status is Status.TIMEOUT else 0
+        if self._timeouts and self._timeouts == self._limits.give_up:
+            self._report("trouble", f"is asked no more: {self._timeouts} queries in a row ran out of time")
+        return outcome
+
+    def _record(self, query: PhrasedQuery, outcome: QueryOutcome) -> None:
+        normalized = self._normalizer(outcome.hits, self._k, oversample=self._engine.oversample)
+        hits = [Hit(self._clean_path(hit.path), hit.start, hit.end, hit.score) for hit in normalized.hits]
+        own = [hit.path for hit in hits if self._prepared.is_own(hit.path)]
+        dropped = [f"results that are Assay's own files were dropped, e.g. {own[0]}"] if own else []
+        kept = tuple(hit for hit in hits if hit.path not in own)
+        self._rankings.append(
+            Ranking(
+                gold=self._prepared.gold.name,
+                query=query.query.id,
+                form=query.form,
+                hits=kept,
+                tokens=tuple(self._prepared.sizes.tokens(hit) for hit in kept),
+                status=outcome.status,
+                seconds=round(outcome.seconds, TIME_DIGITS),
+                error=None if outcome.error is None else self._clean(outcome.error),
+                notes=tuple(map(self._clean, (*outcome.notes, *normalized.notes, *dropped))),
+                cost=outcome.cost,
+            )
+        )
+        if self._session is not None:
+            self._report("search")
+
+    @cached_property
+    def _normalizer(self) -> Normalizer:
+        sizes, original = self._prepared.sizes, self._prepared.corpus.root
+        return Normalizer(self._corpus, lambda path: len(sizes.lines(path)), also=(original,))
+
+    def _measured_memory(self) -> AbstractContextManager[None]:
+        elsewhere = isinstance(self._engine, TimedEngine)  # in processes of its own, which report their memory
+        return nullcontext() if elsewhere or self._shared is not None else self._memory.measure()
+
+    def _report(self, step: Literal["search", "trouble"], trouble: str = "") -> None:
+        done, total = len(self._rankings), len(self._prepared.queries)
+        self._tell(Progress(self.name, self._prepared.gold.name, done, total, step, trouble))
+
+    def _clean(self, text: str) -> str:
+        text = text.replace(str(self._corpus.root), "{root}") if self._engine.private else text
+        return self._redactor.text(text)
+
+    def _clean_path(self, path: str) -> str:
+        return path if path in self._prepared.sizes else self._clean(path)
