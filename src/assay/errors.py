@@ -85,7 +85,7 @@ class EngineError(AssayError):
 
     waited: float = 0.0  # seconds before the failure that are not part of the query, such as a restart
     stderr: str = ""  # last stderr output of an engine that did not open
-    run: object = None  # the `assay.Run` of all engines, where one of them failed on every query
+    run: object = None  # the `assay.Run` of all engines, if one engine failed on every query
 
 
 class EngineTimeoutError(EngineError):

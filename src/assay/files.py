@@ -92,8 +92,8 @@ def check_regular(path: Path, error: type[InputError] = InputError) -> None:
     except (OSError, ValueError):
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        hint = "save its output to a file and pass that file instead of a pipe or `<(...)`"
-        raise error("is a pipe or a device, not a regular file", file=path, hint=hint)
+        hint = "save the data to a file, and pass that file instead of a pipe or `<(...)`"
+        raise error("expected a regular file, got a pipe or a device", file=path, hint=hint)
 
 
 def sync_directory(directory: Path) -> None:

@@ -112,7 +112,7 @@ class HttpResponse:
             value: object = json.loads(self.body, parse_constant=constants.append)
             if not constants:
                 return value
-            why, hint = f" (it contains {constants[0]})", "check the log of the server for errors of the model"
+            why, hint = f" ({constants[0]} is not valid JSON)", "check the server log for errors of the model"
         message = f"answered {self.status} without JSON{why}: {self.request.excerpt(self.body)}"
         raise EngineError(message, file=self.request.redact(redact_url(self.request.url)), hint=hint)
 
@@ -199,7 +199,7 @@ def make_request(
         if not _NAME.fullmatch(name) or name.lower() in _RESERVED_HEADERS:
             raise ConfigError(f"cannot set the header {name!r:.40}", hint="use a name like X-Request-Source")
         if not (value.isascii() and value.isprintable()):
-            hint = "use one line of ASCII characters; check the variable it comes from"
+            hint = "use one line of ASCII characters; check the environment variable in the header"
             raise ConfigError(f"the header {name} contains invalid characters", hint=hint)
     token = read_token(token_env)
     given = {"Accept": "application/json", "User-Agent": "assay", **(headers or {})}
@@ -215,7 +215,7 @@ def read_token(name: str | None) -> str:
         return ""
     token = os.environ.get(name, "").strip()
     if not token:
-        raise ConfigError(f"the environment variable {name} is not set", hint=f"export {name}=... with the API's token")
+        raise ConfigError(f"the environment variable {name} is not set", hint=f"set {name} to the API token")
     if not _is_word(token):
         message = f"invalid token in the environment variable {name}: expected ASCII characters without spaces"
         raise ConfigError(message, hint=f"set {name} to the token only")
@@ -280,7 +280,7 @@ class HttpClient:
         self.close()
 
     def close(self) -> None:
-        """Close idle connections now, and connections in use when they are released."""
+        """Close idle connections, and each connection in use as soon as its response is read."""
         with self._lock:
             managers, self._managers = self._managers, {}
         for manager in managers.values():
@@ -361,10 +361,10 @@ class HttpClient:
         coding = response.headers.get("Content-Encoding", "").strip().lower()
         if coding not in ("", "identity"):
             named = coding if coding in _CODINGS else "an unknown coding"  # not quoted, since it may be a token
-            message = f"answered in {named}, which was not requested"
+            message = f"unexpected content coding of the response: {named}"
             failed = FailedAttempt(message, EngineError, "turn off compression on the server")
         elif too_long or len(body) > limit:
-            failed = FailedAttempt(f"answered with more than {limit:,} bytes", EngineError, "send smaller requests")
+            failed = FailedAttempt(f"the response has more than {limit:,} bytes", EngineError, "send smaller requests")
         if failed:
             response.close()
         else:
@@ -386,7 +386,7 @@ def _classify(request: HttpRequest, response: urllib3.BaseHTTPResponse, body: by
     denied = status in (401, 403, 404) and not limited
     if 300 <= status < 400:
         where = request.redact(redact_url(headers.get("Location") or ""))
-        hint = f"redirects are not followed; use the target if you trust it: {where}"
+        hint = f"redirects are not followed; if you trust the target, use {where}"
     elif limited:
         requested = f" (Retry-After: {request.redact(wait):.40})" if wait else ""
         hint = f"wait until the rate limit is reset{requested}, or send fewer requests"
@@ -417,7 +417,7 @@ def _make_manager(scheme: str, proxy: str, keep: int) -> urllib3.PoolManager:
             headers = urllib3.make_headers(proxy_basic_auth=login or None)
             manager = urllib3.ProxyManager(f"http://{host}", proxy_headers=headers, maxsize=keep)
     if manager is None:
-        raise ConfigError(f"invalid proxy address in {scheme}_proxy", hint="write it as http://host:port")
+        raise ConfigError(f"invalid proxy address in {scheme}_proxy", hint="use an address such as http://host:port")
     manager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
     return manager
 
@@ -468,9 +468,9 @@ def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> FailedAttem
         return FailedAttempt(message, EngineTimeoutError, "increase the timeout or send smaller requests")
     if caused_by(ssl.SSLCertVerificationError) or any(type(cause).__name__ == "CertificateError" for cause in causes):
         hint = "set SSL_CERT_FILE to the certificates of your network"
-        return FailedAttempt("its certificate is not trusted", hint=hint)
+        return FailedAttempt("the certificate of the server is not trusted", hint=hint)
     if caused_by(IncompleteRead, exceptions.IncompleteRead):
-        return FailedAttempt("closed the connection before the end of its answer", retry=True)
+        return FailedAttempt("the server closed the connection before the end of the response", retry=True)
     if tunnel := next((match for cause in causes if (match := _TUNNEL_STATUS.match(str(cause)))), None):
         hint = "check https_proxy, or add the host to no_proxy"
         return FailedAttempt(f"the proxy answered {tunnel[1]}", hint=hint)

@@ -19,11 +19,11 @@ _WORDS: Final = (
     "token|secret|passw(?:or)?d|passphrase|pwd|credentials?|authorization|cookie"
     "|(?:api|access|account|auth|encryption|functions|private|secret|shared|signing|subscription)[_-]?key"
 )
-#: Variables with such a word anywhere in their names are redacted, which costs little: `TOKEN_2`, `PRIVATE_THINGS`.
+#: A variable is redacted if its name contains such a word (`TOKEN_2`, `PRIVATE_URL`): a false positive costs little.
 _NAMED: Final = re.compile(
     rf"{_WORDS.replace('token', 'token(?!iz)', 1)}|passw|private|auth(?!or(?!iz))", re.IGNORECASE
 )
-#: Settings are rejected, which costs more, so the word must end the name: not `max_tokens`, `cookie_policy`.
+#: A setting is rejected only if its name ends with such a word, unlike `max_tokens` and `cookie_policy`.
 _ENDS: Final = re.compile(rf"(?:{_WORDS})(?:_?\d+)?$", re.IGNORECASE)
 _VARIABLE: Final = re.compile(r"\{env:(\w+)\}")
 #: Values that settings read from the environment, redacted for every engine: programs inherit all variables and may
@@ -76,7 +76,7 @@ def environment_secrets() -> tuple[str, ...]:
 
 
 def register_secrets(settings: object) -> None:
-    """Redact the environment variables that settings refer to, as {env:NAME} or in keys such as token_env."""
+    """Redact the values of environment variables named in settings, as {env:NAME} or in keys such as token_env."""
     register_secret_values(os.environ.get(name, "").strip() for name in environment_names(settings))
 
 

@@ -51,7 +51,7 @@ def sort_phrasings(forms: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Lines `start`-`end` (1-based, inclusive) of a file; both None is the whole file."""
+    """Lines `start` to `end` (1-based, inclusive) of a file; both are None for the whole file."""
 
     path: str
     start: int | None = None
@@ -61,7 +61,7 @@ class Span:
         return self.path if self.start is None else f"{self.path}:{self.start}-{self.end}"
 
     def common_lines(self, other: Span) -> int:
-        """Count the common lines; a whole file contains every line of the other span, two whole files count as one."""
+        """Count the common lines; a whole file contains every line of the other span, and two whole files share one."""
         if self.path != other.path:
             return 0
         if self.start is None or self.end is None:
@@ -187,7 +187,7 @@ class GoldSet:
     corpus: CorpusSpec
     queries: tuple[Query, ...]
     provenance: Mapping[str, str] = field(default_factory=dict)
-    source: str | None = None  # the file it was read from
+    source: str | None = None  # path of the gold file
 
     @property
     def synthetic(self) -> bool:
@@ -236,7 +236,7 @@ class Corpus:
     digest: str  # over paths and contents, machine independent
     skipped: tuple[SkippedFile, ...] = ()
     notes: tuple[str, ...] = ()  # sentences for the user, such as a missing test/ package
-    revision: str | None = None  # of what was checked out or unpacked: commit, version
+    revision: str | None = None  # commit or version of a fetched corpus
     hashes: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)  # path -> sha256 of each file
 
 
@@ -310,7 +310,7 @@ class VariantInfo:
 
     base: str
     changes: Mapping[str, object] = field(default_factory=dict)  # dotted setting -> value
-    sweep: str = ""  # the sweep that created it, if any
+    sweep: str = ""  # name of the sweep that created the variant; empty for none
 
 
 @dataclass(frozen=True, slots=True)

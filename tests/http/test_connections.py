@@ -314,7 +314,7 @@ def test_call_shows_no_secret(monkeypatch):
 @pytest.mark.parametrize("coding", ["gzip", "br"])
 def test_ask_refuses_what_is_packed(coding):
     packed = in_turn(Reply(b"\x1f\x8b", 200, {"Content-Encoding": coding}))
-    refused = pytest.raises(EngineError, match=f"answered in {coding}")
+    refused = pytest.raises(EngineError, match=f"content coding of the response: {coding}")
     with serving(packed) as server, HttpClient() as client, refused:
         get(client, server.url)
     assert server.asked[0].headers["accept-encoding"] == "identity"
@@ -369,7 +369,7 @@ def secured(answer: bytes = FINE) -> Iterator[tuple[str, list[bytes]]]:
 
 
 def untrusted() -> pytest.RaisesExc[SetupError]:
-    return pytest.raises(SetupError, match="certificate is not trusted")
+    return pytest.raises(SetupError, match="certificate of the server is not trusted")
 
 
 def test_ask_checks_certificates():

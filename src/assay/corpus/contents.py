@@ -1,4 +1,4 @@
-"""Contents of files: which are included, with their hash and encoding, cached by stat.
+"""Selection of files by content, with hash and encoding, cached by stat.
 
 The key of the cache is size, times, inode and device. Programs can set mtime back but not ctime, which the system sets
 at every write. So an equal key means equal contents, except for two writes within one tick of the file system's clock.

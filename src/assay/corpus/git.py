@@ -196,7 +196,7 @@ def locate_git(request: CorpusRequest) -> LocatedCorpus:
         )
     commit = _resolve(rev, cwd=repository, limits=limits)
     if commit is None:
-        hint = "see `git log` and `git tag`, or fetch it first"
+        hint = "list revisions with `git log` or `git tag`, or run `git fetch` first"
         raise CorpusError(f"revision {rev!r} not found", file=repository, hint=hint)
     entry = request.trees.obtain(
         f"git-commit {commit}", lambda work: _unpack(repository, commit, work, spec.value, limits)
@@ -269,7 +269,7 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
         commit = resolve(re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev))
     busy.unlink()
     if commit is None:
-        raise CorpusError(f"revision {rev!r} not found in {shown}", hint=f"see `git ls-remote {shown}`")
+        raise CorpusError(f"revision {rev!r} not found in {shown}", hint=f"list revisions with `git ls-remote {shown}`")
     return commit
 
 

@@ -1,7 +1,7 @@
 """git-ignore rules for a top-down walk, and include and exclude patterns.
 
-git decides each name separately on the way down: it never enters an ignored directory, and inside an entered directory
-only rules for the name itself apply. pathspec translates the patterns, but its matcher applies rules for directories to
+git decides on each name separately: it never enters an ignored directory, and inside an entered directory only rules
+for the name itself apply. pathspec translates the patterns, but its matcher applies rules for directories to
 everything below, which is wrong with rules from several .gitignore files. Here each rule is applied to one name.
 """
 

@@ -310,7 +310,9 @@ def _read_limited(stream: IO[bytes], allowed: int, name: str) -> Iterator[bytes]
         left -= len(chunk)
         if left < 0:
             hint = "use a smaller package"
-            raise CorpusError(f"has more than {allowed:,} bytes", file=without_credentials(name), hint=hint)
+            raise CorpusError(
+                f"the download has more than {allowed:,} bytes", file=without_credentials(name), hint=hint
+            )
         yield chunk
 
 

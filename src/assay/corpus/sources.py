@@ -138,7 +138,9 @@ def _find_root(spec: CorpusSpec, top: Path) -> Path:
         return top
     parts = [part for part in spec.root.split("/") if part not in ("", ".")]
     if spec.root.startswith("/") or ".." in parts or "\0" in spec.root:
-        raise CorpusError(f"root {spec.root!r} is outside the corpus", hint="use a directory below it, such as src")
+        raise CorpusError(
+            f"root {spec.root!r} is outside the corpus", hint="use a directory inside the corpus, such as src"
+        )
     root = top.joinpath(*parts).resolve()
     if not root.is_dir() or not root.is_relative_to(top):
         names = sorted(child.name for child in top.iterdir() if child.is_dir()) if top.is_dir() else []

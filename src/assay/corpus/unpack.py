@@ -77,7 +77,8 @@ def unpack(
     """Unpack an archive into a new directory and return the tree; on errors, unpack nothing."""
     size = archive.stat().st_size
     if size > limits.archive_bytes:
-        raise CorpusError(f"has {size:,} bytes, more than the limit of {limits.archive_bytes:,}", file=archive.name)
+        message = f"expected an archive of at most {limits.archive_bytes:,} bytes, got {size:,}"
+        raise CorpusError(message, file=archive.name, hint="use a smaller package")
     with TreeWriter(into, source=archive.name, limits=limits, archive_bytes=size) as writer:
         try:
             if archive.name.endswith(ZIPS):
@@ -86,7 +87,7 @@ def unpack(
                 _unpack_tar(archive, writer)
             else:
                 hint = "use .whl, .zip, .tar.gz or .tgz"
-                raise CorpusError("is not a supported archive", file=archive.name, hint=hint)
+                raise CorpusError("unsupported archive format", file=archive.name, hint=hint)
         except (*_DAMAGED, RuntimeError) as error:  # RuntimeError: an encrypted zip or an unsupported compression
             hint = "download the archive again"
             raise CorpusError(f"cannot read the archive: {error}", file=archive.name, hint=hint) from error
@@ -162,7 +163,7 @@ class _CountedReader:
         self._left -= len(data)
         if self._left < 0:
             raise CorpusError(
-                f"unpacks to more than {self._allowed:,} bytes; nothing was unpacked",
+                f"the archive unpacks to more than {self._allowed:,} bytes; nothing was unpacked",
                 file=self._source,
                 hint="use an archive from a trusted source",
             )

@@ -84,7 +84,7 @@ class Child(ProcessGroup):
             while rest:
                 self._check(deadline)
                 if self._exited is not None:
-                    raise ChildExited("it ended")
+                    raise ChildExited("the program exited")
                 if self._poll(deadline, writing=True):
                     try:
                         rest = rest[os.write(self._stdin.fileno(), rest[: self._limits.read]) :]

@@ -148,7 +148,7 @@ def _read_output(
                 group.memory.sample()
                 continue
             ready = selector.select(pause)
-            group.memory.sample(at_once=bool(ready) and not stdout)  # often the end of its work
+            group.memory.sample(at_once=bool(ready) and not stdout)  # the first output often ends the work of a program
             for key, _ in ready:
                 data = os.read(key.fd, limits.read)
                 if not data:
@@ -170,7 +170,7 @@ class ProcessGroup:
     """A running program and its descendants; methods may be called from any thread."""
 
     def __init__(self, task: ProgramSpec, *, stdin: int = subprocess.DEVNULL) -> None:
-        import psutil  # noqa: F401 - takes 20 ms, in which no memory would be sampled after the start
+        import psutil  # noqa: F401 - the import takes 20 ms, which would delay the first memory sample
 
         self.marker = task.marker or new_marker()
         self.over = False  # after the end, the process id may be reused

@@ -80,9 +80,11 @@ _REAPED_FAULTS = 8  # proc(5): cminflt, counted from the field after the name
 
 @dataclass(frozen=True, slots=True)
 class SamplingLimits:
-    first: float = 0.001  # seconds between the first samples: one takes some 0.1 ms, and a 5 ms tool must be seen
+    first: float = (
+        0.001  # seconds between the first samples; a sample takes 0.1 ms, and some programs only run for 5 ms
+    )
     longest: float = 0.05
-    of_age: float = 0.1  # of a program's age between samples
+    of_age: float = 0.1  # interval between samples, relative to the age of the program
     cost: float = 8.0  # minimum interval as a multiple of the duration of a sample, with many processes
     listing: float = 0.02  # seconds between listings of all processes, which find those without a parent
     blind: float = 0.25  # maximum unobserved share of a program's time; above it the samples are not used

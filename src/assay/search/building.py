@@ -108,7 +108,7 @@ def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, k
                         raise
                     failure = error
             if failure:
-                notes = (*notes, f"{failure.message}; the index stays in memory")
+                notes = (*notes, f"{failure.message}; the index is kept in memory only")
     with suppress(SetupError, OSError):
         if stats.changed:
             directory.mkdir(parents=True, exist_ok=True)

@@ -63,8 +63,8 @@ class EmbedderConfig:
     http_batch: int = 32
     #: OpenAI's models reject more than 8,191 tokens; code has about three characters per token.
     http_characters: int = 24_000
-    #: A rejected text is cut to three quarters and sent again while it is longer than this. Every model accepts that
-    #: many characters, so a later rejection has another reason.
+    #: Minimum characters of a rejected text for a retry with three quarters of the text. Every model accepts shorter
+    #: texts, so their rejection has another reason.
     http_least: int = 200
     #: Timeout per request; a small server without a GPU takes about ten seconds per batch.
     http_seconds: float = 60.0

@@ -1,4 +1,4 @@
-"""Chunks related to a chunk: definitions that it uses, chunks that use it, and similar chunks.
+"""Related chunks: definitions used by a chunk, chunks that use its definitions, and similar chunks.
 
 A use is a reference to a name that the corpus defines; names with many definitions count less. Similar chunks are
 found by a query of the highest-weighted words of the chunk.

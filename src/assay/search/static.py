@@ -82,7 +82,7 @@ def open_static(directory: str | Path | None = None) -> StaticModel:
 
 @lru_cache(maxsize=4)  # a comparison may use several models
 def _open(path: Path) -> StaticModel:
-    hint = "pass a directory that `assay train` wrote, or reinstall Assay if it is the bundled model"
+    hint = "pass a directory written by `assay train`; for the bundled model, reinstall Assay"
     try:
         stored = read_store(path)
     except IndexFormatError as problem:

@@ -31,7 +31,7 @@ _LEVELS: Final = 127
 _ROUNDS: Final = 3
 #: Codes are read as words of 64 bits, so shorter vectors are padded to one word.
 _LEAST: Final = 64
-#: Names of the columns of codes.
+#: Column names of binary codes in stored files.
 _CODES: Final = ("codes", "slope", "offset", "centre", "signs")
 
 

@@ -2,8 +2,8 @@
 
 ROOT/KIND/ab/NAME             a value: checksum and bytes
 ROOT/KIND/ab/NAME/content/    a directory, built in place, so that its path never changes
-ROOT/KIND/ab/NAME/finished    its manifest, written last: without it the entry does not exist
-ROOT/KIND/NAME/               a workspace: one writer, whose lock is the file `lock`
+ROOT/KIND/ab/NAME/finished    the manifest, written last; a directory without a manifest does not exist
+ROOT/KIND/NAME/               a workspace; its writer locks the file `lock`
 ROOT/.tmp/NAME/               a temporary directory, locked by ROOT/.locks/NAME
 ROOT/.tmp/, ROOT/.locks/      files being written, entries being removed, locks of builders
 """

@@ -29,7 +29,7 @@ def cache_dir() -> Path:
 class ArtifactKind:
     name: str  # of its directory
     about: str
-    anew: str  # the cost of rebuilding it
+    anew: str  # how a removed entry is restored
     workspace: bool = False  # directories that are changed in place, without a manifest
 
 

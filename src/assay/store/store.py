@@ -307,7 +307,7 @@ def writer_lock(
                     break
             if not ours:
                 holder = lock.path.read_text("ascii", "replace").strip()
-                hint = f"wait for process {holder} or stop it" if holder else "wait for it to finish"
+                hint = f"wait for process {holder} or stop it" if holder else "wait for the other process to finish"
                 raise SetupError(f"another process has locked this {what} for {seconds:g} s", file=directory, hint=hint)
             os.ftruncate(lock.handle, 0)
             os.pwrite(lock.handle, str(os.getpid()).encode("ascii"), 0)

@@ -151,9 +151,9 @@ def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class NestingLimits:
-    brackets: int = 1_000  # maximum depth; C# needs 2 s for 10,000 open `<`, and four times that for 20,000
-    comments: int = 200  # maximum depth; Swift needs 20 s for 5,000
-    hashes: int = 255  # maximum `#` in a row; Swift scans from each of them
+    brackets: int = 1_000  # maximum depth; the C# grammar needs 2 s for 10,000 open `<`, and 8 s for 20,000
+    comments: int = 200  # maximum depth; the Swift grammar needs 20 s for 5,000
+    hashes: int = 255  # maximum `#` in a row; the Swift grammar scans from each `#`
     unmatched: int = 10  # surplus of opening or closing brackets; exceeded by 13 of 10,000 files of 18 repositories
     bare: int = 1_000  # maximum bytes per bracket in languages with braces; code has about 20
     columns: int = 240  # maximum indentation; the YAML grammar supports 255 levels of one column

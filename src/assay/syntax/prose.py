@@ -81,7 +81,7 @@ def is_prose(sentence: str, most: int) -> bool:
 
 
 def is_idle(sentence: str) -> bool:
-    """Return whether a comment is about licenses, linters or plans rather than behavior."""
+    """Return whether a comment concerns licenses, linters or plans, not behavior."""
     return _IDLE.search(sentence) is not None
 
 
