@@ -150,7 +150,7 @@ def split_key(key: str) -> tuple[str, ...]:
     except tomllib.TOMLDecodeError:
         position = -1
     if position != len(key) + 1:
-        hint = 'write it like search.stem.files; quote parts that contain dots: "a.b"'
+        hint = 'use a key such as search.stem.files; quote parts that contain dots: "a.b"'
         raise ConfigError(f"invalid dotted key {key!r}", hint=hint)
     return tuple(parts)
 

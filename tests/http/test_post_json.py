@@ -168,7 +168,7 @@ def test_post_json_of_another_refusal_is_not_about_the_request(status):
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
 def test_post_json_says_which_number_json_has_not(number):
     body = f'{{"data": [{"0.25, " * 100}{number}]}}'.encode()
-    with serving(in_turn(Reply(body))) as server, pytest.raises(EngineError, match=f"{number} is not valid JSON") as caught:
+    with serving(in_turn(Reply(body))) as server, pytest.raises(EngineError, match=f"{number} is not") as caught:
         post_json(server.url, {})
     assert "log" in str(caught.value.hint)
 
