@@ -46,7 +46,7 @@ def test_program_is_looked_for_on_the_path_that_it_gets(tmp_path: Path) -> None:
     (tmp_path / "tool").write_text("#!/bin/sh\n")
     (tmp_path / "tool").chmod(0o755)
     check_program(ProgramSpec(("tool",), tmp_path, {"PATH": str(tmp_path)}))
-    for argv, hint in ((("tool",), "install it"), ((f"{tmp_path}/none",), "check that the file exists")):
+    for argv, hint in ((("tool",), "install tool"), ((f"{tmp_path}/none",), "check that the file exists")):
         with pytest.raises(EngineError, match="not found") as caught:
             check_program(ProgramSpec(argv, tmp_path, {"PATH": os.devnull}))
         assert hint in str(caught.value.hint)

@@ -349,7 +349,8 @@ def _write_toml(tree: Tree, prefix: Key = ()) -> str:
 def _write_mark(match: re.Match[str], changes: Mapping[Key, object]) -> str:
     value = changes.get((match["name"],), match["value"])
     if value is None:
-        raise ValueError(f"@{match['name']}@ has no value: set it in edits, or write @{match['name']}=VALUE@")
+        name = match["name"]
+        raise ValueError(f"@{name}@ has no value: add {name} to `edits`, or write @{name}=VALUE@")
     return str(value)
 
 

@@ -179,13 +179,14 @@ def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
     replaced = {PurePath(word).name for text in iter_texts(changes) for word in (text, *text.split())}
     missing = [program for program in _missing(facts.needs) if program not in replaced]
     if missing:
-        hint = f"install it: {facts.install}" if facts.install else "install it, and add its directory to PATH"
-        raise EngineError(f"preset {preset.name}: program not found: {', '.join(missing)}", hint=hint)
+        names = ", ".join(missing)
+        hint = f"install {names}: {facts.install}" if facts.install else f"install {names}, or extend PATH"
+        raise EngineError(f"preset {preset.name}: program not found: {names}", hint=hint)
     env = changes.get("env")
     unset = [name for name in _unset(facts.variables) if not isinstance(env, Mapping) or name not in env]
     if unset:
         raise EngineError(
-            f"preset {preset.name}: the environment variable {unset[0]} is not set",
+            f"preset {preset.name}: environment variable {unset[0]} is not set",
             hint=f"run `export {unset[0]}=...`; `assay engines show {preset.name}` describes the variable",
         )
 

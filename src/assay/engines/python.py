@@ -96,7 +96,7 @@ def _import_target(settings: PythonSettings, base: Path) -> object:
     except (ImportError, AttributeError) as problem:
         raise ConfigError(
             f"engine python: cannot import {settings.target}: {problem}",
-            hint=f"add the module to {directory}, set folder, or install it",
+            hint=f"add the module to {directory}, set `folder`, or install the module",
         ) from problem
     except Exception as problem:
         raise EngineError(
@@ -130,7 +130,7 @@ def as_engine(thing: Engine | Search) -> FullEngine:
         makes = f", or pass {name}() if it makes an engine" if _accepts(signature) else ""
         raise ConfigError(
             f"{qualified_name(thing)}{signature} is not a search function: it takes neither (query, k) nor (query)",
-            hint=f"define it as {name}(query, k) or {name}(query){makes}",
+            hint=f"define {name}(query, k) or {name}(query){makes}",
         )
     return FunctionEngine(thing, style)
 

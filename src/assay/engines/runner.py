@@ -101,7 +101,7 @@ def open_session(
 
 def _opening_error(problem: BaseException | None, *, abandoned: bool = False) -> AssayError:
     if isinstance(problem, EngineTimeoutError):
-        message = f"cannot be opened: {problem.message}{'; it may still be running' if abandoned else ''}"
+        message = f"cannot be opened: {problem.message}{'; the engine may still be running' if abandoned else ''}"
         hint = None if abandoned else problem.hint
         late = EngineTimeoutError(message, hint=hint or "raise `index_timeout` or choose a smaller corpus")
         late.stderr = problem.stderr

@@ -69,7 +69,7 @@ def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
             else:
                 continue
             location = f"{where}: {name}" if setting in (name, "") else f"{where}: {setting}: {name}"
-            hint = "move it to an environment variable and write {env:NAME} instead"
+            hint = "move the secret to an environment variable and write {env:NAME}"
             raise ConfigError(f"{location} contains a literal secret", hint=hint)
 
 

@@ -129,7 +129,7 @@ def find_python(program: str) -> str:
     """Return the interpreter in the `#!` line of a program on the PATH."""
     path = shutil.which(program)
     if path is None:
-        raise SetupError(f"program {program} not found", hint="install it, or add its directory to PATH")
+        raise SetupError(f"program {program} not found", hint=f"install {program}, or add its directory to PATH")
     with Path(path).open("rb") as file:
         first, _, second = file.read(_HEAD_BYTES).decode("utf-8", "replace").partition("\n")
     words: list[str] = []

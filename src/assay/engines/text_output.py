@@ -182,5 +182,5 @@ def suggest_setting(text: str, rules: TextRules) -> str:
     """Return advice on the unset settings among `nothing` and `failed`, for output without results."""
     match = _WORDS.match(text)
     words = f"'^{match[0]}'" if match else "'…'"
-    advice = "" if rules.nothing else f"; if it means no results, set nothing = {words}"
-    return advice + ("" if rules.failed else f"; if it reports a failure, set failed = {words}")
+    advice = "" if rules.nothing else f"; if this output means no results, set nothing = {words}"
+    return advice + ("" if rules.failed else f"; if this output reports a failure, set failed = {words}")

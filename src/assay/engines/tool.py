@@ -111,7 +111,8 @@ def display_name(template: Sequence[str], program: ProgramSpec) -> str:
 def check_program(program: ProgramSpec) -> None:
     name = program.argv[0]
     if shutil.which(name, path=(program.environment or {}).get("PATH")) is None:
-        hint = "check that the file exists and is executable" if "/" in name else "install it, or use its full path"
+        is_path = "/" in name
+        hint = "check that the file exists and is executable" if is_path else f"install {name}, or use its full path"
         raise EngineError(f"program {name} not found", hint=hint)
 
 
@@ -169,7 +170,7 @@ def corpus_checked(program: ProgramSpec) -> Iterator[None]:
     except SetupError as error:
         if program.cwd is not None and not program.cwd.is_dir():
             raise CorpusError(
-                f"the corpus directory {program.cwd} was removed", hint="do not move it during a run"
+                f"the corpus directory {program.cwd} was removed", hint="do not move or remove the corpus during a run"
             ) from error
         raise
 

@@ -254,7 +254,7 @@ def _pair(text: str) -> str:
 def _ranked(text: str) -> Measure:
     measure = parse_measure(text)
     if measure.kind.phrasings:
-        raise ValueError("it already combines phrasings")
+        raise ValueError("the measure already combines phrasings")
     return measure
 
 
@@ -329,7 +329,9 @@ def parse_measure(text: str) -> Measure:
     """Parse a measure from its repr; spaces, quotes and `->` are accepted."""
     call = _CALL.fullmatch(text)
     if call is None:
-        raise ConfigError(f"cannot parse the measure {text!r}", hint="write it like nDCG@10 or Hit(grade=2)@5")
+        raise ConfigError(
+            f"cannot parse the measure {text!r}", hint="write a measure such as nDCG@10 or Hit(grade=2)@5"
+        )
     name, inside, cutoff = call.groups()
     if name not in MEASURES:
         raise _unknown("measure", name, list(MEASURES), _ALIASES.get(name.casefold()))

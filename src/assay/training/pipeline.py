@@ -132,7 +132,7 @@ def format_unchecked(names: Sequence[str]) -> str:
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     return (
         f"not checked for copies: {len(names)} excluded repositories that are missing or unreadable ({shown}); "
-        "add them with --exclude-corpora"
+        "add these repositories with --exclude-corpora"
     )
 
 

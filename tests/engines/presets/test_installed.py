@@ -49,7 +49,7 @@ def test_a_missing_program_is_told_with_the_line_that_installs_it(tmp_path: Path
     preset(tmp_path)
     with pytest.raises(EngineError, match="preset needy: program not found: nowhere-tool") as caught:
         make_engine(str(tmp_path / "needy.toml"))
-    assert caught.value.hint == "install it: brew install nowhere-tool"
+    assert caught.value.hint == "install nowhere-tool: brew install nowhere-tool"
     assert caught.value.exit_code == 4
 
 
