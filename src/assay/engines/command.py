@@ -14,12 +14,7 @@ from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchR
 from assay.engines.config_files import ConfigSettings, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, make_index_settings
-from assay.engines.interactive import (
-    InteractiveSession,
-    OutputMarker,
-    UpdatableInteractiveSession,
-    WireProtocol,
-)
+from assay.engines.interactive import InteractiveSession, OutputMarker, UpdatableInteractiveSession, WireProtocol
 from assay.engines.json_output import parse_selector
 from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.engines.restarts import RESTARTS, STARTUP_SECONDS, check_restart_settings

@@ -11,18 +11,8 @@ from typing import ClassVar, Literal, cast
 from urllib.parse import urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
-from assay.engines.base import (
-    EngineContext,
-    EngineReply,
-    SearchFilter,
-    SearchReply,
-)
-from assay.engines.config_files import (
-    ConfigSettings,
-    check_config_used,
-    load_config,
-    recorded_config,
-)
+from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
+from assay.engines.config_files import ConfigSettings, check_config_used, load_config, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, make_index_settings
 from assay.engines.json_output import parse_selector, select
