@@ -145,9 +145,7 @@ def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str])
 
 def parse_document(document: object, layout: OutputLayout) -> EngineReply:
     return _apply_rules(
-        lambda: _read_all(Documents((document,)), layout),
-        lambda: json.dumps(document, ensure_ascii=False),
-        layout.text,
+        lambda: _read_all(Documents((document,)), layout), lambda: json.dumps(document, ensure_ascii=False), layout.text
     )
 
 

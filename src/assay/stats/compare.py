@@ -188,18 +188,11 @@ def compare_table(
     table: ScoreTable, pairs: Sequence[tuple[str, str]], chosen: Sequence[MeasureColumn], settings: CompareSettings
 ) -> tuple[ComparisonRow, ...]:
     """Compare pairs of an engine and its baseline on each measure, without adjusted p-values and verdicts."""
-    aligned = [
-        EnginePair(
-            engine,
-            baseline,
-            measure.name,
-            measure.bounds,
-            new=table.row(engine, measure),
-            old=table.row(baseline, measure),
-        )
-        for measure in chosen
-        for engine, baseline in pairs
-    ]
+    aligned = []
+    for measure in chosen:
+        for engine, baseline in pairs:
+            new, old = table.row(engine, measure), table.row(baseline, measure)
+            aligned.append(EnginePair(engine, baseline, measure.name, measure.bounds, new, old))
     return comparison_rows(aligned, table.units, settings)
 
 

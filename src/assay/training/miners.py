@@ -78,21 +78,14 @@ def mine_definitions(source: SourceFileText, config: MiningConfig, collection: C
     """Offer the comment and the name of each definition, each paired with the code."""
     for definition in source.outline.definitions if source.outline else ():
         if definition.kind in _SEARCHED:
-            first = definition.start - 1
-            lines = range(first, min(definition.end, first + config.pairs.lines))
             comment = find_comment(source, definition)
-            _offer_comment(source, definition, lines, comment, config, collection)
-            if definition.kind in _WITH_BODY and len(lines) - len(comment) >= config.pairs.body:
-                _offer_name(source, definition, lines, comment, config, collection)
+            _offer_comment(source, definition, comment, config, collection)
+            if definition.kind in _WITH_BODY:
+                _offer_name(source, definition, comment, config, collection)
 
 
 def _offer_comment(
-    source: SourceFileText,
-    definition: Definition,
-    lines: range,
-    comment: range,
-    config: MiningConfig,
-    collection: Collection,
+    source: SourceFileText, definition: Definition, comment: range, config: MiningConfig, collection: Collection
 ) -> None:
     rank = draw_rank(config.seed, "doc", source.file.entry.path, definition.start, definition.name)
     if not comment or not collection.has_room_for("doc", rank):
@@ -101,20 +94,17 @@ def _offer_comment(
     if query is None:
         collection.dropped["doc says little"] += 1
         return
+    lines = _code_lines(definition, config)
     words = source.count_words(lines, comment)
     collection.offer(source.make_candidate("doc", rank, query, words), source.find_taint(lines))
 
 
 def _offer_name(
-    source: SourceFileText,
-    definition: Definition,
-    lines: range,
-    comment: range,
-    config: MiningConfig,
-    collection: Collection,
+    source: SourceFileText, definition: Definition, comment: range, config: MiningConfig, collection: Collection
 ) -> None:
+    lines = _code_lines(definition, config)
     rank = draw_rank(config.seed, "name", source.file.entry.path, definition.start, definition.name)
-    if not collection.has_room_for("name", rank):
+    if len(lines) - len(comment) < config.pairs.body or not collection.has_room_for("name", rank):
         return
     name = definition.name
     if source.outline and definition.parent >= 0 and rank % _WITH_CLASS == 0:
@@ -128,6 +118,11 @@ def _offer_name(
     for identifier in identifiers:
         words.pop(identifier, None)
     collection.offer(source.make_candidate("name", rank, " ".join(query), words), source.find_taint(lines))
+
+
+def _code_lines(definition: Definition, config: MiningConfig) -> range:
+    first = definition.start - 1
+    return range(first, min(definition.end, first + config.pairs.lines))
 
 
 def find_comment(source: SourceFileText, definition: Definition) -> range:
@@ -278,7 +273,6 @@ class CommitMiner:
                 self._offer(queries[change.commit], change.commit, change.path, change.text, number)
 
     def _read_queries(self) -> dict[str, str]:
-        """Return the queries by commit."""
         queries: dict[str, str] = {}
         for commit, subject in list_subjects(self.repository):
             if query := subject_to_query(subject, self.config.pairs):
