@@ -130,7 +130,6 @@ _NAMES: dict[Any, tuple[str, str]] = {
     object: ("anything", "anything"),
 }
 
-
 #: A part of a dotted key; quotes may be omitted where the key is unambiguous without them.
 _PART = re.compile(
     r"""[ \t]*(?:(?P<quoted>"(?:[^"\\\n]|\\.)*"|'[^'\n]*')|(?P<bare>[^."'\s](?:[^."\r\n]*[^."\s])?))[ \t]*"""

@@ -48,7 +48,6 @@ _PAGE: Final = re.compile(
 #: The head of JSON written by Assay.
 _DATA: Final = re.compile(rb'\s*\{\s*"schema":\s*"assay/[a-z-]+/\d+"')
 
-
 #: Formats whose first 8 KiB may not contain a NUL byte, by their first bytes.
 _MAGIC: Final = {
     "PDF": (b"%PDF-",),

@@ -159,10 +159,8 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
         if not corpus.root.is_dir():
             message, hint = "the corpus directory was removed during use", "restore the directory and run again"
             raise CorpusError(message, file=corpus.root, hint=hint) from error
-        message, hint = (
-            f"cannot read the file: {error.strerror or error}",
-            "run again; the corpus changed after it was opened",
-        )
+        message = f"cannot read the file: {error.strerror or error}"
+        hint = "run again; the corpus changed after it was opened"
         raise CorpusError(message, file=corpus.root / path, hint=hint) from error
 
 

@@ -63,7 +63,6 @@ class ProcessLimits:
 
 PROCESS_LIMITS = ProcessLimits()
 
-
 #: Seconds between polls of a program that should exit, doubled each time: most have exited by the second poll.
 _FIRST_POLL: Final = 0.0005
 _LONGEST_POLL: Final = 0.05

@@ -40,14 +40,8 @@ FILE_NAME: Final = "index.assay"
 _STATS: Final = "seen.assay"
 #: Modules whose code determines the contents of a table.
 _ANALYZERS: Final = (
-    "syntax",
-    "search/chunking.py",
-    "search/analysis.py",
-    "search/query.py",
-    "corpus/roles.py",
-    "search/table.py",
-)
-
+    "syntax", "search/chunking.py", "search/analysis.py", "search/query.py", "corpus/roles.py", "search/table.py",
+)  # fmt: skip
 
 #: Minimum bytes of source per process: analyzing them takes 0.1 s, starting a process 0.02 s.
 SHARE_BYTES = 60_000

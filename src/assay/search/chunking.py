@@ -86,9 +86,9 @@ def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
     grammar = grammar_name(source.path, source.language, source.text)
     parsed = parse_outline(source.text, grammar) if grammar else None
     problem = None
-    if parsed is not None and parsed.problem is not None:
+    if parsed and parsed.problem:
         problem = f"not parsed: {parsed.problem}"
-    elif parsed is not None and parsed.broken:
+    elif parsed and parsed.broken:
         problem = "its syntax has errors" + ("" if parsed.definitions else ", and no definition was found")
     return ChunkedFile(_cut(source, lines, parsed, config), parsed, problem)
 

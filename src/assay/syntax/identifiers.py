@@ -113,7 +113,6 @@ class _TokenCache(dict[str, tuple[str, ...]]):
 
 _TOKENS = _TokenCache()
 
-
 _REMEMBERED = 50_000  # words of a large repository, about 10 MB
 _SHORTEST = 5  # shorter words in -er or -or are seldom agents: user, over, color
 
