@@ -7,7 +7,6 @@ import pytest
 
 from assay.experiment.ledger import (
     AcceptanceRule,
-    ChangeInfo,
     Ledger,
     MeasuredChange,
     as_mapping,
@@ -81,10 +80,10 @@ def test_ledger_says_it_and_remembers():
     rows = {row.engine: row for row in compare_engines(MADE, CLAIM).rows}
     made = {
         name: make_entry(
-            ChangeInfo(name),
             MeasuredChange(MADE, engines[name], engines["mine"], rows[name], ()),
             CLAIM,
             AcceptanceRule(),
+            title=name,
         )
         for name in ("twin", "other")
     }

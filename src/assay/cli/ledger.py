@@ -70,7 +70,7 @@ def add_command(args: argparse.Namespace) -> int:
     have asked the same queries on the same corpora (else exit code 5). A rejected change is an entry too, and no error.
     A run on test or sealed queries is taken with a warning: it uses them up, and the entry is marked.
     """
-    from assay.experiment.ledger import ChangeInfo, make_entry, read_ledger
+    from assay.experiment.ledger import make_entry, read_ledger
     from assay.report.ledger import entry_document, entry_json
 
     plan = plan_of(args)
@@ -82,7 +82,7 @@ def add_command(args: argparse.Namespace) -> int:
     measured = _between(args, old, run, claim) if args.against else _inside(args, run, claim)
     measured = replace(measured, run=replace(run, suite=split_today(run.suite)))  # the entry names the parts of now
     title = args.title or f"{measured.new.name} against {measured.old.name}"
-    entry = make_entry(ChangeInfo(title, "run", args.by), measured, claim, plan.rule)
+    entry = make_entry(measured, claim, plan.rule, title=title, by=args.by)
     (added,) = add_found(args, plan, [entry])
     emit(args, entry_document(added), entry_json(added))
     if not added.changes and not args.against:
@@ -194,12 +194,12 @@ def verify_arguments(parser: argparse.ArgumentParser) -> None:
 
 def verify_command(args: argparse.Namespace) -> int:
     """Verify that no line of the ledger was changed, removed or moved; exit code 2 if one was."""
-    from assay.experiment.ledger import notes_on, scan
+    from assay.experiment.chain import scan, scan_notes
     from assay.report.render.document import Document, Paragraph
 
     path = plan_of(args).path
     found = scan(path)
-    notes = notes_on(path, found)
+    notes = scan_notes(path, found)
     wrong = [Paragraph(f"{path}:{problem.line}: {problem.text}", "bad") for problem in found.problems]
     entries = pluralize(len(found.links), "entry", "entries")
     title = f"{path}: {pluralize(len(wrong), 'problem')}" if wrong else f"{path}: {entries}, all in place"

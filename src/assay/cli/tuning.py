@@ -98,7 +98,7 @@ def _measure_parts(args: argparse.Namespace, found: EngineComponents, suite: Sui
 def _ablation_entries(
     args: argparse.Namespace, book: LedgerPlan, result: AblationResult, made: Run, claim: AnalysisPlan
 ) -> Iterator[LedgerEntry]:
-    from assay.experiment.ledger import ChangeInfo, MeasuredChange, make_entry
+    from assay.experiment.ledger import MeasuredChange, make_entry
 
     engines = {engine.name: engine for engine in made.engines}
     for row in result.rows:
@@ -107,9 +107,8 @@ def _ablation_entries(
         measured = MeasuredChange(
             made, engines[step.variant], engines[step.against], row.comparison, row.repositories, result.family
         )
-        yield make_entry(
-            ChangeInfo(f"{result.engine} {sign} {step.part}", "ablate", args.by), measured, claim, book.rule
-        )
+        title = f"{result.engine} {sign} {step.part}"
+        yield make_entry(measured, claim, book.rule, title=title, how="ablate", by=args.by)
 
 
 def tune_arguments(parser: argparse.ArgumentParser) -> None:
@@ -217,7 +216,7 @@ def _tuned(grid: _Grid, made: Run, claim: AnalysisPlan, partitions: int, notes: 
 def _tuning_entries(
     args: argparse.Namespace, rule: AcceptanceRule, report: TuneReport, made: Run, claim: AnalysisPlan
 ) -> list[LedgerEntry]:
-    from assay.experiment.ledger import ChangeInfo, MeasuredChange, Tuning, make_entry
+    from assay.experiment.ledger import MeasuredChange, Tuning, make_entry
 
     found = report.tuned
     if found.best == 0:
@@ -227,4 +226,5 @@ def _tuning_entries(
     measured = MeasuredChange(made, engines[best], engines[found.engine], found.gain, found.repositories)
     apparent = found.honest.mean + found.optimism.difference
     tuning = Tuning(len(found.tried), found.partitions, apparent, found.honest.mean)
-    return [make_entry(ChangeInfo(f"{found.engine} tuned: {best}", "tune", args.by), measured, claim, rule, tuning)]
+    title = f"{found.engine} tuned: {best}"
+    return [make_entry(measured, claim, rule, title=title, how="tune", by=args.by, tuning=tuning)]

@@ -15,6 +15,7 @@ from assay.corpus.opening import LocalCorpus, copy_corpus, find_local
 from assay.corpus.spec import is_url
 from assay.engines.base import FullEngine
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
+from assay.experiment.chain import ledgers_above
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE, KEYS, TABLES, Spec
 from assay.experiment.spec.load import DROP, EXTENDS, PRESET
@@ -92,8 +93,6 @@ def _template_names(data: Mapping[str, Any]) -> Iterator[str]:
 
 def own_files(spec: Spec) -> tuple[Path, ...]:
     """Return the files of an experiment with gold sets: gold, access logs, configuration, templates and ledgers."""
-    from assay.experiment.ledger import ledgers_above  # loads numpy, which workers do not need
-
     gold = [file for source in spec.gold if source not in SHIPPED for file in _gold_files(Path(source))]
     if not gold:
         return ()
@@ -115,8 +114,6 @@ def changing_files(corpus: CorpusSpec, base: Path | None, source: str) -> list[s
 
     All are left out, whichever is in use, so that every experiment sees the same corpus.
     """
-    from assay.experiment.ledger import ledgers_above
-
     root, directory = _root(corpus, base), Path(source).parent.resolve()
     if root is None:
         return []

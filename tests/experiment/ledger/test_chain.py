@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError, SetupError
-from assay.experiment.ledger import add_entries, find_entry, head_file, read_ledger, scan
+from assay.experiment.chain import add_hash, head_file, scan, write_head
+from assay.experiment.ledger import add_entries, as_mapping, find_entry, read_ledger
 from tests.experiment.ledger.entries import add_some, entry
 from tests.properties import examples
 
@@ -101,8 +102,6 @@ def test_any_single_line_that_is_edited_removed_swapped_or_doubled_is_noticed(wr
 
 
 def test_an_edited_line_with_a_hash_made_anew_breaks_the_next_link(written, tmp_path):
-    from assay.experiment.ledger import add_hash
-
     lines, head = written
     body = json.loads(lines[1])
     body.pop("hash")
@@ -165,7 +164,7 @@ def test_a_torn_last_line_is_told_and_the_next_entry_takes_its_place(written, tm
     path.write_bytes(whole + lines[2][:kept])
     book = read_ledger(path)
     assert len(book.entries) == 2
-    assert "never finished" in book.notes[0]
+    assert "incomplete entry" in book.notes[0]
     assert ":3:" in book.notes[0]
     add_entries(path, [entry(3)])
     assert path.read_bytes().startswith(whole)
@@ -203,8 +202,6 @@ def test_a_file_of_another_kind_is_refused(tmp_path):
 
 
 def test_an_entry_that_does_not_fit_is_told_with_its_line(tmp_path):
-    from assay.experiment.ledger import add_hash, as_mapping, write_head
-
     path = tmp_path / "ledger.jsonl"
     line = add_hash({**as_mapping(entry(1)), "number": 1, "accepted": "perhaps", "before": ""})
     path.write_text(json.dumps(line, ensure_ascii=False) + "\n")
