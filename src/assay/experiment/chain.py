@@ -116,7 +116,7 @@ def _verify_chain(lines: Sequence[bytes]) -> tuple[list[ChainLine], list[ChainEr
     for number, line in enumerate(lines, 1):
         own = _valid_hash(line)
         if own is None:
-            text = "was changed after it was written" if line.startswith(_START) else "is no entry of a ledger: it was put in, or changed beyond recognition"
+            text = "was changed after it was written" if line.startswith(_START) else "is no entry of a ledger"
             problems.append(ChainError(number, text))
             stated = _HASHED.fullmatch(line)
             last = stated[2].decode() if stated else None

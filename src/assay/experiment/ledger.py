@@ -299,8 +299,8 @@ def _scan_intact(path: Path) -> LedgerScan:
     scanned = scan(path)
     if scanned.problems:
         first = scanned.problems[0]
-        hint = "take the file and its head as version control has them, and add what is missing again; "
-        raise InputError(first.text, file=path, line=first.line, hint=hint + "`assay ledger verify` lists all that is wrong")
+        hint = "restore the file and its head from version control, then add missing entries again; "
+        raise InputError(first.text, file=path, line=first.line, hint=hint + "`assay ledger verify` lists all problems")
     return scanned
 
 
@@ -355,7 +355,7 @@ def _reject_known(ledger: Ledger, entries: Sequence[LedgerEntry]) -> None:
 def find_entry(ledger: Ledger, number: int) -> LedgerEntry:
     """Return an entry by its number."""
     if not 1 <= number <= len(ledger.entries):
-        hint = f"there are 1 to {len(ledger.entries)}" if ledger.entries else "it is empty"
+        hint = f"there are 1 to {len(ledger.entries)}" if ledger.entries else "the ledger is empty"
         raise InputError(f"there is no entry {number}", file=ledger.path, hint=hint)
     return ledger.entries[number - 1]
 
