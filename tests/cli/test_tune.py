@@ -89,7 +89,7 @@ def test_a_misspelt_part_stops_tuning(small, capsys):
         ("[tune]\npartitons = 3\n", 4, "did you mean 'partitions'"),
         ('[tune]\npartitions = "many"\n', 4, "partitions"),
         ('[tune]\nengine = "builtin"\nknobs = { "search.stem.files" = [] }\n', 5, "has no value"),
-        ('[tune]\nknobs = { "search.dense.files" = [0.5] }\n', 4, "stands already"),
+        ('[tune]\nknobs = { "search.dense.files" = [0.5] }\n', 4, "equals the engine's settings"),
         ('[ledger]\nrules = "significant"\n', 4, "did you mean 'rule'"),
         ('[ledger]\nfile = "ledger.jsonl"\nrule = { verdict = ["bettr"] }\n', 5, "did you mean 'better'"),
         ('[ledger]\nfile = "changes.txt"\n', 4, "ends in ledger.jsonl"),

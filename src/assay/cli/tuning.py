@@ -21,10 +21,11 @@ from assay.errors import ConfigError, EngineError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assay.experiment.ablation import DataNote, ForwardSelection
+    from assay.experiment.ablation import DataNote, EngineComponents, ForwardSelection
     from assay.experiment.ledger import AcceptanceRule, LedgerEntry, LedgerPlan
     from assay.experiment.spec import Spec
-    from assay.experiment.tuning import EngineComponents, GridPoint, SettingChange, TuneSettings
+    from assay.experiment.spec.variants import SettingChange
+    from assay.experiment.tuning import GridPoint, TuneSettings
     from assay.report.tuning import AblationResult, TuneReport
     from assay.types import AnalysisPlan, Run, Suite
 
@@ -58,12 +59,11 @@ def ablate_command(args: argparse.Namespace) -> int:
     All comparisons are one family: p-values are adjusted by Holm. Of a divided set dev queries are used; --split test
     uses up test queries, and says so; sealed ones are refused.
     """
-    from assay.experiment.ablation import ABLATING
-    from assay.experiment.tuning import find_parts, only_parts
+    from assay.experiment.ablation import ABLATING, find_parts
     from assay.report.tuning import ablation_document, ablation_json, ablation_result
 
     spec = varied_spec(args)
-    found = only_parts(find_parts(spec, args.engine), args.only)
+    found = find_parts(spec, args.engine, args.only)
     book = plan_ledger(args, spec)
     queries = varied_data(args, spec, ABLATING)
     taken = _measure_parts(args, found, queries.suite)
@@ -171,10 +171,10 @@ def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
     given = {key: value for key, value in {"partitions": args.partitions}.items() if value is not None}
     if args.knob:
         knobs = [parse_knob(text) for text in args.knob]
-        twice = [knob.key for at, knob in enumerate(knobs) if knob.key in {other.key for other in knobs[:at]}]
-        if twice:
-            raise ConfigError(f"--knob {twice[0]} is given twice", hint="name all its values at once: KEY=V1,V2")
-        given["knobs"] = {knob.key: knob.values for knob in knobs}
+        for key, _ in knobs:
+            if sum(other == key for other, _ in knobs) > 1:
+                raise ConfigError(f"--knob {key} is given twice", hint="name all its values at once: KEY=V1,V2")
+        given["knobs"] = dict(knobs)
     return replace(settings, **given)
 
 

@@ -1,4 +1,4 @@
-"""Ablation: each component left out, and added one by one."""
+"""Ablation: each part of an engine left out, and added one by one; and the queries that may be used for it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from typing import Literal
 
 import numpy as np
 
-from assay.engines.kinds import Component
+from assay.engines.kinds import Component, list_components
 from assay.errors import ConfigError, GoldError
 from assay.experiment.records.codec import join_sets
-from assay.experiment.tuning import SettingChange
+from assay.experiment.spec.model import Spec, match_names
+from assay.experiment.spec.variants import SettingChange, Sweep
+from assay.experiment.tuning import BaseEngine, find_base
 from assay.gold.split import DEV, SEALED, select, split_of
 from assay.scoring import score
 from assay.stats.config import DEFAULT
@@ -20,61 +22,110 @@ from assay.stats.tables import column, headline
 from assay.types import GoldSet, Run, Suite
 
 Way = Literal["left out", "added"]
-BARE = "bare"
-#: What is done by the word that a command takes for it.
+#: The steps for each value of --way.
 WAYS: Mapping[str, tuple[Way, ...]] = {"both": ("left out", "added"), "out": ("left out",), "in": ("added",)}
+BARE = "bare"
+LEAVE_ONE_OUT = "leave-one-out"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineComponents:
+    """An engine, and the parts that can be switched off."""
+
+    base: BaseEngine
+    parts: tuple[Component, ...]
+
+
+def find_parts(spec: Spec, name: str | None, only: Sequence[str] = ()) -> EngineComponents:
+    """Return the parts of a leave-one-out sweep or of an engine, limited to names or globs in `only`."""
+    found = _find_all_parts(spec, name)
+    if not only:
+        return found
+    names = match_names(only, [part.name for part in found.parts], "--only", kind="part")
+    return replace(found, parts=tuple(part for part in found.parts if part.name in names))
+
+
+def _find_all_parts(spec: Spec, name: str | None) -> EngineComponents:
+    sweeps = {key: sweep for key, sweep in spec.sweeps.items() if sweep.way == LEAVE_ONE_OUT}
+    if name in sweeps:
+        return _sweep_parts(spec, sweeps[name])
+    if name is not None and name in spec.sweeps:
+        message = f"sweep {name!r} has way = {spec.sweeps[name].way!r}"
+        raise ConfigError(message, hint=f'ablate takes a sweep with way = "{LEAVE_ONE_OUT}"')
+    base = find_base(spec, name)
+    if own := list_components(base.settings):
+        return EngineComponents(base, own)
+    of_engine = {key: sweep for key, sweep in sweeps.items() if sweep.engine == base.name}
+    if len(of_engine) == 1:
+        return _sweep_parts(spec, next(iter(of_engine.values())))
+    hint = f'[sweeps.NAME] with way = "{LEAVE_ONE_OUT}" and parts in assay.toml'
+    raise ConfigError(
+        f"nobody says what {base.name} is made of", hint=f"name a sweep: {', '.join(of_engine)}" if of_engine else hint
+    )
+
+
+def _sweep_parts(spec: Spec, sweep: Sweep) -> EngineComponents:
+    parts = tuple(Component(name, off) for name, off in sweep.parts.items())
+    return EngineComponents(find_base(spec, sweep.engine), parts)
 
 
 @dataclass(frozen=True, slots=True)
 class AblationStep:
-    """One comparison of an ablation: a variant, and what it is compared with."""
+    """One comparison of an ablation."""
 
     part: str
     way: Way
     variant: str
     against: str
-    kept: bool = True  # whether the next rung goes on from here
+    kept: bool = True  # whether the next step builds on this one
 
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """The variants that an ablation runs beside the whole engine, each once, and the steps between them."""
+    """The variants to run beside the whole engine, each once, and the steps between them."""
 
     variants: tuple[SettingChange, ...]
     steps: tuple[AblationStep, ...]
 
 
 def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Way] = WAYS["both"]) -> Ablation:
-    """Plan both ways: each part left out of the whole, and each added to those before it, from the bare engine up.
+    """Plan to leave each part out of the whole engine, and to add each part to those before it.
 
-    The last step up is the whole engine, and the one before it lacks the last part alone: those are not run twice.
+    Equal variants run once: the last addition gives the whole engine, the one before it lacks only the last part.
     """
-    _check(parts)
-    out = [SettingChange(f"without {part.name}", switched_off([part])) for part in parts] if "left out" in ways else []
-    up = list(_ladder(parts)) if "added" in ways else []
-    every = [*out, *up]
-    once = [one for at, one in enumerate(every) if _first(one, every) == at]
-    steps = [AblationStep(part.name, "left out", one.name, base) for part, one in zip(parts, out, strict=False)]
+    _check_parts(parts)
+    out, up = list[SettingChange](), list[SettingChange]()
+    if "left out" in ways:
+        out = [SettingChange(f"without {part.name}", switched_off([part])) for part in parts]
+    if "added" in ways:
+        names = (BARE, *(f"up to {part.name}" for part in parts[:-1]))
+        up = [SettingChange(name, switched_off(parts[count:])) for count, name in enumerate(names)]
+    unique: list[SettingChange] = []
+    for change in (*out, *up):
+        if not any(other.changes == change.changes for other in unique):
+            unique.append(change)
+    steps = [AblationStep(part.name, "left out", change.name, base) for part, change in zip(parts, out, strict=False)]
     if up:
-        names = [*(every[_first(one, every)].name for one in up), base]
-        steps += [
-            AblationStep(part.name, "added", new, old) for part, old, new in zip(parts, names, names[1:], strict=False)
-        ]
-    return Ablation(tuple(once), tuple(steps))
+        run_as = [next(other.name for other in unique if other.changes == change.changes) for change in up]
+        pairs = zip(parts, run_as, [*run_as[1:], base], strict=True)
+        steps += [AblationStep(part.name, "added", new, old) for part, old, new in pairs]
+    return Ablation(tuple(unique), tuple(steps))
 
 
-def _ladder(parts: Sequence[Component]) -> Iterator[SettingChange]:
-    yield SettingChange(BARE, switched_off(parts))
-    for at, part in enumerate(parts[:-1], 1):
-        yield SettingChange(f"up to {part.name}", switched_off(parts[at:]))
-
-
-def _first(change: SettingChange, every: Sequence[SettingChange]) -> int:
-    return next(at for at, other in enumerate(every) if other.changes == change.changes)
+def _check_parts(parts: Sequence[Component]) -> None:
+    if not parts:
+        raise ConfigError("there is no part to leave out", hint='name parts: [sweeps.NAME] way = "leave-one-out"')
+    for part in parts:
+        if not part.off:
+            message = f"the part {part.name!r} is not switched off by any setting"
+            raise ConfigError(message, hint='{ "search.without" = ["stem"] }')
+    name, count = Counter(part.name for part in parts).most_common(1)[0]
+    if count > 1:
+        raise ConfigError(f"two parts are called {name!r}", hint="rename one of them")
 
 
 def switched_off(parts: Sequence[Component]) -> dict[str, object]:
-    """Switch several parts off at once: lists are put together, one value for two parts must be the same."""
+    """Return the settings that switch several parts off; lists are joined, other values must agree."""
     off: dict[str, object] = {}
     for part in parts:
         for key, value in part.off.items():
@@ -82,57 +133,47 @@ def switched_off(parts: Sequence[Component]) -> dict[str, object]:
             if isinstance(old, list | tuple) and isinstance(value, list | tuple):
                 off[key] = list(dict.fromkeys((*old, *value)))
             elif old != value:
-                raise ConfigError(
-                    f"{part.name} sets {key} = {value!r}, another part {old!r}: they cannot be off together",
-                    hint="give each part a setting of its own",
-                )
+                message = f"{part.name} sets {key} = {value!r}, another part {old!r}: they cannot be off together"
+                raise ConfigError(message, hint="switch each part off by a different setting")
             else:
                 off[key] = value
     return off
 
 
-def _check(parts: Sequence[Component]) -> None:
-    if not parts:
-        raise ConfigError("there is no part to leave out", hint='name parts: [sweeps.NAME] way = "leave-one-out"')
-    for part in parts:
-        if not part.off:
-            raise ConfigError(
-                f"the part {part.name!r} is not switched off by any setting", hint='{ "search.without" = ["stem"] }'
-            )
-    twice = [part.name for at, part in enumerate(parts) if part.name in {other.name for other in parts[:at]}]
-    if twice:
-        raise ConfigError(f"two parts are called {twice[0]!r}", hint="give each a name of its own")
-
-
 @dataclass(frozen=True, slots=True)
 class ForwardSelection:
-    """The run with every step that was tried, and the steps."""
+    """The run with every variant that was tried, and the steps."""
 
     run: Run
     steps: tuple[AblationStep, ...]
 
 
 def select_forward(
-    run: Run, base: str, parts: Sequence[Component], primary: str, ask: Callable[[SettingChange], Run]
+    run: Run, base: str, parts: Sequence[Component], primary: str, run_variant: Callable[[SettingChange], Run]
 ) -> ForwardSelection:
-    """Begin with everything off and switch parts on; one that does not raise the mean is switched off again.
+    """Start with all parts off and switch them on one by one, keeping those that raise the mean.
 
-    What comes next depends on what was seen, so each step is asked by itself. `base` is the engine with nothing off,
-    which the run holds already.
+    Each step depends on the results so far, so variants run one at a time. `run` contains the whole engine, `base`.
     """
     off = list(parts)
     last = SettingChange(BARE, switched_off(off))
-    run = _joined(run, ask(last))
+    run = _join(run, run_variant(last))
     steps = []
     for part in parts:
-        left = [other for other in off if other is not part]
-        here = SettingChange(f"plus {part.name}" if left else base, switched_off(left))
-        run = _joined(run, ask(here)) if left else run
-        kept = _gain(run, here.name, last.name, primary) > DEFAULT.tie
-        steps.append(AblationStep(part.name, "added", here.name, last.name, kept))
+        rest = [other for other in off if other is not part]
+        variant = SettingChange(f"plus {part.name}" if rest else base, switched_off(rest))
+        run = _join(run, run_variant(variant)) if rest else run
+        kept = _gain(run, variant.name, last.name, primary) > DEFAULT.tie
+        steps.append(AblationStep(part.name, "added", variant.name, last.name, kept))
         if kept:
-            off, last = left, here
+            off, last = rest, variant
     return ForwardSelection(run, tuple(steps))
+
+
+def _join(run: Run, more: Run) -> Run:
+    known = {engine.name for engine in run.engines}
+    new = tuple(engine for engine in more.engines if engine.name not in known)
+    return replace(run, engines=(*run.engines, *new), lines=join_sets(run.lines, more.lines))
 
 
 def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
@@ -142,21 +183,12 @@ def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
     return gain if measure.bounds.higher_is_better else -gain
 
 
-def _joined(run: Run, more: Run) -> Run:
-    known = {engine.name for engine in run.engines}
-    new = tuple(engine for engine in more.engines if engine.name not in known)
-    return replace(run, engines=(*run.engines, *new), lines=join_sets(run.lines, more.lines))
-
-
-_WHY = "what changes an engine must not see what its claims will be made on"
-
-
 @dataclass(frozen=True, slots=True)
 class SplitUse:
-    """What queries are wanted for."""
+    """The purpose of queries."""
 
     what: str
-    opens: bool = False  # whether other parts than dev may be asked for; the sealed one never
+    opens: bool = False  # whether test queries are allowed on request; sealed ones never are
 
 
 TUNING, ABLATING = SplitUse("tuning"), SplitUse("ablations", opens=True)
@@ -164,44 +196,41 @@ TUNING, ABLATING = SplitUse("tuning"), SplitUse("ablations", opens=True)
 
 @dataclass(frozen=True, slots=True)
 class DataNote:
-    """What a reader must know of the queries that were used."""
+    """A note on the queries that were used."""
 
     kind: Literal["undivided", "used", "used up", "failed"]
     text: str
 
     @property
     def is_grave(self) -> bool:
-        """Whether it takes something from what may be claimed."""
+        """Whether the note limits the conclusions."""
         return self.kind != "used"
 
 
 @dataclass(frozen=True, slots=True)
 class DevData:
-    """The queries that may be used, and what a reader must know of them."""
+    """The queries that may be used, with notes."""
 
     suite: Suite
     notes: tuple[DataNote, ...] = ()
 
 
-def dev_data(suite: Suite, asked: Sequence[str] = (), use: SplitUse = TUNING) -> DevData:
-    """Keep the dev queries of divided sets; `asked` are parts that somebody asked for by name."""
-    for part in asked:
-        _grant(part, use)
-    if set(asked) <= {DEV}:
-        return _dev_of(suite)
-    chosen = select(suite, asked)
-    return DevData(chosen.suite, (spent_warning(sorted({*asked} - {DEV})),))
-
-
-def _grant(part: str, use: SplitUse) -> None:
-    if part != DEV and not use.opens:
-        raise ConfigError(f"split = {part!r}: only {DEV} is for {use.what}", hint=f"{_WHY}: --split {DEV}")
-    if part == SEALED:
-        raise ConfigError(f"split = {part!r}: sealed queries are not for {use.what}", hint=f"{_WHY}: --split {DEV}")
+def dev_data(suite: Suite, splits: Sequence[str] = (), use: SplitUse = TUNING) -> DevData:
+    """Return the dev queries, or those of the requested splits; a gold set without splits is used whole."""
+    hint = f"changes must not be chosen on the queries that will confirm them: --split {DEV}"
+    for part in splits:
+        if part != DEV and not use.opens:
+            raise ConfigError(f"split = {part!r}: only {DEV} is for {use.what}", hint=hint)
+        if part == SEALED:
+            raise ConfigError(f"split = {part!r}: sealed queries are not for {use.what}", hint=hint)
+    if set(splits) <= {DEV}:
+        return _dev_only(suite)
+    chosen = select(suite, splits)
+    return DevData(chosen.suite, (spent_warning(sorted({*splits} - {DEV})),))
 
 
 def spent_warning(parts: Sequence[str]) -> DataNote:
-    """Say that queries of some parts decided on a change, and so are worth nothing to a claim on it."""
+    """Return the note that queries of some splits cannot support claims on a change any more."""
     named = " and ".join(parts)
     return DataNote(
         "used up",
@@ -210,40 +239,37 @@ def spent_warning(parts: Sequence[str]) -> DataNote:
     )
 
 
-def _dev_of(suite: Suite) -> DevData:
-    whole = [gold for gold in suite.golds if not any(split_of(query) for query in gold.queries)]
-    divided = [_dev(gold) for gold in suite.golds if gold not in whole]
-    kept = {gold.name: gold for gold in (*whole, *divided) if gold.queries}
-    golds = tuple(kept[gold.name] for gold in suite.golds if gold.name in kept)
-    if not golds:
-        raise _nothing(suite)
-    return DevData(Suite(golds), tuple(_notes(suite, whole, divided)))
+def _dev_only(suite: Suite) -> DevData:
+    undivided, divided, golds = list[GoldSet](), list[GoldSet](), list[GoldSet]()
+    for gold in suite.golds:
+        if not any(split_of(query) for query in gold.queries):
+            undivided.append(gold)
+            golds.append(gold)
+        else:
+            divided.append(gold)
+            golds.append(replace(gold, queries=tuple(query for query in gold.queries if split_of(query) == DEV)))
+    used = tuple(gold for gold in golds if gold.queries)
+    if not used:
+        counts = Counter(split_of(query) or "none" for gold in suite.golds for query in gold.queries)
+        held = ", ".join(f"{count} {part}" for part, count in sorted(counts.items())) or "no query"
+        source = suite.golds[0].source if suite.golds else None
+        hint = f"make a {DEV} part with `assay gold split`"
+        raise GoldError(f"no query is in the part '{DEV}' ({held})", file=source, hint=hint)
+    return DevData(Suite(used), tuple(_usage_notes(undivided, divided)))
 
 
-def _dev(gold: GoldSet) -> GoldSet:
-    return replace(gold, queries=tuple(query for query in gold.queries if split_of(query) == DEV))
-
-
-def _nothing(suite: Suite) -> GoldError:
-    counts = Counter(split_of(query) or "none" for gold in suite.golds for query in gold.queries)
-    held = ", ".join(f"{many} {part}" for part, many in sorted(counts.items())) or "no query"
-    source = suite.golds[0].source if suite.golds else None
-    return GoldError(
-        f"no query is in the part '{DEV}' ({held})", file=source, hint=f"{_WHY}; `assay gold split` makes a {DEV} part"
-    )
-
-
-def _notes(suite: Suite, whole: Sequence[GoldSet], divided: Sequence[GoldSet]) -> Iterator[DataNote]:
-    if whole:
-        names = ", ".join(gold.name for gold in whole)
-        file = whole[0].source or "SET"
+def _usage_notes(undivided: Sequence[GoldSet], divided: Sequence[GoldSet]) -> Iterator[DataNote]:
+    if undivided:
+        names = ", ".join(gold.name for gold in undivided)
+        file = undivided[0].source or "SET"
         yield DataNote(
             "undivided",
             f"{names}: not divided, so all of it was used and no part is left to claim on. Divide it first: "
             f"assay gold split {file}; then do this again, and measure what you chose on the test part.",
         )
     if divided:
-        kept = sum(len(gold.queries) for gold in divided)
-        every = {gold.name: gold for gold in suite.golds}
-        left = sum(len(every[gold.name].queries) for gold in divided) - kept
-        yield DataNote("used", f"{kept} {DEV} queries were used; {left} of other parts were not looked at.")
+        queries = [query for gold in divided for query in gold.queries]
+        used = sum(split_of(query) == DEV for query in queries)
+        yield DataNote(
+            "used", f"{used} {DEV} queries were used; {len(queries) - used} of other parts were not looked at."
+        )

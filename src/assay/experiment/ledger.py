@@ -19,6 +19,7 @@ from assay.gold.journal import open_journal
 from assay.gold.split import DEV, split_of
 from assay.scoring import identical_rankings
 from assay.settings import iter_leaves, read_settings, setting, unknown_name
+from assay.stats.compare import RepositoryChange
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, Verdict
 from assay.toml import write_key

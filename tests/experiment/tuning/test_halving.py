@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from assay.errors import GoldError
-from assay.experiment.tuning import GridPoint, HalvingConfig, ScoreMatrix, SettingChange, split_half, tune_scores
+from assay.experiment.spec.variants import SettingChange
+from assay.experiment.tuning import GridPoint, HalvingConfig, ScoreMatrix, split_half, tune_scores
 from assay.types import AnalysisPlan, Scores, Unit
 from tests.properties import examples
 
