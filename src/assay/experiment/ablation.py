@@ -58,9 +58,9 @@ def _find_all_parts(spec: Spec, name: str | None) -> EngineComponents:
     of_engine = {key: sweep for key, sweep in sweeps.items() if sweep.engine == base.name}
     if len(of_engine) == 1:
         return _sweep_parts(spec, next(iter(of_engine.values())))
-    hint = f'[sweeps.NAME] with way = "{LEAVE_ONE_OUT}" and parts in assay.toml'
+    hint = f'add [sweeps.NAME] with way = "{LEAVE_ONE_OUT}" and parts to assay.toml'
     raise ConfigError(
-        f"nobody says what {base.name} is made of", hint=f"name a sweep: {', '.join(of_engine)}" if of_engine else hint
+        f"{base.name} declares no parts", hint=f"name a sweep: {', '.join(of_engine)}" if of_engine else hint
     )
 
 
