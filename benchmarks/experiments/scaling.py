@@ -20,7 +20,7 @@ from typing import Any
 from assay.experiment.cluster import DaskExecutor
 from assay.experiment.corpora import load_suite
 from assay.experiment.plan import ExecutionOptions
-from assay.experiment.runner import start_run
+from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec
 from benchmarks.experiments.loopback import loopback
 from benchmarks.pages import Section, Unavailable, table
@@ -113,7 +113,7 @@ def _timed(spec: Spec, folder: Path, count: int) -> float:
     with loopback(folder, count, own) as cluster, closing(DaskExecutor(cluster.address)) as executor:
         cluster.settle()
         begin = time.perf_counter()
-        start_run(spec, suite, options=ExecutionOptions(folder / "out", executor, fresh=True))
+        execute_spec(spec, suite, options=ExecutionOptions(folder / "out", executor, fresh=True))
         return time.perf_counter() - begin
 
 

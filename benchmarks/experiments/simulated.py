@@ -32,7 +32,7 @@ from assay.experiment.corpora import load_suite
 from assay.experiment.executors import SerialExecutor
 from assay.experiment.plan import ExecutionOptions, make_plan
 from assay.experiment.records import write_run
-from assay.experiment.runner import assemble, execute, start_run
+from assay.experiment.runner import assemble, execute, execute_spec
 from assay.experiment.spec import Spec
 from assay.experiment.worker import CellTask, CorpusAccess
 from assay.store import Store
@@ -138,7 +138,7 @@ def simulate(repositories: int, setup: Setup) -> dict[str, float]:
         folder = Path(name)
         os.environ["ASSAY_CACHE_DIR"] = str(folder / "cache")  # of the rates of this run
         cached = ResultCache(folder, permanent=Store(folder / "kept"))
-        results = execute(plan, plan.cells, executor, cached)
+        results = execute(plan, plan.cells, ExecutionOptions(executor=executor, cache=cached))
         clock.append(time.perf_counter())
         run = assemble(plan.summary(results.conditions), results)
         clock.append(time.perf_counter())
@@ -234,7 +234,7 @@ def artefacts(setup: Setup) -> list[tuple[str, str, str]]:
         folder = Path(name)
         spec = scaling.lay_out(folder, small)
         os.environ["ASSAY_CACHE_DIR"] = str(folder / "cache")
-        start_run(spec, load_suite(spec), options=ExecutionOptions(folder / "out", SerialExecutor()))
+        execute_spec(spec, load_suite(spec), options=ExecutionOptions(folder / "out", SerialExecutor()))
         source = _bytes(folder / "repository0")
         usage = Store().usage()
     whole = setup.repositories * setup.megabytes * 1e6

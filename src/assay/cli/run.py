@@ -337,9 +337,9 @@ def carried_out(
     args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions
 ) -> RunOutcome:
     """Carry it out, showing how far it is, and say what was kept and what went wrong beside it."""
-    from assay.experiment.runner import start_run
+    from assay.experiment.runner import execute_spec
 
-    carried = start_run(spec, suite, missing=missing, progress=progress_callback(args), options=how)
+    carried = execute_spec(spec, suite, missing=missing, progress=progress_callback(args), options=how)
     for trouble in carried.results.warnings:
         info(args, trouble)
     if not carried.run.header.timed:

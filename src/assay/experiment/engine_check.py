@@ -10,7 +10,7 @@ from pathlib import Path
 from assay.engines.base import FullEngine
 from assay.errors import CorpusError
 from assay.experiment.runner import run
-from assay.experiment.sessions import Tell
+from assay.experiment.sessions import ProgressCallback
 from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize
 from assay.syntax.identifiers import split
@@ -114,7 +114,7 @@ def check_engine(
     *,
     timeout: float = TIME_LIMITS.query,
     index_timeout: float = TIME_LIMITS.index,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
     config: CheckConfig = CHECK,
 ) -> EngineCheck:
     """Open an engine, ask it the three questions, and say what was understood."""

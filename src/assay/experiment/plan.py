@@ -50,6 +50,7 @@ class ExecutionOptions:
     executor: Executor | None = None  # None: processes on this machine
     fresh: bool = False  # ignore cached cells
     reuse_index: bool = False  # let tools reuse indexes of earlier runs
+    cache: ResultCache | None = None  # None: see `RunPlan.open_cache`
 
 
 DEFAULT_OPTIONS = ExecutionOptions()

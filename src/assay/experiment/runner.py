@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,7 @@ from assay.experiment.plan import (
 )
 from assay.experiment.records.codec import Lines, join_lines
 from assay.experiment.records.directory import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
-from assay.experiment.sessions import EngineLimits, EngineOutcome, Progress, Tell, ignore_progress
+from assay.experiment.sessions import EngineLimits, EngineOutcome, Progress, ProgressCallback, ignore_progress
 from assay.experiment.spec import FILE, Spec, load_spec, override
 from assay.experiment.spec.model import check_encodable, match_names
 from assay.experiment.worker import (
@@ -88,7 +89,7 @@ def run(
     cache: Path | None = None,
     missing: Missing | None = None,
     failed: Failed = "error",
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
     keeper: ResultCache | None = None,
     variations: Mapping[str, VariantInfo] | None = None,
 ) -> Run:
@@ -124,7 +125,7 @@ def run(
         timing=Timing(threads or 0, interleave),
         corpus_cache=cache,
     )
-    results = execute(plan, plan.cells, SerialExecutor(), keeper, progress)
+    results = execute(plan, plan.cells, ExecutionOptions(cache=keeper), progress)
     done = assemble(plan.summary(results.conditions), results)
     return done if failed == "report" else check_answered(done)
 
@@ -157,11 +158,11 @@ def run_spec(
     suite: Suite,
     *,
     missing: Missing | None = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
     options: ExecutionOptions = DEFAULT_OPTIONS,
 ) -> Run:
     """Run a specification, and forget what was cached for this run only."""
-    outcome = start_run(spec, suite, missing=missing, progress=progress, options=options)
+    outcome = execute_spec(spec, suite, missing=missing, progress=progress, options=options)
     outcome.finish()
     return outcome.run
 
@@ -213,26 +214,63 @@ class RunOutcome:
         self.results.finish()
 
 
-def start_run(
+def execute_spec(
     spec: Spec,
     suite: Suite,
     *,
     missing: Missing | None = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
     options: ExecutionOptions = DEFAULT_OPTIONS,
 ) -> RunOutcome:
     """Run a specification; the caller writes the results and then calls `finish`."""
     plan = make_plan(spec, suite, options, missing=missing)
-    results = execute_with(plan, plan.cells, options, progress)
+    results = execute(plan, plan.cells, options, progress)
     return RunOutcome(assemble(plan.summary(results.conditions), results), results)
 
 
-def execute_with(
-    plan: RunPlan, cells: Sequence[CellId], options: ExecutionOptions, progress: Tell | None = None
+def execute(
+    plan: RunPlan,
+    cells: Sequence[CellId],
+    options: ExecutionOptions = DEFAULT_OPTIONS,
+    progress: ProgressCallback | None = None,
 ) -> PlanResult:
-    """Execute cells on the executor that plan and options ask for."""
+    """Return the results of cells, from the cache or by running engines.
+
+    All corpora are surveyed before any engine starts. A timed plan runs in this process on pinned processors, and its
+    tasks report progress query by query.
+    """
+    report = progress or ignore_progress
+    timed = plan.timing is not None
+    measure_task, report_cells = (partial(measure, report=report), ignore_progress) if timed else (measure, report)
+    golds = {cell.gold for cell in cells}
+    suite = Suite(tuple(gold for gold in plan.suite.golds if gold.name in golds))
+    cache = options.cache or plan.open_cache(options)
     with _executor(plan, options) as executor:
-        return execute(plan, cells, executor, plan.open_cache(options), progress)
+        snapshots, prepared = _survey(plan, suite, executor, report)
+        log_access(suite, "run", list(plan.engines))
+        register_secret_values(secret for planned in plan.engines.values() for secret in planned.engine.secrets)
+        tables = _LineTables()
+        with plan.conditions() as conditions:
+            keys = {cell: plan.key(cell, snapshots[cell.gold], conditions) for cell in cells} if cache else {}
+            results = {cell: tables.share(cell, found) for cell, found in _read_cached(keys, cache)}
+            pending = plan.pending(cells, results)
+            cached = frozenset(results).difference(pending)
+            report_cells(Progress("", "", len(cached), len(cells), "cells"))
+            tasks = plan.tasks(pending, snapshots, executor.width, prepared)
+            if cache and executor.shares_disk:
+                tasks = [_with_sink(task, cache, keys) for task in tasks]
+            lost = partial(_crashed_cells, plan, snapshots)
+            for task, measured in gather(executor, measure_task, tasks, on_lost=lost):
+                for cell in task.cells:
+                    result = measured[cell.engine]
+                    if cache and not cache.is_stored(keys[cell]):
+                        cache.write(keys[cell], result)
+                    results[cell] = tables.share(cell, result)
+                report_cells(Progress("", task.access.gold.name, len(results), len(cells), "cells"))
+        reason = IN_TURN if executor.width == 1 else SIDE_BY_SIDE
+    if not timed:
+        learn(plan, snapshots, {cell: result for cell, result in results.items() if cell not in cached})
+    return PlanResult(snapshots, {cell: results[cell] for cell in cells}, cached, reason, conditions, timed, cache)
 
 
 @contextmanager
@@ -247,65 +285,14 @@ def _executor(plan: RunPlan, options: ExecutionOptions) -> Iterator[Executor]:
         executor.close()
 
 
-def execute(
-    plan: RunPlan,
-    cells: Sequence[CellId],
-    executor: Executor,
-    cache: ResultCache | None,
-    progress: Tell | None = None,
-) -> PlanResult:
-    """Return the results of cells, from the cache or by running engines.
-
-    All corpora are surveyed before any engine starts. A timed plan runs in this process on pinned processors, and its
-    tasks report progress query by query.
-    """
-    tell = progress or ignore_progress
-    timed = plan.timing is not None
-    golds = {cell.gold for cell in cells}
-    suite = Suite(tuple(gold for gold in plan.suite.golds if gold.name in golds))
-    snapshots, prepared = _survey(plan, suite, executor, tell)
-    log_access(suite, "run", list(plan.engines))
-    register_secret_values(secret for planned in plan.engines.values() for secret in planned.engine.secrets)
-    with plan.conditions() as conditions:
-
-        def key(cell: CellId) -> CacheKey:
-            return plan.key(cell, snapshots[cell.gold], conditions)
-
-        tables: dict[str, dict[str, tuple[int, ...]]] = {gold: {} for gold in snapshots}
-        results = {cell: _share_lines(found, tables[cell.gold]) for cell, found in _cached(cells, key, cache)}
-        pending = plan.pending(cells, results)
-        cached = frozenset(results) - frozenset(pending)
-        if not timed:
-            tell(Progress("", "", len(cached), len(cells), "cells"))
-        tasks = plan.tasks(pending, snapshots, executor.width, prepared)
-        if cache and executor.shares_disk:
-            directory = cache.directory.absolute()
-            tasks = [replace(task, sink=CellSink(directory, {e: key(c) for e, c in _cells(task)})) for task in tasks]
-        function = partial(measure, tell=tell) if timed else measure
-        for task, measured in gather(executor, function, tasks, on_lost=partial(_crashed, plan, snapshots)):
-            for name, cell in _cells(task):
-                if cache and not cache.is_stored(key(cell)):
-                    cache.write(key(cell), measured[name])
-                results[cell] = _share_lines(measured[name], tables[cell.gold])
-            if not timed:
-                tell(Progress("", task.access.gold.name, len(results), len(cells), "cells"))
-    reason = IN_TURN if executor.width == 1 else SIDE_BY_SIDE
-    ordered = {cell: results[cell] for cell in cells}
-    done = PlanResult(snapshots, ordered, cached, reason, conditions, timed, cache)
-    if not timed:
-        executed = {cell: result for cell, result in ordered.items() if cell not in cached}
-        learn(plan, snapshots, executed)
-    return done
-
-
 def _survey(
-    plan: RunPlan, suite: Suite, executor: Executor, tell: Tell
+    plan: RunPlan, suite: Suite, executor: Executor, report: ProgressCallback
 ) -> tuple[dict[str, CorpusSnapshot], dict[str, PreparedGold]]:
     """Return the facts of every gold set; in a timed run, which uses the same corpora, also the opened corpora."""
 
     def accesses() -> Iterator[CorpusAccess]:
         for number, gold in enumerate(suite.golds):
-            tell(Progress("", gold.name, number, len(suite.golds), "corpus"))
+            report(Progress("", gold.name, number, len(suite.golds), "corpus"))
             yield plan.access(gold)
 
     if plan.timing:
@@ -315,31 +302,37 @@ def _survey(
     return {gold.name: found[gold.name] for gold in suite.golds}, {}
 
 
-def _cached(
-    cells: Iterable[CellId], key: Callable[[CellId], CacheKey], cache: ResultCache | None
-) -> Iterator[tuple[CellId, CellResult]]:
-    for cell in cells if cache else ():
-        found = cache.read(key(cell)) if cache else None
+def _read_cached(keys: Mapping[CellId, CacheKey], cache: ResultCache | None) -> Iterator[tuple[CellId, CellResult]]:
+    for cell, key in keys.items():
+        found = cache.read(key) if cache else None
         if found is not None:
             yield cell, relabel(found, cell)
 
 
-def _cells(task: CellTask) -> list[tuple[str, CellId]]:
-    return [(name, CellId(task.access.gold.name, name)) for name in task.names]
+def _with_sink(task: CellTask, cache: ResultCache, keys: Mapping[CellId, CacheKey]) -> CellTask:
+    sink = CellSink(cache.directory.absolute(), {cell.engine: keys[cell] for cell in task.cells})
+    return replace(task, sink=sink)
 
 
-def _share_lines(result: CellResult, table: dict[str, tuple[int, ...]]) -> CellResult:
-    """Move the line sizes of a cell to the table of its gold set: thousands of cells name the same files."""
-    for path, sizes in result.lines.items():
-        table.setdefault(path, sizes)
-    return replace(result, lines=table)
+class _LineTables(defaultdict[str, dict[str, tuple[int, ...]]]):
+    """Line sizes by gold set and path, in one table per gold set: thousands of cells name the same files."""
+
+    def __init__(self) -> None:
+        super().__init__(dict)
+
+    def share(self, cell: CellId, result: CellResult) -> CellResult:
+        """Return a result whose line sizes are in the table of its gold set."""
+        table = self[cell.gold]
+        for path, sizes in result.lines.items():
+            table.setdefault(path, sizes)
+        return replace(result, lines=table)
 
 
 #: Names no worker, because results do not depend on the worker.
 _DIED = "the worker that asked it died, each time it was tried"
 
 
-def _crashed(
+def _crashed_cells(
     plan: RunPlan, snapshots: Mapping[str, CorpusSnapshot], task: CellTask, _: TaskLost
 ) -> dict[str, CellResult]:
     """Return crashed queries for a task that killed every worker, so that other engines keep their results."""

@@ -53,7 +53,7 @@ class Progress:
     trouble: str = ""  # why an engine gets no more queries
 
 
-Tell = Callable[[Progress], None]
+ProgressCallback = Callable[[Progress], None]
 
 
 def ignore_progress(_: Progress) -> None:
@@ -78,7 +78,7 @@ def run_interleaved(
     prepared: PreparedGold,
     k: int,
     limits: EngineLimits,
-    tell: Tell,
+    report: ProgressCallback,
     *,
     shared: SharedCache | None = None,
 ) -> dict[str, EngineOutcome]:
@@ -89,10 +89,10 @@ def run_interleaved(
     with ExitStack() as stack:
         sessions = []
         for name, engine in engines.items():
-            tell(Progress(name, prepared.gold.name, 0, len(prepared.queries), "index"))
+            report(Progress(name, prepared.gold.name, 0, len(prepared.queries), "index"))
             shares = shared is not None and sharing_engine(engine) is not None
             corpus = prepared.corpus if shares else stack.enter_context(private_copy(engine, prepared.corpus))
-            session = _EngineSession(name, engine, corpus, prepared, k, limits, tell, shared)
+            session = _EngineSession(name, engine, corpus, prepared, k, limits, report, shared)
             sessions.append(stack.enter_context(session.opened()))
         serial = [session for session in sessions if session.parallel == 1]
         for number, query in enumerate(prepared.queries):
@@ -116,7 +116,7 @@ class _EngineSession:
         prepared: PreparedGold,
         k: int,
         limits: EngineLimits,
-        tell: Tell,
+        report: ProgressCallback,
         shared: SharedCache | None,
     ) -> None:
         self.name = name
@@ -126,7 +126,7 @@ class _EngineSession:
         self._prepared = prepared
         self._k = k
         self._limits = limits
-        self._tell = tell
+        self._progress = report
         self._shared = shared
         self._redactor = make_redactor(engine.secrets)
         self._session: Session | None = None
@@ -244,7 +244,7 @@ class _EngineSession:
 
     def _report(self, step: Literal["search", "trouble"], trouble: str = "") -> None:
         done, total = len(self._rankings), len(self._prepared.queries)
-        self._tell(Progress(self.name, self._prepared.gold.name, done, total, step, trouble))
+        self._progress(Progress(self.name, self._prepared.gold.name, done, total, step, trouble))
 
     def _clean(self, text: str) -> str:
         text = text.replace(str(self._corpus.root), "{root}") if self._engine.private else text

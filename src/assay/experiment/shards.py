@@ -29,8 +29,8 @@ from assay.experiment.plan import ExecutionOptions, PlanSummary, make_plan
 from assay.experiment.records.codec import Lines, dump, join_lines
 from assay.experiment.records.directory import SHARDS
 from assay.experiment.records.merge import RetainedEngine
-from assay.experiment.runner import PlanResult, execute_with
-from assay.experiment.sessions import Tell
+from assay.experiment.runner import PlanResult, execute
+from assay.experiment.sessions import ProgressCallback
 from assay.experiment.spec import Spec
 from assay.experiment.spec.model import retained_engines
 from assay.files import atomic_stream
@@ -89,11 +89,11 @@ def execute_shard(
     options: ExecutionOptions,
     *,
     missing: Missing | None = None,
-    progress: Tell | None = None,
+    progress: ProgressCallback | None = None,
 ) -> ShardResult:
     """Execute the cells of one shard; only the gold sets of these cells are opened."""
     plan = make_plan(spec, suite, options, missing=missing, timed=False)
-    results = execute_with(plan, choose(plan.cells, shard), options, progress)
+    results = execute(plan, choose(plan.cells, shard), options, progress)
     return ShardResult(shard, plan.summary(results.conditions), results, retained_engines(spec, suite))
 
 

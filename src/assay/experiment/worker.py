@@ -19,11 +19,18 @@ from assay.corpus.sources import find_work_tree
 from assay.digests import digest_of, package_digest, text_digest
 from assay.engines.base import FullEngine, SharedCache, TimedEngine
 from assay.errors import CorpusError, SetupError
-from assay.experiment.cache import CacheKey, CellCost, CellResult, CorpusSnapshot, ResultCache, result_code
+from assay.experiment.cache import CacheKey, CellCost, CellId, CellResult, CorpusSnapshot, ResultCache, result_code
 from assay.experiment.corpora import Missing, PreparedGold, prepare, reopen
 from assay.experiment.records import is_excluded
 from assay.experiment.records.codec import Lines, hit_paths, query_paths
-from assay.experiment.sessions import TIME_DIGITS, EngineLimits, EngineOutcome, Tell, ignore_progress, run_interleaved
+from assay.experiment.sessions import (
+    TIME_DIGITS,
+    EngineLimits,
+    EngineOutcome,
+    ProgressCallback,
+    ignore_progress,
+    run_interleaved,
+)
 from assay.experiment.spec.model import BASELINE, EngineFactory
 from assay.redaction import make_redactor, register_secret_values
 from assay.store import Store
@@ -80,6 +87,10 @@ class CellTask:
     def names(self) -> tuple[str, ...]:
         return tuple(self.timed.engines) if self.timed else tuple(factory.name for factory in self.factories)
 
+    @property
+    def cells(self) -> tuple[CellId, ...]:
+        return tuple(CellId(self.access.gold.name, name) for name in self.names)
+
     def __str__(self) -> str:
         others = f" and {len(self.names) - 1} more" if len(self.names) > 1 else ""
         return f"{self.names[0]}{others} on {self.access.gold.name}"
@@ -117,14 +128,14 @@ def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
     )
 
 
-def measure(task: CellTask, tell: Tell = ignore_progress) -> dict[str, CellResult]:
+def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[str, CellResult]:
     """Run the engines of a task and return their results by name.
 
     A timed task interleaves all its engines query by query; each has a private copy of the corpus and shares nothing.
     Other tasks share indexes and cached steps, and record no times.
     """
     if task.timed:
-        cells = _run_group(task, task.timed.engines, task.timed.prepared, None, tell)
+        cells = _run_group(task, task.timed.engines, task.timed.prepared, None, report)
         return {name: cells[name] for name in task.timed.engines}
     _check_code(task.access)
     # Always reopened, because files may have changed since the survey.
@@ -139,7 +150,7 @@ def measure(task: CellTask, tell: Tell = ignore_progress) -> dict[str, CellResul
         try:
             cells = {}
             for group in _groups(engines):
-                cells |= _run_group(task, group, prepared, shared, tell)
+                cells |= _run_group(task, group, prepared, shared, report)
         finally:
             shared.close()
     if shared.moved:
@@ -158,10 +169,10 @@ def _run_group(
     engines: Mapping[str, FullEngine],
     prepared: PreparedGold,
     shared: SharedCache | None,
-    tell: Tell,
+    report: ProgressCallback,
 ) -> dict[str, CellResult]:
     before = shared.made.copy() if shared else Counter[str]()
-    outcomes = run_interleaved(engines, prepared, task.k, task.limits, tell, shared=shared)
+    outcomes = run_interleaved(engines, prepared, task.k, task.limits, report, shared=shared)
     made = tuple(sorted((shared.made - before).elements())) if shared else ()
     cells = {}
     for name, outcome in outcomes.items():

@@ -6,7 +6,7 @@ from assay.experiment.corpora import load_suite
 from assay.experiment.executors import SerialExecutor
 from assay.experiment.forecast import Rate, cached_indexes, estimate, learn, read_rates
 from assay.experiment.plan import ExecutionOptions, make_plan
-from assay.experiment.runner import execute_with
+from assay.experiment.runner import execute
 from assay.experiment.spec import Spec
 from assay.store import Store
 
@@ -16,7 +16,7 @@ def made(shop, monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
     spec = Spec(gold=("gold.yaml",), engines={"a": "builtin"}, k=5, jobs=1)
     plan = make_plan(spec, load_suite(spec))
-    return plan, execute_with(plan, plan.cells, ExecutionOptions(executor=SerialExecutor()))
+    return plan, execute(plan, plan.cells, ExecutionOptions(executor=SerialExecutor()))
 
 
 def test_what_never_ran_is_not_known(made):
@@ -40,7 +40,7 @@ def test_what_ran_is_remembered(made, monkeypatch, tmp_path):
 def test_cells_that_were_cached_teach_nothing(made):
     plan, _ = made
     before = read_rates()
-    again = execute_with(plan, plan.cells, ExecutionOptions(executor=SerialExecutor()))
+    again = execute(plan, plan.cells, ExecutionOptions(executor=SerialExecutor()))
     assert again.cached == set(plan.cells)
     assert read_rates() == before
 

@@ -18,7 +18,7 @@ from assay.experiment.corpora import load_suite
 from assay.experiment.executors import SerialExecutor
 from assay.experiment.forecast import plan_tree
 from assay.experiment.plan import ExecutionOptions, make_plan, select_engines
-from assay.experiment.runner import start_run
+from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec
 from assay.experiment.worker import survey
 from tests.properties import examples
@@ -54,7 +54,7 @@ def snapshots(plan):
 def test_tasks_cover_the_missing_cells_once(plan, snapshots, numbers, width):
     missing = [plan.cells[number] for number in numbers]
     tasks = plan.tasks(missing, snapshots, width)
-    named = [CellId(task.access.gold.name, name) for task in tasks for name in task.names]
+    named = [cell for task in tasks for cell in task.cells]
     assert sorted(named) == sorted(missing)
     assert all(task.names for task in tasks)
 
@@ -101,7 +101,7 @@ def test_the_key_of_a_cell_does_not_change_with_the_answers_unless_it_is_told_th
 
 
 def test_cells_and_snapshots_read_back_as_they_were(spec, snapshots):
-    results = start_run(spec, load_suite(spec), options=ExecutionOptions(executor=SerialExecutor())).results
+    results = execute_spec(spec, load_suite(spec), options=ExecutionOptions(executor=SerialExecutor())).results
     for result in results.cells.values():
         assert decode_cell(encode_cell(result)) == result
     for snapshot in snapshots.values():
@@ -120,7 +120,7 @@ def test_the_tree_shows_what_is_shared_and_what_is_there(spec, plan, snapshots):
     chunks = [node for node in before.children if node.name == "chunks"]
     assert sorted(node.engines for node in chunks) == [1, 9]
     assert all(node.kept == 0 for node in chunks)
-    start_run(spec, load_suite(spec), options=ExecutionOptions(executor=SerialExecutor()))
+    execute_spec(spec, load_suite(spec), options=ExecutionOptions(executor=SerialExecutor()))
     after = plan_tree(plan, snapshots, cache)
     assert all(node.kept == node.golds for node in _all(after))
 

@@ -13,7 +13,7 @@ from assay.experiment.corpora import load_suite
 from assay.experiment.executors import FuturesAdapter, ProcessExecutor, SerialExecutor
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.records.directory import UNFINISHED
-from assay.experiment.runner import start_run
+from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec
 from assay.store import Store
 from tests.conftest import FILES, GOLD, write_tree
@@ -63,7 +63,7 @@ def spec(finished, monkeypatch):
 
 def run(spec, **options):
     options.setdefault("executor", SerialExecutor())
-    return start_run(spec, load_suite(spec), options=ExecutionOptions(Path("results"), **options))
+    return execute_spec(spec, load_suite(spec), options=ExecutionOptions(Path("results"), **options))
 
 
 def test_the_run_is_the_same_here_in_processes_and_in_threads(spec, first):

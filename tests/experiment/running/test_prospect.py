@@ -9,7 +9,7 @@ from assay.experiment.corpora import load_suite
 from assay.experiment.executors import SerialExecutor
 from assay.experiment.forecast import dry_run
 from assay.experiment.plan import ExecutionOptions
-from assay.experiment.runner import start_run
+from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec
 from assay.report.dry_run import prospect_document, prospect_json
 from assay.report.render.markup import to_markdown
@@ -41,7 +41,7 @@ def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
 
 
 def test_what_is_there_is_told_and_strangers_are_asked_again(spec):
-    start_run(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor())).finish()
+    execute_spec(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor())).finish()
     found = look(spec)
     assert found.left.cells == 1
     assert found.strangers == ("tool",)
@@ -60,7 +60,7 @@ def test_what_is_skipped_is_told_with_its_reason(spec):
 
 
 def test_engines_that_are_timed_are_all_asked(spec):
-    start_run(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor()))
+    execute_spec(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor()))
     found = look(replace(spec, jobs=None, times=True))
     assert found.timed
     assert found.left.cells == 7
