@@ -234,6 +234,7 @@ class _Worker:
     """One process; spawned, because this process has threads."""
 
     def __init__(self) -> None:
+        self._ending = threading.Lock()  # `close` and the thread of a lost task may end it at the same time
         self.pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=_initialize)
         with _single_threaded():
             first = self.pool.submit(os.getpid)
@@ -242,9 +243,10 @@ class _Worker:
 
     def end(self) -> str:
         """Wait for the end of the process, kill it after a grace period, and return how it ended."""
-        if not wait([self.process.sentinel], _GRACE):
-            self.process.kill()
-        self.pool.shutdown()
+        with self._ending:
+            if not wait([self.process.sentinel], _GRACE):
+                self.process.kill()
+            self.pool.shutdown()
         code = self.process.exitcode
         if code is None or code >= 0:
             return f"the worker process {self.pid} ended with exit code {code}"
