@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from assay.experiment.tracing import traces_of
+from assay.experiment.tracing import trace_queries
 from assay.report.explorer.excerpts import PagePlan, make_traces, select_traced
 from assay.report.scored_run import open_case
 from assay.types import AnalysisPlan, GoldSet, Suite
@@ -22,7 +22,7 @@ def case(sealed=(), baseline="base"):
 
 
 def traced(opened, most, *, cheap=False):
-    return make_traces(opened, "other", PagePlan(traces=most, cheap=cheap, tracer=traces_of))
+    return make_traces(opened, "other", PagePlan(traces=most, cheap=cheap, tracer=trace_queries))
 
 
 def ids(choice):

@@ -112,7 +112,7 @@ class Benchmarks:
         from assay.experiment import check_directory
         from assay.experiment.corpora import CorpusTexts
         from assay.experiment.runner import run_spec
-        from assay.experiment.tracing import traces_of
+        from assay.experiment.tracing import trace_queries
         from assay.report.explorer.excerpts import PagePlan
         from assay.report.publish import publish
 
@@ -123,7 +123,7 @@ class Benchmarks:
             made = run_spec(spec, suite, progress=watch)
             if order.out is None:
                 _keep_from_git(folder.parent)
-            page = PagePlan(texts=CorpusTexts, tracer=traces_of)
+            page = PagePlan(texts=CorpusTexts, tracer=trace_queries)
             return BenchmarkResult(folder, publish(made, spec.analysis_plan(), folder, page=page).results)
 
     def stop(self) -> None:

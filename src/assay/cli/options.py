@@ -89,9 +89,9 @@ def page_flags(args: argparse.Namespace, spec: Spec | None = None) -> PagePlan:
 
 def _with_sources(plan: PagePlan) -> PagePlan:
     from assay.experiment.corpora import CorpusTexts
-    from assay.experiment.tracing import traces_of
+    from assay.experiment.tracing import trace_queries
 
-    return replace(plan, texts=CorpusTexts, tracer=traces_of)
+    return replace(plan, texts=CorpusTexts, tracer=trace_queries)
 
 
 def claim_flags(args: argparse.Namespace) -> dict[str, Any]:

@@ -1,8 +1,8 @@
-"""Three queries generated from the code, to check that an engine's output is understood."""
+"""Check an engine with three queries generated from the code: a name, a sentence and a nonsense word."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,18 +14,18 @@ from assay.experiment.sessions import ProgressCallback
 from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize
 from assay.syntax.identifiers import split
-from assay.types import TIME_LIMITS, Corpus, EngineRun, GoldSet, Hit, Query, Ranking, Resources, Span, Status, Target
+from assay.types import TIME_LIMITS, Corpus, GoldSet, Hit, Query, Resources, Span, Status, Target
 
 NAME, SENTENCE, NONSENSE = "a name", "a sentence", "a nonsense word"
 
 
 @dataclass(frozen=True, slots=True)
 class CheckConfig:
-    """The numbers of a check."""
+    """Settings of a check."""
 
-    files: int = 300  # that questions are looked for in: parsing more takes longer than many an index
-    drawn: int = 8  # names and sentences of which the longest is taken: `_au` says little of an engine
-    k: int = 10  # results asked for, as in a run
+    files: int = 300  # searched for names and sentences; parsing more takes longer than many an index
+    drawn: int = 8  # names and sentences drawn, of which the longest is used: `_au` says little about an engine
+    k: int = 10
     nonsense: str = "zqxvkjwyblorfgh"  # in no language and no code
     seed: int = 0
 
@@ -35,42 +35,42 @@ CHECK = CheckConfig()
 
 @dataclass(frozen=True, slots=True)
 class ParsedReply:
-    """What one answer said, once it was read."""
+    """Output of an engine for one query."""
 
     what: str
     query: str
-    expected: str  # a file that holds it; empty for the nonsense word
+    expected: str  # file with the name or sentence; empty for the nonsense word
     status: Status
     seconds: float
     hits: tuple[Hit, ...]
-    known: int  # paths that are in the corpus
+    known: int  # hits whose path is in the corpus
     rank: int | None  # of the expected file among the distinct files
     notes: tuple[str, ...]
     error: str | None
 
     @property
     def ranged(self) -> int:
-        """Count the hits with lines."""
+        """Number of hits with lines."""
         return sum(hit.start is not None for hit in self.hits)
 
     @property
     def scored(self) -> int:
-        """Count the hits with a score."""
+        """Number of hits with a score."""
         return sum(hit.score is not None for hit in self.hits)
 
     @property
     def falling(self) -> bool | None:
-        """Whether the scores fall as the ranks rise; None without scores to compare."""
+        """Whether scores decrease with the rank; None with fewer than two scores."""
         scores = [hit.score for hit in self.hits if hit.score is not None]
         return None if len(scores) < 2 else all(a >= b for a, b in pairwise(scores))
 
 
 @dataclass(frozen=True, slots=True)
 class EngineCheck:
-    """What an engine took, said and meant."""
+    """Output and resource use of an engine in a check."""
 
     answers: tuple[ParsedReply, ...]
-    index_seconds: float | None  # None: it did not open
+    index_seconds: float | None  # None: the engine did not open
     resources: Resources
     version: str
     stderr: str
@@ -78,32 +78,33 @@ class EngineCheck:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Say what makes this engine unfit to be measured; nothing when all is well."""
+        """Return why the engine cannot be measured; empty if it can."""
         return tuple(dict.fromkeys(_problems(self)))
 
 
 def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> GoldSet:
-    """Make the three questions of a corpus; the same corpus gives the same ones."""
+    """Return the three queries for a corpus; equal corpora have equal queries."""
     code = [file for file in corpus.files if file.kind == "code"]
     if not code:
         raise CorpusError("no code in it to ask about", file=corpus.root, hint="name a folder with source code")
-    some = code[:: max(1, len(code) // config.files)][: config.files]
-    draw = SampleSize(config.drawn, 1, config.seed)
-    sets = synthesize(replace(corpus, files=tuple(some)), name="check", kinds=("symbol", "doc"), wanted=draw)
-    drawn = {gold.provenance["synthetic"]: max(gold.queries, key=_telling) for gold in sets.golds if gold.queries}
-    named = drawn.get("symbol") or _by_file(max(some, key=lambda file: (file.size, file.path)).path)
-    said = drawn.get("doc") or replace(named, forms={"human": " ".join(split(named.headline))})
-    lost = replace(named, forms={"human": config.nonsense})
-    asked = zip((NAME, SENTENCE, NONSENSE), (named, said, lost), strict=True)
-    queries = tuple(Query(what, {"human": query.headline}, query.targets) for what, query in asked)
-    return GoldSet("check", corpus.spec, queries)
+    files = code[:: max(1, len(code) // config.files)][: config.files]
+    size = SampleSize(config.drawn, 1, config.seed)
+    sets = synthesize(replace(corpus, files=tuple(files)), name="check", kinds=("symbol", "doc"), wanted=size)
+    drawn = {gold.provenance["synthetic"]: max(gold.queries, key=_length) for gold in sets.golds if gold.queries}
+    name = drawn.get("symbol") or _file_query(max(files, key=lambda file: (file.size, file.path)).path)
+    sentence = drawn.get("doc") or replace(name, forms={"human": " ".join(split(name.headline))})
+    nonsense = replace(name, forms={"human": config.nonsense})
+    queries = zip((NAME, SENTENCE, NONSENSE), (name, sentence, nonsense), strict=True)
+    return GoldSet(
+        "check", corpus.spec, tuple(Query(what, {"human": query.headline}, query.targets) for what, query in queries)
+    )
 
 
-def _telling(query: Query) -> tuple[int, str]:
+def _length(query: Query) -> tuple[int, str]:
     return len(query.headline), query.headline
 
 
-def _by_file(path: str) -> Query:
+def _file_query(path: str) -> Query:
     return Query(NAME, {"human": Path(path).stem}, (Target(Span(path)),))
 
 
@@ -117,8 +118,8 @@ def check_engine(
     progress: ProgressCallback | None = None,
     config: CheckConfig = CHECK,
 ) -> EngineCheck:
-    """Open an engine, ask it the three questions, and say what was understood."""
-    made = run(
+    """Run the three queries of `check_gold` on an engine."""
+    done = run(
         {name: engine},
         gold,
         k=config.k,
@@ -128,57 +129,50 @@ def check_engine(
         failed="report",
         progress=progress,
     )
-    asked = made.engines[0]
-    lines = made.lines[gold.name]
-    answers = tuple(
-        _understood(query, ranking, lines) for query, ranking in zip(gold.queries, asked.rankings, strict=True)
-    )
+    record = done.engines[0]
+    answers = []
+    for query, ranking in zip(gold.queries, record.rankings, strict=True):
+        expected = "" if query.id == NONSENSE else query.targets[0].span.path
+        files = list(dict.fromkeys(hit.path for hit in ranking.hits))
+        answers.append(
+            ParsedReply(
+                what=query.id,
+                query=query.headline,
+                expected=expected,
+                status=ranking.status,
+                seconds=ranking.seconds,
+                hits=ranking.hits,
+                known=sum(hit.path in done.lines[gold.name] for hit in ranking.hits),
+                rank=files.index(expected) + 1 if expected in files else None,
+                notes=ranking.notes,
+                error=ranking.error,
+            )
+        )
+    opened = bool(record.index_seconds)
     return EngineCheck(
-        answers,
-        asked.index_seconds.get(gold.name),
-        asked.resources.get(gold.name, Resources()),
-        asked.version,
-        asked.stderr.get(gold.name, ""),
-        _notes(engine, asked),
-    )
-
-
-def _notes(engine: FullEngine, asked: EngineRun) -> tuple[str, ...]:
-    opened = bool(asked.index_seconds)
-    return tuple(note for note in asked.notes if opened and note not in engine.notes)
-
-
-def _understood(query: Query, ranking: Ranking, known: Mapping[str, object]) -> ParsedReply:
-    expected = "" if query.id == NONSENSE else query.targets[0].span.path
-    files = list(dict.fromkeys(hit.path for hit in ranking.hits))
-    return ParsedReply(
-        what=query.id,
-        query=query.headline,
-        expected=expected,
-        status=ranking.status,
-        seconds=ranking.seconds,
-        hits=ranking.hits,
-        known=sum(hit.path in known for hit in ranking.hits),
-        rank=files.index(expected) + 1 if expected in files else None,
-        notes=ranking.notes,
-        error=ranking.error,
+        tuple(answers),
+        record.index_seconds.get(gold.name),
+        record.resources.get(gold.name, Resources()),
+        record.version,
+        record.stderr.get(gold.name, ""),
+        tuple(note for note in record.notes if opened and note not in engine.notes),
     )
 
 
 def _problems(check: EngineCheck) -> list[str]:
     if check.index_seconds is None:
         return [check.answers[0].error or "it could not be opened"]
-    failed = [f"{one.what}: {one.error}" for one in check.answers if one.status is not Status.OK]
-    real = [one for one in check.answers if one.expected and one.status is Status.OK]
-    hits = [hit for one in real for hit in one.hits]
+    problems = [f"{answer.what}: {answer.error}" for answer in check.answers if answer.status is not Status.OK]
+    real = [answer for answer in check.answers if answer.expected and answer.status is Status.OK]
+    hits = [hit for answer in real for hit in answer.hits]
     if real and not hits:
-        failed.append("no results for words that are in the code: is the corpus indexed, is {root} in the template?")
-    elif hits and not any(one.known for one in real):
-        failed.append(f"no path is a file of the corpus, e.g. {hits[0].path}: print paths relative to {{root}}")
-    elif len(real) > 1 and all(_places(one.hits) == _places(real[0].hits) for one in check.answers):
-        failed.append("every question got the same results: is {query} where the tool looks for it?")
-    return failed
+        problems.append("no results for words that are in the code: is the corpus indexed, is {root} in the template?")
+    elif hits and not any(answer.known for answer in real):
+        problems.append(f"no path is a file of the corpus, e.g. {hits[0].path}: print paths relative to {{root}}")
+    elif len(real) > 1 and all(_spans(answer.hits) == _spans(real[0].hits) for answer in check.answers):
+        problems.append("every question got the same results: is {query} where the tool looks for it?")
+    return problems
 
 
-def _places(hits: Sequence[Hit]) -> list[Span]:
+def _spans(hits: Sequence[Hit]) -> list[Span]:
     return [hit.span for hit in hits]

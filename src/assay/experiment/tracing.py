@@ -4,29 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from assay.engines import make_engine
+from assay.engines.base import ExplainingSession, FullEngine, SharedCache, sharing_engine
 from assay.errors import AssayError, ConfigError
-from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Query, Run, Waterfall
-
-if TYPE_CHECKING:
-    from assay.engines.base import ExplainingSession, FullEngine
-    from assay.store import Store
+from assay.experiment.corpora import is_corpus_here, reopen
+from assay.store import Store
+from assay.types import Corpus, EngineRun, GoldSet, Run, Waterfall
 
 
 @dataclass(frozen=True, slots=True)
 class TraceLimits:
-    """What a trace may cost where nobody asked for it."""
+    """Largest corpus whose queries are traced without being asked for."""
 
-    files: int = 500  # of a corpus that may be small: one with more is not even looked at
-    small: int = 2_000_000  # bytes of a corpus that is indexed in some two seconds (a megabyte a second, measured)
+    files: int = 500  # a corpus with more is not even opened
+    small: int = 2_000_000  # bytes, indexed in about two seconds (measured: a megabyte per second)
 
 
 LIMITS = TraceLimits()
+_COSTLY = "its corpus is large, and its index would have to be made first"
 
 
 class TraceQuery(NamedTuple):
-    """One form of one query of a run."""
+    """One phrasing of one query of a run."""
 
     gold: str
     query: str
@@ -35,7 +36,7 @@ class TraceQuery(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class QueryTrace:
-    """What an engine did with a query."""
+    """Stages of one query in an engine."""
 
     engine: str
     waterfall: Waterfall
@@ -43,24 +44,24 @@ class QueryTrace:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """The queries that were traced, and sentences on those that were not."""
+    """Traced queries, and sentences on the others."""
 
     made: Mapping[TraceQuery, QueryTrace] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 class _Untraced(Exception):
-    """A gold set whose queries cannot be traced, and why, as the end of a sentence."""
+    """Gold set whose queries cannot be traced; the message is the end of a sentence."""
 
 
-def explainable(run: Run) -> tuple[EngineRun, ...]:
-    """Name the engines of a run that can say what they did."""
+def explainable_engines(run: Run) -> tuple[EngineRun, ...]:
+    """Return the engines of a run that can be traced."""
     return tuple(engine for engine in run.engines if engine.config.get("kind") == "builtin")
 
 
 def choose_explainable(run: Run, name: str | None) -> EngineRun:
-    """Find the engine that can be asked stage by stage."""
-    known = explainable(run)
+    """Return the named engine, or the only one that can be traced."""
+    known = explainable_engines(run)
     if name is None and len(known) == 1:
         return known[0]
     for engine in known:
@@ -68,114 +69,81 @@ def choose_explainable(run: Run, name: str | None) -> EngineRun:
             return engine
     if not known:
         raise ConfigError("no engine of this run is builtin", hint="only the builtin engine can say what it did")
-    what = "several engines of this run are builtin" if name is None else f"{name} is no builtin engine of this run"
-    raise ConfigError(what, hint=f"name one with --engine: {', '.join(engine.name for engine in known)}")
+    problem = "several engines of this run are builtin" if name is None else f"{name} is no builtin engine of this run"
+    raise ConfigError(problem, hint=f"name one with --engine: {', '.join(engine.name for engine in known)}")
 
 
 def rebuild_engine(engine: EngineRun) -> FullEngine:
-    """Make an engine with the settings that it had; those of an older engine may mean nothing now."""
-    from assay.engines import make_engine
-
+    """Make an engine with its recorded settings, which another version of Assay may not know."""
     try:
         return make_engine(dict(engine.config))
     except ConfigError as error:
         raise ConfigError(error.message, hint="the run is of another Assay: run it again") from error
 
 
-def traces_of(
+def trace_queries(
     run: Run, chosen: Sequence[tuple[str, str, str]], engine: str | None, most: int, *, cheap: bool = False
 ) -> Traces:
-    """Trace the first `most` of the chosen queries, given as gold, query and form.
+    """Trace the first `most` of the chosen queries, given as gold set, query and form.
 
-    `cheap` leaves out all but small corpora, whether their index is kept or not: the same run has the same traces on
-    every machine.
+    `cheap` traces only small corpora, even if an index is cached: a run has the same traces on every machine.
     """
-    wanted = [TraceQuery(*one) for one in chosen[:most]]
+    wanted = [TraceQuery(*query) for query in chosen[:most]]
     if not wanted:
         return Traces()
-    subject = choose_explainable(run, engine)
+    record = choose_explainable(run, engine)
     try:
-        tracer = _Tracer(run, rebuild_engine(subject), cheap)
+        rebuilt = rebuild_engine(record)
     except AssayError as error:
-        return Traces({}, (f"{subject.name} cannot be traced: {error.message}.",))
+        return Traces({}, (f"{record.name} cannot be traced: {error.message}.",))
     made: dict[TraceQuery, QueryTrace] = {}
     notes: list[str] = []
     for gold in run.suite.golds:
-        here = [one for one in wanted if one.gold == gold.name]
+        queries = [query for query in wanted if query.gold == gold.name]
         try:
-            made |= {one: QueryTrace(subject.name, found) for one, found in tracer.trace(gold, here).items()}
+            if queries:
+                corpus = _open_corpus(run, gold, rebuilt, cheap=cheap)
+                traced = _trace(rebuilt, gold, corpus, queries, run.k)
+                made |= {query: QueryTrace(record.name, waterfall) for query, waterfall in traced.items()}
         except (_Untraced, AssayError, OSError) as error:
-            what = error.message if isinstance(error, AssayError) else str(error)
-            notes.append(f"No traces of {gold.name}: {what}.")
-    return Traces({one: made[one] for one in wanted if one in made}, tuple(notes))
+            reason = error.message if isinstance(error, AssayError) else str(error)
+            notes.append(f"No traces of {gold.name}: {reason}.")
+    return Traces({query: made[query] for query in wanted if query in made}, tuple(notes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Tracer:
-    """An engine that is asked again."""
-
-    run: Run
-    engine: FullEngine
-    cheap: bool
-
-    def trace(self, gold: GoldSet, wanted: Sequence[TraceQuery]) -> dict[TraceQuery, Waterfall]:
-        from assay.store import Store
-
-        if not wanted:
-            return {}
-        facts = self.run.header.corpora.get(gold.name)
-        if facts is None:
-            raise _Untraced("the run does not say which corpus it saw")
-        with Store() as artefacts:
-            if self.cheap and not self._may_be_small(facts):
-                raise _Untraced(_COSTLY)
-            corpus = _same_corpus(gold, facts)
-            if self.cheap and sum(file.size for file in corpus.files) > LIMITS.small:
-                raise _Untraced(_COSTLY)
-            return self._asked(gold, corpus, wanted, artefacts)
-
-    def _may_be_small(self, facts: CorpusInfo) -> bool:
-        # a model behind an address, which has no identity, takes time and may cost money
-        return self.engine.identity is not None and facts.files <= LIMITS.files
-
-    def _asked(
-        self, gold: GoldSet, corpus: Corpus, wanted: Sequence[TraceQuery], artefacts: Store
-    ) -> dict[TraceQuery, Waterfall]:
-        from assay.engines.base import SharedCache, sharing_engine
-
-        queries = {query.id: query for query in gold.queries}
-        shelf = SharedCache(corpus, artefacts)
-        try:
-            shares = sharing_engine(self.engine)
-            opened = shares.open_shared(corpus, shelf, None) if shares else self.engine.open(corpus)
-            session = _explaining(opened)
-            return {one: _explained(session, queries[one.query], one.form, self.run.k) for one in wanted}
-        finally:
-            shelf.close()
-
-
-_COSTLY = "its corpus is large, and its index would have to be made first"
-
-
-def _explained(session: ExplainingSession, query: Query, form: str, k: int) -> Waterfall:
-    paths = tuple(dict.fromkeys(target.span.path for target in query.targets))
-    return session.explain(query.forms[form], k, paths)
-
-
-def _same_corpus(gold: GoldSet, facts: CorpusInfo) -> Corpus:
-    from assay.experiment.corpora import is_corpus_here, reopen
-
+def _open_corpus(run: Run, gold: GoldSet, engine: FullEngine, *, cheap: bool) -> Corpus:
+    """Open the corpus of the run; raise _Untraced if it changed or, with `cheap`, if it is large."""
+    facts = run.header.corpora.get(gold.name)
+    if facts is None:
+        raise _Untraced("the run does not say which corpus it saw")
+    # an engine without identity uses a remote model, which takes time and may cost money
+    if cheap and (engine.identity is None or facts.files > LIMITS.files):
+        raise _Untraced(_COSTLY)
     corpus = reopen(gold, None).corpus
     if facts.digest != corpus.digest:
-        raise _Untraced(
-            "its corpus is not what it was in the run" if is_corpus_here(gold) else "its gold set is not here"
-        )
+        here = is_corpus_here(gold)
+        raise _Untraced("its corpus is not what it was in the run" if here else "its gold set is not here")
+    if cheap and sum(file.size for file in corpus.files) > LIMITS.small:
+        raise _Untraced(_COSTLY)
     return corpus
 
 
-def _explaining(session: object) -> ExplainingSession:
-    from assay.engines.base import ExplainingSession
-
-    if not isinstance(session, ExplainingSession):
-        raise _Untraced("the engine cannot say what it did")
-    return session
+def _trace(
+    engine: FullEngine, gold: GoldSet, corpus: Corpus, wanted: Sequence[TraceQuery], k: int
+) -> dict[TraceQuery, Waterfall]:
+    queries = {query.id: query for query in gold.queries}
+    with Store() as store:
+        cache = SharedCache(corpus, store)
+        try:
+            shares = sharing_engine(engine)
+            session = shares.open_shared(corpus, cache, None) if shares else engine.open(corpus)
+            if not isinstance(session, ExplainingSession):
+                raise _Untraced("the engine cannot say what it did")
+            traced = {}
+            for trace in wanted:
+                query = queries[trace.query]
+                paths = tuple(dict.fromkeys(target.span.path for target in query.targets))
+                traced[trace] = session.explain(query.forms[trace.form], k, paths)
+            return traced
+        finally:
+            cache.close()

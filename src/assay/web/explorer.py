@@ -13,7 +13,7 @@ from assay.browser.bundle import page
 from assay.errors import AssayError
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.records.merge import comparability_of
-from assay.experiment.tracing import explainable
+from assay.experiment.tracing import explainable_engines
 from assay.gold.load import log_reaccess
 from assay.gold.split import SEALED, split_of
 from assay.report.analysis import analyse_case
@@ -93,7 +93,9 @@ def _live(runs: Sequence[CachedRun], engines: Mapping[str, tuple[int, str]]) -> 
 
     `engines` maps each name of the page to the run it is of and its name there.
     """
-    known: list[Mapping[str, EngineRun]] = [{one.name: one for one in explainable(opened.run)} for opened in runs]
+    known: list[Mapping[str, EngineRun]] = [
+        {one.name: one for one in explainable_engines(opened.run)} for opened in runs
+    ]
     return {
         "home": "/",
         "source": f"/api/run/{runs[0].found.id}/source",

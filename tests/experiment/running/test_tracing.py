@@ -8,7 +8,7 @@ from assay.engines import make_engine
 from assay.engines.base import EngineReply, ExplainingSession
 from assay.errors import ConfigError
 from assay.experiment import run
-from assay.experiment.tracing import TraceQuery, traces_of
+from assay.experiment.tracing import TraceQuery, trace_queries
 from assay.gold import load_gold
 from assay.search import Index
 from tests.conftest import FILES, GOLD, write_tree
@@ -55,7 +55,7 @@ def test_builtin_session_says_why(shop):
 
 
 def test_traces_follow_the_settings_of_the_run(made):
-    whole, bare = (traces_of(made, [TAX, CART], name, 10) for name in ("whole", "bare"))
+    whole, bare = (trace_queries(made, [TAX, CART], name, 10) for name in ("whole", "bare"))
     assert list(whole.made) == [TraceQuery(*TAX), TraceQuery(*CART)]
     assert {one.engine for one in bare.made.values()} == {"bare"}
     assert {"stem", "noise"} <= set(whole.made[TraceQuery(*TAX)].waterfall.stages)
@@ -64,7 +64,7 @@ def test_traces_follow_the_settings_of_the_run(made):
 
 
 def test_traces_are_of_the_query_and_end_in_the_answer_of_the_run(made):
-    found = traces_of(made, [CART], "whole", 10).made[TraceQuery(*CART)].waterfall
+    found = trace_queries(made, [CART], "whole", 10).made[TraceQuery(*CART)].waterfall
     engine = next(engine for engine in made.engines if engine.name == "whole")
     ranking = next(r for r in engine.rankings if (r.gold, r.query, r.form) == CART)
     assert [row.path for row in found.candidates[:2]] == [hit.path for hit in ranking.hits]
@@ -72,20 +72,20 @@ def test_traces_are_of_the_query_and_end_in_the_answer_of_the_run(made):
 
 
 def test_no_more_than_wanted_are_traced(made):
-    assert list(traces_of(made, [CART, TAX], "whole", 1).made) == [TraceQuery(*CART)]
-    assert traces_of(made, [CART, TAX], "whole", 0).made == {}
+    assert list(trace_queries(made, [CART, TAX], "whole", 1).made) == [TraceQuery(*CART)]
+    assert trace_queries(made, [CART, TAX], "whole", 0).made == {}
 
 
 def test_corpus_that_changed_is_not_traced_and_that_is_said(made, shop):
     (shop / "shop/tax.py").write_text("changed = True\n")
-    found = traces_of(made, [TAX], "whole", 10)
+    found = trace_queries(made, [TAX], "whole", 10)
     assert found.made == {}
     assert found.notes == ("No traces of shop: its corpus is not what it was in the run.",)
 
 
 def test_corpus_that_is_gone_is_said(made, shop, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # the gold file is named from the folder of the run
-    found = traces_of(made, [TAX], "whole", 10)
+    found = trace_queries(made, [TAX], "whole", 10)
     assert found.made == {}
     assert found.notes[0].startswith("No traces of shop: ")
 
@@ -94,38 +94,38 @@ def test_cheap_traces_are_of_small_corpora_only_whether_an_index_is_kept_or_not(
     for number in range(3):  # more than two megabytes that are quickly indexed
         (shop / f"blank{number}.txt").write_text(" " * 700_000 + "\n")
     made = run({"whole": make_engine("builtin")}, load_gold("gold.yaml"), k=2)
-    cheap = traces_of(made, [TAX], "whole", 10, cheap=True)
+    cheap = trace_queries(made, [TAX], "whole", 10, cheap=True)
     assert (cheap.made, len(cheap.notes)) == ({}, 1)
     assert "index would have to be made" in cheap.notes[0]
-    dear = traces_of(made, [TAX], "whole", 10)
+    dear = trace_queries(made, [TAX], "whole", 10)
     assert len(dear.made) == 1
-    assert traces_of(made, [TAX], "whole", 10, cheap=True) == cheap  # though its index is in the cache now
+    assert trace_queries(made, [TAX], "whole", 10, cheap=True) == cheap  # though its index is in the cache now
 
 
 def test_corpus_of_many_files_is_not_even_opened(made, shop):
     facts = {"shop": replace(made.header.corpora["shop"], files=501)}
     many = replace(made, header=replace(made.header, corpora=facts))
     (shop / "shop/tax.py").unlink()  # a corpus that is opened is found to be another one
-    assert "index would have to be made" in traces_of(many, [TAX], "whole", 10, cheap=True).notes[0]
-    assert "not what it was" in traces_of(many, [TAX], "whole", 10).notes[0]
+    assert "index would have to be made" in trace_queries(many, [TAX], "whole", 10, cheap=True).notes[0]
+    assert "not what it was" in trace_queries(many, [TAX], "whole", 10).notes[0]
 
 
 def test_small_corpus_is_traced_at_once(made):
-    assert len(traces_of(made, [TAX], "whole", 10, cheap=True).made) == 1
+    assert len(trace_queries(made, [TAX], "whole", 10, cheap=True).made) == 1
 
 
 def test_settings_of_another_assay_are_a_sentence(made):
     engines = tuple(replace(e, config={**e.config, "nonsense": 1}) if e.name == "whole" else e for e in made.engines)
-    found = traces_of(replace(made, engines=engines), [TAX], "whole", 10)
+    found = trace_queries(replace(made, engines=engines), [TAX], "whole", 10)
     assert found.made == {}
     assert "nonsense" in found.notes[0]
 
 
 def test_engine_must_be_one_that_can_tell(made):
     with pytest.raises(ConfigError, match="several"):
-        traces_of(made, [TAX], None, 10)
+        trace_queries(made, [TAX], None, 10)
     with pytest.raises(ConfigError, match="grep is no builtin"):
-        traces_of(made, [TAX], "grep", 10)
+        trace_queries(made, [TAX], "grep", 10)
 
 
 def test_expected_files_may_be_several(shop):
