@@ -237,6 +237,23 @@ def test_unknown_public_name_is_an_attribute_error():
         assay.nonsense  # noqa: B018
 
 
+#: Modules of experiment that reports may import: records and results, nothing that opens a corpus or an engine.
+REPORT_READS = {"ablation", "ledger", "records", "spec", "tuning"}
+
+
+def test_reports_open_neither_corpora_nor_engines():
+    imported = {name for path in (SOURCE / "report").rglob("*.py") for name in imported_modules(path)}
+    assert {name[1] for name in imported if name[0] == "experiment"} <= REPORT_READS
+
+
+def test_gates_load_neither_corpora_nor_engines():
+    program = "import sys, assay.report.baseline, assay.report.gate; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("assay")}
+    assert not loaded & {"assay.corpus", "assay.engines", "assay.experiment", "assay.gold", "assay.search"}
+    assert len(loaded) < 60
+
+
 BROWSER = SOURCE / "browser"
 SCRIPTS = sorted(BROWSER.rglob("*.js"))
 _SCRIPT_IMPORT = re.compile(r'import\s*(?:\{([^}]*)\}\s*from\s*)?"([^"]+)";')

@@ -9,9 +9,9 @@ from assay import load_gold, run
 from assay.errors import EngineError
 from assay.experiment.spec.model import make_measures
 from assay.report.analysis import analyse
-from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
+from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
 from assay.report.evidence import gather
-from assay.report.gate import claims, gate_document, judge_gate
+from assay.report.gate import gate_document, judge_gate
 from assay.report.render.markup import to_markdown
 from assay.report.results import results_json
 from assay.report.sections import document, headline_tone, verdict_sentence
@@ -89,7 +89,7 @@ def test_compare_and_gate_agree_with_the_report(mixed):
     reported, compared = analyse(mixed, CLAIM).comparison, compare_engines(mixed, CLAIM)
     assert (compared.failed, compared.family_size) == (reported.failed, reported.family_size)
     assert results_json(analyse(mixed, CLAIM))["comparison"]["failed"] == ["dead", "shut"]
-    assert "failed, not compared" in to_markdown(claims(compared))
+    assert "failed, not compared" in to_markdown(comparison_document(compared))
     gate = judge_gate(seen(mixed), CLAIM, (), compared, engine=None, strict=False)
     assert gate.exit_code == 4
     assert {check.what for check in gate.checks if not check.passed and "compared" in check.detail} == {
@@ -127,7 +127,7 @@ def test_engine_named_by_itself_that_failed_is_not_compared(mixed):
     found = compare_engines(mixed, CLAIM, "dead")
     assert (found.rows, found.failed) == ((), ("dead",))
     assert "There is no second engine" not in " ".join(found.notes)
-    assert "failed, not compared" in to_markdown(claims(found))
+    assert "failed, not compared" in to_markdown(comparison_document(found))
 
 
 def test_engine_that_failed_in_one_of_two_runs_is_not_compared(mixed):

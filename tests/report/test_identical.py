@@ -14,8 +14,7 @@ from assay.experiment.ledger import (
     make_entry,
 )
 from assay.report.analysis import analyse
-from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
-from assay.report.gate import claims
+from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
 from assay.report.ledger import entry_document, ledger_document
 from assay.report.render.markup import to_markdown
 from assay.report.sections import document
@@ -66,7 +65,7 @@ def test_comparisons_say_it_inside_one_run_in_all_pairs_and_between_runs():
     assert between["mine (after)"].startswith(SAID)
     assert between["twin (after)"].startswith(SAID)
     assert SAID not in between["other (after)"]
-    assert SAID in to_markdown(claims(compare_engines(MADE, CLAIM)))
+    assert SAID in to_markdown(comparison_document(compare_engines(MADE, CLAIM)))
 
 
 def _other_again():

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.report.analysis import analyse
-from assay.report.comparison import compare_all_pairs
-from assay.report.gate import claims
+from assay.report.comparison import compare_all_pairs, comparison_document
 from assay.report.render.markup import to_markdown
 from assay.report.sections import headline
 from assay.report.tables import PAIRS
@@ -117,7 +116,7 @@ def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
     found = compare_all_pairs(made, claim)
     assert engines_of(found) == {"a", "keywords"}
     assert found.leader == analyse(made, claim).leader == "a"
-    assert "a is the best engine under test; the mean of keywords is better." in to_markdown(claims(found))
+    assert "a is the best engine under test; the mean of keywords is better." in to_markdown(comparison_document(found))
 
 
 @pytest.mark.parametrize("family", [("keywords", "b"), ("keywords",)])

@@ -35,10 +35,10 @@ def compare_command(args: argparse.Namespace) -> int:
     assay compare results-old results-new         the same engine in two runs (--engine NAME)
     assay compare old.csv new.csv                 query,value[,cluster]; no gold needed
     """
-    from assay.report.gate import claims
+    from assay.report.comparison import comparison_document
 
     found = _found(args)
-    emit(args, claims(found), {"schema": "assay/compare/1", **asdict(found)})
+    emit(args, comparison_document(found), {"schema": "assay/compare/1", **asdict(found)})
     return EngineError.exit_code if found.failed else 0
 
 

@@ -120,16 +120,16 @@ def _write_baseline(args: argparse.Namespace) -> int:
 def _gate(args: argparse.Namespace, runs: list[Run]) -> Gate:
     from assay.report.comparison import compare_evidence, compare_within
     from assay.report.evidence import gather
-    from assay.report.gate import floor_measures, judge_gate, parse_floor
+    from assay.report.gate import judge_gate, parse_threshold, threshold_measures
 
-    floors = [parse_floor(text) for text in args.require]
+    floors = [parse_threshold(text) for text in args.require]
     if args.made_by:
         _check_made(Path(args.made_by))
     found, name = _read(args.results or [_RESULTS])
     runs += found
     claim = claim_for(runs[0], args)
     log_look(args, runs[0], "gate")
-    measures = tuple(dict.fromkeys((*claim.measures, *floor_measures(floors, runs[0].k))))
+    measures = tuple(dict.fromkeys((*claim.measures, *threshold_measures(floors, runs[0].k))))
     old = _old(args, runs[0], claim.measures)
     seen = gather(runs, measures, name)
     comparison = None

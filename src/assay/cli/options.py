@@ -172,12 +172,14 @@ def split_today(suite: Suite) -> Suite:
 
 def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
     """Write down that results on sealed queries are shown once more."""
-    from assay.cli.output import info
-    from assay.gold.load import log_reaccess
     from assay.gold.split import sealed_queries
 
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
-    if sealed and not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
+    if not sealed:
+        return
+    from assay.gold.load import log_reaccess
+
+    if not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
         info(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")
 
 

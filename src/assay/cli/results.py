@@ -80,8 +80,7 @@ def score_command(args: argparse.Namespace) -> int:
     from assay.report.publish import reopen, require_parquet, write_reports
     from assay.report.render.document import Heading
     from assay.report.results import results_json
-    from assay.report.sections import document
-    from assay.report.unpooled import score_unpooled
+    from assay.report.sections import document, unpooled_section
 
     _check_flags(args)
     if args.parquet:
@@ -98,10 +97,10 @@ def score_command(args: argparse.Namespace) -> int:
         info(args, f"written to {args.results}/")
     shown, data = document(results, full=args.full), results_json(results)
     if args.without_pooled:
-        own = score_unpooled(run, claim, results)
+        blocks, unpooled = unpooled_section(run, claim, results)
         title = f"{shown.title} (with all labels)"
-        shown = replace(shown, title=title, blocks=(*own.blocks, Heading("With all labels"), *shown.blocks))
-        data |= {"without_pooled": own.data}
+        shown = replace(shown, title=title, blocks=(*blocks, Heading("With all labels"), *shown.blocks))
+        data |= {"without_pooled": unpooled}
     changed = {gold.source: many for gold in run.suite.golds if gold.source and (many := _changed(run, gold))}
     emit(args, shown, data | ({"gold_changed": changed} if changed else {}))
     for source, many in changed.items():

@@ -361,12 +361,12 @@ def show_plan(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missi
     """Show what a run would do; no engine is asked, nothing is written."""
     from assay.engines.resources import available_threads
     from assay.experiment.forecast import dry_run
-    from assay.report.dry_run import prospect_document, prospect_json
+    from assay.report.dry_run import dry_run_document, dry_run_json
 
     with execution_options(args, Path(spec.out)) as how:
         width = how.executor.width if how.executor else spec.jobs or available_threads()
         found = dry_run(spec, suite, missing=missing, options=how, width=width)
-    emit(args, prospect_document(found, width), prospect_json(found))
+    emit(args, dry_run_document(found, width), dry_run_json(found))
     return 0
 
 

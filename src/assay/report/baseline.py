@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
@@ -23,22 +23,25 @@ from assay.stats.config import DEFAULT
 from assay.types import AnalysisPlan, CorpusInfo, EngineRole, Scores, Status, Unit
 
 SCHEMA = "assay/baseline/2"
+_HINT = "a merge or an editor may have spoiled it: write it anew with `assay gate RESULTS --write-baseline FILE`"
+_INVALID = (InputError, KeyError, TypeError, ValueError, OverflowError)
+_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def write_baseline(path: Path, seen: QueryScores, claim: AnalysisPlan) -> None:
-    """Write the engines that compete, on the measures of the claim; engines that failed make no baseline."""
-    chosen = [engine for engine in seen.engines if engine.name in real_engines(seen)]
-    for engine in chosen:
+    """Write the competing engines on the measures of the analysis plan; reject engines that failed."""
+    engines = [engine for engine in seen.engines if engine.name in real_engines(seen)]
+    for engine in engines:
         if engine.role == "contestant" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
             raise EngineError(
                 f"{engine.name}: {answered_text(engine, seen.repeats, FAILED_SHARE)}",
                 hint="a baseline made of failures would let everything pass; run it again",
             )
-    write_atomic(path, baseline_text(seen, claim, chosen))
+    write_atomic(path, _format(seen, claim, engines))
 
 
-def baseline_text(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> str:
-    """Write evidence as JSON whose lines are what changes on its own: a corpus, an engine, a query."""
+def _format(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> str:
+    """Format scores as JSON with one line per corpus, engine and query, for readable diffs."""
     head = {
         "schema": SCHEMA,
         "assay": seen.assay,
@@ -50,75 +53,72 @@ def baseline_text(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[Engi
         "synthetic": seen.synthetic,
         "claim": asdict(claim),
     }
-    lines = ["{", *(f"{_json(key)}: {_json(value)}," for key, value in head.items())]
-    lines += ['"corpora": {', *_joined(f" {_json(n)}: {_json(_corpus(f))}" for n, f in seen.corpora.items()), "},"]
-    lines += ['"engines": [', *_joined(f" {_json(_engine(engine, seen, claim))}" for engine in engines), "],"]
-    lines += ['"queries": [', *_joined(f" {_json(one)}" for one in _queries(seen, claim, engines)), "]}"]
+    columns = [seen.scores.measures.index(name) for name in claim.measures]
+    facts = ("repository", "revision", "digest", "files")
+    corpora = [
+        f" {_json(name)}: {_json({key: getattr(corpus, key) for key in facts})}"
+        for name, corpus in seen.corpora.items()
+    ]
+    lines = [
+        "{",
+        *(f"{_json(key)}: {_json(value)}," for key, value in head.items()),
+        '"corpora": {',
+        *_with_commas(corpora),
+        "},",
+        '"engines": [',
+        *_with_commas(f" {_json(_engine_entry(engine, columns))}" for engine in engines),
+        "],",
+        '"queries": [',
+        *_with_commas(f" {_json(entry)}" for entry in _query_entries(seen, columns, engines)),
+        "]}",
+    ]
     return "\n".join(lines) + "\n"
 
 
 def _json(value: object) -> str:
-    return json.dumps(_short(plain(value)), ensure_ascii=False, allow_nan=False)
+    def short(item: object) -> object:
+        if isinstance(item, dict):
+            return {key: short(inner) for key, inner in item.items()}
+        if isinstance(item, list):
+            return [short(inner) for inner in item]
+        return int(item) if isinstance(item, float) and item.is_integer() else item
+
+    return json.dumps(short(plain(value)), ensure_ascii=False, allow_nan=False)
 
 
-def _short(value: object) -> object:
-    if isinstance(value, dict):
-        return {key: _short(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_short(item) for item in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
+def _with_commas(lines: Iterable[str]) -> list[str]:
+    text = ",\n".join(lines)
+    return text.split("\n") if text else []
 
 
-def _joined(lines: Iterator[str]) -> list[str]:
-    found = list(lines)
-    return [f"{line}," for line in found[:-1]] + found[-1:]
+def _engine_entry(engine: EngineScores, columns: Sequence[int]) -> dict[str, object]:
+    keys = ("name", "role", "settings", "asked", "failed", "answers", "changed")
+    noise = [engine.noise[at] for at in columns]
+    means = [[row[at] for at in columns] for row in engine.means]
+    return {key: getattr(engine, key) for key in keys} | {"noise": noise, "means": means}
 
 
-def _corpus(facts: CorpusInfo) -> dict[str, object]:
-    return {key: getattr(facts, key) for key in ("repository", "revision", "digest", "files")}
-
-
-def _engine(engine: EngineScores, seen: QueryScores, claim: AnalysisPlan) -> dict[str, object]:
-    places = [seen.scores.measures.index(name) for name in claim.measures]
-    fields = {
-        key: getattr(engine, key) for key in ("name", "role", "settings", "asked", "failed", "answers", "changed")
-    }
-    means = [[row[place] for place in places] for row in engine.means]
-    return fields | {"noise": [engine.noise[place] for place in places], "means": means}
-
-
-def _queries(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> Iterator[dict[str, object]]:
+def _query_entries(
+    seen: QueryScores, columns: Sequence[int], engines: Sequence[EngineScores]
+) -> Iterator[dict[str, object]]:
     scores = seen.scores
     rows = {engine.name: scores.values[scores.engines.index(engine.name)] for engine in engines}
-    places = [scores.measures.index(name) for name in claim.measures]
-    troubles = {e.name: {(t.gold, t.query, t.form): t for t in e.troubles} for e in engines}
+    troubles = {(engine.name, t.gold, t.query, t.form): t for engine in engines for t in engine.troubles}
     for at, unit in enumerate(scores.units):
-        values = {name: [float(row[place, at]) for place in places] for name, row in rows.items()}
-        facts = seen.corpora.get(unit.gold)
-        home = {} if facts and facts.repository == unit.repository else {"repository": unit.repository}
-        yield _unit(unit) | home | {"values": values} | _statuses(unit, troubles)
-
-
-def _unit(unit: Unit) -> dict[str, object]:
-    found: dict[str, object] = {key: getattr(unit, key) for key in ("gold", "query", "form", "hash")}
-    found |= {"tags": dict(unit.tags)} if unit.tags else {}
-    return found | ({"shared": unit.shared} if unit.shared else {})
-
-
-def _statuses(unit: Unit, troubles: Mapping[str, Mapping[tuple[str, str, str], UnstableQuery]]) -> dict[str, object]:
-    key = (unit.gold, unit.query, unit.form)
-    failed = {name: list(map(str, found[key].statuses)) for name, found in troubles.items() if key in found}
-    return {"status": failed} if failed else {}
-
-
-_HINT = "a merge or an editor may have spoiled it: write it anew with `assay gate RESULTS --write-baseline FILE`"
-_WRONG = (InputError, KeyError, TypeError, ValueError, OverflowError)
-_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')
+        corpus = seen.corpora.get(unit.gold)
+        entry: dict[str, object] = {key: getattr(unit, key) for key in ("gold", "query", "form", "hash")}
+        entry |= {"tags": dict(unit.tags)} if unit.tags else {}
+        entry |= {"shared": unit.shared} if unit.shared else {}
+        entry |= {} if corpus and corpus.repository == unit.repository else {"repository": unit.repository}
+        entry["values"] = {name: [float(row[column, at]) for column in columns] for name, row in rows.items()}
+        keys = {name: (name, unit.gold, unit.query, unit.form) for name in rows}
+        status = {name: list(map(str, troubles[key].statuses)) for name, key in keys.items() if key in troubles}
+        yield entry | ({"status": status} if status else {})
 
 
 @dataclass(frozen=True, slots=True)
-class _Engine:
-    """An engine, as it is written."""
+class _EngineEntry:
+    """An engine in the file."""
 
     name: str
     role: EngineRole
@@ -132,23 +132,23 @@ class _Engine:
 
 
 @dataclass(frozen=True, slots=True)
-class _Query:
-    """A query, as it is written."""
+class _QueryEntry:
+    """A query in the file."""
 
     gold: str
     query: str
     form: str
     hash: str
-    values: Mapping[str, tuple[float | None, ...]]  # by engine, in the order of the claim's measures
+    values: Mapping[str, tuple[float | None, ...]]  # by engine, in the order of the measures
     tags: Mapping[str, str] = field(default_factory=dict)
     repository: str | None = None  # None: that of its corpus
     shared: str = ""  # that of its `Unit`
-    status: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of engines that failed, one a repeat
+    status: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of failed engines, one per repeat
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A baseline, as it is written; its queries are read one by one, for the sake of their lines."""
+    """A baseline file; its queries are decoded one by one, so that errors name their lines."""
 
     schema: str
     assay: str
@@ -160,183 +160,43 @@ class _File:
     synthetic: tuple[str, ...]
     claim: AnalysisPlan
     corpora: Mapping[str, CorpusInfo]
-    engines: tuple[_Engine, ...]
+    engines: tuple[_EngineEntry, ...]
     queries: tuple[Mapping[str, object], ...]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(engine.name for engine in self.engines)
 
-def read_baseline(path: Path) -> QueryScores:
-    """Read a baseline; what is wrong with it is told with its line, where there is one."""
-    text = read_utf8(path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
-    data = _parse(text, path)
-    try:
-        file = read_settings(_File, data, "baseline")
-        shape = _shape(file)
-    except _WRONG as error:
-        raise InputError(f"is no whole baseline ({_why(error)})", file=path, hint=_HINT) from error
-    rows = _rows(file.queries, shape, path, _lines(text))
-    found = _evidence(file, shape, rows, path)
-    _check_sums(found, file, path)
-    return found
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return tuple(map(parse_measure, self.claim.measures))
 
 
-def _why(error: Exception) -> str:
-    return f"lacks {error}" if isinstance(error, KeyError) else str(getattr(error, "message", error))
-
-
-def _parse(text: str, path: Path) -> Mapping[str, object]:
-    try:
-        data = json.loads(text, parse_constant=_no_number, parse_float=_number, object_pairs_hook=_table)
-    except json.JSONDecodeError as error:
-        raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno, hint=_HINT) from error
-    except _NoNumberError as error:
-        line = next((at for at, row in enumerate(text.split("\n"), 1) if error.text in _TEXTS.sub("", row)), None)
-        raise InputError(f"{error.text} is no number", file=path, line=line, hint=_HINT) from error
-    except (RecursionError, ValueError) as error:
-        raise InputError(f"is no JSON that can be read: {error}", file=path, hint=_HINT) from error
-    schema = data.get("schema") if isinstance(data, dict) else None
-    if schema != SCHEMA:
-        known = isinstance(schema, str) and schema.startswith("assay/baseline/")
-        if known:
-            raise NotComparableError(
-                f"is of the format {schema}, this Assay reads {SCHEMA}", file=path, hint="write it anew"
-            )
-        raise InputError("is no baseline", file=path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
-    return dict(data)
-
-
-class _NoNumberError(Exception):
-    """Something that stands for a number and is none."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.text = text
-
-
-def _no_number(name: str) -> float:
-    raise _NoNumberError(name)
-
-
-def _number(text: str) -> float:
-    found = float(text)
-    return found if math.isfinite(found) else _no_number(text)
-
-
-def _table(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
-        raise ValueError(f"{twice!r} stands twice")
-    return made
-
-
-def _lines(text: str) -> Sequence[int]:
-    rows = text.split("\n")
-    return range(next((at for at, row in enumerate(rows, 2) if row.startswith('"queries"')), 1), sys.maxsize)
-
-
-@dataclass(frozen=True, slots=True)
-class _Shape:
-    """What every query must have."""
-
-    engines: tuple[str, ...]
-    measures: tuple[Measure, ...]
-    repeats: int
-    corpora: Mapping[str, CorpusInfo]
-
-
-def _shape(file: _File) -> _Shape:
-    names = tuple(engine.name for engine in file.engines)
-    measures = tuple(map(parse_measure, file.claim.measures))
-    check_counts("baseline", k=file.k, repeats=file.repeats, engines=len(names))
-    if len(set(names)) < len(names):
-        raise ValueError("an engine stands twice")
-    if not measures or tuple(map(repr, measures)) != file.claim.measures:
-        raise ValueError("measures are written by their full names")
-    for engine in file.engines:
-        _check_engine(engine, file.repeats, len(measures))
-    return _Shape(names, measures, file.repeats, file.corpora)
-
-
-def _check_engine(engine: _Engine, repeats: int, measures: int) -> None:
-    if {len(engine.means), len(engine.answers)} != {repeats} or {len(one) for one in engine.means} != {measures}:
-        raise ValueError(f"{engine.name!r} has not one mean and one digest a repeat")
-    if not 0 <= engine.failed <= engine.asked:
-        raise ValueError(f"{engine.name!r} failed on {engine.failed} of {engine.asked}")
-    if len(engine.noise) != measures or min(engine.noise) < 0.0:
-        raise ValueError(f"{engine.name!r} needs one variance per measure in 'noise', none of them negative")
-    if not 0.0 <= engine.changed <= 1.0:
-        raise ValueError(f"{engine.name!r} changed {engine.changed:g} of its rankings")
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """One query."""
+class _Row(NamedTuple):
+    """A decoded query."""
 
     unit: Unit
     values: list[list[float]]  # engines × measures
     troubles: Mapping[str, UnstableQuery]  # by engine
 
 
-def _rows(rows: Sequence[Mapping[str, object]], shape: _Shape, path: Path, lines: Sequence[int]) -> list[_Row]:
-    found: list[_Row] = []
-    seen: set[tuple[str, str]] = set()
-    for at, row in enumerate(rows):
-        try:
-            one = _row(read_settings(_Query, row, "it"), shape)
-            key = (one.unit.intent, one.unit.form)
-            if key in seen:
-                raise ValueError(f"{one.unit.intent} stands twice")
-        except _WRONG as error:
-            raise InputError(f"query {at + 1}: {_why(error)}", file=path, line=lines[at], hint=_HINT) from error
-        seen.add(key)
-        found.append(one)
-    return found
-
-
-def _row(row: _Query, shape: _Shape) -> _Row:
-    strangers = sorted({*row.values, *row.status} - {*shape.engines})
-    if strangers:
-        raise ValueError(f"no engine of the baseline: {', '.join(strangers)}")
-    home = shape.corpora[row.gold].repository if row.repository is None else row.repository
-    unit = Unit(row.gold, row.query, row.form, home, row.hash, tags=row.tags, shared=row.shared)
-    values = [_values(row.values[engine], shape.measures) for engine in shape.engines]
-    if len({tuple(map(math.isnan, of_one)) for of_one in values}) > 1:
-        raise ValueError("a measure applies to a query, or does not, whatever engine answers")
-    failed = {name: _trouble(unit, given, shape.repeats) for name, given in row.status.items()}
-    return _Row(unit, values, failed)
-
-
-def _values(given: Sequence[float | None], measures: Sequence[Measure]) -> list[float]:
-    if len(given) != len(measures):
-        raise ValueError(f"{len(given)} values of {len(measures)} measures")
-    return [_value(value, measure) for value, measure in zip(given, measures, strict=True)]
-
-
-def _value(value: float | None, measure: Measure) -> float:
-    if value is None and measure.everywhere:
-        raise ValueError(f"{measure!r} has no value, and it applies to every query")
-    if value is None:
-        return math.nan
-    if value < measure.low - DEFAULT.tie or value > measure.high + DEFAULT.tie:
-        raise ValueError(f"{measure!r} cannot be {value:g}")
-    return value
-
-
-def _trouble(unit: Unit, given: Sequence[str], repeats: int) -> UnstableQuery:
-    if len(given) != repeats:
-        raise ValueError(f"{len(given)} statuses of {repeats} repeats")
-    return UnstableQuery(unit.gold, unit.query, unit.form, tuple(map(Status, given)))
-
-
-def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> QueryScores:
-    size = (len(rows), len(shape.engines), len(shape.measures))
-    values = np.array([row.values for row in rows], dtype=np.float64).reshape(size)
-    units = tuple(row.unit for row in rows)
-    return QueryScores(
+def read_baseline(path: Path) -> QueryScores:
+    """Read and check a baseline; errors name the line if there is one."""
+    text = read_utf8(path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
+    data = _parse(text, path)
+    try:
+        file = read_settings(_File, data, "baseline")
+        _check_file(file)
+    except _INVALID as error:
+        raise InputError(f"is no whole baseline ({_reason(error)})", file=path, hint=_HINT) from error
+    rows = _read_rows(file, text, path)
+    shape = (len(rows), len(file.engines), len(file.claim.measures))
+    values = np.array([row.values for row in rows], dtype=np.float64).reshape(shape)
+    found = QueryScores(
         name=str(path),
         k=file.k,
-        engines=tuple(_engine_reading(engine, rows) for engine in file.engines),
-        scores=Scores(shape.engines, file.claim.measures, units, np.moveaxis(values, 0, 2)),
+        engines=tuple(_read_engine(engine, rows) for engine in file.engines),
+        scores=Scores(file.names, file.claim.measures, tuple(row.unit for row in rows), np.moveaxis(values, 0, 2)),
         repeats=file.repeats,
         corpora=file.corpora,
         golds=file.golds,
@@ -347,27 +207,146 @@ def _evidence(file: _File, shape: _Shape, rows: Sequence[_Row], path: Path) -> Q
         date=file.date,
         is_file=True,
     )
+    _check_sums(found, path)
+    return found
 
 
-def _engine_reading(row: _Engine, rows: Sequence[_Row]) -> EngineScores:
-    means = tuple(tuple(math.nan if value is None else value for value in one) for one in row.means)
-    troubles = tuple(one.troubles[row.name] for one in rows if row.name in one.troubles)
+def _reason(error: Exception) -> str:
+    return f"lacks {error}" if isinstance(error, KeyError) else str(getattr(error, "message", error))
+
+
+class _NumberError(Exception):
+    """NaN, infinity or a number too large for a float."""
+
+
+def _parse(text: str, path: Path) -> Mapping[str, object]:
+    try:
+        data = json.loads(
+            text, parse_constant=_reject_number, parse_float=_parse_float, object_pairs_hook=_parse_object
+        )
+    except json.JSONDecodeError as error:
+        raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno, hint=_HINT) from error
+    except _NumberError as error:
+        lines = enumerate(text.split("\n"), 1)
+        line = next((at for at, row in lines if str(error) in _STRINGS.sub("", row)), None)
+        raise InputError(f"{error} is no number", file=path, line=line, hint=_HINT) from error
+    except (RecursionError, ValueError) as error:
+        raise InputError(f"is no JSON that can be read: {error}", file=path, hint=_HINT) from error
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if schema == SCHEMA:
+        return dict(data)
+    if isinstance(schema, str) and schema.startswith("assay/baseline/"):
+        raise NotComparableError(
+            f"is of the format {schema}, this Assay reads {SCHEMA}", file=path, hint="write it anew"
+        )
+    raise InputError("is no baseline", file=path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
+
+
+def _reject_number(text: str) -> NoReturn:
+    raise _NumberError(text)
+
+
+def _parse_float(text: str) -> float:
+    return value if math.isfinite(value := float(text)) else _reject_number(text)
+
+
+def _parse_object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
+        raise ValueError(f"{twice!r} stands twice")
+    return made
+
+
+def _check_file(file: _File) -> None:
+    check_counts("baseline", k=file.k, repeats=file.repeats, engines=len(file.names))
+    if len(set(file.names)) < len(file.names):
+        raise ValueError("an engine stands twice")
+    if not file.measures or tuple(map(repr, file.measures)) != file.claim.measures:
+        raise ValueError("measures are written by their full names")
+    measures = len(file.measures)
+    for engine in file.engines:
+        lengths = {len(engine.means), len(engine.answers)}
+        if lengths != {file.repeats} or {len(row) for row in engine.means} != {measures}:
+            raise ValueError(f"{engine.name!r} has not one mean and one digest a repeat")
+        if not 0 <= engine.failed <= engine.asked:
+            raise ValueError(f"{engine.name!r} failed on {engine.failed} of {engine.asked}")
+        if len(engine.noise) != measures or min(engine.noise) < 0.0:
+            raise ValueError(f"{engine.name!r} needs one variance per measure in 'noise', none of them negative")
+        if not 0.0 <= engine.changed <= 1.0:
+            raise ValueError(f"{engine.name!r} changed {engine.changed:g} of its rankings")
+
+
+def _read_rows(file: _File, text: str, path: Path) -> list[_Row]:
+    lines = text.split("\n")
+    first = next((at for at, line in enumerate(lines, 2) if line.startswith('"queries"')), 1)
+    measures, rows, known = file.measures, list[_Row](), set[tuple[str, str]]()
+    for at, entry in enumerate(file.queries):
+        try:
+            row = _read_row(read_settings(_QueryEntry, entry, "it"), file, measures)
+            if (row.unit.intent, row.unit.form) in known:
+                raise ValueError(f"{row.unit.intent} stands twice")
+        except _INVALID as error:
+            raise InputError(f"query {at + 1}: {_reason(error)}", file=path, line=first + at, hint=_HINT) from error
+        known.add((row.unit.intent, row.unit.form))
+        rows.append(row)
+    return rows
+
+
+def _read_row(entry: _QueryEntry, file: _File, measures: Sequence[Measure]) -> _Row:
+    unknown = sorted({*entry.values, *entry.status} - {*file.names})
+    if unknown:
+        raise ValueError(f"no engine of the baseline: {', '.join(unknown)}")
+    repository = file.corpora[entry.gold].repository if entry.repository is None else entry.repository
+    unit = Unit(entry.gold, entry.query, entry.form, repository, entry.hash, tags=entry.tags, shared=entry.shared)
+    values = [_read_values(entry.values[name], measures) for name in file.names]
+    if len({tuple(map(math.isnan, row)) for row in values}) > 1:
+        raise ValueError("a measure applies to a query, or does not, whatever engine answers")
+    troubles = {}
+    for name, statuses in entry.status.items():
+        if len(statuses) != file.repeats:
+            raise ValueError(f"{len(statuses)} statuses of {file.repeats} repeats")
+        troubles[name] = UnstableQuery(unit.gold, unit.query, unit.form, tuple(map(Status, statuses)))
+    return _Row(unit, values, troubles)
+
+
+def _read_values(values: Sequence[float | None], measures: Sequence[Measure]) -> list[float]:
+    if len(values) != len(measures):
+        raise ValueError(f"{len(values)} values of {len(measures)} measures")
+    for value, measure in zip(values, measures, strict=True):
+        if value is None and measure.everywhere:
+            raise ValueError(f"{measure!r} has no value, and it applies to every query")
+        if value is not None and not measure.low - DEFAULT.tie <= value <= measure.high + DEFAULT.tie:
+            raise ValueError(f"{measure!r} cannot be {value:g}")
+    return [math.nan if value is None else value for value in values]
+
+
+def _read_engine(entry: _EngineEntry, rows: Sequence[_Row]) -> EngineScores:
     return EngineScores(
-        row.name, row.role, row.settings, row.asked, row.failed, row.answers, means, row.changed, row.noise, troubles
+        name=entry.name,
+        role=entry.role,
+        settings=entry.settings,
+        asked=entry.asked,
+        failed=entry.failed,
+        answers=entry.answers,
+        means=tuple(tuple(math.nan if value is None else value for value in row) for row in entry.means),
+        changed=entry.changed,
+        noise=entry.noise,
+        troubles=tuple(row.troubles[entry.name] for row in rows if entry.name in row.troubles),
     )
 
 
-def _check_sums(found: QueryScores, file: _File, path: Path) -> None:
-    over = means_over(found.scores.values)
+def _check_sums(found: QueryScores, path: Path) -> None:
+    """Raise if means or failures of an engine do not fit its queries."""
+    means = means_over(found.scores.values)
     for at, engine in enumerate(found.engines):
         stored = np.mean(np.array(engine.means), axis=0)
-        if not np.allclose(stored, over[at], rtol=1e-9, atol=DEFAULT.tie, equal_nan=True):
-            raise _changed(f"the values of {engine.name!r} are not those that its means were made of", path)
-        told = sum(one.failed for one in engine.troubles)
-        beside = max(0, engine.asked - len(found.scores.units) * file.repeats)  # asked in other phrasings
-        if not told <= engine.failed <= told + beside:
-            raise _changed(f"{engine.name!r} failed {engine.failed} times, and its queries say {told}", path)
-
-
-def _changed(why: str, path: Path) -> InputError:
-    return InputError(f"{why}: lines were changed, added or lost", file=path, hint=_HINT)
+        problem = ""
+        if not np.allclose(stored, means[at], rtol=1e-9, atol=DEFAULT.tie, equal_nan=True):
+            problem = f"the values of {engine.name!r} are not those that its means were made of"
+        listed = sum(trouble.failed for trouble in engine.troubles)
+        others = max(0, engine.asked - len(found.scores.units) * found.repeats)  # asked in other phrasings
+        if not problem and not listed <= engine.failed <= listed + others:
+            problem = f"{engine.name!r} failed {engine.failed} times, and its queries say {listed}"
+        if problem:
+            raise InputError(f"{problem}: lines were changed, added or lost", file=path, hint=_HINT)

@@ -24,19 +24,24 @@ from assay.types import AnalysisPlan, CorpusInfo, EngineRole, EngineRun, Run, Sc
 if TYPE_CHECKING:
     from assay.types import FloatArray
 
+#: Unstable queries in a sentence; the JSON has all.
+_NAMED_QUERIES = 5
+#: Regressions of one comparison that are kept: fixing ten usually fixes the cause.
+_MAX_REGRESSIONS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class UnstableQuery:
-    """A question that an engine did not answer in every repeat."""
+    """A query that failed in at least one repeat."""
 
     gold: str
     query: str
     form: str
-    statuses: tuple[Status, ...]  # one a repeat
+    statuses: tuple[Status, ...]  # one per repeat
 
     @property
     def failed(self) -> int:
-        """In how many repeats it failed."""
+        """The number of repeats in which it failed."""
         return sum(status != Status.OK for status in self.statuses)
 
     @property
@@ -47,84 +52,89 @@ class UnstableQuery:
 
 @dataclass(frozen=True, slots=True)
 class EngineScores:
-    """What is known of one engine beside its values."""
+    """An engine of a baseline: failures, digests of its rankings, means of its repeats."""
 
     name: str
     role: EngineRole
-    settings: str  # digest of what shapes its ranking
-    asked: int  # questions, over all repeats
+    settings: str  # digest of the settings
+    asked: int  # queries over all repeats
     failed: int
-    answers: tuple[str, ...]  # a digest of all its rankings, one a repeat; empty where it found nothing
+    answers: tuple[str, ...]  # a digest of all rankings per repeat; empty if it found nothing
     means: tuple[tuple[float, ...], ...]  # headline means: repeats × measures; NaN where a measure does not apply
-    changed: float = 0.0  # share of its questions whose ranking is not the same in every repeat
-    noise: tuple[float, ...] = ()  # variance of a run's mean by chance of single queries, by measure; 0 of a single run
+    changed: float = 0.0  # share of queries whose ranking differs between repeats
+    noise: tuple[float, ...] = ()  # variance of a run's mean from single queries, by measure; 0 of a single run
     troubles: tuple[UnstableQuery, ...] = ()
 
     @property
     def dead(self) -> bool:
-        """Whether it answered nothing: its values are all the worst, and say nothing of its ranking."""
+        """Whether every query failed, so that its values say nothing about its ranking."""
         return self.asked > 0 and self.failed == self.asked
 
     @property
     def silent(self) -> bool:
-        """Whether it found nothing at all in some repeat, as a tool does that ends with 1 and prints nothing."""
+        """Whether it found nothing at all in some repeat, like a tool that exits with 1 and prints nothing."""
         return self.asked > 0 and "" in self.answers
 
     @property
     def is_noisy(self) -> bool:
-        """Whether repeats differ: in a ranking, or in whether a query failed."""
+        """Whether repeats differ in a ranking or in the failure of a query."""
         return self.changed > 0.0 or bool(self.wavering)
 
     @property
     def wavering(self) -> tuple[UnstableQuery, ...]:
-        """The questions that it answered in some repeats only."""
+        """The queries that failed in some repeats only."""
         return tuple(trouble for trouble in self.troubles if trouble.wavers)
 
 
 @dataclass(frozen=True, slots=True)
 class QueryScores:
-    """One side of a comparison: values by query, a mean over repeats where there are several.
+    """One side of a comparison: values by query, averaged over repeats.
 
-    Repeats of one query are never units of their own: they tell of the engine's chance, not of other queries.
+    Repeats of a query are not units: they measure the variance of the engine, not further queries.
     """
 
-    name: str  # as people are told of it
+    name: str  # label in tables and sentences
     k: int
     engines: tuple[EngineScores, ...]
     scores: Scores  # headline units
     repeats: int = 1
     corpora: Mapping[str, CorpusInfo] = field(default_factory=dict)  # by gold name
     golds: tuple[str, ...] = ()
-    synthetic: tuple[str, ...] = ()  # those of them that were made from the code
-    claim: AnalysisPlan | None = None  # that it was made for, where it is kept
+    synthetic: tuple[str, ...] = ()  # gold sets generated from code
+    claim: AnalysisPlan | None = None  # the recorded analysis plan
     gold_hash: str = ""
-    assay: str = ""  # the version that scored it
+    assay: str = ""  # version of Assay that scored it
     date: str = ""
-    skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> why it was not run
+    skipped: Mapping[str, str] = field(default_factory=dict)  # engine -> why it did not run
     is_file: bool = False  # whether it was read from a baseline file
 
     @property
     def dead(self) -> frozenset[str]:
-        """Name the engines that answered nothing."""
+        """The names of engines that failed on every query."""
         return frozenset(engine.name for engine in self.engines if engine.dead)
 
     def engine(self, name: str) -> EngineScores:
-        """Find an engine by its name."""
+        """Return an engine by name."""
         return next(engine for engine in self.engines if engine.name == name)
 
 
 def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScores:
-    """Make evidence of the repeats of one experiment; a failed repeat of a query counts as the worst (rule 2)."""
+    """Score the repeats of one experiment; a failed repeat of a query counts as the worst score (rule 2)."""
     first = runs[0]
     for number, run in enumerate(runs[1:], 2):
         _check_repeat(first, run, number)
-    tables = [_headline(score(run, measures), [e.name for e in first.engines]) for run in runs]
+    names = [engine.name for engine in first.engines]
+    tables = []
+    for run in runs:
+        scores = score(run, measures)
+        columns = [i for i, unit in enumerate(scores.units) if unit.headline]
+        tables.append(pick(scores, engines=names, columns=columns))
     values = np.stack([table.values for table in tables])  # repeats × engines × measures × units
     means, noise = means_over(values), query_noise(values)
     return QueryScores(
         name=name,
         k=first.k,
-        engines=tuple(_engine(runs, engine.name, means[:, at], noise[at]) for at, engine in enumerate(first.engines)),
+        engines=tuple(_engine_scores(runs, name, means[:, at], noise[at]) for at, name in enumerate(names)),
         scores=replace(tables[0], values=values.mean(axis=0)),
         repeats=len(runs),
         corpora=first.header.corpora,
@@ -139,43 +149,31 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScor
 
 
 def _check_repeat(first: Run, other: Run, number: int) -> None:
+    def inputs(run: Run) -> dict[str, object]:
+        return {
+            "gold": run.hashes,
+            "k": run.k,
+            "corpora": {name: facts.digest for name, facts in run.header.corpora.items()},
+            "engines": {engine.name for engine in run.engines},
+            "phrasings that were asked": {ranking.form for engine in run.engines for ranking in engine.rankings},
+        }
+
+    def identities(run: Run) -> dict[str, tuple[str, ...]]:
+        return {e.name: (digest_of(e.config), e.version, e.fingerprint, e.code) for e in run.engines}
+
     hint = "repeats are runs of one experiment: make them together, by `assay run --repeat N`"
-    for what, of_first, of_other in (
-        ("gold", first.hashes, other.hashes),
-        ("k", first.k, other.k),
-        ("corpora", _digests(first), _digests(other)),
-        ("engines", {e.name for e in first.engines}, {e.name for e in other.engines}),
-        ("phrasings that were asked", _forms(first), _forms(other)),
-    ):
-        if of_first != of_other:
-            raise NotComparableError(f"repeat {number} is not of the same {what} as the first", hint=hint)
-    for engine in first.engines:
-        if _identity(engine) != _identity(_named(other, engine.name)):
-            raise NotComparableError(f"{engine.name} is another one in repeat {number} than in the first", hint=hint)
-
-
-def _digests(run: Run) -> dict[str, str]:
-    return {name: facts.digest for name, facts in run.header.corpora.items()}
-
-
-def _forms(run: Run) -> set[str]:
-    return {ranking.form for engine in run.engines for ranking in engine.rankings}
-
-
-def _identity(engine: EngineRun) -> tuple[str, ...]:
-    return digest_of(engine.config), engine.version, engine.fingerprint, engine.code
-
-
-def _named(run: Run, name: str) -> EngineRun:
-    return next(engine for engine in run.engines if engine.name == name)
-
-
-def _headline(scores: Scores, engines: Sequence[str]) -> Scores:
-    return pick(scores, engines=engines, columns=[i for i, unit in enumerate(scores.units) if unit.headline])
+    others = inputs(other)
+    for key, value in inputs(first).items():
+        if value != others[key]:
+            raise NotComparableError(f"repeat {number} is not of the same {key} as the first", hint=hint)
+    same = identities(other)
+    for name, identity in identities(first).items():
+        if identity != same[name]:
+            raise NotComparableError(f"{name} is another one in repeat {number} than in the first", hint=hint)
 
 
 def means_over(values: FloatArray) -> FloatArray:
-    """Average over the units where a measure applies; NaN where it applies to none."""
+    """Average over the units where a measure applies; NaN if it applies to none."""
     applies = ~np.isnan(values)
     total = np.where(applies, values, 0.0).sum(axis=-1)
     found: FloatArray = np.where(applies.any(axis=-1), total, np.nan) / np.maximum(applies.sum(axis=-1), 1)
@@ -183,9 +181,9 @@ def means_over(values: FloatArray) -> FloatArray:
 
 
 def query_noise(values: FloatArray) -> FloatArray:
-    """Variance of a run's mean that comes from single queries: what is left of repeats × queries without both means.
+    """Return the variance of a run's mean from single queries: the residual of repeats × queries without both means.
 
-    The luck that all queries of a run share is in the means of the runs.
+    Variance that all queries of a run share is in the means of the runs.
     """
     repeats = len(values)
     counts = (~np.isnan(values[0])).sum(axis=-1)
@@ -197,24 +195,33 @@ def query_noise(values: FloatArray) -> FloatArray:
     return np.asarray(squares / ((repeats - 1) * np.maximum(counts - 1, 1) * np.maximum(counts, 1)))
 
 
-def _engine(runs: Sequence[Run], name: str, means: FloatArray, noise: FloatArray) -> EngineScores:
-    repeats = [_named(run, name) for run in runs]
+def _engine_scores(runs: Sequence[Run], name: str, means: FloatArray, noise: FloatArray) -> EngineScores:
+    repeats = [next(engine for engine in run.engines if engine.name == name) for run in runs]
     rankings = [ranking for engine in repeats for ranking in engine.rankings]
+    statuses: dict[tuple[str, str, str], list[Status]] = {}
+    for ranking in rankings:
+        statuses.setdefault((ranking.gold, ranking.query, ranking.form), []).append(ranking.status)
+    changed = 0.0
+    if len(repeats) > 1:
+        codes = ranking_codes(replace(runs[0], engines=tuple(repeats)))
+        changed = float((codes != codes[0]).any(axis=0).mean()) if codes.shape[1] else 0.0
     return EngineScores(
         name=name,
         role=repeats[0].role,
         settings=digest_of(repeats[0].config),
         asked=len(rankings),
         failed=sum(ranking.status != Status.OK for ranking in rankings),
-        answers=tuple(map(_answers, repeats)),
+        answers=tuple(map(_rankings_digest, repeats)),
         means=tuple(tuple(map(float, row)) for row in means),
-        changed=_changed(runs[0], repeats),
+        changed=changed,
         noise=tuple(map(float, noise)),
-        troubles=_troubles(repeats),
+        troubles=tuple(
+            UnstableQuery(*key, tuple(found)) for key, found in statuses.items() if set(found) != {Status.OK}
+        ),
     )
 
 
-def _answers(engine: EngineRun) -> str:
+def _rankings_digest(engine: EngineRun) -> str:
     found = sorted(
         [ranking.gold, ranking.query, ranking.form, [[hit.path, hit.start, hit.end] for hit in ranking.hits]]
         for ranking in engine.rankings
@@ -223,79 +230,45 @@ def _answers(engine: EngineRun) -> str:
     return digest_of(found) if found else ""
 
 
-def _changed(run: Run, repeats: Sequence[EngineRun]) -> float:
-    if len(repeats) == 1:
-        return 0.0
-    codes = ranking_codes(replace(run, engines=tuple(repeats)))
-    return float((codes != codes[0]).any(axis=0).mean()) if codes.shape[1] else 0.0
-
-
-def _troubles(repeats: Sequence[EngineRun]) -> tuple[UnstableQuery, ...]:
-    statuses: dict[tuple[str, str, str], list[Status]] = {}
-    for engine in repeats:
-        for ranking in engine.rankings:
-            statuses.setdefault((ranking.gold, ranking.query, ranking.form), []).append(ranking.status)
-    return tuple(
-        UnstableQuery(*key, tuple(found)) for key, found in statuses.items() if any(one != Status.OK for one in found)
-    )
-
-
-#: Queries that a sentence names; the JSON has them all.
-_NAMED = 5
-
-
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """What one engine did over the repeats of one side."""
+    """One engine over the repeats of one side."""
 
     side: str
     engine: str
     measure: str
-    means: tuple[float, ...]  # of the headline, one a repeat
-    sd: float | None  # of those means; None of a single run
-    changed: float  # share of questions whose ranking is not the same in every repeat
-    wavering: tuple[UnstableQuery, ...]  # questions that failed in some repeats only
-    noise: float = 0.0  # variance of a run's mean by chance of single queries
+    means: tuple[float, ...]  # of the headline, one per repeat
+    sd: float | None  # of those means; None for a single run
+    changed: float  # share of queries whose ranking differs between repeats
+    wavering: tuple[UnstableQuery, ...]  # queries that failed in some repeats only
+    noise: float = 0.0  # variance of a run's mean from single queries
 
     @property
     def repeats(self) -> int:
-        """How often it was run."""
+        """The number of repeats."""
         return len(self.means)
 
 
 def stability(seen: QueryScores, name: str, measure: str) -> Stability:
-    """Say how steady an engine is on one measure."""
-    engine, place = seen.engine(name), seen.scores.measures.index(measure)
-    means = tuple(row[place] for row in engine.means)
-    return Stability(seen.name, name, measure, means, _sd(means), engine.changed, engine.wavering, engine.noise[place])
-
-
-def _sd(values: Sequence[float]) -> float | None:
-    if len(values) < 2:
-        return None
-    mean = math.fsum(values) / len(values)
-    return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
+    """Return how an engine varies between repeats on one measure."""
+    engine, at = seen.engine(name), seen.scores.measures.index(measure)
+    means, sd = tuple(row[at] for row in engine.means), None
+    if len(means) > 1:
+        mean = math.fsum(means) / len(means)
+        sd = math.sqrt(math.fsum((value - mean) ** 2 for value in means) / (len(means) - 1))
+    return Stability(seen.name, name, measure, means, sd, engine.changed, engine.wavering, engine.noise[at])
 
 
 def chance_between(old: Stability, new: Stability) -> RunVariance | None:
-    """Return how much runs of the two sides vary by chance; None where neither was repeated."""
+    """Return the between-run variance of two sides; None if neither was repeated."""
     return estimate_run_variance(old.means, new.means, (old.noise, new.noise))
 
 
 def wavering_text(found: Sequence[UnstableQuery]) -> str:
-    """Name the questions that failed in some repeats only."""
-    named = [f"{one.gold}/{one.query} ({one.form}: {one.failed} of {len(one.statuses)})" for one in found[:_NAMED]]
-    more = [f"{len(found) - _NAMED} more"] if len(found) > _NAMED else []
-    return ", ".join(named + more)
-
-
-def steadiness_blocks(found: Sequence[Stability]) -> list[Block]:
-    """Show how steady engines are; nothing where nothing was repeated."""
-    repeated = [one for one in found if one.repeats > 1]
-    if not repeated:
-        return []
-    columns = ["run", "engine", ">repeats", ">mean", ">sd between repeats", ">rankings that changed", "fails sometimes"]
-    return [Heading("Between repeats"), table(columns, [_row(one) for one in repeated]), Paragraph(_LEGEND, "quiet")]
+    """Name the queries that failed in some repeats only."""
+    names = [f"{q.gold}/{q.query} ({q.form}: {q.failed} of {len(q.statuses)})" for q in found[:_NAMED_QUERIES]]
+    more = [f"{len(found) - _NAMED_QUERIES} more"] if len(found) > _NAMED_QUERIES else []
+    return ", ".join(names + more)
 
 
 _LEGEND = (
@@ -304,37 +277,36 @@ _LEGEND = (
 )
 
 
-def _row(one: Stability) -> list[str | Cell]:
-    mean = math.fsum(one.means) / one.repeats
-    fails = Cell(wavering_text(one.wavering), "warning") if one.wavering else Cell("–")
-    sd = "–" if one.sd is None else f"±{one.sd:.3f}"
-    return [one.side, one.engine, str(one.repeats), f"{one.measure} {mean:.3f}", sd, f"{one.changed:.0%}", fails]
+def steadiness_blocks(found: Sequence[Stability]) -> list[Block]:
+    """Show the variation between repeats; nothing without repeats."""
+    rows: list[list[str | Cell]] = []
+    for one in found:
+        if one.sd is not None:
+            mean = f"{one.measure} {math.fsum(one.means) / one.repeats:.3f}"
+            fails = Cell(wavering_text(one.wavering), "warning") if one.wavering else Cell("–")
+            numbers = [str(one.repeats), mean, f"±{one.sd:.3f}", f"{one.changed:.0%}"]
+            rows.append([one.side, one.engine, *numbers, fails])
+    columns = ["run", "engine", ">repeats", ">mean", ">sd between repeats", ">rankings that changed", "fails sometimes"]
+    return [Heading("Between repeats"), table(columns, rows), Paragraph(_LEGEND, "quiet")] if rows else []
 
 
-def answered_text(engine: EngineScores, repeats: int, borne: float) -> str:
-    """Say how many answers failed, and whether none found anything."""
+def answered_text(engine: EngineScores, repeats: int, allowed: float) -> str:
+    """Return the share of failed queries, and whether the engine found nothing."""
     share = engine.failed / engine.asked if engine.asked else 1.0
     over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
-    told = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {borne:.0%} are borne)"
-    return f"{told}; {_silent_text(engine, repeats)}" if engine.silent and not engine.dead else told
-
-
-def _silent_text(engine: EngineScores, repeats: int) -> str:
-    empty = engine.answers.count("")
-    where = f" in {empty} of {repeats} repeats" if repeats > 1 else ""
+    text = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {allowed:.0%} are borne)"
+    if engine.dead or not engine.silent:
+        return text
+    where = f" in {engine.answers.count('')} of {repeats} repeats" if repeats > 1 else ""
     return (
-        f"no query found anything{where}, which is how a tool looks that prints nothing and ends with 0 or 1: "
+        f"{text}; no query found anything{where}, which is how a tool looks that prints nothing and ends with 0 or 1: "
         "run it by hand"
     )
 
 
-#: Queries of one comparison that are kept: who mends ten has mended the reason.
-_MOST = 10
-
-
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A query that got worse."""
+    """A query with a lower score than before."""
 
     engine: str
     measure: str
@@ -346,27 +318,25 @@ class Regression:
 
     @property
     def intent(self) -> str:
-        """The query with its set."""
+        """The query with its gold set."""
         return f"{self.gold}/{self.query}"
 
 
-def losses(
-    old: QueryScores, new: QueryScores, name: str, row: ComparisonRow, *, most: int = _MOST
-) -> tuple[Regression, ...]:
-    """List the queries of one comparison between two sides that got worse, the greatest loss first."""
-    joined = join_sides(
-        EngineOfRun(old.scores, name, old.name), EngineOfRun(new.scores, name, new.name), row.measure
-    ).scores
+def find_regressions(old: QueryScores, new: QueryScores, name: str, row: ComparisonRow) -> tuple[Regression, ...]:
+    """Return the queries of a comparison that got worse, largest loss first."""
+    before, after = (EngineOfRun(side.scores, name, side.name) for side in (old, new))
+    joined = join_sides(before, after, row.measure).scores
     sign = 1.0 if row.higher_is_better else -1.0
     found = [
-        Regression(name, row.measure, unit.gold, unit.query, unit.form, float(before), float(after))
-        for unit, before, after in zip(joined.units, joined.values[0, 0], joined.values[1, 0], strict=True)
-        if sign * (before - after) > DEFAULT.tie
+        Regression(name, row.measure, unit.gold, unit.query, unit.form, float(was), float(now))
+        for unit, was, now in zip(joined.units, joined.values[0, 0], joined.values[1, 0], strict=True)
+        if sign * (was - now) > DEFAULT.tie
     ]
-    return tuple(sorted(found, key=lambda one: (sign * (one.after - one.before), one.gold, one.query))[:most])
+    order = sorted(found, key=lambda one: (sign * (one.after - one.before), one.gold, one.query))
+    return tuple(order[:_MAX_REGRESSIONS])
 
 
-def loss_blocks(found: Sequence[Regression]) -> list[Block]:
+def regression_blocks(found: Sequence[Regression]) -> list[Block]:
     """Show the queries that got worse."""
     if not found:
         return []
@@ -374,7 +344,5 @@ def loss_blocks(found: Sequence[Regression]) -> list[Block]:
         [one.intent, one.engine, f"{one.before:.3f}", f"{one.after:.3f}", f"{one.after - one.before:+.3f}"]
         for one in found
     ]
-    return [
-        Heading("Queries that lost most"),
-        table(["query", "engine", f">{found[0].measure} before", ">now", ">change"], rows),
-    ]
+    columns = ["query", "engine", f">{found[0].measure} before", ">now", ">change"]
+    return [Heading("Queries that lost most"), table(columns, rows)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from assay.errors import ConfigError
-from assay.report.comparison import NOT_COMPARED, comparison_blocks, verdict_tone
+from assay.report.comparison import NOT_COMPARED, comparison_blocks
 from assay.report.evidence import (
     EngineScores,
     QueryScores,
@@ -17,8 +17,8 @@ from assay.report.evidence import (
     Stability,
     answered_text,
     chance_between,
-    loss_blocks,
-    losses,
+    find_regressions,
+    regression_blocks,
     stability,
     steadiness_blocks,
     wavering_text,
@@ -28,9 +28,8 @@ from assay.report.render.text import difference_text, format_interval
 from assay.report.scored_run import FAILED_SHARE, engines_under_test, notes_on, pick
 from assay.scoring import parse_measure
 from assay.stats import means
-from assay.stats.config import DEFAULT
-from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
-from assay.stats.run_variance import RunVariance, is_regression
+from assay.stats.records import Comparison, ComparisonRow, Verdict
+from assay.stats.run_variance import is_regression
 from assay.types import AnalysisPlan
 
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -39,37 +38,63 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
+#: Exit code of an inconclusive comparison under --strict.
+DOUBT = 3
+#: The outcome of a gate by its exit code.
+VERDICTS = {0: "pass", 1: "fail", 2: "bad input", DOUBT: "inconclusive", 4: "engine failed", 5: "not comparable"}
+#: Recommended repeats for the baseline of a noisy engine.
+_REPEATS = 5
+_UNREPEATED = (
+    "Neither side was repeated, so noise is unknown. If rankings vary between runs of the unchanged engine, make the "
+    "baseline from several:"
+)
+#: A baseline may be a file or a directory.
+_ANEW = "make the baseline anew"
+
+Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A value that a measure must reach."""
+    """A bound on the mean of a measure."""
 
     measure: str
     sign: str
     bound: float
 
     def holds(self, value: float) -> bool:
-        """Whether a value is on the right side."""
+        """Return whether a value satisfies the bound."""
         return _OPERATORS[self.sign](value, self.bound)
 
 
-#: What a doubtful comparison costs under --strict.
-DOUBT = 3
-#: The outcome of a gate in a word, by its exit code.
-VERDICTS = {0: "pass", 1: "fail", 2: "bad input", DOUBT: "inconclusive", 4: "engine failed", 5: "not comparable"}
+def parse_threshold(text: str) -> Threshold:
+    """Parse a rule such as `Hit@5>=0.70`."""
+    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", text)
+    try:
+        if match is None:
+            raise ValueError
+        return Threshold(repr(parse_measure(match[1])), match[2], float(match[3]))
+    except ValueError as error:
+        raise ConfigError(f"cannot read the rule {text!r}", hint="write it like 'Hit@5>=0.70'") from error
 
-Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
+
+def threshold_measures(thresholds: Sequence[Threshold], k: int) -> tuple[str, ...]:
+    """Return the measures of thresholds; raise if one needs more results than the run has."""
+    for threshold in thresholds:
+        depth = parse_measure(threshold.measure).depth
+        if depth > k:
+            raise ConfigError(f"{threshold.measure} looks at {depth} results", hint=f"the run asked for {k}")
+    return tuple(threshold.measure for threshold in thresholds)
 
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One thing a gate looked at."""
+    """One check of a gate."""
 
     kind: Kind
     what: str
     passed: bool
-    exit_code: int  # what a failure costs
+    exit_code: int  # of a failure
     detail: str
     warning: bool = False
 
@@ -86,14 +111,14 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The outcome."""
+    """The outcome of a gate."""
 
     checks: tuple[GateCheck, ...]
     comparison: Comparison | None
     strict: bool
-    notes: tuple[str, ...] = ()  # what limits every number, where no comparison says it
-    steadiness: tuple[Stability, ...] = ()  # of the engines under the gate, and of what they are compared with
-    losses: tuple[Regression, ...] = ()  # of comparisons that did not come out well
+    notes: tuple[str, ...] = ()  # limits of every number, if no comparison contains them
+    steadiness: tuple[Stability, ...] = ()  # of the gated engines, on both sides
+    losses: tuple[Regression, ...] = ()  # of comparisons that are worse or inconclusive
     hints: tuple[str, ...] = ()  # what would make the next gate more reliable
 
     @property
@@ -104,7 +129,7 @@ class Gate:
 
     @property
     def verdict(self) -> str:
-        """The outcome in a word; what passes because it is inconclusive is not called a pass."""
+        """The outcome in a word; an inconclusive gate that passes is not called a pass."""
         doubtful = self.exit_code == 0 and any(check.doubtful for check in self.checks)
         return VERDICTS[DOUBT if doubtful else self.exit_code]
 
@@ -115,51 +140,49 @@ class Gate:
         return tuple(row for row in (self.comparison.rows if self.comparison else ()) if _title(row) in failed)
 
 
-def parse_floor(text: str) -> Threshold:
-    """Read a rule such as `Hit@5>=0.70`."""
-    match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", text)
-    try:
-        if match is None:
-            raise ValueError
-        return Threshold(repr(parse_measure(match[1])), match[2], float(match[3]))
-    except ValueError as error:
-        raise ConfigError(f"cannot read the rule {text!r}", hint="write it like 'Hit@5>=0.70'") from error
-
-
 def judge_gate(
     seen: QueryScores,
     claim: AnalysisPlan,
-    floors: Sequence[Threshold],
+    thresholds: Sequence[Threshold],
     comparison: Comparison | None,
     *,
     engine: str | None,
     strict: bool,
     old: QueryScores | None = None,
 ) -> Gate:
-    """Check every engine under the gate; `old` is what it is compared with, where that is no engine beside it.
+    """Check every gated engine; `old` is the other side of the comparison, None if it is an engine of the same run.
 
-    The evidence has values of the floors' measures too.
+    The scores include the measures of the thresholds.
     """
-    named = [e.name for e in seen.engines]
-    if engine and engine not in named:
-        raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(named)}")
+    names = [e.name for e in seen.engines]
+    if engine and engine not in names:
+        raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(names)}")
     gated = (engine,) if engine else engines_under_test(seen)
-    checks = [_failures(seen.engine(name), seen.repeats) for name in gated]
-    checks += [_steady(seen.engine(name)) for name in gated if seen.engine(name).wavering]
     sides = _Sides(old, seen)
-    checks += [_single_baseline(name, sides) for name in gated if sides.has_noisy_single_baseline(name)]
-    checks += [check for floor in floors for check in _floor(seen, claim, floor, gated)]
+    engines = [seen.engine(name) for name in gated]
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
-    checks += [_regression(row, claim, strict, sides) for row in rows]
-    checks += [_uncompared(name) for name in (comparison.failed if comparison else ())]
     compared = [name for name in gated if engine or not claim.family or name in claim.family]
-    counterparts = [_counterpart(name, old) for name in compared if old is not None]
-    checks += [check for check in counterparts if not check.passed]
-    checks += [_gone(name, sides) for name in (() if engine else _left(sides, gated, claim))]
-    notes = () if comparison else notes_on(seen.synthetic, seen.golds)
-    hurt = [loss for row in rows if row.verdict in _UNWELL for loss in sides.losses(row)]
-    steady = sides.steadiness(gated, claim.primary)
-    return Gate(tuple(checks), comparison, strict, notes, steady, tuple(hurt), sides.hints(rows))
+    checks = [
+        *(_check_failures(one, seen.repeats) for one in engines),
+        *(_note_wavering(one) for one in engines if one.wavering),
+        *(_note_single_baseline(one, sides) for one in engines if sides.has_noisy_single_baseline(one)),
+        *(check for threshold in thresholds for check in _check_threshold(seen, claim, threshold, gated)),
+        *(_check_comparison(row, claim, strict, sides) for row in rows),
+        *(_fail_uncompared(name) for name in (comparison.failed if comparison else ())),
+        *_check_counterparts(compared, old),
+        *(_check_missing(sides, gated, claim) if engine is None else ()),
+    ]
+    doubted = [row for row in rows if row.verdict in _UNWELL]
+    regressions = [regression for row in doubted for regression in sides.regressions(row)]
+    return Gate(
+        tuple(checks),
+        comparison,
+        strict,
+        notes=() if comparison else notes_on(seen.synthetic, seen.golds),
+        steadiness=sides.stabilities(gated, claim.primary),
+        losses=tuple(regressions),
+        hints=sides.hints(doubted),
+    )
 
 
 _UNWELL = (Verdict.WORSE, Verdict.INCONCLUSIVE)
@@ -167,65 +190,48 @@ _UNWELL = (Verdict.WORSE, Verdict.INCONCLUSIVE)
 
 @dataclass(frozen=True, slots=True)
 class _Sides:
-    """What is compared: two sides, or engines of one."""
+    """The two sides of a comparison; `old` is None within one run."""
 
     old: QueryScores | None
     new: QueryScores
 
-    def steadiness(self, gated: Sequence[str], measure: str) -> tuple[Stability, ...]:
+    def stabilities(self, gated: Sequence[str], measure: str) -> tuple[Stability, ...]:
         found = [stability(self.new, name, measure) for name in gated]
-        known = [e.name for e in self.old.engines] if self.old and measure in self.old.scores.measures else []
-        return (*found, *(stability(self.old, name, measure) for name in gated if self.old and name in known))
+        if self.old and measure in self.old.scores.measures:
+            known = {engine.name for engine in self.old.engines}
+            found += [stability(self.old, name, measure) for name in gated if name in known]
+        return tuple(found)
 
-    def shared(self, row: ComparisonRow) -> str | None:
-        if self.old is None:
-            return None
-        known = {f"{e.name} ({self.new.name})": e.name for e in self.new.engines}
-        name = known.get(row.engine)
-        return name if name and row.baseline == f"{name} ({self.old.name})" else None
+    def pair(self, row: ComparisonRow) -> tuple[QueryScores, str] | None:
+        """Return the old side and the engine of a row that compares one engine between the sides."""
+        for engine in self.new.engines if self.old else ():
+            if self.old and row.engine == f"{engine.name} ({self.new.name})":
+                return (self.old, engine.name) if row.baseline == f"{engine.name} ({self.old.name})" else None
+        return None
 
-    def losses(self, row: ComparisonRow) -> tuple[Regression, ...]:
-        name = self.shared(row)
-        return losses(self.old, self.new, name, row) if self.old and name else ()
+    def regressions(self, row: ComparisonRow) -> tuple[Regression, ...]:
+        pair = self.pair(row)
+        return find_regressions(pair[0], self.new, pair[1], row) if pair else ()
 
-    def chance(self, row: ComparisonRow, alpha: float) -> str:
-        repeats, chance = self._repeats(row), self.run_chance(row)
-        if repeats is None or chance is None:
-            return ""
-        reach = chance.reach(alpha)
-        spread = " and ".join(f"±{one.sd:.3f} ({called})" for one, called in _called(*repeats))
-        lost = row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach
-        doubt = (
-            f"; chance between whole runs alone reaches {reach:.3f}, so repeat {self.less_repeated} more often"
-            if lost
-            else ""
-        )
-        return f"; sd between repeats {spread}{doubt}"
+    def repeats(self, row: ComparisonRow) -> tuple[Stability, Stability] | None:
+        """Return the variation of both sides of a row, old and new."""
+        pair = self.pair(row)
+        return (stability(*pair, row.measure), stability(self.new, pair[1], row.measure)) if pair else None
 
     @property
     def less_repeated(self) -> str:
         return "this run" if self.old is not None and self.new.repeats < self.old.repeats else "the baseline"
 
-    def run_chance(self, row: ComparisonRow) -> RunVariance | None:
-        repeats = self._repeats(row)
-        return chance_between(*repeats) if repeats else None
-
-    def _repeats(self, row: ComparisonRow) -> tuple[Stability, Stability] | None:
-        name = self.shared(row)
-        if self.old is None or name is None:
-            return None
-        return stability(self.old, name, row.measure), stability(self.new, name, row.measure)
-
-    def has_noisy_single_baseline(self, name: str) -> bool:
-        if self.old is None or self.old.repeats > 1 or name not in {engine.name for engine in self.old.engines}:
+    def has_noisy_single_baseline(self, engine: EngineScores) -> bool:
+        if self.old is None or self.old.repeats > 1:
             return False
-        return self.new.engine(name).is_noisy
+        return engine.is_noisy and engine.name in {other.name for other in self.old.engines}
 
-    def hints(self, rows: Sequence[ComparisonRow]) -> tuple[str, ...]:
+    def hints(self, doubted: Sequence[ComparisonRow]) -> tuple[str, ...]:
         if self.old is None or max(self.old.repeats, self.new.repeats) > 1:
             return ()
-        unwell = [row for row in rows if row.verdict in _UNWELL and not row.identical and self.shared(row)]
-        return (f"{_UNREPEATED} {self.repeat_command}.",) if unwell else ()
+        unrepeated = any(not row.identical and self.pair(row) for row in doubted)
+        return (f"{_UNREPEATED} {self.repeat_command}.",) if unrepeated else ()
 
     @property
     def repeat_command(self) -> str:
@@ -237,132 +243,120 @@ class _Sides:
         return f"`assay run --repeat {_REPEATS} --out FOLDER`, then `assay gate RESULTS --against FOLDER`"
 
 
-#: Runs that a baseline of a noisy engine should have.
-_REPEATS = 5
-_UNREPEATED = (
-    "Neither side was repeated, so noise is unknown. If rankings vary between runs of the unchanged engine, make the "
-    "baseline from several:"
-)
-
-
-def _called(then: Stability, now: Stability) -> list[tuple[Stability, str]]:
-    return [(one, called) for one, called in ((now, "now"), (then, "before")) if one.sd is not None]
-
-
-def _failures(engine: EngineScores, repeats: int) -> GateCheck:
+def _check_failures(engine: EngineScores, repeats: int) -> GateCheck:
     share = engine.failed / engine.asked if engine.asked else 1.0
     detail = answered_text(engine, repeats, FAILED_SHARE)
     return GateCheck("failures", f"{engine.name} answers", share <= FAILED_SHARE and not engine.silent, 4, detail)
 
 
-def _steady(engine: EngineScores) -> GateCheck:
+def _note_wavering(engine: EngineScores) -> GateCheck:
     detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
     return GateCheck("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
 
 
-def _single_baseline(name: str, sides: _Sides) -> GateCheck:
+def _note_single_baseline(engine: EngineScores, sides: _Sides) -> GateCheck:
     detail = (
-        f"rankings of {sides.new.engine(name).changed:.0%} of the queries vary between repeats, and the baseline is a "
+        f"rankings of {engine.changed:.0%} of the queries vary between repeats, and the baseline is a "
         f"single run, lucky or not; make it from several runs of the unchanged engine: {sides.repeat_command}"
     )
-    return GateCheck("steadiness", f"baseline of {name} is repeated", True, 4, detail, warning=True)
+    return GateCheck("steadiness", f"baseline of {engine.name} is repeated", True, 4, detail, warning=True)
 
 
-def _uncompared(name: str) -> GateCheck:
-    """Say that an engine, or what it is compared with, answered nothing: that must not turn a gate green."""
-    return GateCheck("failures", f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
-
-
-#: A baseline may be a file or a folder.
-_ANEW = "make the baseline anew"
-
-
-def _counterpart(name: str, old: QueryScores) -> GateCheck:
-    """Check that an engine under the gate has a counterpart: a renamed engine must not turn a gate green."""
-    there = next((engine for engine in old.engines if engine.name == name), None)
-    seen = "compared"
-    if there is None:
-        seen = (
-            f"{old.name} has none to compare it with; {_ANEW}, or name by --engine or a declared family what is gated"
-        )
-    elif there.silent and not there.dead:
-        seen = f"what it is compared with found nothing at all; {_ANEW}"
-    return GateCheck("counterpart", f"{name} has a counterpart", seen == "compared", 5, seen)
-
-
-def _left(sides: _Sides, gated: Sequence[str], claim: AnalysisPlan) -> list[str]:
-    if sides.old is None:
-        return []
-    tested, beside = engines_under_test(sides.old), {engine.name for engine in sides.new.engines}
-    kept = {*gated, *(e.name for e in sides.old.engines if e.role != "contestant" and e.name in beside)}
-    return [name for name in tested if name not in kept and (not claim.family or name in claim.family)]
-
-
-def _gone(name: str, sides: _Sides) -> GateCheck:
-    """Say that an engine is not there any more: to skip it or to take it out must not turn a gate green."""
-    why = sides.new.skipped.get(name)
-    seen = f"it was skipped: {why}" if why else "this run has no such engine under the gate"
-    after = "mend that and run again" if why else _ANEW
-    detail = f"{seen}; {after}, or name by --engine or a declared family what is gated"
-    return GateCheck("counterpart", f"{name} is measured still", False, 5, detail)
-
-
-def _floor(seen: QueryScores, claim: AnalysisPlan, floor: Threshold, gated: Sequence[str]) -> list[GateCheck]:
-    scores = pick(seen.scores, engines=gated, measures=(floor.measure,))
+def _check_threshold(
+    seen: QueryScores, claim: AnalysisPlan, threshold: Threshold, gated: Sequence[str]
+) -> Iterator[GateCheck]:
+    scores = pick(seen.scores, engines=gated, measures=(threshold.measure,))
     rows = means(scores, alpha=claim.alpha, cluster=claim.cluster)
     if not rows:
-        raise ConfigError(f"{floor.measure} applies to no query of this run", hint="require another measure")
-    checks = []
+        raise ConfigError(f"{threshold.measure} applies to no query of this run", hint="require another measure")
     for row in rows:
-        held = [floor.holds(end) for end in (row.interval.low, row.interval.high)]
+        held = [threshold.holds(end) for end in (row.interval.low, row.interval.high)]
         clear = "satisfies the rule" if all(held) else "contains the bound" if any(held) else "violates the rule"
         detail = f"{row.mean:.3f}, interval {format_interval(row.interval)} {clear}"
-        rule = f"{row.engine}: {floor.measure} {floor.sign} {floor.bound:g}"
-        checks.append(GateCheck("floor", rule, floor.holds(row.mean), 1, detail))
-    return checks
+        rule = f"{row.engine}: {threshold.measure} {threshold.sign} {threshold.bound:g}"
+        yield GateCheck("floor", rule, threshold.holds(row.mean), 1, detail)
 
 
-def _regression(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sides: _Sides) -> GateCheck:
-    """Check one comparison: worse fails unless its interval lies inside the margin or a lucky baseline explains it.
+def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sides: _Sides) -> GateCheck:
+    """Check one comparison: worse fails unless its interval is inside the margin or a lucky baseline explains it.
 
     Inconclusive fails only under --strict. Identical rankings are not inconclusive, however small the set is.
     """
-    what = _title(row)
-    detail = f"{difference_text(row.difference, row.interval)}: {row.claim}{sides.chance(row, claim.alpha)}"
-    chance = sides.run_chance(row)
-    if is_regression(row, chance, claim.alpha):
-        return GateCheck("comparison", what, False, 1, detail)
+    repeats = sides.repeats(row)
+    variance = chance_between(*repeats) if repeats else None
+    detail = f"{difference_text(row.difference, row.interval)}: {row.claim}"
+    if repeats and variance is not None:
+        old, new = repeats
+        spread = [f"±{one.sd:.3f} ({when})" for one, when in ((new, "now"), (old, "before")) if one.sd is not None]
+        detail += f"; sd between repeats {' and '.join(spread)}"
+        reach = variance.reach(claim.alpha)
+        if row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach:
+            detail += f"; chance between whole runs alone reaches {reach:.3f}"
+            detail += f", so repeat {sides.less_repeated} more often"
+    title = _title(row)
+    if is_regression(row, variance, claim.alpha):
+        return GateCheck("comparison", title, False, 1, detail)
     if row.verdict is Verdict.WORSE and row.within_margin:
-        return GateCheck("comparison", what, True, 1, detail, warning=True)
-    if row.verdict is Verdict.WORSE and chance is not None:
-        lucky = chance.lucky_reach(claim.alpha)
+        return GateCheck("comparison", title, True, 1, detail, warning=True)
+    if row.verdict is Verdict.WORSE and variance is not None:
+        lucky = variance.lucky_reach(claim.alpha)
         detail += f"; runs of an unchanged engine lose up to {lucky:.3f} against a lucky baseline, so repeat "
         detail += f"{sides.less_repeated} more often"
-        return GateCheck("comparison", what, not strict, DOUBT, detail, warning=True)
+        return GateCheck("comparison", title, not strict, DOUBT, detail, warning=True)
     doubtful = row.verdict is Verdict.INCONCLUSIVE and not row.identical
     if doubtful:
         shown = "no difference" if row.mde is None else f"a difference of {row.mde_text}"
         detail += f"; this set could have shown {shown}, the margin is {claim.margin:g}"
-    return GateCheck("comparison", what, not (doubtful and strict), DOUBT, detail, warning=doubtful)
+    return GateCheck("comparison", title, not (doubtful and strict), DOUBT, detail, warning=doubtful)
 
 
 def _title(row: ComparisonRow) -> str:
     return f"{row.engine} against {row.baseline} on {row.measure}"
 
 
-def floor_measures(floors: Sequence[Threshold], k: int) -> tuple[str, ...]:
-    """Name the measures of floors; one that looks further than the run did is refused."""
-    for floor in floors:
-        depth = parse_measure(floor.measure).depth
-        if depth > k:
-            raise ConfigError(f"{floor.measure} looks at {depth} results", hint=f"the run asked for {k}")
-    return tuple(floor.measure for floor in floors)
+def _fail_uncompared(name: str) -> GateCheck:
+    """Fail an engine, or its counterpart, without any successful query."""
+    return GateCheck("failures", f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
+
+
+def _check_counterparts(names: Sequence[str], old: QueryScores | None) -> Iterator[GateCheck]:
+    """Fail engines without a usable counterpart: a renamed engine must not pass."""
+    known = {engine.name: engine for engine in old.engines} if old else {}
+    for name in names if old else ():
+        detail, other = "", known.get(name)
+        if old and other is None:
+            detail = (
+                f"{old.name} has none to compare it with; {_ANEW}, or name by --engine or a declared family what is "
+                "gated"
+            )
+        elif other and other.silent and not other.dead:
+            detail = f"what it is compared with found nothing at all; {_ANEW}"
+        if detail:
+            yield GateCheck("counterpart", f"{name} has a counterpart", False, 5, detail)
+
+
+def _check_missing(sides: _Sides, gated: Sequence[str], claim: AnalysisPlan) -> Iterator[GateCheck]:
+    """Fail engines of the old side that the new side lacks: a skipped or removed engine must not pass."""
+    if sides.old is None:
+        return
+    present = {engine.name for engine in sides.new.engines}
+    kept = {*gated, *(e.name for e in sides.old.engines if e.role != "contestant" and e.name in present)}
+    for name in engines_under_test(sides.old):
+        if name in kept or (claim.family and name not in claim.family):
+            continue
+        why = sides.new.skipped.get(name)
+        seen = f"it was skipped: {why}; mend that and run again" if why else f"{_ABSENT}; {_ANEW}"
+        detail = f"{seen}, or name by --engine or a declared family what is gated"
+        yield GateCheck("counterpart", f"{name} is measured still", False, 5, detail)
+
+
+_ABSENT = "this run has no such engine under the gate"
 
 
 def gate_document(gate: Gate) -> Document:
     """Show the checks, and the comparison behind them."""
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), check_table(gate)]
-    blocks += loss_blocks(gate.losses)
+    blocks += regression_blocks(gate.losses)
     if gate.comparison:
         blocks += [Heading("The comparison"), *comparison_blocks(gate.comparison)]
     blocks += steadiness_blocks(gate.steadiness)
@@ -375,47 +369,10 @@ def gate_document(gate: Gate) -> Document:
 
 
 def check_table(gate: Gate) -> Table:
-    """Show every check with its outcome."""
-    rows: list[list[str | Cell]] = [[check.what, _state(check), check.detail] for check in gate.checks]
+    """Return a table of all checks."""
+    rows: list[list[str | Cell]] = []
+    for check in gate.checks:
+        tone: Tone = "bad" if not check.passed else "warning" if check.warning else "good"
+        outcome = Cell({"bad": "fail", "warning": "warning", "good": "pass"}[tone], tone)
+        rows.append([check.what, outcome, check.detail])
     return table(["check", "outcome", "seen"], rows)
-
-
-def _state(check: GateCheck) -> Cell:
-    tone: Tone = "bad" if not check.passed else "warning" if check.warning else "good"
-    return Cell("fail" if not check.passed else "warning" if check.warning else "pass", tone)
-
-
-def claims(found: Comparison | AllPairs) -> Document:
-    """Show the family's comparisons, the leaders of all pairs, and the secondary measures."""
-    judged = [row for row in found.rows if row.in_family]
-    blocks: list[Block] = []
-    if isinstance(found, AllPairs):
-        blocks.append(Paragraph(_leaders(found)))
-    blocks += comparison_blocks(found)
-    if found.secondary:
-        blocks += [Heading("Other measures"), _secondary(found.secondary)]
-    if len(judged) != 1:
-        return Document(f"{found.primary} {found.label}", tuple(blocks))
-    row = judged[0]
-    return Document(
-        f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}", tuple(blocks), verdict_tone(row)
-    )
-
-
-def _leaders(found: AllPairs) -> str:
-    means = {row.engine: row.mean for row in found.means if row.measure == found.primary}
-    up = found.rows[0].higher_is_better
-    ahead = [name for name, mean in means.items() if (mean - means[found.leader]) * (1 if up else -1) > DEFAULT.tie]
-    if ahead:
-        return f"{found.leader} is the best engine under test; the mean of {', '.join(ahead)} is better."
-    if all(row.verdict is Verdict.INCONCLUSIVE for row in found.rows):
-        return f"{found.leader} has the best mean, but no pair is decided: this set is too small for that."
-    others = [name for name in found.leaders if name != found.leader]
-    if not others:
-        return f"{found.leader} leads, and every other engine is significantly worse."
-    return f"{found.leader} has the best mean; these cannot be told apart from it: {', '.join(others)}."
-
-
-def _secondary(rows: tuple[ComparisonRow, ...]) -> Block:
-    cells = [[row.measure, row.engine, row.baseline, difference_text(row.difference, row.interval)] for row in rows]
-    return table(["measure", "engine", "baseline", ">difference"], cells)

@@ -28,7 +28,7 @@ from assay.http import (
 )
 from assay.redaction import Redactor
 from assay.report.comparison import comparison_blocks
-from assay.report.evidence import Regression, loss_blocks, steadiness_blocks
+from assay.report.evidence import Regression, regression_blocks, steadiness_blocks
 from assay.report.gate import DOUBT, VERDICTS, Gate, GateCheck, check_table
 from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table
 from assay.report.render.markup import block_markdown
@@ -252,7 +252,7 @@ def gate_page(gate: Gate) -> GatePage:
     return GatePage(
         gate.verdict,
         gate.exit_code,
-        (*first, *loss_blocks(gate.losses)),
+        (*first, *regression_blocks(gate.losses)),
         (*behind, *steadiness_blocks(gate.steadiness), *(Paragraph(hint, "quiet") for hint in gate.hints)),
     )
 

@@ -8,9 +8,8 @@ from typing import Any
 
 from assay.experiment.ablation import spent_warning
 from assay.experiment.ledger import Ledger, LedgerEntry, LedgerEvidence, as_mapping
-from assay.report.comparison import p_text
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, table
-from assay.report.render.text import count, repository_names
+from assay.report.render.text import count, p_text, repository_names
 from assay.report.rows import HASH_DIGITS, corpora_hash
 from assay.report.tuning import worst_text
 from assay.stats.compare import RepositoryChange, worst

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS
+from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS, analyse
 from assay.report.comparison import comparison_blocks, verdict_tone
 from assay.report.costs import spending_blocks
 from assay.report.failures import behaviour_blocks, failure_blocks, stderr_blocks, violation_blocks
@@ -25,15 +25,17 @@ from assay.report.render.document import (
     Tone,
     table,
 )
-from assay.report.render.text import difference_text, mean_text, p_text, repository_names
-from assay.report.results import AdversaryStats, EngineSummary, Ranks, Results
+from assay.report.render.text import count, difference_text, mean_text, p_text, repository_names
+from assay.report.results import AdversaryStats, EngineSummary, Ranks, Results, results_json
 from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks, skipped_blocks
 from assay.report.scored_run import FAILED_SHARE, level_of, marked
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
+from assay.scoring.runs import without_pooled
 from assay.stats.compare import EXPLORATORY
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, MeanRow
+from assay.types import AnalysisPlan, Run
 
 _Key = TypeVar("_Key")
 
@@ -336,3 +338,28 @@ def _inputs(results: Results) -> list[Block]:
     columns = ["gold", "repository", "revision", ">files", "left out", "corpus hash"]
     inputs = table(columns, rows, f"Assay {header.assay}, {header.date}, {hashes}.")
     return [Heading("Inputs"), inputs, *(Paragraph(note, "quiet") for note in results.notes)]
+
+
+def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list[Block], dict[str, Any]]:
+    """Score a run without pooled labels; return a section that compares the means, and its JSON."""
+    own = without_pooled(run)
+    facts = {"labels": own.labels, "queries": list(own.queries), "engines": list(own.engines)}
+    title = Heading("Without pooled labels")
+    if not own.labels:
+        return [title, Paragraph("No label of this run was brought up by an engine's results.")], facts
+    if not own.run.suite.golds:
+        return [title, Paragraph("Every query has its answers from engines' results.", "warning")], facts
+    results = analyse(own.run, claim)
+    gone = f", and {count(len(own.queries), 'query', 'queries')} without another answer" if own.queries else ""
+    sentence = (
+        f"{count(own.labels, 'label')} that results of {', '.join(own.engines)} brought up "
+        f"{'is' if own.labels == 1 else 'are'} left out{gone}: {count(results.queries, 'query', 'queries')}. "
+        "What follows this table is with all labels."
+    )
+    means = [{(row.engine, row.measure): row.mean for row in one.comparison.means} for one in (full, results)]
+    rows = [
+        [engine.name, *(f"{of_run[engine.name, measure]:.3f}" for measure in full.measures for of_run in means)]
+        for engine in full.engines
+    ]
+    columns = ["engine", *(f">{name}{part}" for name in claim.measures for part in ("", " without"))]
+    return [title, Paragraph(sentence), table(columns, rows)], {**facts, "results": results_json(results)}

@@ -9,9 +9,9 @@ from typing import Any, Literal
 from assay.errors import EngineError
 from assay.experiment.ablation import AblationStep, DataNote, Way
 from assay.experiment.tuning import GridPoint, TuneOutcome
-from assay.report.comparison import mark_identical, p_text, verdict_tone
+from assay.report.comparison import mark_identical, verdict_tone
 from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, table
-from assay.report.render.text import difference_text, format_interval, repository_names, signed_ends
+from assay.report.render.text import difference_text, format_interval, p_text, repository_names, signed_ends
 from assay.report.scored_run import failed_engines, pick, synthetic_notes
 from assay.scoring import score
 from assay.stats import means

@@ -11,7 +11,7 @@ from assay.experiment.forecast import dry_run
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec
-from assay.report.dry_run import prospect_document, prospect_json
+from assay.report.dry_run import dry_run_document, dry_run_json
 from assay.report.render.markup import to_markdown
 
 
@@ -29,7 +29,7 @@ def look(spec, **options):
 
 
 def text_of(found):
-    return to_markdown(prospect_document(found, 2))
+    return to_markdown(dry_run_document(found, 2))
 
 
 def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
@@ -56,7 +56,7 @@ def test_what_is_skipped_is_told_with_its_reason(spec):
     found = look(spec)
     assert "ASSAY\\_NO\\_SUCH\\_VARIABLE" in text_of(found)
     assert list(found.skipped) == ["needy"]
-    assert prospect_json(found)["skipped"] == found.skipped
+    assert dry_run_json(found)["skipped"] == found.skipped
 
 
 def test_engines_that_are_timed_are_all_asked(spec):

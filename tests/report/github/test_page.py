@@ -8,7 +8,7 @@ import pytest
 from assay.errors import ConfigError
 from assay.report.comparison import compare_evidence
 from assay.report.evidence import gather
-from assay.report.gate import Gate, GateCheck, judge_gate, parse_floor
+from assay.report.gate import Gate, GateCheck, judge_gate, parse_threshold
 from assay.report.github import error_page, gate_page, to_github, to_summary
 from assay.report.render.document import Document, Paragraph, table
 from tests.report.evidence.labs import CLAIM, run_of
@@ -23,7 +23,7 @@ def gate_of(old, new, *floors, name="mine", strict=False):
     )
     found = compare_evidence(before, after, replace(CLAIM, baseline=name))
     return judge_gate(
-        after, CLAIM, [parse_floor(text) for text in floors], found, engine=None, strict=strict, old=before
+        after, CLAIM, [parse_threshold(text) for text in floors], found, engine=None, strict=strict, old=before
     )
 
 

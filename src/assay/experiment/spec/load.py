@@ -20,7 +20,6 @@ from assay.experiment.spec.variants import (
     Variant,
     parse_override,
 )
-from assay.gold.load import SHIPPED
 from assay.redaction import register_secrets
 from assay.settings import coerce, flatten, is_required, merge, split_key
 from assay.toml import find_line, read_toml, write_key
@@ -313,6 +312,8 @@ def _locations(config: MergedConfig) -> Iterator[tuple[str, ConfigLocation]]:
 
 
 def _resolve_paths(spec: Spec, config: MergedConfig) -> Spec:
+    from assay.gold.load import SHIPPED  # gold formats; commands that read a saved run do not need them
+
     def directory(key: str) -> Path:
         layer = config.layer("run", key)
         return layer.directory if layer else spec.directory
