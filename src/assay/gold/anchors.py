@@ -60,7 +60,7 @@ def parse_target(text: str, location: GoldLocation, *, grade: int = PRIMARY) -> 
     span, digest = ranged_span(ranged["path"], int(ranged["start"]), int(ranged["end"]), location), ranged["digest"]
     if digest is not None and not _DIGEST.fullmatch(digest):
         message = f"invalid content hash in '{text}': expected {DIGEST_LENGTH} hex digits after '#'"
-        raise location.error(message, "remove it and run `assay gold reanchor --digest`")
+        raise location.error(message, "remove the hash and run `assay gold reanchor --digest`")
     return Target(span, grade, digest=digest)
 
 
@@ -137,7 +137,7 @@ def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"
     queries = [resolved for query in gold.queries if (resolved := _resolve_query(query, checks)) is not None]
     judged = tuple(replace(query, irrelevant=tuple(index.find_irrelevant(query))) for query in queries)
     notes = [
-        f"{target.anchor} was found at {resolved.span} by its content hash; update it with `assay gold reanchor`"
+        f"{target.anchor} was found at {resolved.span} by its content hash; update the range with `assay gold reanchor`"
         for target, resolved in checks.items()
         if isinstance(resolved, Target) and target.digest is not None and resolved.span != target.span
     ]
@@ -337,9 +337,9 @@ class AnchorIndex:
         if skipped is not None:
             why = f"{skipped.reason}: {skipped.detail}" if skipped.detail else skipped.reason
             message = f"{path} exists but is excluded from the corpus ({why})"
-            hint = "include it with .assayignore or `include`, or use another target"
+            hint = "include the file with .assayignore or `include`, or use another target"
         elif (self._corpus.root / path).is_dir():
-            message, hint = f"{path} is a directory", "use a file in it"
+            message, hint = f"{path} is a directory", "use a file in the directory"
         elif (self._corpus.root / path).is_file():
             message = f"{path} exists but is not part of the corpus"
             hint = "check the include and exclude globs of the corpus"

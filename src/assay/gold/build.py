@@ -30,7 +30,7 @@ class GoldLocation:
         if not value.strip():
             raise self.error(f"{subject} is empty", "add a value, or remove the key if it is optional")
         if any("\ud800" <= character <= "\udfff" for character in value):
-            raise self.error(f"{subject} contains an unpaired surrogate", "remove it")
+            raise self.error(f"{subject} contains an unpaired surrogate", "remove the character")
         return value
 
     def name(self, value: str, subject: str) -> str:

@@ -55,7 +55,7 @@ def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
     golds = [replace(gold, queries=tuple(filter(is_selected, gold.queries))) for gold in suite.golds]
     golds = [new for new, old in zip(golds, suite.golds, strict=True) if new.queries or not old.queries]
     if suite.golds and not golds:
-        hint = f"use --split {SEALED} to include them; the access is logged"
+        hint = f"use --split {SEALED} to include sealed queries; the access is logged"
         raise GoldError("all queries are sealed", file=suite.golds[0].source, hint=hint)
     omitted = [split_of(query) for gold in suite.golds for query in gold.queries if not is_selected(query)]
     return SplitSelection(Suite(tuple(golds)), len(omitted), omitted.count(SEALED))
@@ -66,7 +66,7 @@ def refuse_sealed(suite: Suite, command: str) -> None:
     sources = [gold.source for gold in suite.golds for _ in sealed_queries(gold)]
     if sources:
         message = f"{command} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}"
-        raise GoldError(message, file=sources[0], hint=f"use a run without them: assay run --split {DEV}")
+        raise GoldError(message, file=sources[0], hint=f"use a run without sealed queries: assay run --split {DEV}")
 
 
 SplitUnit = Literal["repository", "module", "file", "query"]
@@ -218,7 +218,7 @@ def _fixed_split(
         pairs = [(a, b) for a, b in combinations(splits, 2) if splits[a] != splits[b]]
         reasons = {(a, b): _describe_tie(queries[a], queries[b], options) for a, b in pairs}
         a, b = next((pair for pair in pairs if reasons[pair]), pairs[0])
-        reason = reasons[a, b] or "other queries connect them"
+        reason = reasons[a, b] or "other queries connect the two"
         finer = f"use --by {_FINER[options.by]} for smaller groups" if options.by in _FINER else _BY_HAND
         message = f"'{a[1]}' is {splits[a]} and '{b[1]}' is {splits[b]}, but must be in the same split: {reason}"
         hint = f"{finer}, or --force to reassign all queries, including sealed ones"

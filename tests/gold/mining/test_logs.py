@@ -88,7 +88,7 @@ def test_binary_missing_and_huge_files_are_refused(tmp_path, read):
     (tmp_path / "bin").write_bytes(b"\x7fELF\0\0\0")
     with pytest.raises(InputError, match="got a binary file"):
         read(tmp_path / "bin")
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot read the file"):
         read(tmp_path / "nothing")
     with open(tmp_path / "large", "wb") as stream:
         stream.truncate(100_000_000)

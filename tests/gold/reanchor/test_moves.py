@@ -119,7 +119,7 @@ def test_add_digests_hashes_a_set_as_it_stands():
     hashed = f"a.py:1-2#{content_digest(texts['a.py'][:2])}"
     assert [t.anchor for t in one.targets] == [hashed, "a.py"]
     assert [label.target for label in one.labels] == [hashed, "a.py", "a.py:90-99"]
-    assert applied.notes == ("query 'one': a.py:90-99 is not in the corpus, so it gets no hash",)
+    assert applied.notes == ("query 'one': a.py:90-99 is not in the corpus and gets no hash",)
 
 
 def test_a_root_is_where_paths_begin(tmp_path):

@@ -142,7 +142,7 @@ def _judged_target(judgment: Judgment, paths: Mapping[str, str] | None) -> Targe
     if paths is None:
         return parse_target(judgment.document, judgment.location, grade=grade)
     if judgment.document not in paths:
-        hint = "add it, remove the line, or pass --corpus"
+        hint = "add the document, remove the line, or pass --corpus"
         raise judgment.location.error(f"document '{judgment.document}' not found in {_CORPUS}", hint)
     return Target(Span(paths[judgment.document]), grade)
 
@@ -159,7 +159,7 @@ _QRELS_DIRECTORY = "qrels"
 _HEADER = ("query-id", "corpus-id", "score")
 _TSV_HINT = "write lines as QUERY<TAB>DOCUMENT<TAB>SCORE"
 _SPLIT = "test.tsv"  # the default split of BEIR's tools
-_NO_TEXT = "the text of {} documents: gold sets hold locations, not text; fill in corpus.jsonl to index them"
+_NO_TEXT = "the text of {} documents: gold sets hold locations, not text; fill in corpus.jsonl to index the documents"
 
 
 def is_beir_directory(directory: Path) -> bool:

@@ -87,7 +87,7 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
             raise document.location.error("missing id of the corpus", "use the corpus_id of the set")
         if fields["id"].text() != corpus_id.text():
             message = f"expected the corpus '{corpus_id.text()}' of the set beside it, got '{fields['id'].text()}'"
-            raise fields["id"].location.error(message, "use the corpus.yaml of the set, or remove it")
+            raise fields["id"].location.error(message, "use the corpus.yaml of the set, or remove the file")
     base_path, tag = (fields[key].text() if key in fields else "" for key in ("base_path", "tag"))
     include, exclude = (tuple(e.text() for e in _entries(fields.get(key))) for key in ("include", "exclude"))
     if given is not None:

@@ -121,7 +121,7 @@ def _targets(field: YamlNode) -> list[Target]:
     if "primary" not in fields and "grades" not in fields:
         raise field.location.error(f"missing key 'primary' in {field.subject}", "add the code that answers the query")
     if "primary" in fields and not fields["primary"].sequence():
-        raise fields["primary"].location.error("a query has no primary target", "add the code that answers it")
+        raise fields["primary"].location.error("a query has no primary target", "add the code that answers the query")
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
     lists = [(fields[key], grade) for key, grade in grades if key in fields]
     for key, value in fields["grades"].mapping().items() if "grades" in fields else ():

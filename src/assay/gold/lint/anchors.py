@@ -98,7 +98,7 @@ def _check_revision(view: LintContext) -> Iterator[LintFinding]:
     elif (spec.kind == "pypi" and "==" not in spec.value) or (spec.kind == "npm" and "@" not in spec.value[1:]):
         unpinned = f"the package {spec.value} has no version"
     if unpinned:
-        hint = f"pin it to {opened}" if opened else "set a revision or version"
+        hint = f"pin the corpus to {opened}" if opened else "set a revision or version"
         yield view.finding("corpus-not-pinned", None, "", unpinned, hint)
     if spec.rev and opened and _COMMIT.fullmatch(spec.rev) and not opened.startswith(spec.rev):
         yield view.finding("other-revision", None, "", f"the set names revision {spec.rev}, but {opened} was opened")

@@ -90,12 +90,12 @@ def _read_text(path: Path, subject: str) -> bytes:
         size = path.stat().st_size
         if size > LogRules.bytes:
             message = f"expected {subject} of at most {LogRules.bytes:,} bytes, got {size:,}"
-            hint = f"shorten it: tail -c {LogRules.bytes} {path.name} > recent"
+            hint = f"shorten the file: tail -c {LogRules.bytes} {path.name} > recent"
             raise InputError(message, file=path, hint=hint)
         raw = path.read_bytes()
     except OSError as error:
         hint = "check the path and its permissions"
-        raise InputError(f"cannot be read: {error.strerror or error}", file=path, hint=hint) from error
+        raise InputError(f"cannot read the file: {error.strerror or error}", file=path, hint=hint) from error
     if b"\0" in raw[: LogRules.sniffed]:
         hint = "use the text file that your tool writes"
         raise InputError(f"expected {subject}, got a binary file", file=path, hint=hint)

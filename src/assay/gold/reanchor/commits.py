@@ -30,12 +30,12 @@ class GitRepository:
 
     def commit(self, rev: str) -> str:
         if rev.startswith("-"):
-            raise CorpusError(f"{rev!r} is not a revision", hint="name a commit, a tag or a branch")
+            raise CorpusError(f"expected a revision, got {rev!r}", hint="name a commit, a tag or a branch")
         if not self.directory.is_dir():
             raise CorpusError("no such directory", file=self.directory, hint="set a Git repository with --repo")
         inside = git("rev-parse", "--git-dir", cwd=self.directory)
         if inside.code:
-            trust = f"if you trust it: git config --global --add safe.directory {self.directory.resolve()}"
+            trust = f"if you trust the repository: git config --global --add safe.directory {self.directory.resolve()}"
             hint = trust if "dubious ownership" in inside.err else "set a Git repository with --repo"
             raise CorpusError(f"git cannot read this repository: {inside.last_words}", file=self.directory, hint=hint)
         resolved = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self.directory)
@@ -84,7 +84,7 @@ class CommitTree:
         for path, data in zip(wanted, contents, strict=True):
             if data is None:
                 message = f"git has no content for {path} at {self.commit[:12]}"
-                hint = "the clone is partial or damaged: run `git fsck`, or fetch all of it"
+                hint = "the clone is partial or damaged: run `git fsck`, or fetch the whole repository"
                 raise CorpusError(message, file=self.repository.directory, hint=hint)
             self._lines[path] = split_lines(decode_text(data))
 

@@ -112,8 +112,8 @@ def labeled_revision(gold: GoldSet) -> str:
     listed = ", ".join(f"{commit[:_SHORT] or 'none'} ({count})" for commit, count in sorted(commits.items())[:_NAMED])
     more = f" and {len(commits) - _NAMED} more" if len(commits) > _NAMED else ""
     labels = f": its labels name {listed}{more}" if any(commits) else ""
-    message = f"'{gold.name}' does not state the commit it was labeled at{labels}"
-    raise GoldError(message, file=gold.source, hint="set it with --from")
+    message = f"'{gold.name}' does not state the commit of its labels{labels}"
+    raise GoldError(message, file=gold.source, hint="set the commit with --from")
 
 
 def count_unlabeled(gold: GoldSet) -> int:
@@ -273,7 +273,7 @@ def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool =
     if lost_count and lost == "refuse":
         noun = "anchor" if lost_count == 1 else "anchors"
         message = f"{lost_count} {noun} of '{moves.gold.name}' could not be moved, so nothing is written"
-        hint = "list them without --in-place and --out, then correct them, or use --drop-lost or --keep-lost"
+        hint = "list lost anchors without --in-place and --out, then correct the set, or use --drop-lost or --keep-lost"
         raise GoldError(message, file=moves.gold.source, hint=hint)
     placed: dict[Target, Target | None] = {}
     for move in (row.move for row in moves.rows):
@@ -286,7 +286,7 @@ def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool =
     queries = [new for query in moves.gold.queries if (new := _move_query(query, placed, moves.new, notes)) is not None]
     if not queries:
         message = f"no query of '{moves.gold.name}' is left at {moves.new[:_SHORT]}"
-        raise GoldError(message, file=moves.gold.source, hint="check the repository; set it with --repo")
+        raise GoldError(message, file=moves.gold.source, hint="set the correct repository with --repo")
     corpus = moves.gold.corpus
     if corpus.kind == "git":
         corpus = replace(corpus, rev=moves.new)
@@ -339,7 +339,7 @@ def add_digests(gold: GoldSet, lines: LineReader) -> ReanchoredGold:
             return target
         text = lines(target.span.path)
         if text is None or end > len(text):
-            notes.append(f"query '{query.id}': {target.anchor} is not in the corpus, so it gets no hash")
+            notes.append(f"query '{query.id}': {target.anchor} is not in the corpus and gets no hash")
             return target
         return replace(target, digest=content_digest(text[start - 1 : end]))
 

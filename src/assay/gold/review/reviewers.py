@@ -86,10 +86,10 @@ def make_decision(
     check_vote(item, given.value, given.reason)
     status = next(status for status in statuses if status.item.id == item.id)
     if status.has_vote_of(reviewer):
-        hint = "decide as a person without a vote on it; to change your vote, vote again"
+        hint = "decide as a person without a vote on the item; to change your vote, vote again"
         raise ConfigError(f"{reviewer} voted on {item.id} and cannot decide it", hint=hint)
     if status.state != "disputed" and status.decision is None:
-        hint = f"vote on it: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
+        hint = f"vote on the item: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
         raise ConfigError(f"{item.id} is {status.state}, not disputed", hint=hint)
     return Adjudication(item.id, reviewer, given.value, given.reason, timestamp(), workspace.commit)
 
@@ -122,11 +122,11 @@ def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
     try:
         answer = parse_json(text)
     except ValueError:
-        return ModelVote(problem="the answer is not a JSON object")
+        return ModelVote(problem="expected a JSON object as answer")
     match answer:
         case {"vote": str() | int() as vote, "reason": str(reason)} if reason.strip():
             if isinstance(vote, bool) or str(vote) not in values:
-                return ModelVote(problem=f"the vote is not one of {', '.join(values)}")
+                return ModelVote(problem=f"expected a vote of {', '.join(values)}")
             printable = "".join(letter if letter.isprintable() else " " for letter in reason.strip())
             return ModelVote(str(vote), printable[:_LONGEST_REASON])
     return ModelVote(problem="the answer lacks a vote or a reason")

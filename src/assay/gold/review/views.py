@@ -171,7 +171,7 @@ class ReviewWorkspace:
     def items(self) -> tuple[ReviewItem, ...]:
         items = self.queue.items()
         if not items:
-            hint = "fill it with `assay gold mine`, `assay gold pool --queue` or --queue-labels"
+            hint = "fill the queue with `assay gold mine`, `assay gold pool --queue` or --queue-labels"
             raise GoldError("the review queue is empty", file=self.queue.path, hint=hint)
         return items
 
