@@ -729,9 +729,9 @@ def test_usage_errors_are_two_lines_with_a_suggestion(shop, capsys, arguments, e
 def test_summaries_of_the_command_table_are_the_first_lines_of_the_descriptions():
     for name, (module_name, summary) in COMMANDS.items():
         module = import_module(f"assay.cli.{module_name}")
-        is_group = any(other.startswith(f"{name} ") for other in COMMANDS)
-        described = module if is_group else getattr(module, f"{name.split()[-1]}_command")
-        assert (described.__doc__ or "").splitlines()[0] == summary, name
+        if not any(other.startswith(f"{name} ") for other in COMMANDS):
+            description = getattr(module, f"{name.split()[-1]}_command").__doc__
+            assert description.splitlines()[0] == f"{summary}.", name
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["search", "--help"]])

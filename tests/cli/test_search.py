@@ -229,8 +229,8 @@ def test_lines_are_cut_by_columns_and_not_by_characters():
 
 
 def test_colour_is_only_painted_where_it_is_wanted():
-    assert ResultPrinter(80, colour=False).bold("x") == "x"
-    assert ResultPrinter(80, colour=True).bold("x") == "\033[1mx\033[0m"
+    assert ResultPrinter(80, color=False).bold("x") == "x"
+    assert ResultPrinter(80, color=True).bold("x") == "\033[1mx\033[0m"
 
 
 @pytest.mark.parametrize(

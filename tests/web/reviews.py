@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from assay.cli.gold.review import set_problems
+from assay.cli.gold.vote import set_problems
 from assay.gold.review.items import ItemOrigin, ReviewQueue, make_item
 from assay.gold.review.views import ReviewWorkspace
 from assay.gold.review.votes import ReviewRules

@@ -1,48 +1,40 @@
 from __future__ import annotations
 
-import argparse
+import os
+from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import Once, add_claim, claim_for, log_look, read_results, reject_flags
-from assay.cli.output import emit, pluralize, warn
+from assay.cli.options import RESULTS, Once, add_claim, add_flag, claim_for, log_look, read_results, reject_flags
+from assay.cli.output import emit, emit_blocks, pluralize, warn
 from assay.errors import AssayError, ConfigError, SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from assay.report.evidence import QueryScores
-    from assay.report.gate import Gate
-    from assay.report.github import AnnotationLine, JobOutput
+    from assay.report.gate import Gate, Threshold
+    from assay.report.github import JobOutput
     from assay.types import Run
 
-_RESULTS = "results"
 
-
-def gate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("results", nargs="*", help="folder of the candidate run, several for repeats of it (results)")
-    parser.add_argument(
-        "--against", action="append", metavar="PLACE", help="folder of the baseline run, or a baseline file"
+def gate_arguments(parser: ArgumentParser) -> None:
+    text = "Directory of the candidate run, or several for repeats [default: results]"
+    parser.add_argument("results", nargs="*", help=text)
+    add_flag(parser, "--against PLACE", "Compare with this run directory or baseline file", repeatable=True)
+    add_flag(parser, "--write-baseline FILE", "Write the run as a baseline file, without a verdict")
+    add_flag(parser, "--engine NAME", "Gate this engine only", action=Once)
+    add_flag(parser, "--require RULE", "Require a threshold such as 'Hit@5>=0.70'", repeatable=True)
+    add_flag(parser, "--strict", "Exit with 3 if a comparison is inconclusive")
+    add_flag(parser, "--allow-changed-corpus", "Compare runs whose corpora differ, with a note")
+    add_flag(
+        parser,
+        "--made-by FILE",
+        "Fail if this output of `assay run --json` is an error, so that results of an earlier run do not pass",
     )
-    parser.add_argument("--write-baseline", metavar="FILE", help="write the run as a baseline file, and judge nothing")
-    parser.add_argument("--engine", action=Once, metavar="NAME", help="gate this engine only")
-    parser.add_argument(
-        "--require", action="append", default=[], metavar="RULE", help="a threshold such as 'Hit@5>=0.70'"
-    )
-    parser.add_argument("--strict", action="store_true", help="an inconclusive comparison exits with 3")
-    parser.add_argument(
-        "--allow-changed-corpus",
-        action="store_true",
-        help="compare runs whose corpus changed in between; said in the result",
-    )
-    parser.add_argument(
-        "--made-by",
-        metavar="FILE",
-        help="what `assay run --json` wrote: where that run failed, old results are not judged",
-    )
-    parser.add_argument("--github", action="store_true", help="tell GitHub: job summary, annotations, comment")
-    parser.add_argument("--no-comment", action="store_true", help="with --github: no comment on the pull request")
+    add_flag(parser, "--github", "Report to GitHub Actions: job summary, annotations, comment")
+    add_flag(parser, "--no-comment", "With --github: write no comment on the pull request")
     add_claim(parser)
     parser.set_defaults(failure=_failure)
 
@@ -53,95 +45,89 @@ def _failure(code: int) -> dict[str, object]:
     return {"verdict": VERDICTS.get(code, VERDICTS[4])}
 
 
-def gate_command(args: argparse.Namespace) -> int:
+def gate_command(args: Namespace) -> int:
     """Turn a run into an exit code for CI.
 
       assay gate results --against baseline-results     each shared engine against its earlier run
       assay gate results --against baseline.json        ... or against a baseline file in version control
       assay gate results --write-baseline baseline.json write that file
       assay gate results --baseline keywords            each engine against another one of the same run
-      assay gate results --require 'Hit@5>=0.70'        a threshold (repeatable; may be all there is)
-      assay gate r1 r2 r3 --against baseline.json       repeats of one run; so is a folder of `assay run --repeat 3`
+      assay gate results --require 'Hit@5>=0.70'        a threshold (repeatable; enough on its own)
+      assay gate r1 r2 r3 --against baseline.json       repeats of one run, as is a directory of `assay run --repeat 3`
 
-    0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5 % of an
-    engine's queries failed, or it found nothing at all · 5 not comparable. Inconclusive is 0 with a warning otherwise.
-    Rankings that vary between runs need a baseline of several runs (`assay run --repeat 5`): a single one may be
-    lucky. --github reports to a job of GitHub Actions: job summary, annotations, and one comment on the pull request,
-    by the token in GITHUB_TOKEN. --json has the verdict in a word, also after an error.
+    0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5% of an
+    engine's queries failed, or it returned no results · 5 not comparable. Without --strict, inconclusive is 0 with a
+    warning. If rankings vary between runs, the baseline needs several runs (`assay run --repeat 5`): a single one may
+    be lucky. --github reports to GitHub Actions: job summary, annotations, and one comment on the pull request, with
+    the token in GITHUB_TOKEN. --json includes the verdict as a word, also after an error.
     """
-    from assay.report.gate import gate_document
+    from assay.report.gate import gate_document, parse_threshold
 
     _check_flags(args)
     if args.write_baseline:
         return _write_baseline(args)
-    runs: list[Run] = []
     try:
-        gate = _gate(args, runs)
+        thresholds = [parse_threshold(text) for text in args.require]
+        if args.made_by:
+            _check_made(Path(args.made_by))
+        runs, name = _read_repeats(args.results or [RESULTS])
+        gate = _judge(args, runs, name, thresholds)
     except AssayError as error:
-        _tell_error(args, error)
+        if args.github:
+            from assay.report.github import error_page, of_error, publish
+
+            publish(_job_output(args), error_page(error), [of_error(error, "assay gate")])
         raise
     data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
     emit(args, gate_document(gate), data)
-    _tell_gate(args, gate, runs)
+    if args.github:
+        from assay.report.github import AnnotationLine, gate_page, of_gate, publish
+
+        lines = {
+            (gold.name, query.id): AnnotationLine(gold.source, query.line)
+            for gold in runs[0].suite.golds
+            for query in gold.queries
+        }
+        publish(_job_output(args), gate_page(gate), of_gate(gate, lines))
     return gate.exit_code
 
 
-def _check_flags(args: argparse.Namespace) -> None:
+def _check_flags(args: Namespace) -> None:
     if args.no_comment and not args.github:
         raise ConfigError("--no-comment means nothing without --github", hint="leave it out")
-    judging = {"--against": args.against, "--require": args.require, "--strict": args.strict, "--github": args.github}
-    judging |= {"--engine": args.engine, "--allow-changed-corpus": args.allow_changed_corpus}
-    for flag, given in judging.items():
-        if args.write_baseline and given:
-            raise ConfigError(f"--write-baseline judges nothing, and {flag} asks for it", hint="give one of the two")
+    judging = ("against", "require", "strict", "github", "engine", "allow_changed_corpus")
+    for flag in judging if args.write_baseline else ():
+        if getattr(args, flag):
+            message = f"--write-baseline judges nothing, and --{flag.replace('_', '-')} asks for it"
+            raise ConfigError(message, hint="give one of the two")
 
 
-def _write_baseline(args: argparse.Namespace) -> int:
+def _write_baseline(args: Namespace) -> int:
     from assay.report.baseline import write_baseline
     from assay.report.evidence import gather
-    from assay.report.render.document import Document, Paragraph
 
-    runs, name = _read(args.results or [_RESULTS])
+    runs, name = _read_repeats(args.results or [RESULTS])
     claim = claim_for(runs[0], args)
-    seen = gather(runs, claim.measures, name)
-    write_baseline(Path(args.write_baseline), seen, claim)
-    queries, each = len(seen.scores.units), f", each the mean of {seen.repeats} repeats" if seen.repeats > 1 else ""
-    text = f"{pluralize(queries, 'query', 'queries')}{each}, written to {args.write_baseline}."
-    data = {
-        "schema": "assay/baseline-written/1",
-        "file": args.write_baseline,
-        "repeats": seen.repeats,
-        "queries": queries,
-    }
-    emit(args, Document("assay gate: baseline written", (Paragraph(text),)), data)
+    scores = gather(runs, claim.measures, name)
+    write_baseline(Path(args.write_baseline), scores, claim)
+    queries = len(scores.scores.units)
+    repeats = f", each the mean of {scores.repeats} repeats" if scores.repeats > 1 else ""
+    text = f"{pluralize(queries, 'query', 'queries')}{repeats}, written to {args.write_baseline}."
+    data = {"file": args.write_baseline, "repeats": scores.repeats, "queries": queries}
+    emit_blocks(args, "assay gate: baseline written", [text], {"schema": "assay/baseline-written/1", **data})
     return 0
 
 
-def _gate(args: argparse.Namespace, runs: list[Run]) -> Gate:
-    from assay.report.comparison import compare_evidence, compare_within
-    from assay.report.evidence import gather
-    from assay.report.gate import judge_gate, parse_threshold, threshold_measures
+def _read_repeats(paths: Sequence[str]) -> tuple[list[Run], str]:
+    from assay.experiment.records.directory import repeats_in
 
-    floors = [parse_threshold(text) for text in args.require]
-    if args.made_by:
-        _check_made(Path(args.made_by))
-    found, name = _read(args.results or [_RESULTS])
-    runs += found
-    claim = claim_for(runs[0], args)
-    log_look(args, runs[0], "gate")
-    measures = tuple(dict.fromkeys((*claim.measures, *threshold_measures(floors, runs[0].k))))
-    old = _old(args, runs[0], claim.measures)
-    seen = gather(runs, measures, name)
-    comparison = None
-    if old is not None:
-        comparison = compare_evidence(old, seen, claim, args.engine, moved=args.allow_changed_corpus)
-    elif args.baseline or not floors:
-        comparison = compare_within(seen, claim, args.engine)
-    return judge_gate(seen, claim, floors, comparison, engine=args.engine, strict=args.strict, old=old)
+    directories = [str(directory) for path in paths for directory in (repeats_in(Path(path)) or (path,))]
+    runs = [read_results(directory) for directory in directories]
+    return runs, paths[0] if len(runs) == 1 else f"{paths[0]} ×{len(runs)}"
 
 
 def _check_made(path: Path) -> None:
-    """Raise what the run ended with: results that lie there are then those of an earlier one."""
+    """Raise the error that the run ended with, if it did: the results on disk are those of an earlier run."""
     import json
 
     try:
@@ -150,23 +136,38 @@ def _check_made(path: Path) -> None:
         data = {}
     if not isinstance(data, dict) or "schema" not in data:
         raise SetupError("the run wrote no result", file=path, hint="its log says why")
-    if data["schema"] == "assay/error/1":
-        raise _of_run(data)
-
-
-def _of_run(data: Mapping[str, object]) -> AssayError:
+    if data["schema"] != "assay/error/1":
+        return
     file, line, hint, code = (data.get(key) for key in ("file", "line", "hint", "exit_code"))
-    made = AssayError(
+    error = AssayError(
         f"the run failed: {data.get('message') or data.get('error')}",
         file=file if isinstance(file, str) else None,
         line=line if isinstance(line, int) else None,
         hint=hint if isinstance(hint, str) else None,
     )
-    made.exit_code = code if isinstance(code, int) else AssayError.exit_code
-    return made
+    error.exit_code = code if isinstance(code, int) else AssayError.exit_code
+    raise error
 
 
-def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> QueryScores | None:
+def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Threshold]) -> Gate:
+    from assay.report.comparison import compare_evidence, compare_within
+    from assay.report.evidence import gather
+    from assay.report.gate import judge_gate, threshold_measures
+
+    claim = claim_for(runs[0], args)
+    log_look(args, runs[0], "gate")
+    measures = tuple(dict.fromkeys((*claim.measures, *threshold_measures(thresholds, runs[0].k))))
+    old = _read_baseline(args, runs[0], claim.measures)
+    new = gather(runs, measures, name)
+    comparison = None
+    if old is not None:
+        comparison = compare_evidence(old, new, claim, args.engine, moved=args.allow_changed_corpus)
+    elif args.baseline or not thresholds:
+        comparison = compare_within(new, claim, args.engine)
+    return judge_gate(new, claim, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
+
+
+def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryScores | None:
     from assay.report.baseline import read_baseline
     from assay.report.comparison import require_comparable
     from assay.report.evidence import gather
@@ -174,59 +175,23 @@ def _old(args: argparse.Namespace, run: Run, measures: Sequence[str]) -> QuerySc
     if not args.against:
         return None
     reject_flags(args, "two runs", "baseline")
-    files = [place for place in args.against if Path(place).is_file()]
+    files = [path for path in args.against if Path(path).is_file()]
     if files and len(args.against) > 1:
         raise ConfigError("a baseline file stands alone", hint="name one file, or folders only")
     if files:
         return read_baseline(Path(files[0]))
-    for place in map(Path, args.against):
-        if place.suffix == ".json" and not place.exists():
-            hint = f"make one with `assay gate FOLDER --write-baseline {place}`, from the run to compare with"
-            raise ConfigError("there is no such baseline file", file=place, hint=hint)
-    old, name = _read(args.against)
+    for path in map(Path, args.against):
+        if path.suffix == ".json" and not path.exists():
+            hint = f"make one with `assay gate FOLDER --write-baseline {path}`, from the run to compare with"
+            raise ConfigError("there is no such baseline file", file=path, hint=hint)
+    old, name = _read_repeats(args.against)
     require_comparable(old[0], run, moved=args.allow_changed_corpus)
     return gather(old, measures, name)
 
 
-def _read(places: Sequence[str]) -> tuple[list[Run], str]:
-    from assay.experiment.records.directory import repeats_in
-
-    folders = [str(folder) for place in places for folder in (repeats_in(Path(place)) or (place,))]
-    runs = [read_results(folder) for folder in folders]
-    return runs, places[0] if len(runs) == 1 else f"{places[0]} ×{len(runs)}"
-
-
-def _stage(args: argparse.Namespace) -> JobOutput:
-    import os
-
+def _job_output(args: Namespace) -> JobOutput:
     from assay.report.github import JobOutput, place_in_checkout, read_context
 
-    places = [place_in_checkout(os.environ, place) for place in args.results or [_RESULTS]]
-    subject = "\0".join([*places, args.engine or ""])
+    paths = [place_in_checkout(os.environ, path) for path in args.results or [RESULTS]]
+    subject = "\0".join([*paths, args.engine or ""])
     return JobOutput(read_context(os.environ, subject), warn, comment=not args.no_comment)
-
-
-def _tell_gate(args: argparse.Namespace, gate: Gate, runs: Sequence[Run]) -> None:
-    if not args.github:
-        return
-    from assay.report.github import gate_page, of_gate, publish
-
-    publish(_stage(args), gate_page(gate), of_gate(gate, _places(runs[0])))
-
-
-def _tell_error(args: argparse.Namespace, error: AssayError) -> None:
-    if not args.github:
-        return
-    from assay.report.github import error_page, of_error, publish
-
-    publish(_stage(args), error_page(error), [of_error(error, "assay gate")])
-
-
-def _places(run: Run) -> dict[tuple[str, str], AnnotationLine]:
-    from assay.report.github import AnnotationLine
-
-    return {
-        (gold.name, query.id): AnnotationLine(gold.source, query.line)
-        for gold in run.suite.golds
-        for query in gold.queries
-    }

@@ -9,84 +9,82 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Final, NoReturn
 
 from assay._version import __version__
-from assay.cli.output import fit_for, quoted
+from assay.cli.output import escape, quote_json, write_result
 from assay.errors import AssayError, did_you_mean
 
 #: Commands in the order of `assay --help`: their module in `assay.cli` and their summary. The module defines
-#: `NAME_command`, whose docstring is the full description, and `NAME_arguments` if the command has flags of its own.
-#: A command with actions has its description in the docstring of its module.
+#: `NAME_command`, whose docstring continues the summary, and `NAME_arguments` if the command has flags of its own.
+#: A command with actions has its description in `NAME_DESCRIPTION`.
 COMMANDS: Final = {
-    "search": ("search", "Search code by question, keywords or name."),
-    "explain": ("explain", "Explain a ranking: the effect of each stage, and where an expected file was lost."),
-    "related": ("search", "Show code related to a line: what it uses, what uses it, and similar code."),
-    "index": ("search", "Build or refresh the index of a directory and show its contents."),
-    "mcp": ("serve", "Serve search, explanations and benchmarks to coding agents over MCP."),
-    "init": ("setup", "Write a commented assay.toml and a gold file with five drafts for this repository."),
-    "engines": ("engines", "List, show and check engines."),
-    "engines list": ("engines", "List engine kinds and presets for known tools."),
-    "engines show": ("engines", "Print an engine's settings as TOML."),
-    "engines check": ("engines", "Index once, run three queries, and show how the output was understood."),
-    "engines ask": ("engines", "Send one query to an engine and print its ranking."),
-    "gold": ("gold", "Create and maintain gold sets."),
-    "gold lint": ("gold.lint", "Lint gold sets: invalid labels, better targets elsewhere, duplicate queries."),
-    "gold mine": ("gold.mine", "Propose queries, adversaries and phrasings for review."),
-    "gold review": ("gold.review", "Review proposals: vote, adjudicate, and write accepted ones to the set."),
-    "gold agreement": ("gold.sets", "Report inter-reviewer agreement beyond chance."),
-    "gold pool": ("gold.pool", "List unjudged results by expected impact."),
-    "gold split": ("gold.sets", "Split a set into dev, test and sealed queries."),
-    "gold looks": ("gold.sets", "List accesses to the sealed queries of a set."),
-    "gold reanchor": ("gold.reanchor", "Migrate the anchors of a gold set from one commit to another."),
-    "gold convert": ("gold.convert", "Convert a gold set to another format and list what that format cannot hold."),
-    "gold synth": ("gold.sets", "Generate synthetic gold sets from a repository."),
-    "run": ("run", "Run engines over a gold set and report verdicts."),
-    "merge": ("results", "Merge the shards of a run and report the results."),
-    "score": ("results", "Rescore a saved run without rerunning engines."),
-    "report": ("results", "Rebuild report.html from a saved run: smaller or larger, without source, with traces."),
-    "compare": ("compare", "Compare engines: inside one run, between two runs, or from two per-query CSV files."),
-    "show": ("results", "Show one query: its targets and two rankings side by side."),
-    "serve": ("serve", "Explore runs in the browser."),
-    "gate": ("gate", "Turn a run into an exit code for CI."),
-    "ablate": ("tuning", "Measure what each part of an engine contributes."),
-    "tune": ("tuning", "Tune an engine over a grid on dev queries and estimate the gain on unseen ones."),
-    "ledger": ("ledger", "Keep a ledger of changes: evidence, decision rule, accepted or rejected."),
-    "ledger list": ("ledger", "List recorded changes and their outcomes."),
-    "ledger add": ("ledger", "Apply the decision rule to a change and record the outcome with its evidence."),
-    "ledger show": ("ledger", "Show one entry with its evidence."),
-    "ledger verify": (
-        "ledger",
-        "Verify that no line of the ledger was changed, removed or moved; exit code 2 if one was.",
-    ),
-    "plan": ("compare", "Plan how many queries or repositories it takes to show a difference."),
-    "audit": ("audit", "Check an engine's determinism, ranking consistency, filters and paths."),
-    "train": ("train", "Train a static embedding model on local Git repositories."),
-    "cache": ("cache", "Show, prune and verify the cache."),
-    "cache look": ("cache", "Show what the cache holds: entries, sizes, last use, and the cost of rebuilding."),
-    "cache prune": ("cache", "Remove cache entries that are old, or the least recently used until the rest fits."),
-    "cache verify": ("cache", "Verify the checksum of every cached artifact and remove broken ones."),
-    "doctor": ("setup", "Check this machine: what is installed, what is missing, and how to fix it."),
-    "demo": ("run", "Benchmark the built-in engines on the Python standard library, offline."),
+    "search": ("search", "Search code by question, keywords or name"),
+    "explain": ("explain", "Explain a ranking: the effect of each stage, and where an expected file was lost"),
+    "related": ("search", "Show code related to a line: what it uses, what uses it, and similar code"),
+    "index": ("search", "Build or refresh the index of a directory and show its contents"),
+    "mcp": ("serve", "Serve search, explanations and benchmarks to coding agents over MCP"),
+    "init": ("admin", "Write a commented assay.toml and a gold file with five drafts for this repository"),
+    "engines": ("engines", "List, show and check engines"),
+    "engines list": ("engines", "List engine kinds and presets for known tools"),
+    "engines show": ("engines", "Print an engine's settings as TOML"),
+    "engines check": ("engines", "Index once, run three queries, and show how the output was parsed"),
+    "engines ask": ("engines", "Send one query to an engine and print its ranking"),
+    "gold": ("gold", "Create and maintain gold sets"),
+    "gold lint": ("gold.lint", "Lint gold sets: invalid labels, better targets elsewhere, duplicate queries"),
+    "gold mine": ("gold.mine", "Propose queries, adversaries and phrasings for review"),
+    "gold review": ("gold.review", "Review proposals: vote, adjudicate, and write accepted ones to the set"),
+    "gold agreement": ("gold.sets", "Report inter-reviewer agreement beyond chance"),
+    "gold pool": ("gold.pool", "List unjudged results by expected impact"),
+    "gold split": ("gold.sets", "Split a set into dev, test and sealed queries"),
+    "gold looks": ("gold.sets", "List accesses to the sealed queries of a set"),
+    "gold reanchor": ("gold.reanchor", "Migrate the anchors of a gold set from one commit to another"),
+    "gold convert": ("gold.convert", "Convert a gold set to another format and list what that format cannot hold"),
+    "gold synth": ("gold.sets", "Generate synthetic gold sets from a repository"),
+    "run": ("run", "Run engines over a gold set and report verdicts"),
+    "merge": ("run", "Merge the shards of a run and report the results"),
+    "score": ("results", "Rescore a saved run without rerunning engines"),
+    "report": ("results", "Rebuild report.html from a saved run: smaller or larger, without source, with traces"),
+    "compare": ("results", "Compare engines: inside one run, between two runs, or from two per-query CSV files"),
+    "show": ("results", "Show one query: its targets and two rankings side by side"),
+    "serve": ("serve", "Explore runs in the browser"),
+    "gate": ("gate", "Turn a run into an exit code for CI"),
+    "ablate": ("tuning", "Measure what each part of an engine contributes"),
+    "tune": ("tuning", "Tune an engine over a grid on dev queries and estimate the gain on unseen ones"),
+    "ledger": ("tuning", "Keep a ledger of changes: evidence, decision rule, accepted or rejected"),
+    "ledger list": ("tuning", "List recorded changes and their outcomes"),
+    "ledger add": ("tuning", "Apply the decision rule to a change and record the outcome with its evidence"),
+    "ledger show": ("tuning", "Show one entry with its evidence"),
+    "ledger verify": ("tuning", "Check that no line of the ledger was changed, removed or moved (else exit code 2)"),
+    "plan": ("results", "Plan how many queries or repositories it takes to show a difference"),
+    "audit": ("audit", "Check an engine's determinism, ranking consistency, filters and paths"),
+    "train": ("train", "Train a static embedding model on local Git repositories"),
+    "cache": ("admin", "Show, prune and verify the cache"),
+    "cache look": ("admin", "Show what the cache holds: entries, sizes, last use, and the cost of rebuilding"),
+    "cache prune": ("admin", "Remove cache entries that are old, or the least recently used until the rest fits"),
+    "cache verify": ("admin", "Verify the checksum of every cached artifact and remove broken ones"),
+    "doctor": ("admin", "Check this machine: what is installed, what is missing, and how to fix it"),
+    "demo": ("run", "Benchmark the built-in engines on the Python standard library, offline"),
 }
 #: The actions of commands that may be called without one.
 DEFAULT_ACTIONS: Final = {"engines": "list", "ledger": "list", "cache": "look"}
-#: Flags of every command and every action, before its name or behind it.
-FLAGS: Final = (("--json", "print the result as JSON on stdout"), ("--quiet", "no progress on stderr"))
+#: Flags of every command and action, before or after its name.
+FLAGS: Final = (("--json", "Print the result as JSON on stdout"), ("--quiet", "Print no progress on stderr"))
 
 _EPILOG = """\
 exit codes: 0 pass · 1 significant regression or below a threshold (gate) · 2 usage or bad input
             3 inconclusive (gate --strict) · 4 an engine or the environment failed · 5 not comparable
 
-start with `assay demo`, then `assay init` in your own repository; `assay search "..."` needs neither."""
+start with `assay demo`, then `assay init` in your own repository; `assay search "..."` needs neither"""
 
 _INTERRUPTED = "interrupted; nothing was half-written"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; every failure is printed as a sentence."""
+    """Run one command and return its exit code; print every failure as a sentence."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # print what the terminal's encoding can show
@@ -105,7 +103,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as error:
         return _fail(args, _INTERRUPTED, error.code if isinstance(error, _Terminated) else 130)
     except BrokenPipeError:
-        _mute()
+        _discard_stdout()
         return 0
     except Exception as error:
         cause: BaseException | None = error
@@ -123,111 +121,35 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def build_parser(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """Return the parser: with all commands, or with only those that the words of a command line may mean."""
-    parser = _Parser(
-        prog="assay",
-        description="Know whether code search works: gold set → engine → verdict.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--version", action="version", version=f"assay {__version__}")
-    names = [name for name in COMMANDS if " " not in name]
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    first = next((word for word in words or () if not word.startswith("-")), None)
-    for name in names:
-        if words is not None and name != first:
-            commands.add_parser(name, help=COMMANDS[name][1], add_help=False)
-            continue
-        actions = [action for action in COMMANDS if action.startswith(f"{name} ")]
-        command = _add_parser(commands, name, grouped=bool(actions))
-        _add_flags(command, default=False)
-        default = DEFAULT_ACTIONS.get(name)
-        if actions:
-            if default:
-                _configure(command, f"{name} {default}")
-            choices = command.add_subparsers(dest="action", metavar="ACTION", required=default is None)
-            for action in actions:
-                if words is None or action.split()[1] in words:
-                    parser_of_action = _add_parser(choices, action)
-                    _configure(parser_of_action, action)
-                    _add_flags(parser_of_action, default=argparse.SUPPRESS)
-                else:
-                    choices.add_parser(action.split()[1], help=COMMANDS[action][1], add_help=False)
-        else:
-            _configure(command, name)
-    return parser
+def _fail(args: Namespace, message: str, code: int, error: AssayError | None = None) -> int:
+    if getattr(args, "json", False):
+        import json
+
+        details = error or AssayError(message)
+        record = {
+            "schema": "assay/error/1",
+            "error": message,
+            "exit_code": code,
+            "message": details.message,
+            "file": details.file,
+            "line": details.line,
+            "hint": details.hint,
+            **(args.failure(code) if hasattr(args, "failure") else {}),  # further keys of this command
+        }
+        try:
+            write_result(quote_json(json.dumps(record)))
+        except BrokenPipeError:
+            _discard_stdout()
+    print(escape(args, f"assay: {message}"), file=sys.stderr)  # noqa: T201  # errors are printed here only
+    return code
 
 
-def _add_parser(parsers: argparse._SubParsersAction[_Parser], name: str, *, grouped: bool = False) -> _Parser:
-    module, summary = COMMANDS[name]
-    described: object = import_module(f"assay.cli.{module}")
-    if not grouped:
-        described = getattr(described, f"{name.split()[-1]}_command")
-    return parsers.add_parser(
-        name.split()[-1],
-        help=summary,
-        description=inspect.cleandoc(described.__doc__ or ""),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-
-
-def _add_flags(parser: argparse.ArgumentParser, *, default: object) -> None:
-    for flag, help_ in FLAGS:
-        # suppressed for actions, or it would reset the same flag before the action
-        parser.add_argument(flag, action="store_true", default=default, help=help_)
-
-
-def _configure(parser: argparse.ArgumentParser, name: str) -> None:
-    module, last = import_module(f"assay.cli.{COMMANDS[name][0]}"), name.split()[-1]
-    add_arguments: Callable[[argparse.ArgumentParser], None] | None = getattr(module, f"{last}_arguments", None)
-    if add_arguments is not None:
-        add_arguments(parser)
-    parser.set_defaults(handler=getattr(module, f"{last}_command"))
-
-
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are two lines, and whose last positional may stand behind flags.
-
-    argparse gives up an optional positional at the first flag.
-    """
-
-    def parse_known_args(  # type: ignore[override]  # one of its overloads, the one that is called
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
-        """Assign leftover words to `words`, or a single one to `path`; report all others as errors."""
-        found, extra = super().parse_known_args(args, namespace)
-        if hasattr(found, "words") and not any(word.startswith("-") for word in extra):
-            found.words, extra = [*found.words, *extra], []
-        stray = [word for word in extra if not word.startswith("-")]
-        if len(extra) == len(stray) == 1 and hasattr(found, "path") and found.path == self.get_default("path"):
-            found.path, extra = stray[0], []
-        if extra:
-            self.error(f"unrecognized arguments: {' '.join(extra)}", hint=self._suggest(found, extra))
-        return found, extra
-
-    def _suggest(self, found: argparse.Namespace, extra: Sequence[str]) -> str:
-        if hasattr(found, "config") and (files := [word for word in extra if word.endswith(".toml")]):
-            return f"{self.prog} --config {files[0]}"
-        for word in extra:
-            if word.startswith("-") and (near := did_you_mean(word.partition("=")[0], self._option_string_actions)):
-                return near
-        return ""
-
-    def _check_value(self, action: argparse.Action, value: object) -> None:
-        if action.dest in ("command", "action") and action.choices is not None and value not in action.choices:
-            hint = did_you_mean(str(value), action.choices) or f"{self.prog} --help lists the {action.dest}s"
-            self.error(f"unknown {action.dest} {value!r}", hint=hint)
-        super()._check_value(action, value)
-
-    def error(self, message: str, hint: str = "") -> NoReturn:
-        """Print the error and what to do about it; exit with code 2."""
-        where = "" if self.prog == "assay" else f"{self.prog}: "
-        self.exit(2, f"error: {where}{message}\nhint: {hint or f'{self.prog} --help'}\n")
+def _discard_stdout() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Terminated(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, cleaned up after as an interrupt is: child processes above all."""
+    """SIGTERM or SIGHUP, handled like an interrupt so that child processes end."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -247,32 +169,101 @@ def _handle_signals() -> None:
             signal.signal(number, terminate)
 
 
-def _mute() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
+    """Return the parser: with all commands, or with only those that these words of a command line may name."""
+    parser = _Parser(prog="assay", description="Measure code search: gold set → engine → verdict", epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"assay {__version__}", help="Show the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    first = next((word for word in words or () if not word.startswith("-")), None)
+    for name in (name for name in COMMANDS if " " not in name):
+        if words is not None and name != first:
+            commands.add_parser(name, help=COMMANDS[name][1], add_help=False)
+            continue
+        command = _add_parser(commands, name)
+        _add_flags(command, default=False)
+        actions = [action for action in COMMANDS if action.startswith(f"{name} ")]
+        if not actions:
+            _configure(command, name)
+            continue
+        default = DEFAULT_ACTIONS.get(name)
+        if default:
+            _configure(command, f"{name} {default}")
+        choices = command.add_subparsers(dest="action", metavar="ACTION", required=default is None)
+        for action in actions:
+            if words is None or action.split()[1] in words:
+                action_parser = _add_parser(choices, action)
+                _configure(action_parser, action)
+                # suppressed, or it would reset the same flag before the action
+                _add_flags(action_parser, default=argparse.SUPPRESS)
+            else:
+                choices.add_parser(action.split()[1], help=COMMANDS[action][1], add_help=False)
+    return parser
 
 
-def _fail(args: argparse.Namespace, message: str, code: int, error: AssayError | None = None) -> int:
-    if getattr(args, "json", False):
-        import json
+def _add_parser(parsers: argparse._SubParsersAction[_Parser], name: str) -> _Parser:
+    module_name, summary = COMMANDS[name]
+    module, last = import_module(f"assay.cli.{module_name}"), name.split()[-1]
+    details = getattr(module, f"{last.upper()}_DESCRIPTION", None)
+    if details is None:
+        details = inspect.cleandoc(getattr(module, f"{last}_command").__doc__).partition("\n")[2]
+    return parsers.add_parser(last, help=summary, description=f"{summary}\n{details}")
 
-        try:
-            more = args.failure(code) if hasattr(args, "failure") else {}  # further keys of this command
-            parts = error or AssayError(message)
-            record = {
-                "schema": "assay/error/1",
-                "error": message,
-                "exit_code": code,
-                "message": parts.message,
-                "file": parts.file,
-                "line": parts.line,
-                "hint": parts.hint,
-                **more,
-            }
-            print(quoted(json.dumps(record)), flush=True)  # noqa: T201  # stdout is the result
-        except BrokenPipeError:
-            _mute()
-    print(fit_for(args, f"assay: {message}"), file=sys.stderr)  # noqa: T201  # errors are printed here only
-    return code
+
+def _add_flags(parser: ArgumentParser, *, default: object) -> None:
+    for flag, text in FLAGS:
+        parser.add_argument(flag, action="store_true", default=default, help=text)
+
+
+def _configure(parser: ArgumentParser, name: str) -> None:
+    module, last = import_module(f"assay.cli.{COMMANDS[name][0]}"), name.split()[-1]
+    if add_arguments := getattr(module, f"{last}_arguments", None):
+        add_arguments(parser)
+    parser.set_defaults(handler=getattr(module, f"{last}_command"))
+
+
+class _Parser(ArgumentParser):
+    """A parser whose errors are two lines, and whose last positional may stand behind flags.
+
+    argparse gives up an optional positional at the first flag.
+    """
+
+    def __init__(self, *, add_help: bool = True, **keywords: object) -> None:
+        super().__init__(add_help=False, formatter_class=argparse.RawDescriptionHelpFormatter, **keywords)  # type: ignore[arg-type]
+        if add_help:
+            self.add_argument("-h", "--help", action="help", help="Show this help and exit")
+
+    def parse_known_args(  # type: ignore[override]  # one of its overloads, the one that is called
+        self, args: Sequence[str] | None = None, namespace: Namespace | None = None
+    ) -> tuple[Namespace, list[str]]:
+        """Assign leftover words to `words`, or a single one to `path`; report all others as errors."""
+        parsed, extra = super().parse_known_args(args, namespace)
+        if hasattr(parsed, "words") and not any(word.startswith("-") for word in extra):
+            parsed.words, extra = [*parsed.words, *extra], []
+        stray = [word for word in extra if not word.startswith("-")]
+        if len(extra) == len(stray) == 1 and hasattr(parsed, "path") and parsed.path == self.get_default("path"):
+            parsed.path, extra = stray[0], []
+        if extra:
+            self.error(f"unrecognized arguments: {' '.join(extra)}", hint=self._suggest(parsed, extra))
+        return parsed, extra
+
+    def _suggest(self, parsed: Namespace, extra: Sequence[str]) -> str:
+        if hasattr(parsed, "config") and (files := [word for word in extra if word.endswith(".toml")]):
+            return f"{self.prog} --config {files[0]}"
+        for word in extra:
+            if word.startswith("-") and (near := did_you_mean(word.partition("=")[0], self._option_string_actions)):
+                return near
+        return ""
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        if action.dest in ("command", "action") and action.choices is not None and value not in action.choices:
+            hint = did_you_mean(str(value), action.choices) or f"{self.prog} --help lists the {action.dest}s"
+            self.error(f"unknown {action.dest} {value!r}", hint=hint)
+        super()._check_value(action, value)
+
+    def error(self, message: str, hint: str = "") -> NoReturn:
+        """Print the error and a hint; exit with code 2."""
+        command = "" if self.prog == "assay" else f"{self.prog}: "
+        self.exit(2, f"error: {command}{message}\nhint: {hint or f'{self.prog} --help'}\n")
 
 
 if __name__ == "__main__":

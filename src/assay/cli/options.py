@@ -1,163 +1,160 @@
-"""Flags shared by several commands."""
+"""Flags that several commands share, and the objects that they name."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.output import info, progress_callback, warn
-from assay.errors import ConfigError
+from assay.cli.output import info, warn, write_result
+from assay.errors import ConfigError, SetupError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from assay.chat import Endpoint
-    from assay.experiment.ablation import DevData, SplitUse
-    from assay.experiment.corpora import Missing
-    from assay.experiment.ledger import LedgerEntry, LedgerPlan
     from assay.experiment.spec import Spec
+    from assay.experiment.spec.model import EngineFactory
     from assay.report.explorer.excerpts import PagePlan
-    from assay.types import AnalysisPlan, Run, Suite
+    from assay.types import AnalysisPlan, Corpus, CorpusSpec, Query, Run, Suite
+    from assay.web.server import Route, WebServer
+
+RESULTS = "results"  # the default directory of a run
+
+
+def add_flag(
+    parser: argparse._ActionsContainer,
+    name: str,
+    text: str,
+    *,
+    repeatable: bool = False,
+    **settings: Any,  # noqa: ANN401  # settings of argparse
+) -> None:
+    """Add a flag: `--name` is a switch, `--name VALUE` takes a value."""
+    name, _, metavar = name.partition(" ")
+    if repeatable:
+        settings |= {"action": "append", "default": []}
+        text += " (repeatable)"
+    if metavar:
+        settings["metavar"] = metavar
+    elif settings.keys() <= {"default"}:
+        settings["action"] = "store_true"
+    default = settings.get("default")
+    if isinstance(default, str | int | float) and default != argparse.SUPPRESS:
+        text += f" [default: {default}]"
+    parser.add_argument(name, help=text, **settings)
 
 
 class Once(argparse.Action):
-    """Store a value, and refuse a second one instead of dropping the first."""
+    """A flag that may be given once."""
 
     def __call__(
         self,
-        _parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
+        _parser: ArgumentParser,
+        namespace: Namespace,
         values: str | Sequence[Any] | None,
         _option: str | None = None,
     ) -> None:
-        """Store the value."""
         if getattr(namespace, self.dest) is not None:
             raise argparse.ArgumentError(self, "is given twice; name one, or leave it out for all")
         setattr(namespace, self.dest, values)
 
 
-#: The flags that say which claim is made.
 _CLAIM: Mapping[str, Mapping[str, Any]] = {
-    "measure": {"action": "append", "metavar": "M", "help": "a measure such as nDCG@10 (repeatable)"},
-    "primary": {"metavar": "M", "help": "the measure verdicts are about"},
-    "baseline": {"metavar": "ENGINE", "help": "the engine the others are compared with"},
-    "margin": {"type": float, "metavar": "X", "help": "smallest difference that matters (0.02)"},
-    "alpha": {"type": float, "metavar": "X", "help": "error rate of the verdicts (0.05)"},
-    "family": {"metavar": "LIST", "help": "engines that get a verdict, by commas; globs too (all)"},
-    "cluster-by": {"metavar": "UNIT", "help": "drawn independently: auto, repository, intent, tag:NAME"},
-    "seed": {"type": int, "metavar": "N", "help": "seed of every random draw (0)"},
+    "measure": {"action": "append", "metavar": "M", "help": "Report this measure, such as nDCG@10 (repeatable)"},
+    "primary": {"metavar": "M", "help": "Base verdicts on this measure"},
+    "baseline": {"metavar": "ENGINE", "help": "Compare the other engines with this one"},
+    "margin": {"type": float, "metavar": "X", "help": "Set the equivalence margin [default: 0.02]"},
+    "alpha": {"type": float, "metavar": "X", "help": "Set the error rate of verdicts [default: 0.05]"},
+    "family": {"metavar": "LIST", "help": "Give verdicts on these engines only: names or globs, comma-separated"},
+    "cluster-by": {"metavar": "UNIT", "help": "Set the independent unit: auto, repository, intent or tag:NAME"},
+    "seed": {"type": int, "metavar": "N", "help": "Seed every random draw [default: 0]"},
 }
-#: Their names, as a program has them.
+#: Destinations of the flags of the analysis plan.
 CLAIM = tuple(flag.replace("-", "_") for flag in _CLAIM)
-#: Those that mean something where the engines to compare are chosen otherwise.
+#: Flags of commands that choose the compared engines in another way.
 JUDGING = ("primary", "margin", "alpha", "cluster-by", "seed")
 
 
-def add_claim(parser: argparse.ArgumentParser, flags: Sequence[str] = tuple(_CLAIM)) -> None:
-    """Add the flags that say which claim is made, or some of them."""
-    group = parser.add_argument_group("the claim")
+def add_claim(parser: ArgumentParser, flags: Sequence[str] = tuple(_CLAIM)) -> None:
+    group = parser.add_argument_group("analysis plan")
     for flag in flags:
         group.add_argument(f"--{flag}", **_CLAIM[flag])
 
 
-def add_full(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that prints every section."""
-    parser.add_argument("--full", action="store_true", help="print every section that report.html has")
+def claim_flags(args: Namespace) -> dict[str, Any]:
+    """Return the values of the analysis plan's flags; None for flags that are absent."""
+    names = {"primary": "primary", "baseline": "baseline", "margin": "margin", "alpha": "alpha", "seed": "seed"}
+    given = {key: getattr(args, flag, None) for key, flag in {**names, "cluster": "cluster_by"}.items()}
+    return given | {"measures": tuple(measures) if (measures := getattr(args, "measure", None)) else None}
 
 
-def add_page(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say what report.html holds."""
-    parser.add_argument("--max-size", metavar="SIZE", help="the most that report.html may have (3MB)")
-    parser.add_argument("--no-source", action="store_true", help="put no line of source into report.html")
-
-
-def page_flags(args: argparse.Namespace, spec: Spec | None = None) -> PagePlan:
-    """Say how report.html is made: by the flags, then by [report] of an assay.toml, this folder's if none is given."""
-    from assay.report.explorer.page import page_plan
-
-    plan = page_plan(
-        spec or declared(None),
-        max_size=getattr(args, "max_size", None),
-        no_source=getattr(args, "no_source", False),
-        traces=getattr(args, "traces", None),
+def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
+    """Return the analysis plan of a run, changed by the flags."""
+    from assay.experiment.spec.model import (
+        analysis_plan_of,
+        change_plan,
+        check_plan,
+        check_suite,
+        resolve_family,
+        split_names,
     )
-    return _with_sources(plan)
-
-
-def _with_sources(plan: PagePlan) -> PagePlan:
-    from assay.experiment.corpora import CorpusTexts
-    from assay.experiment.tracing import trace_queries
-
-    return replace(plan, texts=CorpusTexts, tracer=trace_queries)
-
-
-def claim_flags(args: argparse.Namespace) -> dict[str, Any]:
-    """Collect the claim flags that the command has; None where one was not given."""
-    names = {"measures": "measure", "primary": "primary", "baseline": "baseline", "margin": "margin"}
-    names |= {"alpha": "alpha", "seed": "seed", "cluster": "cluster_by"}
-    given = {key: getattr(args, flag, None) for key, flag in names.items()}
-    return given | {"measures": tuple(given["measures"]) if given["measures"] else None}
-
-
-def family_flag(args: argparse.Namespace, names: Sequence[str]) -> tuple[str, ...] | None:
-    """Read the engines that --family names; None where it was not given."""
-    from assay.experiment.spec.model import split_names
-
-    text = getattr(args, "family", None)
-    return None if text is None else split_names(text, names)
-
-
-def given_flags(args: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Collect the flags that were given; the others keep the default of the record they are for."""
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-
-
-def typed(args: argparse.Namespace, *names: str) -> list[str]:
-    """Write flags that were given as they are typed again."""
-    words: list[str] = []
-    for name, value in given_flags(args, *names).items():
-        flag = f"--{name.replace('_', '-')}"
-        values = value if isinstance(value, list) else [value]
-        words += [flag] * (value is True) if isinstance(value, bool) else [w for v in values for w in (flag, str(v))]
-    return words
-
-
-def claim_for(run: Run, args: argparse.Namespace) -> AnalysisPlan:
-    """Take the claim that a run was made for, changed by the flags given now."""
-    from assay.experiment.spec.model import analysis_plan_of, change_plan, check_plan, check_suite, resolve_family
 
     names = [*(engine.name for engine in run.engines), *run.header.skipped]
     claim = change_plan(analysis_plan_of(run), run.k, **claim_flags(args))
-    family = family_flag(args, names)
+    family = getattr(args, "family", None)
     if family is not None:
-        claim = replace(claim, family=resolve_family(family, names, claim.baseline))
+        claim = replace(claim, family=resolve_family(split_names(family, names), names, claim.baseline))
     check_suite(claim.cluster, run.suite)
     return check_plan(claim, run.k, names)
 
 
-def reject_flags(args: argparse.Namespace, what: str, *flags: str) -> None:
-    """Refuse flags that mean nothing here: a flag without an effect is worse than none."""
-    for flag in flags:
-        if getattr(args, flag) is not None:
-            raise ConfigError(f"--{flag.replace('_', '-')} means nothing for {what}", hint="leave it out")
+def given_flags(args: Namespace, *names: str) -> dict[str, Any]:
+    """Return the flags that were given."""
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
+    """Raise ConfigError for a flag that has no effect here."""
+    for flag in given_flags(args, *flags):
+        raise ConfigError(f"--{flag.replace('_', '-')} means nothing for {purpose}", hint="leave it out")
+
+
+def add_results(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "results", nargs="?", default=RESULTS, help="Directory written by `assay run` [default: results]"
+    )
 
 
 def read_results(text: str) -> Run:
-    """Read the run in a folder."""
+    """Read the run in a directory."""
     from assay.experiment import read_run
 
     path = Path(text)
     if not path.is_dir():
-        what = "is a file, not a folder of results" if path.exists() else "no such folder"
-        raise ConfigError(what, file=path, hint="name the folder that `assay run --out` wrote")
+        problem = "is a file, not a folder of results" if path.exists() else "no such folder"
+        raise ConfigError(problem, file=path, hint="name the folder that `assay run --out` wrote")
     return read_run(path)
 
 
+def log_look(args: Namespace, run: Run, command: str) -> None:
+    """Log the access to the sealed queries of a run whose results are shown again."""
+    from assay.gold.split import sealed_queries
+
+    sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
+    if not sealed:
+        return
+    from assay.gold.load import log_reaccess
+
+    if not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
+        info(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")
+
+
 def split_today(suite: Suite) -> Suite:
-    """Give the queries of a run the parts that their sets have now: a run from before the split tells no less."""
+    """Tag the queries of a run with the splits that their gold sets have now."""
     from assay.gold.load import reload_set
     from assay.gold.split import TAG, split_of
 
@@ -170,44 +167,71 @@ def split_today(suite: Suite) -> Suite:
     return replace(suite, golds=tuple(golds))
 
 
-def log_look(args: argparse.Namespace, run: Run, command: str) -> None:
-    """Write down that results on sealed queries are shown once more."""
-    from assay.gold.split import sealed_queries
-
-    sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
-    if not sealed:
-        return
-    from assay.gold.load import log_reaccess
-
-    if not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
-        info(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")
+def add_report(parser: ArgumentParser, *, full: bool = True) -> None:
+    add_flag(parser, "--max-size SIZE", "Limit the size of report.html [default: 3MB]")
+    add_flag(parser, "--no-source", "Leave source code out of report.html")
+    if full:
+        add_full(parser)
 
 
-def add_source(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that name an experiment, and change any key of it."""
-    parser.add_argument("--config", metavar="FILE", help="an assay.toml (default: the one in this folder, if any)")
-    parser.add_argument("--preset", metavar="NAME", help="an experiment that ships, instead of an assay.toml")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="TABLE.KEY=VALUE",
-        help="change any key of the file: run.k=20 (repeatable)",
+def add_full(parser: ArgumentParser) -> None:
+    add_flag(parser, "--full", "Print every section of report.html")
+
+
+def add_run_output(parser: ArgumentParser, default: str | None = None) -> None:
+    add_flag(parser, "--out FOLDER", "Write the run there [default: results]", default=default)
+    add_flag(parser, "--forget", "Drop incomparable rows from earlier runs")
+    add_flag(parser, "--parquet", "Also write per-query.parquet (extra: parquet)")
+
+
+def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
+    """Return the contents of report.html by the flags and [report] of assay.toml, that of this directory by default."""
+    from assay.experiment.corpora import CorpusTexts
+    from assay.experiment.tracing import trace_queries
+    from assay.report.explorer.page import page_plan
+
+    plan = page_plan(
+        spec or load_config(None),
+        max_size=getattr(args, "max_size", None),
+        no_source=getattr(args, "no_source", False),
+        traces=getattr(args, "traces", None),
     )
+    return replace(plan, texts=CorpusTexts, tracer=trace_queries)
 
 
-def add_questions(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that say what is asked, and on what."""
-    parser.add_argument("--gold", action="append", metavar="PATH", help="gold file or folder, or 'stdlib' (repeatable)")
-    parser.add_argument("--corpus", metavar="SPEC", help="folder, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V")
-    parser.add_argument("--tag", action="append", metavar="K=V:ROWS", help="tag rows of a CSV: difficulty=hard:101-127")
-    parser.add_argument("-k", type=int, metavar="N", help="results asked for and scored (10)")
-    parser.add_argument("--forms", metavar="LIST", help="phrasings to ask, by commas (all)")
-    parser.add_argument("--allow-missing", action="store_true", help="report targets that are not there and go on")
+def add_source(parser: ArgumentParser) -> None:
+    add_flag(parser, "--config FILE", "Read this assay.toml [default: the one in this directory]")
+    add_flag(parser, "--preset NAME", "Use a shipped experiment instead of an assay.toml")
+    add_flag(parser, "--set TABLE.KEY=VALUE", "Change a key of the configuration: run.k=20", repeatable=True)
+
+
+def add_questions(parser: ArgumentParser) -> None:
+    add_flag(parser, "--gold PATH", "Use this gold file or directory, or 'stdlib'", repeatable=True)
+    add_flag(parser, "--corpus SPEC", "Search this code: directory, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V")
+    add_flag(parser, "--tag K=V:ROWS", "Tag rows of a CSV: difficulty=hard:101-127", repeatable=True)
+    add_flag(parser, "-k N", "Request and score this many results [default: 10]", type=int)
+    add_flag(parser, "--forms LIST", "Use these phrasings only, comma-separated [default: all]")
+    add_flag(parser, "--allow-missing", "Report targets that are not in the corpus and go on")
+
+
+def question_flags(args: Namespace) -> dict[str, Any]:
+    """Return the values of the flags of `add_questions`; None for flags that are absent."""
+    return {
+        "gold": tuple(args.gold) if args.gold else None,
+        "corpus": args.corpus,
+        "tags": tuple(args.tag) if args.tag else None,
+        "k": args.k,
+        "forms": split_list(args.forms),
+    }
+
+
+def split_list(text: str | None) -> tuple[str, ...] | None:
+    """Split a comma-separated list; None if it is absent."""
+    return tuple(part.strip() for part in text.split(",")) if text else None
 
 
 def config_file(config: str | None) -> Path | None:
-    """Find the assay.toml that is named, or this folder's; None where there is none."""
+    """Return the path of the given assay.toml, or of the one in this directory, or None."""
     from assay.experiment.spec import FILE
 
     if config:
@@ -215,15 +239,15 @@ def config_file(config: str | None) -> Path | None:
     return Path(FILE) if Path(FILE).is_file() else None
 
 
-def declared(config: str | None) -> Spec:
-    """Read the assay.toml that is named, or this folder's; without one, every default."""
+def load_config(config: str | None) -> Spec:
+    """Load the given assay.toml, or the one in this directory, or the defaults."""
     from assay.experiment.spec import load_spec
 
     return load_spec(config_file(config))
 
 
-def declared_by(args: argparse.Namespace) -> Spec:
-    """Read the experiment that the flags name, changed by --set."""
+def load_experiment(args: Namespace) -> Spec:
+    """Load the experiment that --config or --preset names, changed by --set."""
     from assay.experiment.spec import load_spec
 
     if args.preset and args.config:
@@ -232,32 +256,15 @@ def declared_by(args: argparse.Namespace) -> Spec:
     return load_spec(None if args.preset else config_file(args.config), preset=args.preset, sets=args.set)
 
 
-def question_flags(args: argparse.Namespace) -> dict[str, Any]:
-    """Collect what the flags say of the questions; None where one was not given."""
-    return {
-        "gold": tuple(args.gold) if args.gold else None,
-        "corpus": args.corpus,
-        "tags": tuple(args.tag) if args.tag else None,
-        "k": args.k,
-        "forms": listed(args.forms),
-    }
+def add_endpoint(parser: ArgumentParser, purpose: str) -> None:
+    group = parser.add_argument_group(f"{purpose} (any OpenAI-compatible endpoint)")
+    add_flag(group, "--endpoint URL", "Send requests to this chat completions URL")
+    add_flag(group, "--model NAME", "Use this model")
+    add_flag(group, "--token-env VAR", "Read the API token from this environment variable")
 
 
-def listed(text: str | None) -> tuple[str, ...] | None:
-    """Split a list at its commas; None where none was given."""
-    return tuple(part.strip() for part in text.split(",")) if text else None
-
-
-def add_endpoint(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add the flags, below a line that says what the model is asked to do."""
-    group = parser.add_argument_group(f"{what} (any OpenAI-compatible endpoint)")
-    group.add_argument("--endpoint", metavar="URL", help="address of its chat completions")
-    group.add_argument("--model", metavar="NAME", help="the model")
-    group.add_argument("--token-env", metavar="VAR", help="environment variable that holds its token")
-
-
-def endpoint_of(args: argparse.Namespace) -> Endpoint | None:
-    """Give the endpoint that was named, if one was; half of a name is refused."""
+def endpoint_of(args: Namespace) -> Endpoint | None:
+    """Return the endpoint of the flags, if one is given."""
     from assay.chat import Endpoint
 
     if bool(args.endpoint) != bool(args.model):
@@ -267,109 +274,137 @@ def endpoint_of(args: argparse.Namespace) -> Endpoint | None:
     return Endpoint(args.endpoint, args.model, args.token_env) if args.endpoint else None
 
 
-def required_endpoint(args: argparse.Namespace) -> Endpoint:
-    """Give the endpoint where nothing can be done without one."""
-    endpoint = endpoint_of(args)
-    if endpoint is None:
-        raise ConfigError("no endpoint is named", hint="such as --endpoint URL --model qwen3")
-    return endpoint
+def add_engine(parser: ArgumentParser, *, query: bool = False) -> None:
+    parser.add_argument("engine", metavar="ENGINE", help="Engine kind, kind:value, preset, or name in assay.toml")
+    if query:
+        parser.add_argument("query", metavar="QUERY", help="Query to send")
+    text = "Directory or corpus [default: this directory, or the corpus of the gold set]"
+    parser.add_argument("path", nargs="?", metavar="PATH", help=text)
+    add_flag(parser, "--gold PATH", "Use the queries, targets and corpus of this gold set")
+    add_flag(parser, "--config FILE", "Read engine names from this assay.toml [default: the one in this directory]")
+    add_flag(parser, "--timeout S", "Stop a query after this many seconds [default: 60]", type=float)
 
 
-def add_varied(parser: argparse.ArgumentParser, engine: str) -> None:
-    """Add the flags that say what is varied, on what, and where the run goes."""
-    parser.add_argument("engine", nargs="?", metavar="ENGINE", help=engine)
-    add_source(parser)
-    add_questions(parser)
-    parser.add_argument("--jobs", type=int, metavar="N", help="processes to run in (all processors)")
-    parser.add_argument("--out", metavar="FOLDER", help="keep the run there, as `assay run` does (not kept)")
-    add_claim(parser, JUDGING)
+def find_engine(text: str, config: str | None) -> EngineFactory:
+    """Return the factory of an engine that assay.toml declares, else of a kind, `kind:value`, a preset or a file."""
+    from assay.experiment.spec import engine_factory, load_spec
+    from assay.experiment.spec.model import EngineFactory
+    from assay.experiment.spec.variants import with_environment
+
+    path = config_file(config)
+    if path:
+        spec = load_spec(path)
+        if text in spec.engines or spec.entry(text) is not None:
+            return engine_factory(spec, text)
+    return EngineFactory(with_environment(text))
 
 
-def add_ledger(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that put what was found into the ledger."""
-    group = parser.add_argument_group("the ledger")
-    group.add_argument(
-        "--ledger", nargs="?", const="", metavar="FILE", help="add what was found to the ledger (ledger.jsonl)"
-    )
-    add_rule(group)
+@dataclass(frozen=True, slots=True)
+class NamedCorpus:
+    """A corpus, and the gold set that names it, if one was given."""
+
+    corpus: Corpus
+    ours: Callable[[str], bool]  # whether a path is a gold or configuration file, which engines must not return
+    suite: Suite | None = None
+    queries: tuple[Query, ...] = ()  # anchors resolved
+    notes: tuple[str, ...] = ()
 
 
-def add_rule(group: argparse._ArgumentGroup | argparse.ArgumentParser) -> None:
-    """Add the flags of an entry."""
-    group.add_argument("--rule", metavar="NAME", help="the rule that decides ([ledger] rule); a wrong name lists them")
-    group.add_argument("--by", default="", metavar="WHO", help="who tried it")
-    group.add_argument("--again", action="store_true", help="add a comparison that is in the ledger already")
+def find_corpus(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
+    """Open the corpus at the path, or that of the gold set, or this directory."""
+    from assay.corpus import parse_spec
+
+    if not gold:
+        spec = parse_spec(path or ".")
+        return NamedCorpus(open_without_ours(spec, config), frozenset(_own_files(spec, config)).__contains__)
+    from assay.experiment.corpora import prepare
+    from assay.gold import load_gold
+    from assay.gold.split import select
+
+    suite = select(load_gold(gold, corpus=path or None), ()).suite
+    if len(suite.golds) != 1:
+        names = ", ".join(one.name for one in suite.golds)
+        raise ConfigError(f"{gold} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")
+    prepared = prepare(suite.golds[0], None, None, "report")
+    missing = prepared.problems
+    notes = (f"{len(missing)} targets of the gold set are not in this corpus, e.g. {missing[0]}",) if missing else ()
+    return NamedCorpus(prepared.corpus, prepared.is_own, suite, prepared.gold.queries, notes)
 
 
-def varied_spec(args: argparse.Namespace) -> Spec:
-    """Read the configuration file, if there is one, and apply the flags."""
-    from assay.experiment.spec import override
+def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
+    """Open a corpus without assay.toml and its gold files, under its original name."""
+    from assay.corpus import open_corpus
 
-    return override(declared_by(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
+    return replace(open_corpus(without_ours(corpus, config)), spec=corpus)
 
 
-def varied_data(args: argparse.Namespace, spec: Spec, use: SplitUse) -> DevData:
-    """Load the queries that may be used; what a flag or the file asks for and may not have is refused by name."""
-    from assay.experiment.ablation import dev_data
-    from assay.experiment.corpora import load_suite
-    from assay.experiment.spec.model import locate_error
+def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
+    """Exclude assay.toml and the gold files that it names from a corpus."""
+    from assay.experiment.corpora import exclude_paths
 
-    asked = listed(args.split)
-    suite = load_suite(spec)
+    return exclude_paths(corpus, _own_files(corpus, config))
+
+
+def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
+    from assay.experiment.corpora import own_files, paths_inside
+    from assay.experiment.spec import load_spec
+
+    path = config_file(config)
+    return paths_inside(corpus, None, own_files(load_spec(path))) if path else []
+
+
+def add_listening(parser: ArgumentParser) -> None:
+    add_flag(parser, "--port N", "Listen on this port [default: any free port; a review reuses its last one]", type=int)
+    add_flag(parser, "--host HOST", "Listen on this loopback address: 127.0.0.1 or ::1 [default: 127.0.0.1]")
+    add_flag(parser, "--open", "Open the browser")
+
+
+def serve_until_stopped(
+    args: Namespace, routes: Sequence[Route], path: str, facts: Mapping[str, object], last: Path | None
+) -> None:
+    """Serve the routes until Ctrl-C, after printing the address of a path; `last` is a file that keeps the port."""
+    with listen(args, routes, last) as server:
+        url = server.address(path)
+        if args.json:
+            write_result(json.dumps({"schema": "assay/serve/1", "url": url, **facts}))
+        else:
+            write_result(url)
+            text = (
+                "open this address in a browser on this machine; it is a key, so keep it to yourself. Ctrl-C ends it."
+            )
+            info(args, text)
+        if args.open:
+            open_page(args, url, "the address")
+        server.wait()
+
+
+def listen(args: Namespace, routes: Sequence[Route], last: Path | None = None) -> WebServer:
+    """Start the server; reuse the port in the file `last`, under which open pages stored unsaved votes."""
+    from assay.files import write_atomic
+    from assay.web.server import LOOPBACK, serve
+
+    host = LOOPBACK[0] if args.host is None else args.host
+    before = 0
+    if last and args.port is None:
+        with suppress(OSError, ValueError):
+            before = int(last.read_text("ascii"))
+    if not 0 < before < 1 << 16:
+        before = 0
     try:
-        data = dev_data(suite, spec.split if asked is None else asked, use)
-    except ConfigError as error:
-        raise (error if asked else locate_error(error, spec, "run", {"split": spec.split})) from error
-    for note in data.notes:
-        if note.kind == "used up":
-            warn(note.text)
-    return data
+        server = serve(routes, port=args.port or before, host=host)
+    except SetupError:
+        if not before:
+            raise
+        server = serve(routes, host=host)
+        warn(f"port {before}, where this review was before, is taken; pages that are open there wait for it")
+    if last:
+        write_atomic(last, f"{server.port}\n")
+    return server
 
 
-def run_varied(args: argparse.Namespace, spec: Spec, suite: Suite) -> Run:
-    """Run a specification."""
-    from assay.experiment import check_directory
-    from assay.experiment.plan import ExecutionOptions
-    from assay.experiment.runner import run_spec
+def open_page(args: Namespace, url: str, name: str) -> None:
+    """Open a page in a browser, or print that there is none."""
+    import webbrowser
 
-    folder = check_directory(Path(args.out)) if args.out else None
-    missing: Missing | None = "report" if args.allow_missing else None
-    return run_spec(spec, suite, missing=missing, progress=progress_callback(args), options=ExecutionOptions(folder))
-
-
-def keep_run(args: argparse.Namespace, made: Run, spec: Spec, suite: Suite) -> None:
-    """Write a run as `assay run` does, where asked: what stands there keeps its rows."""
-    from assay.experiment.spec.model import retained_engines
-    from assay.report.explorer.excerpts import PagePlan
-    from assay.report.publish import publish
-
-    if args.out:
-        page, declared = _with_sources(PagePlan()), retained_engines(spec, suite)
-        publish(made, spec.analysis_plan(), Path(args.out), declared=declared, page=page)
-        info(args, f"written to {args.out}/")
-
-
-def plan_ledger(args: argparse.Namespace, spec: Spec) -> LedgerPlan | None:
-    """Find the ledger and the rule before anything runs; None where nothing is to be added."""
-    from assay.experiment.ledger import ledger_plan, read_ledger
-
-    if args.ledger is None:
-        return None
-    plan = ledger_plan(spec, args.ledger or None, args.rule)
-    read_ledger(plan.path)  # a ledger that is broken is told before hours are spent
-    return plan
-
-
-def add_found(args: argparse.Namespace, plan: LedgerPlan, entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
-    """Add entries and say which."""
-    from assay.experiment.ablation import spent_warning
-    from assay.experiment.ledger import add_entries
-
-    added = add_entries(plan.path, entries, again=args.again)
-    accepted = sum(entry.accepted for entry in added)
-    numbers = f"{added[0].number}" if len(added) == 1 else f"{added[0].number} to {added[-1].number}"
-    info(args, f"{plan.path}: entry {numbers} added; {accepted} of {len(added)} accepted")
-    spent = sorted({part for entry in added for part in entry.spent})
-    if spent:
-        warn(f"{plan.path}: entry {numbers}: {spent_warning(spent).text}")
-    return added
+    if not webbrowser.open(url):
+        info(args, f"no browser was found; open {name} yourself")

@@ -1,94 +1,99 @@
-"""Command output: results to stdout, progress to stderr."""
+"""Command output: results to stdout, progress, warnings and errors to stderr."""
 
 from __future__ import annotations
 
-import argparse
 import gc
 import io
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from assay.errors import ConfigError
-
 if TYPE_CHECKING:
     from assay.experiment import Progress
-    from assay.report.render.document import Document
+    from assay.report.render.document import Block, Document
     from assay.search.trace import Snippet
     from assay.types import Hit
 
 
-def emit(args: argparse.Namespace, document: Document, data: Mapping[str, object]) -> None:
-    """Print a result: the document for people, or its data as JSON."""
+def emit(args: Namespace, document: Document, data: Mapping[str, object]) -> None:
+    """Print a result: the document, or its data with `--json`."""
     if args.json:
         from assay.report.render.text import plain
 
-        print(quoted(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False)))  # noqa: T201  # stdout is the result
+        write_result(quote_json(json.dumps(plain(data), ensure_ascii=False, indent=1, allow_nan=False)))
         return
     from assay.report.render.terminal import print_document
 
-    if not for_runner(args):
+    if not getattr(args, "github", False):
         print_document(document)
         return
-    shown = io.StringIO()
-    print_document(document, shown)
-    print(fit_for(args, shown.getvalue()), end="")  # noqa: T201  # stdout is the result
+    text = io.StringIO()
+    print_document(document, text)
+    sys.stdout.write(escape(args, text.getvalue()))
 
 
-def quoted(text: str) -> str:
-    """Write JSON so that no runner of GitHub takes a part of it for a command; it says the same."""
+def emit_blocks(args: Namespace, title: str, blocks: Iterable[Block | str], data: Mapping[str, object]) -> None:
+    """Print a result whose document has these blocks; a string is a paragraph."""
+    from assay.report.render.document import Document, Paragraph
+
+    shown = (Paragraph(block) if isinstance(block, str) else block for block in blocks)
+    emit(args, Document(title, tuple(shown)), data)
+
+
+def write_result(text: str) -> None:
+    """Print a line of the result on stdout, at once."""
+    print(text, flush=True)  # noqa: T201  # stdout is the result
+
+
+def info(args: Namespace, text: str) -> None:
+    """Print progress on stderr, unless --quiet is given."""
+    if not args.quiet:
+        warn(escape(args, text))
+
+
+def warn(text: str) -> None:
+    """Print a warning on stderr, even with --quiet."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for what is not the result
+
+
+def quote_json(text: str) -> str:
+    """Escape workflow commands of GitHub's runner inside JSON strings; the JSON value stays the same."""
     return text.replace("##[", "##\\u005b")
 
 
-def for_runner(args: argparse.Namespace) -> bool:
-    """Tell whether GitHub's runner reads what is printed."""
-    return bool(getattr(args, "github", False))
-
-
-def fit_for(args: argparse.Namespace, text: str) -> str:
-    """Give a text as it can be printed: where GitHub's runner reads it, words of others must command nothing."""
-    if not for_runner(args):
+def escape(args: Namespace, text: str) -> str:
+    """Escape workflow commands in text that GitHub's runner reads."""
+    if not getattr(args, "github", False):
         return text
     from assay.report.render.text import escape_commands
 
     return escape_commands(text)
 
 
-def info(args: argparse.Namespace, text: str) -> None:
-    """Tell something on stderr, unless asked to be quiet."""
-    if not args.quiet:
-        print(fit_for(args, text), file=sys.stderr, flush=True)  # noqa: T201  # stderr is for people who wait
-
-
-def warn(text: str) -> None:
-    """Tell on stderr what must not be missed, quiet or not."""
-    print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for what is not the result
-
-
-def progress_callback(args: argparse.Namespace) -> Callable[[Progress], None] | None:
-    """Make the function that shows a run's progress: a moving line on a terminal, a line a step elsewhere."""
+def progress_callback(args: Namespace) -> Callable[[Progress], None] | None:
+    """Return a function that prints a run's progress: one moving line on a terminal, else one line per step."""
     if args.quiet:
         return None
-    return _moving if sys.stderr.isatty() else _steps
+    return _update_line if sys.stderr.isatty() else _print_step
 
 
-def _moving(progress: Progress) -> None:
+def _update_line(progress: Progress) -> None:
     last = progress.step in ("search", "cells") and progress.done == progress.total
-    ends = progress.step == "trouble" or last
-    end = "\n" if ends else ""
-    sys.stderr.write(f"\r\033[K{_words(progress)}{end}")
+    end = "\n" if last or progress.step == "trouble" else ""
+    sys.stderr.write(f"\r\033[K{_describe_step(progress)}{end}")
     sys.stderr.flush()
 
 
-def _steps(progress: Progress) -> None:
+def _print_step(progress: Progress) -> None:
     if progress.step != "search" or progress.done == progress.total:
-        print(_words(progress), file=sys.stderr, flush=True)  # noqa: T201  # stderr is for people who wait
+        warn(_describe_step(progress))
 
 
-def _words(progress: Progress) -> str:
+def _describe_step(progress: Progress) -> str:
     if progress.step == "corpus":
         return f"{progress.gold}: reading the corpus"
     if progress.step == "index":
@@ -100,17 +105,17 @@ def _words(progress: Progress) -> str:
     return f"{progress.engine}: {progress.done}/{progress.total} queries of {progress.gold}"
 
 
-def pluralize(number: int, thing: str, things: str = "") -> str:
-    """Count things: 1 item, 2 items."""
-    return f"{number} {thing if number == 1 else things or thing + 's'}"
+def pluralize(number: int, noun: str, plural: str = "") -> str:
+    """Return the number with its noun: 1 item, 2 items."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 @dataclass(frozen=True, slots=True)
 class ResultLayout:
-    """How wide and how long."""
+    """Sizes of printed search results."""
 
-    lines: int = 6  # of a result: ten results are read in one look
-    piped: int = 240  # columns where there is no terminal: code fits, a minified file does not flood
+    lines: int = 6  # per result: ten results fit on a screen
+    piped: int = 240  # columns without a terminal: code fits, a minified file does not flood
     tab: int = 4
     number: int = 6  # columns of a line number
 
@@ -120,91 +125,73 @@ LAYOUT: Final = ResultLayout()
 
 @dataclass(frozen=True, slots=True)
 class ResultPrinter:
-    """Where results are shown."""
+    """Width and colors of the terminal that results are printed on."""
 
     width: int
-    colour: bool
+    color: bool
 
     def paint(self, text: str, code: str) -> str:
-        """Colour a text, where colours are wanted."""
-        return f"\033[{code}m{text}\033[0m" if self.colour else text
+        """Return the text in a color, where the terminal has colors."""
+        return f"\033[{code}m{text}\033[0m" if self.color else text
 
     def bold(self, text: str) -> str:
-        """Make a text stand out."""
         return self.paint(text, "1")
 
     def dim(self, text: str) -> str:
-        """Make a text stand back."""
         return self.paint(text, "2")
 
-    def match(self, text: str) -> str:
-        """Mark a word that was asked for."""
-        return self.paint(text, "1;33")
 
-
-def page() -> ResultPrinter:
-    """Look at where stdout goes."""
+def result_printer() -> ResultPrinter:
+    """Return the printer for stdout."""
     from assay.terminal import detect_terminal
 
     terminal = detect_terminal(sys.stdout, LAYOUT.piped)
     return ResultPrinter(terminal.width, terminal.color)
 
 
-def show_hit(
-    page: ResultPrinter, rank: int, hit: Hit, excerpt: Snippet | None, weights: Mapping[str, float]
+def format_hit(
+    printer: ResultPrinter, rank: int, hit: Hit, snippet: Snippet | None, weights: Mapping[str, float]
 ) -> Iterator[str]:
-    """Write a result as lines."""
-    yield headline(page, rank, hit)
-    if excerpt is not None:
-        for number, line in enumerate(excerpt.lines, start=excerpt.start):
-            label = page.dim(f"{number:>{LAYOUT.number}} │ ")
-            yield label + _marked(page, fit(line, page.width - LAYOUT.number - 3), weights)
-
-
-def headline(page: ResultPrinter, rank: int, hit: Hit, more: str = "") -> str:
-    """Write where a result is, and how good."""
-    score = "" if hit.score is None else page.dim(f"  {hit.score:.3f}")
-    return f"{rank:>3}  {page.bold(clean(str(hit.span)))}{score}{more}"
-
-
-def _marked(page: ResultPrinter, line: str, weights: Mapping[str, float]) -> str:
-    if not page.colour or not weights:
-        return line
+    """Return the lines of a search result: its headline and its snippet with the matched words marked."""
     from assay.search.trace import matched_words
 
-    for start, end in reversed(matched_words(line, weights)):
-        line = line[:start] + page.match(line[start:end]) + line[end:]
-    return line
+    yield format_headline(printer, rank, hit)
+    if snippet is None:
+        return
+    for number, line in enumerate(snippet.lines, start=snippet.start):
+        text = fit(line, printer.width - LAYOUT.number - 3)
+        for start, end in reversed(matched_words(text, weights) if printer.color and weights else ()):
+            text = text[:start] + printer.paint(text[start:end], "1;33") + text[end:]
+        yield printer.dim(f"{number:>{LAYOUT.number}} │ ") + text
+
+
+def format_headline(printer: ResultPrinter, rank: int, hit: Hit) -> str:
+    """Return rank, location and score of a hit as one line."""
+    score = "" if hit.score is None else printer.dim(f"  {hit.score:.3f}")
+    return f"{rank:>3}  {printer.bold(clean(str(hit.span)))}{score}"
 
 
 def clean(text: str) -> str:
-    """Take out what would act on a terminal instead of being shown on it."""
+    """Replace control characters, which a terminal would execute."""
     text = text.expandtabs(LAYOUT.tab)
     return text if text.isprintable() else "".join(char if char.isprintable() else "�" for char in text)
 
 
-def fit(line: str, room: int) -> str:
-    """Cut a line at so many columns; wide characters take two."""
+def fit(line: str, width: int) -> str:
+    """Shorten a line to a number of columns; wide characters take two."""
     from rich.cells import cell_len, set_cell_size
 
-    line = clean(line[: room * LAYOUT.tab + 1])  # no more can be seen, and a line may have megabytes
-    return line if cell_len(line) <= room else set_cell_size(line, room - 1).rstrip() + "…"
-
-
-def check_lines(count: int) -> int:
-    """Refuse fewer lines than none."""
-    if count < 0:
-        raise ConfigError(f"--lines {count}", hint="it is 0 (no snippets) or more")
-    return count
+    line = clean(line[: width * LAYOUT.tab + 1])  # a line may have megabytes
+    return line if cell_len(line) <= width else set_cell_size(line, width - 1).rstrip() + "…"
 
 
 @contextmanager
-def without_collecting() -> Iterator[None]:
-    """Look for no garbage meanwhile: records hold no cycles, and looking for some takes a fifth of the time."""
-    was = gc.isenabled()
+def paused_gc() -> Iterator[None]:
+    """Pause garbage collection: run records hold no cycles, and collecting takes a fifth of the reading time."""
+    enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was:
+        if enabled:
             gc.enable()

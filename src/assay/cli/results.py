@@ -1,80 +1,49 @@
+"""Commands on finished runs: score, report, compare, show and plan."""
+
 from __future__ import annotations
 
-import argparse
 import shlex
-from dataclasses import replace
+from argparse import ArgumentParser, Namespace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from assay.cli.listen import open_page
 from assay.cli.options import (
     CLAIM,
+    RESULTS,
     Once,
     add_claim,
-    add_full,
-    add_page,
+    add_flag,
+    add_report,
+    add_results,
     claim_for,
+    given_flags,
     log_look,
-    page_flags,
+    open_page,
     read_results,
-    typed,
+    reject_flags,
+    report_plan,
 )
-from assay.cli.output import emit, info, warn, without_collecting
-from assay.errors import AssayError, ConfigError, InputError
+from assay.cli.output import emit, emit_blocks, info, paused_gc, pluralize, warn
+from assay.errors import AssayError, ConfigError, EngineError, InputError
 
 if TYPE_CHECKING:
-    from assay.report.explorer.page import HtmlReport
     from assay.report.show import ShownEngine
+    from assay.stats.records import AllPairs, Comparison, SamplePlan
     from assay.types import AnalysisPlan, GoldSet, Query, Run
 
 
-def merge_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("parts", nargs="+", metavar="FOLDER|FILE", help="folders with shards, or shards themselves")
-    parser.add_argument("--out", default="results", metavar="FOLDER", help="where the run goes (results)")
-    parser.add_argument("--forget", action="store_true", help="drop the rows of earlier runs that do not fit this one")
-    parser.add_argument("--parquet", action="store_true", help="write per-query.parquet too (extra: parquet)")
-    add_page(parser)
-    add_full(parser)
-
-
-def merge_command(args: argparse.Namespace) -> int:
-    """Merge the shards of a run and report the results.
-
-    Each part runs wherever it likes; the result is that of one run, byte for byte:
-
-      assay run --shard 1/4 --out part       (and 2/4, 3/4, 4/4: here, or on other machines)
-      assay merge part --out results
-    """
-    from assay.cli.run import write_report
-    from assay.experiment import check_directory
-    from assay.experiment.runner import RunOutcome, assemble
-    from assay.experiment.shards import merge_shards
-    from assay.experiment.spec.model import analysis_plan_of
-    from assay.report.publish import require_parquet
-
-    folder = check_directory(Path(args.out))
-    page = page_flags(args)
-    if args.parquet:
-        require_parquet()
-    whole = merge_shards(Path(part) for part in args.parts)
-    outcome = RunOutcome(assemble(whole.summary, whole.results), whole.results)
-    return write_report(args, outcome, analysis_plan_of(outcome.run), folder, whole.declared, page)
-
-
-def score_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("results", nargs="?", default="results", help="folder that `assay run` wrote (results)")
-    parser.add_argument("--write", action="store_true", help="replace every report in the folder")
-    parser.add_argument("--parquet", action="store_true", help="with --write: per-query.parquet too (extra: parquet)")
-    add_page(parser)
-    parser.add_argument(
-        "--without-pooled", action="store_true", help="also score without the labels that engines' results brought up"
-    )
-    add_full(parser)
+def score_arguments(parser: ArgumentParser) -> None:
+    add_results(parser)
+    add_flag(parser, "--write", "Replace every report in the directory")
+    add_flag(parser, "--parquet", "With --write: also write per-query.parquet (extra: parquet)")
+    add_report(parser)
+    add_flag(parser, "--without-pooled", "Also score without pooled labels")
     add_claim(parser)
 
 
-@without_collecting()
-def score_command(args: argparse.Namespace) -> int:
+@paused_gc()
+def score_command(args: Namespace) -> int:
     """Rescore a saved run without rerunning engines."""
     from assay.experiment import lock_directory
     from assay.report.publish import reopen, require_parquet, write_reports
@@ -82,18 +51,20 @@ def score_command(args: argparse.Namespace) -> int:
     from assay.report.results import results_json
     from assay.report.sections import document, unpooled_section
 
-    _check_flags(args)
+    for flag in ("parquet", "max_size", "no_source"):
+        if getattr(args, flag) and not args.write:
+            raise ConfigError(f"--{flag.replace('_', '-')} means nothing without --write", hint="add --write")
     if args.parquet:
         require_parquet()
-    page = page_flags(args)
+    page = report_plan(args)
     run = read_results(args.results)
     claim = claim_for(run, args)
     log_look(args, run, "score")
-    found = reopen(run, claim, Path(args.results))
-    results = found.results
+    loaded = reopen(run, claim, Path(args.results))
+    results = loaded.results
     if args.write:
         with lock_directory(Path(args.results)):
-            write_reports(results, found.case, Path(args.results), parquet=args.parquet, page=page)
+            write_reports(results, loaded.case, Path(args.results), parquet=args.parquet, page=page)
         info(args, f"written to {args.results}/")
     shown, data = document(results, full=args.full), results_json(results)
     if args.without_pooled:
@@ -101,66 +72,58 @@ def score_command(args: argparse.Namespace) -> int:
         title = f"{shown.title} (with all labels)"
         shown = replace(shown, title=title, blocks=(*blocks, Heading("With all labels"), *shown.blocks))
         data |= {"without_pooled": unpooled}
-    changed = {gold.source: many for gold in run.suite.golds if gold.source and (many := _changed(run, gold))}
+    changed = {gold.source: count for gold in run.suite.golds if gold.source and (count := _count_changed(run, gold))}
     emit(args, shown, data | ({"gold_changed": changed} if changed else {}))
-    for source, many in changed.items():
-        warn(f"{source} changed since this run: {many} {'query' if many == 1 else 'queries'}; run again")
+    for source, count in changed.items():
+        warn(f"{source} changed since this run: {pluralize(count, 'query', 'queries')}; run again")
     return 0
 
 
-def _check_flags(args: argparse.Namespace) -> None:
-    for flag in ("parquet", "max_size", "no_source"):
-        if getattr(args, flag) and not args.write:
-            raise ConfigError(f"--{flag.replace('_', '-')} means nothing without --write", hint="add --write")
-
-
-def _changed(run: Run, gold: GoldSet) -> int:
-    from assay.gold import load_gold
+def _count_changed(run: Run, gold: GoldSet) -> int:
+    """Count the queries of a gold file that were added, removed or changed since the run."""
+    from assay.gold import load_gold, query_hash
     from assay.gold.split import split_of
 
     path = Path(gold.source or "")
     if not path.is_file():
         return 0
     try:
-        here = [one for one in load_gold(path, corpus=gold.corpus).golds if one.name == gold.name]
-    except AssayError:  # a file that is being edited says nothing of the run
+        sets = [one for one in load_gold(path, corpus=gold.corpus).golds if one.name == gold.name]
+    except AssayError:  # the file is being edited
         return 0
-    today = {query.id: query for one in here for query in one.queries}
+    today = {query.id: query for one in sets for query in one.queries}
     asked = {query.id for query in gold.queries}
-    parts = {split_of(query) for query in gold.queries}
+    splits = {split_of(query) for query in gold.queries}
     partial = bool(run.header.corpora[gold.name].problems) if gold.name in run.header.corpora else False
-    new = 0 if partial else sum(name not in asked and split_of(query) in parts for name, query in today.items())
-    return new + sum(not _same(today.get(query.id), query, gold, run, partial) for query in gold.queries)
+    new = 0 if partial else sum(name not in asked and split_of(query) in splits for name, query in today.items())
+
+    def is_same(query: Query) -> bool:
+        now = today.get(query.id)
+        if now is None:
+            return False
+        if partial:  # the run dropped missing targets
+            kept = {(target.anchor, target.grade) for target in query.targets}
+            return now.forms == query.forms and kept <= {(target.anchor, target.grade) for target in now.targets}
+        return query_hash(now, gold.corpus) == run.hashes.get(f"{gold.name}/{query.id}")
+
+    return new + sum(not is_same(query) for query in gold.queries)
 
 
-def _same(now: Query | None, ran: Query, gold: GoldSet, run: Run, partial: bool) -> bool:
-    from assay.gold import query_hash
-
-    if now is None:
-        return False
-    if partial:
-        kept = {(target.anchor, target.grade) for target in ran.targets}
-        return now.forms == ran.forms and kept <= {(target.anchor, target.grade) for target in now.targets}
-    return query_hash(now, gold.corpus) == run.hashes.get(f"{gold.name}/{ran.id}")
-
-
-def report_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("results", nargs="?", default="results", help="folder that `assay run` wrote (results)")
-    parser.add_argument("--out", metavar="FILE", help="where the page goes (report.html in the folder)")
-    add_page(parser)
-    parser.add_argument(
-        "--traces", type=int, metavar="N", help="trace N queries of the builtin engine, even if it must index anew"
-    )
-    parser.add_argument("--open", action="store_true", help="show it in a browser")
+def report_arguments(parser: ArgumentParser) -> None:
+    add_results(parser)
+    add_flag(parser, "--out FILE", "Write the page there [default: report.html in the directory]")
+    add_report(parser, full=False)
+    add_flag(parser, "--traces N", "Trace N queries of the builtin engine, indexing if needed", type=int)
+    add_flag(parser, "--open", "Open the page in a browser")
     add_claim(parser)
 
 
-@without_collecting()
-def report_command(args: argparse.Namespace) -> int:
+@paused_gc()
+def report_command(args: Namespace) -> int:
     """Rebuild report.html from a saved run: smaller or larger, without source, with traces.
 
-    No engine is asked but the builtin one, and that only for traces. As after a run, 40 queries are traced where its
-    index is kept or the corpus is small; --traces builds an index too:
+    No engine runs, except the builtin one for traces. By default 40 queries are traced if its index is cached or the
+    corpus is small; --traces also builds the index:
 
       assay report results --max-size 10MB
       assay report results --no-source --out to-send.html
@@ -169,68 +132,131 @@ def report_command(args: argparse.Namespace) -> int:
     from assay.experiment.records.directory import HTML
     from assay.report.explorer.page import in_folder
     from assay.report.publish import reopen, write_html
+    from assay.report.render.document import Paragraph
     from assay.report.sections import headline
 
-    page = page_flags(args)
+    page = report_plan(args)
     run = read_results(args.results)
-    out = _checked(Path(args.out or Path(args.results) / HTML))
+    out = Path(args.out or Path(args.results) / HTML)
+    if out.is_dir():
+        raise InputError("is a folder", file=out, hint="name a file with --out, such as report.html")
+    if not out.parent.is_dir():
+        raise InputError("its folder is not there", file=out, hint=f"make {out.parent} first, or name another place")
     claim = claim_for(run, args)
     log_look(args, run, "report")
-    found = reopen(run, claim, Path(args.results), worst=False)  # the page has every ranking
+    loaded = reopen(run, claim, Path(args.results), worst=False)  # the page has every ranking
     try:
-        made = write_html(found.results, found.case, out, page)
+        html = write_html(loaded.results, loaded.case, out, page)
     except ConfigError as error:
-        hint = in_folder(error.hint or "", _again(args, "no_source", "traces"))
+        hint = in_folder(error.hint or "", _command_line(args, "no_source", "traces"))
         raise ConfigError(error.message, hint=hint) from error
-    _tell(args, out, headline(found.results), made)
+    notes = (Paragraph(in_folder(text, _command_line(args)), "quiet") for text in html.left_out)
+    data = {"schema": "assay/report/1", "file": str(out), "bytes": len(html.data), "left_out": html.left_out}
+    emit_blocks(args, headline(loaded.results), (f"{out}: {len(html.data) / 1e6:.2f} MB.", *notes), data)
     if args.open:
         open_page(args, out.resolve().as_uri(), str(out))
     return 0
 
 
-def _checked(out: Path) -> Path:
-    if out.is_dir():
-        raise InputError("is a folder", file=out, hint="name a file with --out, such as report.html")
-    if not out.parent.is_dir():
-        raise InputError("its folder is not there", file=out, hint=f"make {out.parent} first, or name another place")
-    return out
+def _command_line(args: Namespace, *more: str) -> str:
+    """Return the arguments of this call, to be repeated with other values of the omitted flags."""
+    words = [args.results]
+    for name, value in given_flags(args, "out", *CLAIM, *more).items():
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words += [flag] * value
+        else:
+            words += [word for item in (value if isinstance(value, list) else [value]) for word in (flag, str(item))]
+    return shlex.join(words)
 
 
-def _again(args: argparse.Namespace, *more: str) -> str:
-    return shlex.join([args.results, *typed(args, "out", *CLAIM, *more)])
+def compare_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("first", help="Directory of a run, or CSV of the baseline")
+    parser.add_argument("second", nargs="?", help="Directory of a run, or CSV of the candidate")
+    add_flag(parser, "--engine NAME", "Compare this engine only", action=Once)
+    add_flag(parser, "--all-pairs", "Compare every engine with every other, as one family")
+    add_flag(parser, "--allow-changed-corpus", "Compare runs whose corpora differ, with a note")
+    add_flag(parser, "--lower-is-better", "With two CSV files: lower values are better, such as times")
+    add_claim(parser)
 
 
-def _tell(args: argparse.Namespace, out: Path, title: str, made: HtmlReport) -> None:
-    from assay.report.explorer.page import in_folder
-    from assay.report.render.document import Document, Paragraph
+def compare_command(args: Namespace) -> int:
+    """Compare engines: inside one run, between two runs, or from two per-query CSV files.
 
-    where = f"{out}: {len(made.data) / 1e6:.2f} MB."
-    blocks = (Paragraph(where), *(Paragraph(in_folder(text, _again(args)), "quiet") for text in made.left_out))
-    data = {"schema": "assay/report/1", "file": str(out), "bytes": len(made.data), "left_out": made.left_out}
-    emit(args, Document(title, blocks), data)
+    assay compare results                         each engine against the baseline
+    assay compare results --all-pairs             every engine against every other
+    assay compare results-old results-new         the same engine in two runs (--engine NAME)
+    assay compare old.csv new.csv                 query,value[,cluster]; no gold set needed
+    """
+    from assay.report.comparison import comparison_document
+
+    comparison = _compare(args)
+    emit(args, comparison_document(comparison), {"schema": "assay/compare/1", **asdict(comparison)})
+    return EngineError.exit_code if comparison.failed else 0
 
 
-#: Where a run lies when nobody says.
-_USUAL = "results"
+def _compare(args: Namespace) -> Comparison | AllPairs:
+    from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
+
+    tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
+    if any(tables):
+        if args.all_pairs:
+            raise ConfigError("--all-pairs is for one run", hint="leave it out for two tables")
+        if not all(tables) or len(tables) < 2:
+            raise ConfigError("a CSV is compared with another CSV", hint="assay compare old.csv new.csv")
+        return _compare_tables(args)
+    if args.lower_is_better:
+        raise ConfigError("--lower-is-better is for two tables", hint="a measure knows its direction")
+    if args.second is None:
+        if args.all_pairs:
+            reject_flags(args, "--all-pairs", "engine", "baseline")
+        run = read_results(args.first)
+        claim = claim_for(run, args)
+        log_look(args, run, "compare")
+        return compare_all_pairs(run, claim) if args.all_pairs else compare_engines(run, claim, args.engine)
+    if args.all_pairs:
+        raise ConfigError("--all-pairs is for one run", hint="name a single folder")
+    reject_flags(args, "two runs", "baseline")
+    old, new = read_results(args.first), read_results(args.second)
+    log_look(args, new, "compare")
+    names = (args.first, args.second)
+    return compare_runs(old, new, claim_for(new, args), names, args.engine, moved=args.allow_changed_corpus)
 
 
-def show_arguments(parser: argparse.ArgumentParser) -> None:
+def _compare_tables(args: Namespace) -> Comparison:
+    from assay.scoring import parse_measure
+    from assay.stats import RunNames, compare_values, read_values
+
+    reject_flags(args, "two tables", "measure", "baseline", "family", "cluster_by")
+    settings = given_flags(args, "margin", "alpha", "seed")
+    names = RunNames(args.first, args.second)
+    old, new = (read_values(path, engine=args.engine, measure=args.primary) for path in (args.first, args.second))
+    higher = parse_measure(args.primary).higher_is_better if args.primary else not args.lower_is_better
+    comparison = compare_values(old, new, names=names, higher_is_better=higher, **settings)
+    better = "Higher" if higher else "Lower"
+    return replace(comparison, notes=(f"{better} values are taken as better.", *comparison.notes))
+
+
+def show_arguments(parser: ArgumentParser) -> None:
     parser.usage = "assay show [RESULTS [RESULTS]] QUERY [--engines A B] [--engine NAME] [--form F] [--json]"
-    parser.add_argument(
-        "words", nargs="+", metavar="QUERY", help="its id or a part of its text; before it a run (results), or two"
+    text = "Query id or part of its text, after one or two runs [default: results]"
+    parser.add_argument("words", nargs="+", metavar="QUERY", help=text)
+    add_flag(
+        parser,
+        "--engines",
+        "Show the rankings of these engines [default: the baseline and the best other engine]",
+        metavar=("A", "B"),
+        nargs=2,
     )
-    parser.add_argument("--engines", nargs=2, metavar=("A", "B"), help="whose rankings (baseline and best rival)")
-    parser.add_argument(
-        "--engine", action=Once, metavar="NAME", help="this engine alone; of two runs, the one that is compared"
-    )
-    parser.add_argument("--form", metavar="F", help="the phrasing (the one its score is about)")
+    add_flag(parser, "--engine NAME", "Show this engine only; with two runs: compare it", action=Once)
+    add_flag(parser, "--form F", "Show this phrasing [default: the scored one]")
 
 
-def show_command(args: argparse.Namespace) -> int:
+def show_command(args: Namespace) -> int:
     """Show one query: its targets and two rankings side by side.
 
-    assay show results tax-lookup                       the baseline and the best rival of it
-    assay show results "which percentage is charged"    by a part of its text that no other query has
+    assay show results tax-lookup                       the baseline and the best other engine
+    assay show results "which percentage is charged"    by a unique part of its text
     assay show results tax-lookup --engines builtin mine --form keyword
     assay show results-old results-new tax-lookup       the same engine in two runs (--engine NAME)
     """
@@ -239,52 +265,129 @@ def show_command(args: argparse.Namespace) -> int:
     from assay.gold.split import SEALED, split_of
     from assay.report.show import find_query, no_query, show_document, show_json, show_query
 
-    folders, wanted = _words(args.words)
+    if len(args.words) > 3:
+        raise ConfigError("several words", hint='put the query into quotes: assay show results "a part of its text"')
+    *directories, wanted = args.words
+    directories = directories or [RESULTS]
     if is_run(Path(wanted)):
         raise no_query(read_results(wanted), wanted)
     if args.engine and args.engines:
         raise ConfigError("--engine and --engines", hint="name one engine or two")
-    runs = [read_results(folder) for folder in folders]
+    runs = [read_results(directory) for directory in directories]
     claim = analysis_plan_of(runs[-1])
-    found = find_query(runs[-1], wanted)
-    subjects = _subjects(args, runs, folders, claim)
-    measures = tuple(dict.fromkeys((*claim.measures, *found.query.measures)))
-    shown = show_query(subjects, found.gold, found.query, args.form or found.form, claim, measures)
-    if split_of(found.query) == SEALED:
+    match = find_query(runs[-1], wanted)
+    engines = _choose_engines(args, runs, directories, claim)
+    measures = tuple(dict.fromkeys((*claim.measures, *match.query.measures)))
+    shown = show_query(engines, match.gold, match.query, args.form or match.form, claim, measures)
+    if split_of(match.query) == SEALED:
         log_look(args, runs[-1], "show")
     emit(args, show_document(shown), show_json(shown))
     return 0
 
 
-def _words(words: list[str]) -> tuple[list[str], str]:
-    if len(words) > 3:
-        raise ConfigError("several words", hint='put the query into quotes: assay show results "a part of its text"')
-    return words[:-1] or [_USUAL], words[-1]
-
-
-def _subjects(args: argparse.Namespace, runs: list[Run], folders: list[str], claim: AnalysisPlan) -> list[ShownEngine]:
+def _choose_engines(args: Namespace, runs: list[Run], directories: list[str], claim: AnalysisPlan) -> list[ShownEngine]:
+    from assay.report.analysis import challenger_of
     from assay.report.show import ShownEngine
 
-    if len(runs) == 2:
-        names = args.engines or [args.engine or _shared(runs, claim)] * 2
-        told = [f"{name} ({folder})" for name, folder in zip(names, folders, strict=True)]
-        return [ShownEngine(*three) for three in zip(told, names, runs, strict=True)]
-    names = args.engines or ([args.engine] if args.engine else _pair(runs[0], claim))
-    return [ShownEngine(name, name, runs[0]) for name in dict.fromkeys(names)]
+    if len(runs) == 1:
+        names = args.engines or ([args.engine] if args.engine else [claim.baseline, challenger_of(runs[0], claim)])
+        return [ShownEngine(name, name, runs[0]) for name in dict.fromkeys(names)]
+    names = args.engines or [args.engine or _shared_engine(runs, challenger_of(runs[1], claim))] * 2
+    return [
+        ShownEngine(f"{name} ({directory})", name, run)
+        for name, directory, run in zip(names, directories, runs, strict=True)
+    ]
 
 
-def _pair(run: Run, claim: AnalysisPlan) -> list[str]:
-    from assay.report.analysis import challenger_of
-
-    return list(dict.fromkeys((claim.baseline, challenger_of(run, claim))))
-
-
-def _shared(runs: list[Run], claim: AnalysisPlan) -> str:
+def _shared_engine(runs: list[Run], best: str) -> str:
     old, new = ([engine.name for engine in run.engines] for run in runs)
-    best = _pair(runs[1], claim)[-1]
     if best in old:
         return best
     both = [name for name in new if name in old]
     if not both:
         raise ConfigError("the runs share no engine", hint="name one of each with --engines A B")
     return both[0]
+
+
+def plan_arguments(parser: ArgumentParser) -> None:
+    add_flag(parser, "--detect X", "Plan to detect this difference", type=float, required=True)
+    add_flag(parser, "--power X", "Set the probability to detect it", type=float, default=0.8)
+    add_flag(parser, "--alpha X", "Set the error rate of the verdict [default: 0.05]", type=float)
+    add_flag(parser, "--icc X", "Set the correlation inside a repository [default: the pilot's, or 0.1]", type=float)
+    pilot = parser.add_argument_group("from a pilot run")
+    pilot.add_argument("results", nargs="?", help="Directory of the pilot run [default: results]")
+    add_flag(pilot, "--engine NAME", "Compare this engine")
+    add_flag(pilot, "--baseline ENGINE", "Compare it with this engine")
+    add_flag(pilot, "--primary M", "Compare by this measure")
+    add_flag(pilot, "--cluster-by UNIT", "Set the independent unit: auto, repository, intent or tag:NAME")
+    group = parser.add_argument_group("from assumptions, instead of a pilot")
+    add_flag(group, "--sd X", "Assume this standard deviation of the paired differences", type=float)
+    add_flag(group, "--repositories N", "Assume this many repositories [default: 1]", type=int)
+    add_flag(group, "--queries N", "Assume this many queries per repository [default: 20]", type=float)
+
+
+def plan_command(args: Namespace) -> int:
+    """Plan how many queries or repositories it takes to show a difference.
+
+    assay plan --detect 0.02                                  from the run in results/
+    assay plan --detect 0.02 --sd 0.3 --icc 0.1 --repositories 10 --queries 20      from assumptions
+
+    A pilot run's answer has a confidence interval, because its variance is an estimate. A run with fewer than six
+    repositories cannot estimate the ICC, so 0.1 is assumed unless --icc is given.
+    """
+    from assay.stats.records import one_digit
+
+    if not args.detect > 0 or not 0 < args.power < 1:
+        raise ConfigError("--detect is above 0, --power between 0 and 1", hint="such as --detect 0.02 --power 0.8")
+    if args.sd is None:
+        plan, source = _plan_from_pilot(args)
+        size = "The pilot's size"
+    else:
+        plan, source = _plan_from_assumptions(args)
+        size = f"{pluralize(args.repositories or 1, 'repository', 'repositories')} of {args.queries or 20:g} queries"
+    basis = f"{source}; {100 * plan.power:g}% power at α = {plan.alpha:g}, one comparison."
+    shown = "no difference at all" if plan.mde_now is None else one_digit(plan.mde_now)
+    emit_blocks(args, plan.sentence, (basis, f"{size} shows {shown}."), {"schema": "assay/plan/1", **asdict(plan)})
+    return 0
+
+
+def _plan_from_assumptions(args: Namespace) -> tuple[SamplePlan, str]:
+    from assay.stats import components_of, plan
+    from assay.stats.config import DEFAULT
+
+    reject_flags(args, "a plan from assumptions", "results", "engine", "baseline", "primary", "cluster_by")
+    icc = DEFAULT.assumed_icc if args.icc is None else args.icc
+    repositories = 1 if args.repositories is None else args.repositories
+    components = components_of(args.sd, icc, repositories, 20.0 if args.queries is None else args.queries)
+    alpha = DEFAULT.alpha if args.alpha is None else args.alpha
+    source: Literal["assumed", "given"] = "assumed" if args.icc is None else "given"
+    made = plan(components, args.detect, alpha=alpha, power=args.power, icc_source=source)
+    return made, f"Standard deviation {args.sd:g}, as given"
+
+
+def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
+    from assay.report.scored_run import failed_engines, family_of
+    from assay.scoring import score
+    from assay.stats import plan_claim
+
+    reject_flags(args, "a plan from a pilot", "repositories", "queries")
+    directory = args.results or RESULTS
+    run = read_results(directory)
+    log_look(args, run, "plan")
+    claim = claim_for(run, args)
+    failed = failed_engines(run)
+    engine = args.engine or next((name for name in family_of(run, claim) if name not in failed), None)
+    if engine is None:
+        raise ConfigError(f"no engine to compare with {claim.baseline}", hint="name one with --engine")
+    plan = plan_claim(
+        score(run, [claim.primary]),
+        baseline=claim.baseline,
+        engine=engine,
+        primary=claim.primary,
+        delta=args.detect,
+        alpha=claim.alpha,
+        power=args.power,
+        cluster=claim.cluster,
+        icc=args.icc,
+    )
+    return plan, f"From {engine} − {claim.baseline} on {claim.primary} in {directory}"

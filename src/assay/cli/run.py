@@ -1,265 +1,110 @@
+"""The commands run, merge and demo."""
+
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.options import (
     add_claim,
+    add_flag,
     add_full,
-    add_page,
     add_questions,
+    add_report,
+    add_run_output,
     add_source,
     claim_flags,
-    config_file,
-    declared_by,
-    family_flag,
-    listed,
-    page_flags,
+    load_experiment,
     question_flags,
+    report_plan,
+    split_list,
 )
-from assay.cli.output import emit, fit_for, info, pluralize, progress_callback, warn
+from assay.cli.output import emit, emit_blocks, escape, info, pluralize, progress_callback, warn
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
-    from assay.experiment.corpora import Missing, PreparedGold
+    from assay.experiment.corpora import Missing
     from assay.experiment.plan import ExecutionOptions
     from assay.experiment.records.merge import RetainedEngine
     from assay.experiment.runner import RunOutcome
     from assay.experiment.spec import Spec
-    from assay.experiment.spec.model import EngineFactory
     from assay.report.explorer.excerpts import PagePlan
     from assay.report.publish import WrittenRun
-    from assay.types import AnalysisPlan, Corpus, CorpusSpec, Query, Run, Suite
+    from assay.types import AnalysisPlan, Run, Suite
 
 
-def run_arguments(parser: argparse.ArgumentParser) -> None:
+def run_arguments(parser: ArgumentParser) -> None:
     add_source(parser)
-    parser.add_argument(
-        "--only", action="append", metavar="NAME", help="ask this engine or variant, or a glob of them (repeatable)"
-    )
+    add_flag(parser, "--only NAME", "Run this engine or variant, or a glob", repeatable=True)
     add_questions(parser)
-    parser.add_argument(
-        "--engine",
-        action="append",
-        metavar="[NAME=]SPEC",
-        help="of assay.toml, a preset, command:…, …; runs instead of all that the file declares",
+    add_flag(
+        parser,
+        "--engine [NAME=]SPEC",
+        "Run this engine instead of those of assay.toml: name, preset, command:…",
+        repeatable=True,
     )
-    parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (all but sealed)")
-    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one query (60)")
-    parser.add_argument("--threads", type=int, metavar="N", help="processors that every engine has (all there are)")
-    parser.add_argument(
-        "--one-at-a-time", action="store_true", help="open one engine at a time (they take turns at every question)"
-    )
-    parser.add_argument("--out", metavar="FOLDER", help="where the run goes (results)")
-    parser.add_argument(
-        "--repeat", type=int, metavar="N", help="run it N times, into OUT/1 to OUT/N, for engines that answer by chance"
-    )
-    parser.add_argument("--forget", action="store_true", help="drop the rows of earlier runs that do not fit this one")
-    parser.add_argument("--parquet", action="store_true", help="write per-query.parquet too (extra: parquet)")
-    add_page(parser)
-    parser.add_argument("--no-references", action="store_true", help="leave out random, keywords and oracle")
-    _add_way(parser)
-    add_full(parser)
+    add_flag(parser, "--split LIST", "Use these splits, comma-separated [default: all but sealed]")
+    add_flag(parser, "--timeout S", "Stop a query after this many seconds [default: 60]", type=float)
+    add_flag(parser, "--threads N", "Limit every engine to this many processors [default: all]", type=int)
+    add_flag(parser, "--one-at-a-time", "Open one engine at a time instead of interleaving queries")
+    add_flag(parser, "--repeat N", "Run N times, into OUT/1 to OUT/N, to measure between-run variance", type=int)
+    add_run_output(parser)
+    add_report(parser)
+    add_flag(parser, "--no-references", "Leave out random, keywords and oracle")
     add_claim(parser)
-
-
-def _add_way(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("how it is run")
-    group.add_argument("--dry-run", action="store_true", help="show the plan, what of it is kept, and an estimate")
-    group.add_argument(
+    group = parser.add_argument_group("execution")
+    add_flag(group, "--dry-run", "Show the plan, cached results and a time estimate")
+    add_flag(
+        group,
         "--times",
+        "Interleave and time engines, or run them in parallel untimed",
         action=argparse.BooleanOptionalAction,
-        help="engines take turns and are timed, or run side by side without times",
     )
-    group.add_argument("--jobs", type=int, metavar="N", help="processes to run in, without times (0: all processors)")
-    group.add_argument("--cluster", metavar="ADDRESS", help="a Dask cluster to run on, such as tcp://host:8786")
-    group.add_argument("--shard", metavar="I/N", help="run one of N parts; `assay merge` puts them together")
-    group.add_argument("--fresh", action="store_true", help="ask again what earlier runs have kept")
-    group.add_argument("--reuse-index", action="store_true", help="let tools take up the indexes of earlier runs")
+    add_flag(group, "--jobs N", "Use N processes, untimed (0: all processors)", type=int)
+    add_flag(group, "--cluster ADDRESS", "Run on a Dask cluster, such as tcp://host:8786")
+    add_flag(group, "--shard I/N", "Run one of N shards; `assay merge` merges them")
+    add_flag(group, "--fresh", "Ignore cached results")
+    add_flag(group, "--reuse-index", "Reuse the indexes that tools built in earlier runs")
 
 
-def run_command(args: argparse.Namespace) -> int:
+def run_command(args: Namespace) -> int:
     """Run engines over a gold set and report verdicts.
 
-    With an assay.toml in this folder (or --config) its settings are used and flags override them;
-    without one, flags alone are enough:
+    With an assay.toml in this directory (or --config), its settings apply and flags override them;
+    without one, flags are enough:
 
       assay run --gold stdlib
       assay run --gold gold.yaml --engine mine="command:my-search --json {query}"
       assay run --gold octocode/code.csv --corpus git:../octocode@b1771ba --tag difficulty=hard:101-127
 
-    Variants and sweeps of assay.toml run side by side and share what they can; --dry-run shows the plan:
+    Variants and sweeps of assay.toml run in parallel and share indexing steps; --dry-run shows the plan:
 
       assay run --only 'weights:*' --set run.k=20 --set engines.mine.search.stem.files=0.4
     """
     from assay.experiment.corpora import load_suite
 
-    spec = _spec(args)
+    spec = _load_spec(args)
     suite = load_suite(spec)
     missing: Missing | None = "report" if args.allow_missing else None
     if args.dry_run:
-        return show_plan(args, spec, suite, missing)
+        return _show_plan(args, spec, suite, missing)
     if args.shard:
-        return run_shard(args, spec, suite, missing)
-    if args.repeat is not None:
-        return run_repeats(args, spec, suite, missing)
-    return execute(args, spec, suite, missing)
+        return _run_shard(args, spec, suite, missing)
+    return _run(args, spec, suite, missing)
 
 
-def execute(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
-    """Run a checked specification over loaded gold, write the records and the reports, print the report."""
-    from assay.experiment import check_directory
-    from assay.experiment.spec.model import retained_engines
-    from assay.report.publish import require_parquet
-
-    folder = check_directory(Path(spec.out))
-    page = page_flags(args, spec)
-    if args.parquet:
-        require_parquet()
-    _tell_sealed(args, spec, suite)
-    with execution_options(args, folder) as how:
-        carried = carried_out(args, spec, suite, missing, how)
-    return write_report(args, carried, spec.analysis_plan(), folder, retained_engines(spec, suite), page)
-
-
-def run_repeats(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
-    """Run a checked specification several times, each into a folder of its own, and say how steady engines are.
-
-    Nothing that was kept is used: an answer that is taken from another repeat says nothing about chance.
-    """
-    from assay.experiment.records.directory import repeat_directories
-    from assay.experiment.spec.model import retained_engines
-    from assay.report.publish import require_parquet
-
-    folders, page = repeat_directories(Path(spec.out), args.repeat), page_flags(args, spec)
-    if args.parquet:
-        require_parquet()
-    _tell_sealed(args, spec, suite)
-    anew = argparse.Namespace(**{**vars(args), "fresh": True})
-    runs = []
-    for number, folder in enumerate(folders, 1):
-        info(args, f"repeat {number} of {len(folders)}")
-        with execution_options(anew, folder) as how:
-            carried = carried_out(anew, spec, suite, missing, how)
-        published(args, carried, spec.analysis_plan(), folder, retained_engines(spec, suite), page)
-        runs.append(carried.run)
-    _tell_repeats(args, runs, spec)
-    return _check_answered(args, runs)
-
-
-def _tell_repeats(args: argparse.Namespace, runs: Sequence[Run], spec: Spec) -> None:
-    from assay.report.evidence import gather, stability, steadiness_blocks
-    from assay.report.render.document import Document
-    from assay.report.scored_run import real_engines
-
-    claim = spec.analysis_plan()
-    seen = gather(runs, (claim.primary,), spec.out)
-    found = [stability(seen, name, claim.primary) for name in real_engines(seen)]
-    data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": found}
-    emit(args, Document(f"assay run: {len(runs)} repeats", tuple(steadiness_blocks(found))), data)
-    info(args, f"\nwritten to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
-
-
-def run_shard(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
-    """Run one shard and write it down."""
-    from assay.experiment import check_directory
-    from assay.experiment.shards import execute_shard, parse_shard, shard_path, write_shard
-
-    shard = parse_shard(args.shard)
-    folder = check_directory(Path(spec.out))
-    with execution_options(args, folder) as how:
-        part = execute_shard(spec, suite, shard, how, missing=missing, progress=progress_callback(args))
-    for trouble in part.results.warnings:
-        info(args, trouble)
-    path = shard_path(folder, shard)
-    write_shard(path, part)
-    part.results.finish()
-    cells = pluralize(len(part.results.cells), "cell")
-    if not part.results.cells:  # of more shards than there are cells, some have none; the others need it all the same
-        cells = f"which is empty (the run has {pluralize(len(part.summary.cells), 'cell')})"
-    info(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {folder}")
-    return 0
-
-
-def write_report(
-    args: argparse.Namespace,
-    carried: RunOutcome,
-    claim: AnalysisPlan,
-    folder: Path,
-    declared: Mapping[str, RetainedEngine],
-    page: PagePlan,
-) -> int:
-    """Write the records and the reports of a run, and print the report."""
-    from assay.report.publish import WRITTEN
-    from assay.report.results import results_json
-    from assay.report.sections import document
-
-    done = published(args, carried, claim, folder, declared, page)
-    emit(args, document(done.results, full=args.full), results_json(done.results) if args.json else {})
-    info(args, f"\nwritten to {folder}/: {WRITTEN}")
-    return _check_answered(args, [carried.run])
-
-
-def _check_answered(args: argparse.Namespace, runs: Sequence[Run]) -> int:
-    from assay.experiment.runner import failed_engines
-
-    failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
-    for name, reason in failed.items():
-        warn(fit_for(args, f"assay: {name} failed on every query: {reason}"))
-    return EngineError.exit_code if failed else 0
-
-
-def published(
-    args: argparse.Namespace,
-    carried: RunOutcome,
-    claim: AnalysisPlan,
-    folder: Path,
-    declared: Mapping[str, RetainedEngine],
-    page: PagePlan,
-) -> WrittenRun:
-    """Write the records and the reports of a run into its folder, beside what stands there."""
-    from assay.report.publish import publish
-
-    forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
-    done = publish(carried.run, claim, folder, declared=declared, forget=forget, parquet=parquet, page=page)
-    write_down(folder, carried)
-    return done
-
-
-def _tell_sealed(args: argparse.Namespace, spec: Spec, suite: Suite) -> None:
-    from assay.gold.split import SEALED, select
-
-    chosen = select(suite, spec.split)
-    if chosen.sealed:
-        sealed = pluralize(chosen.sealed, "sealed query", "sealed queries")
-        info(args, f"{sealed} left out; --split {SEALED} asks them and logs the look")
-    elif SEALED in spec.split:
-        info(args, "sealed queries are asked: the look is written down beside the set")
-
-
-def _spec(args: argparse.Namespace) -> Spec:
-    from assay.experiment.spec import override
-    from assay.experiment.spec.model import match_names
-
-    spec = _flagged(args, declared_by(args))
-    names = spec.names()
-    only = match_names(args.only, names, "--only") if args.only else None
-    spec = override(spec, **claim_flags(args), family=family_flag(args, names), only=only)
-    _check_runnable(args, spec)
-    return spec
-
-
-def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
-    """Replace what the flags name but for the claim, which the engines must be known for."""
-    from assay.experiment.spec import with_engines
+def _load_spec(args: Namespace) -> Spec:
+    from assay.experiment.spec import override, with_engines
+    from assay.experiment.spec.model import match_names, split_names
 
     given = {
         **question_flags(args),
-        "split": listed(args.split),
+        "split": split_list(args.split),
         "timeout": args.timeout,
         "threads": args.threads,
         "interleave": False if args.one_at_a_time else None,
@@ -268,18 +113,25 @@ def _flagged(args: argparse.Namespace, spec: Spec) -> Spec:
         "out": args.out,
         "references": False if args.no_references else None,
     }
-    changed = replace(spec, **{key: value for key, value in given.items() if value is not None})
-    return with_engines(changed, args.engine) if args.engine else changed
+    spec = replace(load_experiment(args), **{key: value for key, value in given.items() if value is not None})
+    if args.engine:
+        spec = with_engines(spec, args.engine)
+    names = spec.names()
+    family = None if args.family is None else split_names(args.family, names)
+    only = match_names(args.only, names, "--only") if args.only else None
+    spec = override(spec, **claim_flags(args), family=family, only=only)
+    _check_runnable(args, spec)
+    return spec
 
 
-def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
+def _check_runnable(args: Namespace, spec: Spec) -> None:
     from assay.experiment.spec.variants import duplicate_notes, environment_note, missing_requirement
 
     if args.repeat is not None and args.repeat < 2:
         raise ConfigError(f"--repeat {args.repeat}", hint="2 or more; a run that is not repeated needs no flag")
     if args.repeat is not None and args.shard:
         raise ConfigError("--repeat and --shard", hint="run the shards of each repeat into a folder of its own")
-    flag = next((flag for flag in ("cluster", "shard") if getattr(args, flag)), None)
+    flag = "cluster" if args.cluster else "shard" if args.shard else None
     if spec.times and flag:
         raise ConfigError(f"times = true with --{flag}", hint="cells that run side by side have no times: --no-times")
     baseline = spec.entry(spec.analysis_plan().baseline)
@@ -288,18 +140,199 @@ def _check_runnable(args: argparse.Namespace, spec: Spec) -> None:
         raise ConfigError(f"baseline = {baseline.name!r} cannot run here: {reason}", hint="choose another --baseline")
     for note in duplicate_notes(spec):
         warn(note)
-    note = environment_note(spec)
-    if note:
+    if note := environment_note(spec):
         info(args, note)
 
 
-def demo_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--out", metavar="FOLDER", default="demo-results", help="where the run goes (demo-results)")
+def _show_plan(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+    from assay.engines.resources import available_threads
+    from assay.experiment.forecast import dry_run
+    from assay.report.dry_run import dry_run_document, dry_run_json
+
+    with _execution_options(args, Path(spec.out)) as how:
+        width = how.executor.width if how.executor else spec.jobs or available_threads()
+        plan = dry_run(spec, suite, missing=missing, options=how, width=width)
+    emit(args, dry_run_document(plan, width), dry_run_json(plan))
+    return 0
+
+
+def _run_shard(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+    from assay.experiment import check_directory
+    from assay.experiment.shards import execute_shard, parse_shard, shard_path, write_shard
+
+    shard = parse_shard(args.shard)
+    directory = check_directory(Path(spec.out))
+    with _execution_options(args, directory) as how:
+        part = execute_shard(spec, suite, shard, how, missing=missing, progress=progress_callback(args))
+    for trouble in part.results.warnings:
+        info(args, trouble)
+    path = shard_path(directory, shard)
+    write_shard(path, part)
+    part.results.finish()
+    cells = pluralize(len(part.results.cells), "cell")
+    if not part.results.cells:  # more shards than cells; `assay merge` needs the empty ones too
+        cells = f"which is empty (the run has {pluralize(len(part.summary.cells), 'cell')})"
+    info(args, f"shard {shard}, {cells}, written to {path}; when all are there: assay merge {directory}")
+    return 0
+
+
+def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
+    """Run a checked configuration, once or --repeat times, and report the results."""
+    from assay.experiment import check_directory
+    from assay.experiment.records.directory import repeat_directories
+    from assay.experiment.spec.model import retained_engines
+    from assay.gold.split import SEALED, select
+
+    repeats = getattr(args, "repeat", None)
+    directories = repeat_directories(Path(spec.out), repeats) if repeats else [check_directory(Path(spec.out))]
+    page = _plan_report(args, spec)
+    sealed = select(suite, spec.split).sealed
+    if sealed:
+        queries = pluralize(sealed, "sealed query", "sealed queries")
+        info(args, f"{queries} left out; --split {SEALED} asks them and logs the look")
+    elif SEALED in spec.split:
+        info(args, "sealed queries are asked: the look is written down beside the set")
+    runs = []
+    for number, directory in enumerate(directories, 1):
+        if repeats:
+            args.fresh = True  # a cached result says nothing about between-run variance
+            info(args, f"repeat {number} of {repeats}")
+        with _execution_options(args, directory) as how:
+            completed = _execute(args, spec, suite, missing, how)
+        written = _publish(args, completed, spec.analysis_plan(), directory, retained_engines(spec, suite), page)
+        runs.append(completed.run)
+    if repeats:
+        _report_repeats(args, runs, spec)
+    else:
+        _report_run(args, written, directory)
+    return _check_answered(args, runs)
+
+
+@contextmanager
+def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOptions]:
+    """Return the execution options of the flags; close the connection to a cluster afterwards."""
+    from assay.experiment.plan import ExecutionOptions
+
+    fresh, reuse = getattr(args, "fresh", False), getattr(args, "reuse_index", False)
+    address = getattr(args, "cluster", None)
+    if not address:
+        yield ExecutionOptions(directory, fresh=fresh, reuse_index=reuse)
+        return
+    from assay.experiment.cluster import DaskExecutor
+
+    cluster = DaskExecutor(address)
+    try:
+        yield ExecutionOptions(directory, cluster, fresh=fresh, reuse_index=reuse)
+    finally:
+        cluster.close()
+        for trouble in cluster.warnings:
+            info(args, trouble)
+
+
+def _execute(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions) -> RunOutcome:
+    from assay.experiment.runner import execute_spec
+
+    completed = execute_spec(spec, suite, missing=missing, progress=progress_callback(args), options=how)
+    for trouble in completed.results.warnings:
+        info(args, trouble)
+    if not completed.run.header.timed:
+        cells, cached = len(completed.results.cells), len(completed.results.cached)
+        info(args, f"{pluralize(cells, 'cell')}: {cached} were kept, {cells - cached} asked now")
+    return completed
+
+
+def _plan_report(args: Namespace, spec: Spec | None = None) -> PagePlan:
+    from assay.report.publish import require_parquet
+
+    if getattr(args, "parquet", False):
+        require_parquet()
+    return report_plan(args, spec)
+
+
+def _publish(
+    args: Namespace,
+    completed: RunOutcome,
+    claim: AnalysisPlan,
+    directory: Path,
+    declared: Mapping[str, RetainedEngine],
+    page: PagePlan,
+) -> WrittenRun:
+    from assay.experiment.records.directory import write_timings
+    from assay.report.publish import publish
+
+    forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
+    written = publish(completed.run, claim, directory, declared=declared, forget=forget, parquet=parquet, page=page)
+    if not completed.run.header.timed:
+        write_timings(directory, completed.results.timings())
+    completed.finish()
+    return written
+
+
+def _report_run(args: Namespace, written: WrittenRun, directory: Path) -> None:
+    from assay.report.publish import WRITTEN
+    from assay.report.results import results_json
+    from assay.report.sections import document
+
+    emit(args, document(written.results, full=args.full), results_json(written.results) if args.json else {})
+    info(args, f"\nwritten to {directory}/: {WRITTEN}")
+
+
+def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
+    from assay.report.evidence import gather, stability, steadiness_blocks
+    from assay.report.scored_run import real_engines
+
+    primary = spec.analysis_plan().primary
+    scores = gather(runs, (primary,), spec.out)
+    engines = [stability(scores, name, primary) for name in real_engines(scores)]
+    data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines}
+    emit_blocks(args, f"assay run: {len(runs)} repeats", steadiness_blocks(engines), data)
+    info(args, f"\nwritten to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
+
+
+def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
+    """Warn of engines that failed on every query and return the exit code."""
+    from assay.experiment.runner import failed_engines
+
+    failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
+    for name, reason in failed.items():
+        warn(escape(args, f"assay: {name} failed on every query: {reason}"))
+    return EngineError.exit_code if failed else 0
+
+
+def merge_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("parts", nargs="+", metavar="FOLDER|FILE", help="Directories with shards, or shard files")
+    add_run_output(parser, "results")
+    add_report(parser)
+
+
+def merge_command(args: Namespace) -> int:
+    """Merge the shards of a run and report the results.
+
+    Shards may run on different machines; the result equals that of one run, byte for byte:
+
+      assay run --shard 1/4 --out part       (and 2/4, 3/4, 4/4: here, or on other machines)
+      assay merge part --out results
+    """
+    from assay.experiment import check_directory
+    from assay.experiment.runner import RunOutcome, assemble
+    from assay.experiment.shards import merge_shards
+    from assay.experiment.spec.model import analysis_plan_of
+
+    directory = check_directory(Path(args.out))
+    page = _plan_report(args)
+    merged = merge_shards(Path(part) for part in args.parts)
+    completed = RunOutcome(assemble(merged.summary, merged.results), merged.results)
+    written = _publish(args, completed, analysis_plan_of(completed.run), directory, merged.declared, page)
+    _report_run(args, written, directory)
+    return _check_answered(args, [completed.run])
+
+
+def demo_arguments(parser: ArgumentParser) -> None:
+    add_flag(parser, "--out FOLDER", "Write the run there", default="demo-results")
     add_full(parser)
-    parser.set_defaults(forget=False, parquet=False)  # flags of `assay run` that a demonstration does without
 
 
-def demo_command(args: argparse.Namespace) -> int:
+def demo_command(args: Namespace) -> int:
     """Benchmark the built-in engines on the Python standard library, offline."""
     from assay.experiment.spec import Spec, check
     from assay.gold import load_gold
@@ -309,144 +342,4 @@ def demo_command(args: argparse.Namespace) -> int:
         "whole-file": {"kind": "builtin", "search": {"index": {"chunks": {"kind": "file"}}}},
     }
     spec = check(Spec(gold=("stdlib",), engines=engines, out=args.out))
-    return execute(args, spec, load_gold("stdlib"), "report")
-
-
-@contextmanager
-def execution_options(args: argparse.Namespace, folder: Path) -> Iterator[ExecutionOptions]:
-    """Say how a run is carried out, by the flags; a cluster is left when it is over."""
-    from assay.experiment.plan import ExecutionOptions
-
-    fresh, reuse = getattr(args, "fresh", False), getattr(args, "reuse_index", False)
-    address = getattr(args, "cluster", None)
-    if not address:
-        yield ExecutionOptions(folder, fresh=fresh, reuse_index=reuse)
-        return
-    from assay.experiment.cluster import DaskExecutor
-
-    cluster = DaskExecutor(address)
-    try:
-        yield ExecutionOptions(folder, cluster, fresh=fresh, reuse_index=reuse)
-    finally:
-        cluster.close()
-        for trouble in cluster.warnings:
-            info(args, trouble)
-
-
-def carried_out(
-    args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions
-) -> RunOutcome:
-    """Carry it out, showing how far it is, and say what was kept and what went wrong beside it."""
-    from assay.experiment.runner import execute_spec
-
-    carried = execute_spec(spec, suite, missing=missing, progress=progress_callback(args), options=how)
-    for trouble in carried.results.warnings:
-        info(args, trouble)
-    if not carried.run.header.timed:
-        cells, kept = len(carried.results.cells), len(carried.results.cached)
-        info(args, f"{pluralize(cells, 'cell')}: {kept} were kept, {cells - kept} asked now")
-    return carried
-
-
-def write_down(folder: Path, carried: RunOutcome) -> None:
-    """Write what is beside the results: what cells took; what was kept for this run alone goes."""
-    from assay.experiment.records.directory import write_timings
-
-    if not carried.run.header.timed:
-        write_timings(folder, carried.results.timings())
-    carried.finish()
-
-
-def show_plan(args: argparse.Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
-    """Show what a run would do; no engine is asked, nothing is written."""
-    from assay.engines.resources import available_threads
-    from assay.experiment.forecast import dry_run
-    from assay.report.dry_run import dry_run_document, dry_run_json
-
-    with execution_options(args, Path(spec.out)) as how:
-        width = how.executor.width if how.executor else spec.jobs or available_threads()
-        found = dry_run(spec, suite, missing=missing, options=how, width=width)
-    emit(args, dry_run_document(found, width), dry_run_json(found))
-    return 0
-
-
-@dataclass(frozen=True, slots=True)
-class NamedCorpus:
-    """The corpus to ask on, and the gold set that names it, if one was given."""
-
-    corpus: Corpus
-    suite: Suite | None = None
-    queries: tuple[Query, ...] = ()  # anchors resolved
-    notes: tuple[str, ...] = ()
-    ours: Callable[[str], bool] = field(default=lambda _: False)
-
-
-def add_subject(parser: argparse.ArgumentParser) -> None:
-    """Add the flags that name the engine's configuration and a gold set."""
-    parser.add_argument("--gold", metavar="PATH", help="a gold set: its queries, its targets and its corpus")
-    parser.add_argument("--config", metavar="FILE", help="an assay.toml whose engines may be named (this folder's)")
-
-
-def engine_named(text: str, config: str | None) -> EngineFactory:
-    """Find an engine: one that assay.toml names, with its seed, else a kind, `kind:value`, a preset or its file."""
-    from assay.experiment.spec import engine_factory, load_spec
-    from assay.experiment.spec.model import EngineFactory
-    from assay.experiment.spec.variants import with_environment
-
-    path = config_file(config)
-    if path:
-        spec = load_spec(path)
-        if text in spec.engines or spec.entry(text) is not None:
-            return engine_factory(spec, text)
-    return EngineFactory(with_environment(text))
-
-
-def corpus_named(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
-    """Open the corpus that is named, or that a gold set names; by default this folder."""
-    from assay.corpus import parse_spec
-
-    if gold:
-        return _on_gold(gold, path)
-    spec = parse_spec(path or ".")
-    own = frozenset(_own_files(spec, config))
-    return NamedCorpus(open_without_ours(spec, config), ours=own.__contains__)
-
-
-def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
-    """Open a corpus without the files that no engine finds in a run either; it keeps the name that it was given."""
-    from assay.corpus import open_corpus
-
-    return replace(open_corpus(without_ours(corpus, config)), spec=corpus)
-
-
-def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
-    """Leave assay.toml and the gold files that it names out of a corpus."""
-    from assay.experiment.corpora import exclude_paths
-
-    return exclude_paths(corpus, _own_files(corpus, config))
-
-
-def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
-    from assay.experiment.corpora import own_files, paths_inside
-    from assay.experiment.spec import load_spec
-
-    path = config_file(config)
-    return paths_inside(corpus, None, own_files(load_spec(path))) if path else []
-
-
-def _on_gold(source: str, path: str | None) -> NamedCorpus:
-    from assay.experiment.corpora import prepare
-    from assay.gold import load_gold
-    from assay.gold.split import select
-
-    suite = select(load_gold(source, corpus=path or None), ()).suite
-    if len(suite.golds) != 1:
-        names = ", ".join(gold.name for gold in suite.golds)
-        raise ConfigError(f"{source} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")
-    place = prepare(suite.golds[0], None, None, "report")
-    return NamedCorpus(place.corpus, suite, place.gold.queries, _problems(place), place.is_own)
-
-
-def _problems(place: PreparedGold) -> tuple[str, ...]:
-    found = place.problems
-    return (f"{len(found)} targets of the gold set are not in this corpus, e.g. {found[0]}",) if found else ()
+    return _run(args, spec, load_gold("stdlib"), "report")

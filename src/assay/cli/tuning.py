@@ -1,184 +1,176 @@
+"""The commands ablate, tune and ledger."""
+
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import (
-    add_found,
-    add_ledger,
-    add_varied,
-    keep_run,
-    plan_ledger,
-    run_varied,
-    varied_data,
-    varied_spec,
+    JUDGING,
+    add_claim,
+    add_flag,
+    add_questions,
+    add_results,
+    add_source,
+    claim_flags,
+    load_config,
+    load_experiment,
+    question_flags,
+    read_results,
+    split_list,
+    split_today,
 )
-from assay.cli.output import emit, info
-from assay.errors import ConfigError, EngineError
+from assay.cli.output import emit, emit_blocks, info, pluralize, progress_callback, warn, write_result
+from assay.errors import ConfigError, EngineError, GoldError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assay.experiment.ablation import DataNote, EngineComponents, ForwardSelection
-    from assay.experiment.ledger import AcceptanceRule, LedgerEntry, LedgerPlan
+    from assay.experiment.ablation import DataNote, DevData, EngineComponents, ForwardSelection, SplitUse
+    from assay.experiment.corpora import Missing
+    from assay.experiment.ledger import AcceptanceRule, LedgerEntry, LedgerPlan, MeasuredChange
     from assay.experiment.spec import Spec
     from assay.experiment.spec.variants import SettingChange
     from assay.experiment.tuning import GridPoint, TuneSettings
     from assay.report.tuning import AblationResult, TuneReport
-    from assay.types import AnalysisPlan, Run, Suite
+    from assay.types import AnalysisPlan, EngineRun, Run, Suite
 
 
-def ablate_arguments(parser: argparse.ArgumentParser) -> None:
-    add_varied(parser, "an engine, or a leave-one-out sweep of assay.toml (the only engine, or builtin)")
-    parser.add_argument("--split", metavar="LIST", help="parts of a divided set, by commas (dev)")
-    parser.add_argument(
-        "--only",
-        action="append",
-        default=[],
-        metavar="PART",
-        help="only this part, or a glob of them (repeatable)",
-    )
-    parser.add_argument(
-        "--way", choices=("both", "out", "in"), default="both", help="leave parts out, add them, or both (both)"
-    )
-    parser.add_argument(
-        "--kept", action="store_true", help="added: go on from the last one that gained, not from the one before"
-    )
-    add_ledger(parser)
+def ablate_arguments(parser: ArgumentParser) -> None:
+    _add_varied(parser, "Engine, or leave-one-out sweep of assay.toml [default: the only engine, or builtin]")
+    add_flag(parser, "--split LIST", "Use these splits, comma-separated [default: dev]")
+    add_flag(parser, "--only PART", "Ablate this part only, or a glob", repeatable=True)
+    add_flag(parser, "--way", "Leave parts out, add them, or both", choices=("both", "out", "in"), default="both")
+    add_flag(parser, "--kept", "Add each part to the last one that gained, not to the previous one")
+    _add_ledger(parser)
 
 
-def ablate_command(args: argparse.Namespace) -> int:
+def ablate_command(args: Namespace) -> int:
     """Measure what each part of an engine contributes.
 
-      assay ablate --gold gold.yaml                  the reference engine, by its own parts
-      assay ablate parts --config assay.toml         the leave-one-out sweep [sweeps.parts]: any engine
-      assay ablate --kept --ledger                   add to the last one that gained, and write it all down
+      assay ablate --gold gold.yaml                  the parts of the reference engine
+      assay ablate parts --config assay.toml         the leave-one-out sweep [sweeps.parts] of any engine
+      assay ablate --kept --ledger                   add to the last part that gained, and record the results
 
-    All comparisons are one family: p-values are adjusted by Holm. Of a divided set dev queries are used; --split test
-    uses up test queries, and says so; sealed ones are refused.
+    All comparisons are one family: p-values are adjusted by Holm. Of a split set, dev queries are used. --split test
+    uses up test queries, with a warning; sealed queries are refused.
     """
     from assay.experiment.ablation import ABLATING, find_parts
     from assay.report.tuning import ablation_document, ablation_json, ablation_result
 
-    spec = varied_spec(args)
-    found = find_parts(spec, args.engine, args.only)
-    book = plan_ledger(args, spec)
-    queries = varied_data(args, spec, ABLATING)
-    taken = _measure_parts(args, found, queries.suite)
-    claim = found.base.spec.analysis_plan()
-    result = ablation_result(taken.run, claim, found.base.name, taken.steps, queries.notes)
-    keep_run(args, taken.run, found.base.spec, queries.suite)
+    spec = _load_spec(args)
+    components = find_parts(spec, args.engine, args.only)
+    ledger = _open_ledger(args, spec)
+    queries = _load_queries(args, spec, ABLATING)
+    measured = _measure_parts(args, components, queries.suite)
+    base = components.base
+    claim = base.spec.analysis_plan()
+    result = ablation_result(measured.run, claim, base.name, measured.steps, queries.notes)
+    _save_run(args, measured.run, base.spec, queries.suite)
     data = ablation_json(result)
-    if book:
-        added = add_found(args, book, list(_ablation_entries(args, book, result, taken.run, claim)))
-        data["ledger"] = {"file": str(book.path), "entries": [entry.number for entry in added]}
+    if ledger:
+        added = _add_entries(args, ledger, list(_ablation_entries(args, ledger, result, measured.run, claim)))
+        data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
     emit(args, ablation_document(result), data)
     return 4 if result.failed else 0
 
 
-def _measure_parts(args: argparse.Namespace, found: EngineComponents, suite: Suite) -> ForwardSelection:
+def _measure_parts(args: Namespace, components: EngineComponents, suite: Suite) -> ForwardSelection:
     from assay.experiment.ablation import WAYS, ForwardSelection, plan_ablation, select_forward
     from assay.experiment.tuning import spec_with
 
-    def ask(*variants: SettingChange) -> Run:
-        return run_varied(args, replace(spec_with(found.base, variants), split=()), suite)
+    base = components.base
+
+    def run(*variants: SettingChange) -> Run:
+        return _run_varied(args, replace(spec_with(base, variants), split=()), suite)
 
     ways = WAYS[args.way]
     at_once = tuple(way for way in ways if way != "added") if args.kept else ways
-    plan = plan_ablation(found.parts, found.base.name, at_once)
-    made = ask(*plan.variants)
+    plan = plan_ablation(components.parts, base.name, at_once)
+    first = run(*plan.variants)
     if at_once == ways:
-        return ForwardSelection(made, plan.steps)
-    climbed = select_forward(made, found.base.name, found.parts, found.base.spec.analysis_plan().primary, ask)
-    return ForwardSelection(climbed.run, (*plan.steps, *climbed.steps))
+        return ForwardSelection(first, plan.steps)
+    selected = select_forward(first, base.name, components.parts, base.spec.analysis_plan().primary, run)
+    return ForwardSelection(selected.run, (*plan.steps, *selected.steps))
 
 
 def _ablation_entries(
-    args: argparse.Namespace, book: LedgerPlan, result: AblationResult, made: Run, claim: AnalysisPlan
+    args: Namespace, ledger: LedgerPlan, result: AblationResult, run: Run, claim: AnalysisPlan
 ) -> Iterator[LedgerEntry]:
     from assay.experiment.ledger import MeasuredChange, make_entry
 
-    engines = {engine.name: engine for engine in made.engines}
+    engines = {engine.name: engine for engine in run.engines}
     for row in result.rows:
         step = row.step
         sign = "without" if step.way == "left out" else "plus"
-        measured = MeasuredChange(
-            made, engines[step.variant], engines[step.against], row.comparison, row.repositories, result.family
-        )
+        new, old = engines[step.variant], engines[step.against]
+        measured = MeasuredChange(run, new, old, row.comparison, row.repositories, result.family)
         title = f"{result.engine} {sign} {step.part}"
-        yield make_entry(measured, claim, book.rule, title=title, how="ablate", by=args.by)
+        yield make_entry(measured, claim, ledger.rule, title=title, how="ablate", by=args.by)
 
 
-def tune_arguments(parser: argparse.ArgumentParser) -> None:
-    add_varied(parser, "the engine to tune ([tune] engine, or the only one)")
-    parser.add_argument(
-        "--knob", action="append", metavar="KEY=V1,V2", help="a dotted setting and the values to try (repeatable)"
-    )
-    parser.add_argument("--partitions", type=int, metavar="N", help="random halvings of the data (20)")
-    parser.add_argument("--split", metavar="PART", help="only dev is granted, and is what is used anyway")
-    add_ledger(parser)
+def tune_arguments(parser: ArgumentParser) -> None:
+    _add_varied(parser, "Engine to tune [default: [tune] engine, or the only one]")
+    add_flag(parser, "--knob KEY=V1,V2", "Try these values of a setting", repeatable=True)
+    add_flag(parser, "--partitions N", "Split the data into random halves N times [default: 20]", type=int)
+    add_flag(parser, "--split PART", "Use this split; only dev is allowed [default: dev]")
+    _add_ledger(parser)
 
 
-def tune_command(args: argparse.Namespace) -> int:
+def tune_command(args: Namespace) -> int:
     """Tune an engine over a grid on dev queries and estimate the gain on unseen ones.
 
       assay tune --gold gold.yaml --knob search.stem.files=0.0,0.2,0.4
       assay tune mine --knob search.stem.files=0.2,0.4 --knob search.dense.files=0.3,0.5 --ledger
 
     Or [tune] in assay.toml: engine, knobs = { "search.stem.files" = [0.0, 0.2] }, partitions, measure, most.
-    The best point on one half of the repositories (or queries) is scored on the other half, many times: that number is
-    honest. The point that all dev queries choose is recommended only where the honest gain is significant.
+    The best point on one half of the repositories (or queries) is scored on the other half, many times, which gives an
+    unbiased estimate of the gain. The best point on all dev queries is recommended only if that gain is significant.
     """
     from assay.experiment.ablation import TUNING
     from assay.report.tuning import tune_document, tune_json
 
-    spec = varied_spec(args)
-    settings = _settings(args, spec)
-    grid = _grid(args, spec, settings)
-    book = plan_ledger(args, spec)
-    data = varied_data(args, spec, TUNING)
-    made = run_varied(args, grid.spec, data.suite)
-    claim = grid.spec.analysis_plan()
-    report = _tuned(grid, made, claim, settings.partitions, data.notes)
-    keep_run(args, made, grid.spec, data.suite)
-    shown = tune_json(report)
-    if book:
-        entries = _tuning_entries(args, book.rule, report, made, claim)
-        added = add_found(args, book, entries) if entries else ()
-        shown["ledger"] = {"file": str(book.path), "entries": [entry.number for entry in added]}
+    spec = _load_spec(args)
+    settings = _tune_settings(args, spec)
+    grid, engine, points = _plan_grid(args, spec, settings)
+    ledger = _open_ledger(args, spec)
+    queries = _load_queries(args, spec, TUNING)
+    run = _run_varied(args, grid, queries.suite)
+    claim = grid.analysis_plan()
+    report = _score_grid(engine, points, run, claim, settings.partitions, queries.notes)
+    _save_run(args, run, grid, queries.suite)
+    data = tune_json(report)
+    if ledger:
+        entries = _tuning_entries(args, ledger.rule, report, run, claim)
+        added = _add_entries(args, ledger, entries) if entries else ()
+        data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
         if not entries:
-            info(args, f"{book.path}: nothing added; the best point is the default itself")
-    emit(args, tune_document(report), shown)
-    return 4 if len(report.points) < len(grid.points) else 0
+            info(args, f"{ledger.path}: nothing added; the best point is the default itself")
+    emit(args, tune_document(report), data)
+    return 4 if len(report.points) < len(points) else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
-    """What is run."""
-
-    spec: Spec
-    engine: str
-    points: tuple[GridPoint, ...]
-
-
-def _settings(args: argparse.Namespace, spec: Spec) -> TuneSettings:
+def _tune_settings(args: Namespace, spec: Spec) -> TuneSettings:
     from assay.experiment.spec.model import read_table
     from assay.experiment.tuning import TuneSettings, parse_knob
 
     settings = read_table(TuneSettings, spec, "tune", spec.tune)
-    given = {key: value for key, value in {"partitions": args.partitions}.items() if value is not None}
-    if args.knob:
-        knobs = [parse_knob(text) for text in args.knob]
-        for key, _ in knobs:
-            if sum(other == key for other, _ in knobs) > 1:
-                raise ConfigError(f"--knob {key} is given twice", hint="name all its values at once: KEY=V1,V2")
-        given["knobs"] = dict(knobs)
-    return replace(settings, **given)
+    if args.partitions is not None:
+        settings = replace(settings, partitions=args.partitions)
+    if not args.knob:
+        return settings
+    values: dict[str, tuple[object, ...]] = {}
+    for key, choices in map(parse_knob, args.knob):
+        if key in values:
+            raise ConfigError(f"--knob {key} is given twice", hint="name all its values at once: KEY=V1,V2")
+        values[key] = choices
+    return replace(settings, knobs=values)
 
 
-def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid:
+def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spec, str, tuple[GridPoint, ...]]:
+    """Return the configuration of the grid, the tuned engine, and the points."""
     from assay.experiment.spec import make_engines
     from assay.experiment.spec.model import locate_error
     from assay.experiment.tuning import find_base, grid_points, spec_with
@@ -190,41 +182,344 @@ def _grid(args: argparse.Namespace, spec: Spec, settings: TuneSettings) -> _Grid
     try:
         points = grid_points(settings.knobs, base.settings, settings.most)
         grid = replace(spec_with(base, [point.change for point in points]), split=())
-        make_engines(grid, Suite(()))  # a knob that no engine has shows before anything runs
+        make_engines(grid, Suite(()))  # report unknown settings before anything runs
     except ConfigError as error:
         raise (error if args.knob else locate_error(error, spec, "tune", spec.tune)) from error
-    return _Grid(grid, base.name, points)
+    return grid, base.name, points
 
 
-def _tuned(grid: _Grid, made: Run, claim: AnalysisPlan, partitions: int, notes: Sequence[DataNote]) -> TuneReport:
+def _score_grid(
+    engine: str,
+    points: tuple[GridPoint, ...],
+    run: Run,
+    claim: AnalysisPlan,
+    partitions: int,
+    notes: Sequence[DataNote],
+) -> TuneReport:
     from assay.experiment.ablation import DataNote
     from assay.experiment.tuning import tune_scores
     from assay.report.scored_run import failed_engines, pick
     from assay.report.tuning import TuneReport
     from assay.scoring import score
 
-    dead = failed_engines(made)
-    points = tuple(point for point in grid.points if point.change.name not in dead)
-    if grid.engine in dead or not points:
-        raise EngineError(f"{', '.join(sorted(dead))} answered no query", hint="`assay engines check` tells why")
-    scores = pick(score(made, (claim.primary,)), engines=[e.name for e in made.engines if e.name not in dead])
-    said = f"Failed, left out of the grid: {', '.join(sorted(dead))} answered no query."
-    failed = [DataNote("failed", said)] if dead else []
-    return TuneReport(tune_scores(scores, grid.engine, points, claim, partitions), points, (*notes, *failed))
+    failed = failed_engines(run)
+    names = ", ".join(sorted(failed))
+    left = tuple(point for point in points if point.change.name not in failed)
+    if engine in failed or not left:
+        raise EngineError(f"{names} answered no query", hint="`assay engines check` tells why")
+    scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in failed])
+    if failed:
+        notes = (*notes, DataNote("failed", f"Failed, left out of the grid: {names} answered no query."))
+    return TuneReport(tune_scores(scores, engine, left, claim, partitions), left, tuple(notes))
 
 
 def _tuning_entries(
-    args: argparse.Namespace, rule: AcceptanceRule, report: TuneReport, made: Run, claim: AnalysisPlan
+    args: Namespace, rule: AcceptanceRule, report: TuneReport, run: Run, claim: AnalysisPlan
 ) -> list[LedgerEntry]:
     from assay.experiment.ledger import MeasuredChange, Tuning, make_entry
 
-    found = report.tuned
-    if found.best == 0:
+    tuned = report.tuned
+    if tuned.best == 0:
         return []
-    engines = {engine.name: engine for engine in made.engines}
-    best = found.tried[found.best].name
-    measured = MeasuredChange(made, engines[best], engines[found.engine], found.gain, found.repositories)
-    apparent = found.honest.mean + found.optimism.difference
-    tuning = Tuning(len(found.tried), found.partitions, apparent, found.honest.mean)
-    title = f"{found.engine} tuned: {best}"
+    engines = {engine.name: engine for engine in run.engines}
+    best = tuned.tried[tuned.best].name
+    measured = MeasuredChange(run, engines[best], engines[tuned.engine], tuned.gain, tuned.repositories)
+    apparent = tuned.honest.mean + tuned.optimism.difference
+    tuning = Tuning(len(tuned.tried), tuned.partitions, apparent, tuned.honest.mean)
+    title = f"{tuned.engine} tuned: {best}"
     return [make_entry(measured, claim, rule, title=title, how="tune", by=args.by, tuning=tuning)]
+
+
+def _add_varied(parser: ArgumentParser, engine: str) -> None:
+    parser.add_argument("engine", nargs="?", metavar="ENGINE", help=engine)
+    add_source(parser)
+    add_questions(parser)
+    add_flag(parser, "--jobs N", "Use N processes [default: all processors]", type=int)
+    add_flag(parser, "--out FOLDER", "Write the run there, as `assay run` does [default: not written]")
+    add_claim(parser, JUDGING)
+
+
+def _load_spec(args: Namespace) -> Spec:
+    from assay.experiment.spec import override
+
+    return override(load_experiment(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
+
+
+def _load_queries(args: Namespace, spec: Spec, use: SplitUse) -> DevData:
+    """Load the queries that tuning may use."""
+    from assay.experiment.ablation import dev_data
+    from assay.experiment.corpora import load_suite
+    from assay.experiment.spec.model import locate_error
+
+    splits = split_list(args.split)
+    suite = load_suite(spec)
+    try:
+        data = dev_data(suite, spec.split if splits is None else splits, use)
+    except ConfigError as error:
+        raise (error if splits else locate_error(error, spec, "run", {"split": spec.split})) from error
+    for note in data.notes:
+        if note.kind == "used up":
+            warn(note.text)
+    return data
+
+
+def _run_varied(args: Namespace, spec: Spec, suite: Suite) -> Run:
+    from assay.experiment import check_directory
+    from assay.experiment.plan import ExecutionOptions
+    from assay.experiment.runner import run_spec
+
+    options = ExecutionOptions(check_directory(Path(args.out)) if args.out else None)
+    missing: Missing | None = "report" if args.allow_missing else None
+    return run_spec(spec, suite, missing=missing, progress=progress_callback(args), options=options)
+
+
+def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:
+    from assay.experiment.corpora import CorpusTexts
+    from assay.experiment.spec.model import retained_engines
+    from assay.experiment.tracing import trace_queries
+    from assay.report.explorer.excerpts import PagePlan
+    from assay.report.publish import publish
+
+    if args.out:
+        page, declared = PagePlan(texts=CorpusTexts, tracer=trace_queries), retained_engines(spec, suite)
+        publish(run, spec.analysis_plan(), Path(args.out), declared=declared, page=page)
+        info(args, f"written to {args.out}/")
+
+
+def _add_ledger(parser: ArgumentParser) -> None:
+    group = parser.add_argument_group("ledger")
+    add_flag(group, "--ledger FILE", "Record the results in a ledger [default: ledger.jsonl]", nargs="?", const="")
+    _add_rule(group)
+
+
+def _add_rule(group: argparse._ArgumentGroup | ArgumentParser) -> None:
+    add_flag(group, "--rule NAME", "Decide by this rule; an unknown name lists all [default: [ledger] rule]")
+    add_flag(group, "--by WHO", "Record who tried the change", default="")
+    add_flag(group, "--again", "Add a comparison that is in the ledger already")
+
+
+def _open_ledger(args: Namespace, spec: Spec) -> LedgerPlan | None:
+    """Check the ledger and the rule before anything runs; return None without --ledger."""
+    from assay.experiment.ledger import ledger_plan, read_ledger
+
+    if args.ledger is None:
+        return None
+    plan = ledger_plan(spec, args.ledger or None, args.rule)
+    read_ledger(plan.path)
+    return plan
+
+
+def _add_entries(args: Namespace, plan: LedgerPlan, entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
+    from assay.experiment.ablation import spent_warning
+    from assay.experiment.ledger import add_entries
+
+    added = add_entries(plan.path, entries, again=args.again)
+    accepted = sum(entry.accepted for entry in added)
+    numbers = f"{added[0].number}" if len(added) == 1 else f"{added[0].number} to {added[-1].number}"
+    info(args, f"{plan.path}: entry {numbers} added; {accepted} of {len(added)} accepted")
+    spent = sorted({part for entry in added for part in entry.spent})
+    if spent:
+        warn(f"{plan.path}: entry {numbers}: {spent_warning(spent).text}")
+    return added
+
+
+LEDGER_DESCRIPTION = """
+assay ledger                                              all entries, and the total gain of accepted changes
+assay ledger add results --engine new --baseline old --title "stem boost"
+assay ledger add results --against results-before --engine mine
+assay ledger show 3                                       one entry with its evidence
+assay ledger verify                                       check that no line was changed, removed or moved
+
+`assay ablate --ledger` and `assay tune --ledger` also add entries. The file is ledger.jsonl beside assay.toml. It only
+grows: each line holds the hash of the previous one."""
+
+
+def list_arguments(parser: ArgumentParser) -> None:
+    _add_ledger_file(parser)
+    suppressed = argparse.SUPPRESS
+    add_flag(parser, "--markdown", "Print the table as Markdown", default=suppressed)
+
+
+def list_command(args: Namespace) -> int:
+    """List recorded changes and their outcomes."""
+    from assay.experiment.ledger import read_ledger
+    from assay.report.ledger import ledger_document, ledger_json
+    from assay.report.render.markup import to_markdown
+
+    ledger = read_ledger(_find_ledger(args).path)
+    document = ledger_document(ledger)
+    if getattr(args, "markdown", False) and not args.json:
+        write_result(to_markdown(document).removesuffix("\n"))
+    else:
+        emit(args, document, ledger_json(ledger))
+    return 0
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    add_results(parser)
+    add_flag(parser, "--engine NEW", "Engine with the change", required=True)
+    add_flag(parser, "--baseline OLD", "Engine without the change [with --against: the same name]")
+    add_flag(parser, "--against FOLDER", "Read OLD from this run")
+    add_flag(parser, "--title TEXT", "Describe the change in a few words [default: NEW against OLD]")
+    add_flag(parser, "--allow-changed-corpus", "Compare runs whose corpora differ")
+    add_claim(parser, JUDGING)
+    _add_rule(parser)
+    _add_ledger_file(parser)
+
+
+def add_command(args: Namespace) -> int:
+    """Apply the decision rule to a change and record the outcome with its evidence.
+
+    Both engines belong to one run or, with --against, to two runs of the same queries on the same corpora (else exit
+    code 5). A rejected change is recorded too, and is no error. A run on test or sealed queries gets a warning: it uses
+    them up, and the entry is marked.
+    """
+    from assay.experiment.ledger import make_entry, read_ledger
+    from assay.experiment.spec.model import analysis_plan_of, change_plan
+    from assay.report.ledger import entry_document, entry_json
+
+    plan = _find_ledger(args)
+    read_ledger(plan.path)
+    run = read_results(args.results)
+    old = read_results(args.against) if args.against else run
+    suite = split_today(run.suite)  # the entry names the splits of today
+    _log_sealed(suite, args.engine)
+    claim = change_plan(analysis_plan_of(run), run.k, **{**claim_flags(args), "baseline": None})
+    if args.baseline and not args.against:
+        claim = replace(claim, baseline=args.baseline)
+    measured = _compare_runs(args, old, run, claim) if args.against else _compare_engines(args, run, claim)
+    title = args.title or f"{measured.new.name} against {measured.old.name}"
+    measured = replace(measured, run=replace(run, suite=suite))
+    (added,) = _add_entries(args, plan, [make_entry(measured, claim, plan.rule, title=title, by=args.by)])
+    emit(args, entry_document(added), entry_json(added))
+    if not added.changes and not args.against:
+        info(args, "the two engines have the same settings: is it the program that changed?")
+    return 0
+
+
+def _log_sealed(suite: Suite, engine: str) -> None:
+    from assay.gold.load import log_reaccess
+    from assay.gold.split import sealed_queries
+
+    sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
+    if sealed and not log_reaccess(suite, "ledger add", [engine]):
+        raise GoldError(
+            f"{sealed} sealed queries are in this run, and their gold file is not here to log the look",
+            hint="add it where the gold set is, or use a run without them: assay run --split dev",
+        )
+
+
+def _compare_engines(args: Namespace, run: Run, claim: AnalysisPlan) -> MeasuredChange:
+    from assay.experiment.ledger import MeasuredChange
+    from assay.experiment.spec.model import check_plan
+    from assay.report.comparison import compare_engines
+    from assay.report.scored_run import compared_engines, pick
+    from assay.scoring import score
+    from assay.stats.compare import by_repository
+
+    claim = replace(claim, family=tuple(name for name in claim.family if name != claim.baseline))
+    check_plan(claim, run.k, [engine.name for engine in run.engines])
+    new, old = _find_engine(run, args.engine), _find_engine(run, claim.baseline)
+    if new is old:
+        raise ConfigError(f"{new.name} is compared with itself", hint="name another --baseline")
+    together = not claim.family and args.engine in compared_engines(run, claim.baseline)
+    comparison = compare_engines(run, claim, None if together else args.engine)
+    row = next((row for row in comparison.rows if row.engine == args.engine), None)
+    if row is None:
+        raise _all_failed(comparison.failed)
+    scores = pick(score(run, (claim.primary,)), engines=(args.engine, claim.baseline))
+    changes = by_repository(scores, args.engine, claim.baseline, claim.primary)
+    return MeasuredChange(run, new, old, row, changes, comparison.family_size)
+
+
+def _compare_runs(args: Namespace, old_run: Run, new_run: Run, claim: AnalysisPlan) -> MeasuredChange:
+    from assay.experiment.ledger import MeasuredChange
+    from assay.report.comparison import require_comparable
+    from assay.report.scored_run import failed_engines
+    from assay.scoring import score
+    from assay.stats.compare import by_repository, compare_pairs
+    from assay.stats.config import settings_of
+    from assay.stats.runs import EngineOfRun, join_sides
+
+    require_comparable(old_run, new_run, moved=args.allow_changed_corpus)
+    old, new = _find_engine(old_run, args.baseline or args.engine), _find_engine(new_run, args.engine)
+    failed = [e.name for run, e in ((old_run, old), (new_run, new)) if e.name in failed_engines(run)]
+    if failed:
+        raise _all_failed(failed)
+    joined = join_sides(
+        EngineOfRun(score(old_run, (claim.primary,)), old.name, args.against),
+        EngineOfRun(score(new_run, (claim.primary,)), new.name, args.results),
+        claim.primary,
+    )
+    pair = (joined.names.new, joined.names.old)
+    comparison = compare_pairs(joined.scores, [pair], primary=claim.primary, **settings_of(claim))
+    changes = by_repository(joined.scores, *pair, claim.primary)
+    info(args, joined.sentence)
+    return MeasuredChange(new_run, new, old, comparison.rows[0], changes)
+
+
+def _find_engine(run: Run, name: str) -> EngineRun:
+    for engine in run.engines:
+        if engine.name == name:
+            return engine
+    hint = f"there are: {', '.join(engine.name for engine in run.engines)}"
+    raise ConfigError(f"no engine {name!r} in this run", hint=hint)
+
+
+def _all_failed(names: Sequence[str]) -> EngineError:
+    return EngineError(f"{', '.join(names)} answered no query", hint="assay score shows what they said")
+
+
+def show_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("number", type=int, metavar="N", help="Number of the entry")
+    _add_ledger_file(parser)
+
+
+def show_command(args: Namespace) -> int:
+    """Show one entry with its evidence."""
+    from assay.experiment.ledger import find_entry, read_ledger
+    from assay.report.ledger import entry_document, entry_json
+
+    entry = find_entry(read_ledger(_find_ledger(args).path), args.number)
+    emit(args, entry_document(entry), entry_json(entry))
+    return 0
+
+
+def verify_arguments(parser: ArgumentParser) -> None:
+    _add_ledger_file(parser)
+
+
+def verify_command(args: Namespace) -> int:
+    """Check that no line of the ledger was changed, removed or moved (else exit code 2)."""
+    from assay.experiment.chain import scan, scan_notes
+    from assay.report.render.document import Paragraph
+
+    path = _find_ledger(args).path
+    scanned = scan(path)
+    notes = scan_notes(path, scanned)
+    problems = [Paragraph(f"{path}:{problem.line}: {problem.text}", "bad") for problem in scanned.problems]
+    entries = pluralize(len(scanned.links), "entry", "entries")
+    title = f"{path}: {pluralize(len(problems), 'problem')}" if problems else f"{path}: {entries}, all in place"
+    data = {
+        "schema": "assay/ledger-verify/1",
+        "file": str(path),
+        "entries": len(scanned.links),
+        "problems": [asdict(problem) for problem in scanned.problems],
+        "notes": list(notes),
+    }
+    emit_blocks(args, title, (*problems, *(Paragraph(note, "warning") for note in notes)), data)
+    return 2 if problems else 0
+
+
+def _add_ledger_file(parser: ArgumentParser) -> None:
+    # suppressed, or the default behind an action's name would undo a flag before it
+    suppressed = argparse.SUPPRESS
+    add_flag(parser, "--ledger FILE", "Use this ledger [default: ledger.jsonl]", default=suppressed)
+    add_flag(parser, "--config FILE", "Read this assay.toml [default: the one in this directory]", default=suppressed)
+
+
+def _find_ledger(args: Namespace) -> LedgerPlan:
+    from assay.experiment.ledger import ledger_plan
+
+    spec = load_config(getattr(args, "config", None))
+    return ledger_plan(spec, getattr(args, "ledger", None), getattr(args, "rule", None))

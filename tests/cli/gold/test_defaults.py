@@ -32,7 +32,7 @@ def test_split_divides_as_its_configuration_says(capsys):
     assert [given[part] for part in SPLITS] == [None] * len(SPLITS)
     assert SplitShares.of() == SplitShares()
     shares = [f"{share:g}" for share in SplitShares().values()]
-    assert re.findall(r"--(?:dev|test|sealed) X its share \(([.\d]+)\)", help_) == shares
+    assert re.findall(r"--(?:dev|test|sealed) X Set the share of \w+ queries \[default: ([.\d]+)\]", help_) == shares
     assert given["sd"] == DEFAULT.assumed_sd
     assert [flags("split", "gold.yaml", "--by", way)["by"] for way in SPLIT_UNITS] == list(SPLIT_UNITS)
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from assay.cli.gold.review import set_problems
+from assay.cli.gold.vote import set_problems
 from assay.cli.main import main
 from assay.gold import load_gold
 from assay.gold.review.views import ReviewWorkspace

@@ -1,10 +1,8 @@
-"""Create and maintain gold sets.
+GOLD_DESCRIPTION = """
+assay gold lint gold.yaml                     find problems of a set; --fix repairs those with a certain repair
+assay gold mine . --set gold.yaml             propose queries, adversaries and phrasings
+assay gold review gold.yaml --as ann          vote on proposals, adjudicate and accept them
+assay gold split gold.yaml                    split into dev, test and sealed queries
+assay gold reanchor gold.yaml --to HEAD       migrate anchors from one commit to another
 
-assay gold lint gold.yaml                     what is wrong with a set; --fix repairs what is certain
-assay gold mine . --set gold.yaml             propose queries, wrong answers and phrasings
-assay gold review gold.yaml --as ann          vote on proposals, settle them, accept them
-assay gold split gold.yaml                    dev, test and sealed parts
-assay gold reanchor gold.yaml --to HEAD       follow the code from one commit to another
-
-docs/tutorials/write-gold.md goes through all of it on a real repository.
-"""
+docs/tutorials/write-gold.md shows all of them on a real repository."""

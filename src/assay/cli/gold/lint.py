@@ -1,180 +1,152 @@
 from __future__ import annotations
 
-import argparse
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assay.cli.options import add_flag
 from assay.cli.output import emit, info, pluralize, warn
 from assay.errors import AssayError, ConfigError
-from assay.gold.lint.rules import SEVERITIES
-from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Tone, table
 
 if TYPE_CHECKING:
     from assay.gold.lint.coverage import DetectionPower
     from assay.gold.lint.registry import RuleSelection
-    from assay.gold.lint.rules import (
-        EngineReach,
-        LeakageCounts,
-        LintConfig,
-        LintDependencies,
-        LintFinding,
-        LintReport,
-        Severity,
-    )
+    from assay.gold.lint.rules import EngineReach, LintConfig, LintDependencies, LintFinding, LintReport
     from assay.report.github import JobOutput
-    from assay.report.render.document import Document
+    from assay.report.render.document import Block, Cell, Document, Tone
     from assay.search.chunking import ChunkConfig
     from assay.types import Corpus, CorpusSpec, GoldSet, Suite
 
-_BUILTIN = "builtin"  # as `--reach` names our own engine
+_BUILTIN = "builtin"  # the name of the bundled engine in --reach
 
 
-def lint_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "sets", nargs="*", metavar="SET", help="gold file or folder in any format, or 'stdlib' (those of assay.toml)"
+def lint_arguments(parser: ArgumentParser) -> None:
+    text = "Gold file or directory in any format, or 'stdlib' [default: the sets of assay.toml]"
+    parser.add_argument("sets", nargs="*", metavar="SET", help=text)
+    add_flag(parser, "--config FILE", "Lint the sets of this assay.toml if no SET is given")
+    add_flag(parser, "--corpus SPEC", "Use this code: directory, git:URL@REV, pypi:NAME==V, …")
+    add_flag(parser, "--format FORMAT", "Read the sets in this format [default: auto-detected]")
+    add_flag(parser, "--fix", "Repair findings with a certain repair, in place")
+    add_flag(parser, "--select CODES", "Apply these rules only, comma-separated; G2 means all G2xx")
+    add_flag(parser, "--ignore CODES", "Skip these rules, comma-separated")
+    add_flag(
+        parser,
+        "--reach FILE",
+        "Check targets against the chunks of an engine: a JSON lines file, or 'builtin'",
+        repeatable=True,
     )
-    parser.add_argument("--config", metavar="FILE", help="an assay.toml whose sets are linted where no SET is named")
-    parser.add_argument("--corpus", metavar="SPEC", help="where the code is: folder, git:URL@REV, pypi:NAME==V, …")
-    parser.add_argument("--format", metavar="FORMAT", help="format of the sets (told from their content)")
-    parser.add_argument("--fix", action="store_true", help="repair what is certain, in place")
-    parser.add_argument("--select", metavar="CODES", help="rules to apply, by commas; G2 is all that begin so (all)")
-    parser.add_argument("--ignore", metavar="CODES", help="rules to leave out, by commas")
-    parser.add_argument(
-        "--reach", action="append", metavar="FILE", help="chunks of an engine, JSON lines, or 'builtin' (repeatable)"
-    )
-    parser.add_argument("--strict", action="store_true", help="end with 2 for warnings too")
-    parser.add_argument(
-        "--github", action="store_true", help="in GitHub Actions: findings as annotations, and in the job summary"
-    )
+    add_flag(parser, "--strict", "Exit with 2 for warnings too")
+    add_flag(parser, "--github", "Report to GitHub Actions: annotations and job summary")
 
 
-@dataclass(frozen=True, slots=True)
-class _Linted:
-    """What was found, and what was repaired before that."""
-
-    report: LintReport
-    repaired: tuple[LintFinding, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Rules:
-    """By what every set is looked at."""
-
-    selection: RuleSelection
-    config: LintConfig
-    reaches: tuple[EngineReach, ...]  # of the engines whose chunks were given
-
-
-def lint_command(args: argparse.Namespace) -> int:
+def lint_command(args: Namespace) -> int:
     """Lint gold sets: invalid labels, better targets elsewhere, duplicate queries.
 
     assay gold lint gold.yaml                                    every rule, on the corpus that the set names
     assay gold lint annotations/ --corpus git:../repo@3f2a91c    on another corpus
-    assay gold lint gold.yaml --select G1,G2 --ignore G204       some rules; codes may be cut short
-    assay gold lint gold.yaml --fix                              repair what is certain, show what was changed
-    assay gold lint gold.yaml --reach chunks.jsonl               what that engine's chunks can never return
-    assay gold lint --github                                     the sets of assay.toml; findings beside their lines
+    assay gold lint gold.yaml --select G1,G2 --ignore G204       some rules, by code or prefix
+    assay gold lint gold.yaml --fix                              repair findings and show what changed
+    assay gold lint gold.yaml --reach chunks.jsonl               targets that this engine's chunks cannot return
+    assay gold lint --github                                     the sets of assay.toml; annotations at their lines
 
-    Ends with 2 when there are errors, under --strict when there are warnings too. docs/reference/lint.md lists the
-    codes.
+    Exits with 2 if there are errors, with --strict also if there are warnings. docs/reference/lint.md lists the codes.
     """
     try:
-        return _handle(args)
+        return _lint(args)
     except AssayError as error:
         if args.github:
-            _tell_error(error)
+            from assay.report.github import of_error
+
+            _job_output().annotate([of_error(error, "assay gold lint")], "")
         raise
 
 
-def _handle(args: argparse.Namespace) -> int:
+def _lint(args: Namespace) -> int:
     from assay.gold.lint.reachability import read_chunks
-    from assay.gold.lint.registry import merge_reports
-    from assay.gold.lint.rules import LintConfig
+    from assay.gold.lint.registry import RuleSelection, merge_reports
+    from assay.gold.lint.rules import SEVERITIES, LintConfig
 
-    selection, config = _selection(args), LintConfig()
+    codes = {key: getattr(args, key) for key in ("select", "ignore") if getattr(args, key) is not None}
+    selection = RuleSelection(
+        **{key: tuple(filter(None, map(str.strip, text.split(",")))) for key, text in codes.items()}
+    )
+    config = LintConfig()
     reaches = tuple(read_chunks(Path(name)) for name in args.reach or () if name != _BUILTIN)
-    suite = _load(args)
-    parts = [_lint(args, gold, _Rules(selection, config, reaches)) for gold in suite.golds]
-    report = merge_reports(suite, [part.report for part in parts], _power(config.margin), selection, config=config)
-    repaired = [finding for part in parts for finding in part.repaired]
-    _emit(args, suite, report, repaired)
+    suite = _load_sets(args)
+    reports: list[LintReport] = []
+    repaired: list[LintFinding] = []
+    for gold in suite.golds:
+        report, repairs = _lint_set(args, gold, selection, config, reaches)
+        reports.append(report)
+        repaired += repairs
+    report = merge_reports(suite, reports, _power(config.margin), selection, config=config)
+    data = {
+        "schema": "assay/gold-lint/1",
+        "sets": [{"name": gold.name, "file": gold.source, "queries": len(gold.queries)} for gold in suite.golds],
+        "counts": {severity: report.count(severity) for severity in SEVERITIES},
+        "findings": [_finding_json(finding) for finding in report.findings],
+        "repaired": [_finding_json(finding) for finding in repaired],
+        "leaks": [asdict(leak) for leak in report.leaks],
+    }
+    emit(args, _document(report, repaired), data)
+    if args.github:
+        _report_to_github(report, repaired)
     return 2 if report.count("error") or (args.strict and report.count("warning")) else 0
 
 
-def _selection(args: argparse.Namespace) -> RuleSelection:
-    from assay.gold.lint.registry import RuleSelection
-
-    given = {key: _codes(getattr(args, key)) for key in ("select", "ignore") if getattr(args, key) is not None}
-    return RuleSelection(**given)
-
-
-def _codes(text: str) -> tuple[str, ...]:
-    return tuple(code.strip() for code in text.split(",") if code.strip())
-
-
-def _load(args: argparse.Namespace) -> Suite:
+def _load_sets(args: Namespace) -> Suite:
+    from assay.cli.options import load_config, reject_flags
     from assay.corpus import parse_spec
+    from assay.experiment.corpora import load_suite
     from assay.gold import load_gold
     from assay.gold.load import join
 
-    if not args.sets:
-        return _declared(args)
-    corpus = _here(parse_spec(args.corpus)) if args.corpus else None
-    return join([load_gold(source, format=args.format, corpus=corpus) for source in args.sets])
-
-
-def _declared(args: argparse.Namespace) -> Suite:
-    from assay.cli.options import declared, reject_flags
-    from assay.experiment.corpora import load_suite
-
+    if args.sets:
+        corpus = parse_spec(args.corpus) if args.corpus else None
+        if corpus and corpus.kind in ("path", "git") and Path(corpus.value).exists():
+            corpus = replace(corpus, value=str(Path(corpus.value).absolute()))  # relative to this directory
+        return join([load_gold(source, format=args.format, corpus=corpus) for source in args.sets])
     reject_flags(args, "the sets of assay.toml", "corpus", "format")
-    spec = declared(args.config)
+    spec = load_config(args.config)
     if not spec.gold:
         raise ConfigError("no gold set is named", hint="assay gold lint gold.yaml, or [run] gold in assay.toml")
     return load_suite(spec)
 
 
-def _here(spec: CorpusSpec) -> CorpusSpec:
-    local = spec.kind in ("path", "git") and Path(spec.value).exists()
-    return replace(spec, value=str(Path(spec.value).absolute())) if local else spec
-
-
-def _lint(args: argparse.Namespace, gold: GoldSet, rules: _Rules) -> _Linted:
+def _lint_set(
+    args: Namespace, gold: GoldSet, selection: RuleSelection, config: LintConfig, reaches: tuple[EngineReach, ...]
+) -> tuple[LintReport, Sequence[LintFinding]]:
     from assay.corpus import open_corpus
     from assay.gold.lint.registry import fix_all, lint
 
     info(args, f"{gold.name}: reading the corpus")
-    corpus = open_corpus(gold.corpus, base=folder_of(gold))
+    base = Path(gold.source).parent if gold.source else None
+    corpus = open_corpus(gold.corpus, base=base)
     own = (builtin_reach(corpus),) if _BUILTIN in (args.reach or ()) else ()
-    tools = lint_dependencies(gold.name, gold.corpus, folder_of(gold), (*own, *rules.reaches))
+    tools = lint_dependencies(gold.name, gold.corpus, base, (*own, *reaches))
     if not args.fix:
-        return _Linted(lint(gold, corpus, tools=tools, selection=rules.selection, config=rules.config), ())
-    mended = fix_all(gold, corpus, tools=tools, selection=rules.selection, config=rules.config)
-    if mended.repaired:
-        _save(gold, mended.gold)
-    return _Linted(mended.report, mended.repaired)
+        return lint(gold, corpus, tools=tools, selection=selection, config=config), ()
+    fixed = fix_all(gold, corpus, tools=tools, selection=selection, config=config)
+    if fixed.repaired:
+        _save(gold, fixed.gold)
+    return fixed.report, fixed.repaired
 
 
 def _save(old: GoldSet, new: GoldSet) -> None:
-    from assay.gold.formats.registry import save
-
-    written = _written_corpus(old)
-    saved = save(replace(old, corpus=written), replace(new, corpus=written))
-    for note in saved.notes:
-        warn(note)
-
-
-def _written_corpus(gold: GoldSet) -> CorpusSpec:
     from assay.gold.build import read_source
     from assay.gold.formats.native import read_native
-    from assay.gold.formats.registry import detect
+    from assay.gold.formats.registry import detect, save
 
-    source = read_source(Path(gold.source or ""))
-    return read_native(source).corpus if detect(source).name == "native" else gold.corpus
+    source = read_source(Path(old.source or ""))
+    # a native file keeps the corpus that it names
+    corpus = read_native(source).corpus if detect(source).name == "native" else old.corpus
+    for note in save(replace(old, corpus=corpus), replace(new, corpus=corpus)).notes:
+        warn(note)
 
 
 def _power(margin: float) -> DetectionPower:
@@ -185,70 +157,39 @@ def _power(margin: float) -> DetectionPower:
     sd, icc = DEFAULT.assumed_sd, DEFAULT.assumed_icc
 
     def smallest(queries: int, repositories: int) -> float:
-        components = components_of(sd, icc, repositories, queries / repositories)
-        shown = plan(components, margin).mde_now
-        return math.inf if shown is None else shown
+        mde = plan(components_of(sd, icc, repositories, queries / repositories), margin).mde_now
+        return math.inf if mde is None else mde
 
     return DetectionPower(smallest, f"80 % power, assuming a standard deviation of {sd} and a correlation of {icc}")
 
 
-def _emit(args: argparse.Namespace, suite: Suite, report: LintReport, repaired: Sequence[LintFinding]) -> None:
-    from assay.gold.lint.rules import SEVERITIES
-
-    data = {
-        "schema": "assay/gold-lint/1",
-        "sets": [{"name": gold.name, "file": gold.source, "queries": len(gold.queries)} for gold in suite.golds],
-        "counts": {severity: report.count(severity) for severity in SEVERITIES},
-        "findings": [_plain(finding) for finding in report.findings],
-        "repaired": [_plain(finding) for finding in repaired],
-        "leaks": [asdict(leak) for leak in report.leaks],
-    }
-    emit(args, document(report, repaired), data)
-    if args.github:
-        _tell_github(document(report, repaired, every=True), report)
+def _finding_json(finding: LintFinding) -> dict[str, object]:
+    fields = ("code", "severity", "gold", "query", "file", "line", "anchor", "message", "hint", "fixable")
+    repair = None if finding.repair is None else asdict(finding.repair)
+    return {name: getattr(finding, name) for name in fields} | {"repair": repair}
 
 
-def _tell_github(shown: Document, report: LintReport) -> None:
+def _report_to_github(report: LintReport, repaired: Sequence[LintFinding]) -> None:
     from assay.report.github import SUMMARY_BYTES, of_findings, summarise, to_summary
 
-    stage = _stage()
-    stage.annotate(of_findings(report.findings), "the job summary lists them")
+    output = _job_output()
+    output.annotate(of_findings(report.findings), "the job summary lists them")
     if report.findings:
-        summarise(stage, to_summary(shown, SUMMARY_BYTES))
+        summarise(output, to_summary(_document(report, repaired, every=True), SUMMARY_BYTES))
 
 
-def _tell_error(error: AssayError) -> None:
-    from assay.report.github import of_error
-
-    _stage().annotate([of_error(error, "assay gold lint")], "")
-
-
-def _stage() -> JobOutput:
-    import os
-
+def _job_output() -> JobOutput:
     from assay.report.github import JobOutput, read_context
 
     return JobOutput(read_context(os.environ, ""), warn)
 
 
-def _plain(finding: LintFinding) -> dict[str, object]:
-    repair = None if finding.repair is None else asdict(finding.repair)
-    fields = ("code", "severity", "gold", "query", "file", "line", "anchor", "message", "hint", "fixable")
-    return {name: getattr(finding, name) for name in fields} | {"repair": repair}
-
-
-def folder_of(gold: GoldSet) -> Path | None:
-    """Give the folder from which the paths of a set are meant."""
-    return Path(gold.source).parent if gold.source else None
-
-
 def lint_dependencies(
     name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[EngineReach] = ()
 ) -> LintDependencies:
-    """Lend the rules what other rooms know: the whole checkout, what is beside the code, what engines can return."""
+    """Return what lint rules need from other packages: the unfiltered corpus, file roles, and reachable chunks."""
     from assay.corpus import open_corpus
     from assay.corpus.roles import file_role
-    from assay.errors import AssayError
     from assay.gold.lint.rules import LintDependencies
 
     @cache
@@ -259,14 +200,11 @@ def lint_dependencies(
             warn(f"{name}: what the globs leave out cannot be read: {error.message}")
             return None
 
-    def aside(path: str) -> bool:
-        return file_role(path) != "none"
-
-    return LintDependencies(whole, aside, tuple(reaches))
+    return LintDependencies(whole, lambda path: file_role(path) != "none", tuple(reaches))
 
 
 def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineReach:
-    """Give what our own engine can return, cut as it cuts or as a configuration says."""
+    """Return the chunks that the builtin engine can return."""
     from assay.corpus import read_text
     from assay.gold.lint.rules import EngineReach
     from assay.search.chunking import ChunkConfig, SourceText, chunk_file
@@ -276,88 +214,84 @@ def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineRe
 
     @cache
     def chunks(path: str) -> list[Span]:
-        file = files[path]
-        chunks = chunk_file(
-            SourceText(path, read_text(corpus, path), file.kind, file.language), config or ChunkConfig()
-        ).chunks
-        return [Span(path, chunk.start, chunk.end) for chunk in chunks]
+        source = SourceText(path, read_text(corpus, path), files[path].kind, files[path].language)
+        found = chunk_file(source, config or ChunkConfig()).chunks
+        return [Span(path, chunk.start, chunk.end) for chunk in found]
 
     return EngineReach("the builtin engine", chunks)
 
 
-_WORDS: tuple[tuple[Severity, str], ...] = (("error", "error"), ("warning", "warning"), ("info", "note"))
-_TONES: dict[Severity, Tone] = {"error": "bad", "warning": "warning", "info": "quiet"}
-#: Rows of one rule in one set; a reader who has seen eight knows the ninth.
-_ROWS = 8
-#: Queries named in one row.
-_QUERIES = 4
+def _document(report: LintReport, repaired: Sequence[LintFinding], *, every: bool = False) -> Document:
+    """Show findings, repairs and counts; equal findings are one row unless `every` is set."""
+    from assay.report.render.document import Document, Heading, Paragraph, table
 
-
-def document(report: LintReport, repaired: Sequence[LintFinding], *, every: bool = False) -> Document:
-    """Show what was found, what was repaired, and the counts; `every` finding by itself, or the same fact once."""
     blocks: list[Block] = []
     for gold in dict.fromkeys(finding.gold for finding in report.findings):
-        blocks += [Heading(gold), _table([one for one in report.findings if one.gold == gold], every)]
+        findings = [finding for finding in report.findings if finding.gold == gold]
+        blocks += [Heading(gold), _findings_table(findings, _single_rows if every else _grouped_rows)]
     if repaired:
-        blocks += [Heading("Repaired"), *(Paragraph(_repair(finding), "good") for finding in repaired)]
+        blocks += [Heading("Repaired"), *(Paragraph(_format_repair(finding), "good") for finding in repaired)]
     if report.leaks:
-        blocks += [Heading("How much of the answer is in the question"), _leaks(report.leaks)]
-    return Document("assay gold lint", (*blocks, _counts(report)))
+        rows = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in report.leaks]
+        columns = ["set", ">no word", ">some", ">half of the words or more"]
+        blocks += [Heading("How much of the answer is in the question"), table(columns, rows)]
+    errors, warnings = report.count("error"), report.count("warning")
+    counts = (
+        f"{pluralize(errors, 'error')}, {pluralize(warnings, 'warning')}, {pluralize(report.count('info'), 'note')}"
+    )
+    fixable = sum(finding.fixable for finding in report.findings)
+    fix = f"; {fixable} can be repaired with --fix" if fixable else ""
+    blocks.append(Paragraph(f"{counts}{fix}.", "bad" if errors else "warning" if warnings else "good"))
+    return Document("assay gold lint", tuple(blocks))
 
 
-def _table(findings: Sequence[LintFinding], every: bool) -> Block:
-    listed = _each if every else _rows
-    rows = [row for severity in SEVERITIES for row in listed([f for f in findings if f.severity == severity])]
+_Rows = Iterator["list[str | Cell]"]
+
+
+def _findings_table(findings: Sequence[LintFinding], rows_of: Callable[[Sequence[LintFinding]], _Rows]) -> Block:
+    from assay.gold.lint.rules import SEVERITIES
+    from assay.report.render.document import table
+
+    rows = [row for severity in SEVERITIES for row in rows_of([f for f in findings if f.severity == severity])]
     return table(["code", "query", "line", "finding"], rows)
 
 
-def _each(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
-    for finding in sorted(findings, key=lambda one: one.code):  # the order inside of a code stays
+def _single_rows(findings: Sequence[LintFinding]) -> _Rows:
+    for finding in sorted(findings, key=lambda finding: finding.code):
         yield _row([finding])
 
 
-def _row(same: Sequence[LintFinding]) -> list[str | Cell]:
-    first = same[0]
-    line = "" if first.line is None else str(first.line)
-    return [Cell(first.code, _TONES[first.severity]), _queries(same), line, _fact(first)]
+def _grouped_rows(findings: Sequence[LintFinding]) -> _Rows:
+    from assay.report.render.document import Cell
 
-
-def _rows(findings: Sequence[LintFinding]) -> Iterator[list[str | Cell]]:
+    most = 8  # rows per rule and set
     for code in sorted({finding.code for finding in findings}):
-        facts: dict[str, list[LintFinding]] = {}
+        groups: dict[str, list[LintFinding]] = {}
         for finding in findings:
             if finding.code == code:
-                facts.setdefault(_fact(finding), []).append(finding)
-        yield from map(_row, list(facts.values())[:_ROWS])
-        if len(facts) > _ROWS:
-            yield [Cell(code, "quiet"), "", "", f"… and {len(facts) - _ROWS} more; --json has them all"]
+                groups.setdefault(_format_finding(finding), []).append(finding)
+        yield from map(_row, list(groups.values())[:most])
+        if len(groups) > most:
+            yield [Cell(code, "quiet"), "", "", f"… and {len(groups) - most} more; --json has them all"]
 
 
-def _fact(finding: LintFinding) -> str:
+def _row(findings: Sequence[LintFinding]) -> list[str | Cell]:
+    """Return the row of findings that have the same text."""
+    from assay.report.render.document import Cell
+
+    first, most = findings[0], 4
+    names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
+    queries = ", ".join(names[:most]) + (f" +{len(names) - most}" if len(names) > most else "")
+    tone: Tone = "bad" if first.severity == "error" else "warning" if first.severity == "warning" else "quiet"
+    return [Cell(first.code, tone), queries, "" if first.line is None else str(first.line), _format_finding(first)]
+
+
+def _format_finding(finding: LintFinding) -> str:
     mark = " [--fix]" if finding.fixable else ""
     return f"{finding.message}{mark}" + (f" → {finding.hint}" if finding.hint else "")
 
 
-def _queries(findings: Sequence[LintFinding]) -> str:
-    names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
-    more = f" +{len(names) - _QUERIES}" if len(names) > _QUERIES else ""
-    return ", ".join(names[:_QUERIES]) + more
-
-
-def _repair(finding: LintFinding) -> str:
+def _format_repair(finding: LintFinding) -> str:
     assert finding.repair is not None
     done = f"became {finding.repair.instead}" if finding.repair.instead else "was dropped"
     return f"{finding.code} {finding.gold}/{finding.query}: {finding.repair.anchor} {done}"
-
-
-def _leaks(leaks: Sequence[LeakageCounts]) -> Block:
-    rows = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in leaks]
-    return table(["set", ">no word", ">some", ">half of the words or more"], rows)
-
-
-def _counts(report: LintReport) -> Block:
-    counts = {severity: report.count(severity) for severity in SEVERITIES}
-    named = ", ".join(pluralize(counts[key], word) for key, word in _WORDS)
-    fixable = sum(finding.fixable for finding in report.findings)
-    tone: Tone = "bad" if counts["error"] else "warning" if counts["warning"] else "good"
-    return Paragraph(f"{named}{f'; {fixable} can be repaired with --fix' if fixable else ''}.", tone)

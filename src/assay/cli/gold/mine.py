@@ -1,49 +1,79 @@
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterable, Iterator
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_endpoint, endpoint_of, required_endpoint
-from assay.cli.output import emit, info
+from assay.cli.options import add_endpoint, add_flag, endpoint_of, read_results
+from assay.cli.output import emit_blocks, info, pluralize
 from assay.errors import AssayError, ConfigError, GoldError, closest_match
 
 if TYPE_CHECKING:
-    from assay.gold.code_index import CodeIndex, SampleSize
     from assay.gold.mining.intake import Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
     from assay.gold.review.items import ReviewItem, ReviewQueue
-    from assay.report.render.document import Document
+    from assay.report.render.document import Block
     from assay.types import CorpusSpec, GoldSet, Run
 
-#: Entries of a list on the terminal; --json has all.
-_LISTED = 20
-#: What sources are called by people who do not know their names; the nearest spelling would be another one.
-_OTHERWISE = {"commits": "history", "commit": "history", "git": "history", "log": "history", "docstrings": "comments"}
+#: Other words for sources, whose nearest spelling would be another source.
+_SYNONYMS = {"commits": "history", "commit": "history", "git": "history", "log": "history", "docstrings": "comments"}
 
 
-def mine_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("repo", metavar="REPO", help="the code: folder, pypi:NAME==V, git:URL@REV, ... (a corpus)")
-    parser.add_argument("--set", required=True, metavar="FILE", help="the gold file, which need not be there yet")
-    parser.add_argument("--count", type=int, default=40, metavar="N", help="most queries of a source (40)")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="seed of the draw (0)")
-    parser.add_argument("--dry-run", action="store_true", help="show the proposals, queue nothing")
-    queries = parser.add_argument_group("queries")
-    queries.add_argument("--from", dest="sources", metavar="LIST", help="by commas, of: history,docs,comments,names")
-    queries.add_argument("--shell", action="append", default=[], metavar="FILE", help="a shell history (repeatable)")
-    queries.add_argument("--transcript", action="append", default=[], metavar="FILE", help="of an agent (repeatable)")
-    queries.add_argument("--propose", action="store_true", help="ask the endpoint, module by module")
-    more = parser.add_argument_group("for the queries that the set has")
-    more.add_argument("--adversaries", action="store_true", help="plausible wrong answers")
-    more.add_argument("--run", metavar="RESULTS", help="with --adversaries: a run, for what engines confuse")
-    more.add_argument("--phrasings", action="store_true", help="the forms they lack")
+def mine_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("repo", metavar="REPO", help="Code to mine: directory, pypi:NAME==V, git:URL@REV, ...")
+    add_flag(parser, "--set FILE", "Propose for this gold file, which need not exist", required=True)
+    add_flag(parser, "--count N", "Propose at most N queries per source", type=int, default=40)
+    add_flag(parser, "--seed S", "Seed the sampling", type=int, default=0)
+    add_flag(parser, "--dry-run", "Show the proposals without queueing them")
+    group = parser.add_argument_group("queries")
+    add_flag(group, "--from LIST", "Mine these sources: history,docs,comments,names", dest="sources")
+    add_flag(group, "--shell FILE", "Mine a shell history", repeatable=True)
+    add_flag(group, "--transcript FILE", "Mine an agent transcript", repeatable=True)
+    add_flag(group, "--propose", "Let the endpoint propose queries, module by module")
+    group = parser.add_argument_group("for existing queries")
+    add_flag(group, "--adversaries", "Propose adversaries")
+    add_flag(group, "--run RESULTS", "With --adversaries: propose what engines of this run confuse")
+    add_flag(group, "--phrasings", "Propose missing phrasings")
     add_endpoint(parser, "for --propose and --phrasings")
+
+
+def mine_command(args: Namespace) -> int:
+    """Propose queries, adversaries and phrasings for review.
+
+    assay gold mine . --set gold.yaml                              from commits, documents and comments
+    assay gold mine . --set gold.yaml --from history --count 60    from one of: history, docs, comments, names
+    assay gold mine . --set gold.yaml --shell ~/.zsh_history --transcript session.jsonl    searches and opened files
+    assay gold mine . --set gold.yaml --adversaries --run results  by similar names, and by confusions of engines
+    assay gold mine . --set gold.yaml --phrasings                  missing phrasings, by rules
+    assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
+    assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries of a model, all locations checked
+
+    Proposals wait in gold.review/ beside the set until reviewers vote: assay gold review gold.yaml --as NAME
+    With --shell, --transcript or --propose, other sources need --from. Only the words of a query are kept from
+    histories and transcripts; likely secrets and private paths are left out. Check the proposals of a shell history
+    before you share them.
+    """
+    from assay.gold.mining.intake import DEFAULT_SOURCES
+
+    _check_flags(args)
+    gold = _load_set(Path(args.set), needed=args.adversaries or args.phrasings)
+    run = _load_run(args.run, gold) if args.run and gold else None
+    intake, queue = _open_intake(args, gold)
+    if args.sources is None and (args.shell or args.transcript or args.propose):
+        info(args, f"only what is named is mined; add --from {','.join(DEFAULT_SOURCES)} for the code's own texts")
+    tallies: list[_Tally] = []
+    for source, batches in _mine(args, intake, gold, run):
+        tallies.append(_Tally(source))
+        info(args, f"mining {source}")
+        _collect(args, intake, queue, tallies, batches)
+    _report(args, gold, tallies)
+    return 0
 
 
 @dataclass(slots=True)
 class _Tally:
-    """What one source brought."""
+    """The proposals of one source."""
 
     source: str
     items: list[ReviewItem] = field(default_factory=list)
@@ -53,71 +83,23 @@ class _Tally:
     notes: list[str] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """What the sources work with."""
-
-    args: argparse.Namespace
-    ground: CodeIndex
-    gold: GoldSet | None
-    intake: Intake
-    queue: ReviewQueue
-    wanted: SampleSize
-    run: Run | None
-
-
-def mine_command(args: argparse.Namespace) -> int:
-    """Propose queries, adversaries and phrasings for review.
-
-    assay gold mine . --set gold.yaml                              from commits, documents and comments
-    assay gold mine . --set gold.yaml --from history --count 60    from one of: history, docs, comments, names
-    assay gold mine . --set gold.yaml --shell ~/.zsh_history --transcript session.jsonl    searches and opened files
-    assay gold mine . --set gold.yaml --adversaries --run results  wrong answers: near by name, and what engines confuse
-    assay gold mine . --set gold.yaml --phrasings                  the forms that queries lack, by rules
-    assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
-    assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries by a model, all locations checked
-
-    Proposals wait in gold.review/ beside the set until they are voted on: assay gold review gold.yaml --as NAME With
-    --shell, --transcript or --propose alone nothing else is mined: name more with --from. Of histories and transcripts
-    nothing but the words of a query is kept, and what looks like a secret or a private path is left out. Look through
-    the proposals of a shell history before you share them.
-    """
-    from assay.gold.code_index import SampleSize
-    from assay.gold.mining.intake import DEFAULT_SOURCES
-
-    _check(args)
-    gold = _load(Path(args.set), needed=args.adversaries or args.phrasings)
-    run = _run(args.run, gold) if args.run and gold else None
-    spec = _spec(args.repo, gold)
-    work = _work(args, spec, gold, SampleSize(count=args.count, seed=args.seed), run)
-    if args.sources is None and (args.shell or args.transcript or args.propose):
-        info(args, f"only what is named is mined; add --from {','.join(DEFAULT_SOURCES)} for the code's own texts")
-    tallies: list[_Tally] = []
-    for source, batches in _sources(work):
-        tallies.append(_Tally(source))
-        info(args, f"mining {source}")
-        _collect(work, tallies, batches)
-    _emit(work, tallies)
-    return 0
-
-
-def _check(args: argparse.Namespace) -> None:
-    asks = args.propose or args.phrasings
+def _check_flags(args: Namespace) -> None:
     problems = {
         "--count is less than 1": args.count < 1,
         "--seed is less than 0": args.seed < 0,
         "--run means nothing without --adversaries": args.run and not args.adversaries,
         "--propose needs an endpoint": args.propose and not args.endpoint,
-        "--endpoint means nothing without --propose or --phrasings": args.endpoint and not asks,
+        "--endpoint means nothing without --propose or --phrasings": args.endpoint
+        and not (args.propose or args.phrasings),
     }
-    for problem, found in problems.items():
-        if found:
+    for problem, is_given in problems.items():
+        if is_given:
             raise ConfigError(problem, hint="assay gold mine --help shows what goes with what")
     endpoint_of(args)
     _source_names(args)
 
 
-def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
+def _source_names(args: Namespace) -> tuple[str, ...]:
     from assay.gold.mining.intake import DEFAULT_SOURCES, SOURCES
 
     if args.sources is None:
@@ -126,7 +108,7 @@ def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
     names = tuple(name.strip() for name in args.sources.split(",") if name.strip())
     for name in names:
         if name not in SOURCES:
-            near = [_OTHERWISE[name]] if name in _OTHERWISE else closest_match(name, SOURCES)
+            near = [_SYNONYMS[name]] if name in _SYNONYMS else closest_match(name, SOURCES)
             meant = f"did you mean '{near[0]}'? " if near else ""
             raise ConfigError(f"there is no source {name!r}", hint=f"{meant}there are: {', '.join(SOURCES)}")
     if not names:
@@ -134,7 +116,7 @@ def _source_names(args: argparse.Namespace) -> tuple[str, ...]:
     return names
 
 
-def _load(path: Path, *, needed: bool) -> GoldSet | None:
+def _load_set(path: Path, *, needed: bool) -> GoldSet | None:
     from assay.gold import load_gold
 
     if path.is_dir():
@@ -152,34 +134,20 @@ def _load(path: Path, *, needed: bool) -> GoldSet | None:
     return golds[0]
 
 
-def _run(folder: str, gold: GoldSet) -> Run:
-    from assay.cli.options import read_results
+def _load_run(directory: str, gold: GoldSet) -> Run:
+    """Read a run, and refuse queries that were sealed then or are sealed now."""
     from assay.gold.split import refuse_sealed, sealed_queries
     from assay.types import Suite
 
-    run = read_results(folder)
+    run = read_results(directory)
     refuse_sealed(run.suite, "mining")
     ran = {query.id for one in run.suite.golds if one.name == gold.name for query in one.queries}
-    since = tuple(query for query in sealed_queries(gold) if query.id in ran)
-    refuse_sealed(Suite((replace(gold, queries=since),)), "mining")
+    sealed = tuple(query for query in sealed_queries(gold) if query.id in ran)
+    refuse_sealed(Suite((replace(gold, queries=sealed),)), "mining")
     return run
 
 
-def _spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
-    from assay.corpus import parse_spec
-
-    spec = parse_spec(repo)
-    if gold is None:
-        return spec
-    own = gold.corpus
-    return replace(
-        spec, root=spec.root or own.root, include=spec.include or own.include, exclude=spec.exclude or own.exclude
-    )
-
-
-def _work(
-    args: argparse.Namespace, spec: CorpusSpec, gold: GoldSet | None, wanted: SampleSize, run: Run | None
-) -> _Work:
+def _open_intake(args: Namespace, gold: GoldSet | None) -> tuple[Intake, ReviewQueue]:
     from assay.cli.gold.lint import lint_dependencies
     from assay.clock import today
     from assay.corpus import open_corpus
@@ -188,101 +156,101 @@ def _work(
     from assay.gold.mining.intake import Intake, check_same_corpus, lint_check
     from assay.gold.review.items import ReviewQueue
 
+    spec = _corpus_spec(args.repo, gold)
     info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)
-    warning = check_same_corpus(corpus, gold) if gold else None
-    if warning:
+    if gold and (warning := check_same_corpus(corpus, gold)):
         info(args, warning)
-    ground = CodeIndex(corpus)
     queue = ReviewQueue(Path(args.set))
     check = lint_check(gold, corpus, lint_dependencies(gold.name if gold else "proposals", spec, None))
-    intake = Intake(ground, gold, queue.items(), on=today(), commit=commit_of(corpus), check=check)
-    return _Work(args, ground, gold, intake, queue, wanted, run)
+    code = CodeIndex(corpus)
+    return Intake(code, gold, queue.items(), on=today(), commit=commit_of(corpus), check=check), queue
 
 
-def _sources(work: _Work) -> Iterator[tuple[str, Iterable[IntakeResult | MinedItems]]]:
+def _corpus_spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
+    from assay.corpus import parse_spec
+
+    spec = parse_spec(repo)
+    if gold is None:
+        return spec
+    own = gold.corpus
+    include, exclude = spec.include or own.include, spec.exclude or own.exclude
+    return replace(spec, root=spec.root or own.root, include=include, exclude=exclude)
+
+
+def _mine(
+    args: Namespace, intake: Intake, gold: GoldSet | None, run: Run | None
+) -> Iterator[tuple[str, Iterable[IntakeResult | MinedItems]]]:
+    """Return the sources with their proposals; `map` mines them one by one, so that earlier ones are queued first."""
+    from assay.gold.code_index import SampleSize
+    from assay.gold.mining.adversaries import mine_adversaries
     from assay.gold.mining.docs import mine_comments, mine_docs, mine_names
-    from assay.gold.mining.endpoint import propose
+    from assay.gold.mining.endpoint import ask_phrasings, propose
     from assay.gold.mining.history import mine_history
     from assay.gold.mining.log_queries import mine_shell, mine_transcript
-
-    miners = {"history": mine_history, "docs": mine_docs, "comments": mine_comments, "names": mine_names}
-    args, ground, wanted = work.args, work.ground, work.wanted
-    for name in _source_names(args):
-        yield name, _once(miners[name], ground, wanted)
-    for file in args.shell:
-        yield "shell", _once(mine_shell, ground, Path(file))
-    for file in args.transcript:
-        yield "transcript", _once(mine_transcript, ground, Path(file))
-    if args.propose:
-        yield "endpoint", propose(work.intake, required_endpoint(args), wanted)
-    if args.adversaries and work.gold:
-        yield "adversaries", _adversaries(work, work.gold)
-    if args.phrasings and work.gold:
-        yield "phrasings", _phrasings(work, work.gold)
-
-
-def _once(miner: Callable[..., MinedItems], *arguments: object) -> Iterator[MinedItems]:
-    """Mine when it is asked for, so that what comes before is queued whatever happens here."""
-    yield miner(*arguments)
-
-
-def _adversaries(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
-    from assay.gold.mining.adversaries import mine_adversaries
-
-    yield mine_adversaries(work.intake, gold, work.run)
-
-
-def _phrasings(work: _Work, gold: GoldSet) -> Iterator[IntakeResult]:
-    from assay.gold.mining.endpoint import ask_phrasings
     from assay.gold.mining.phrasings import mine_phrasings
 
-    if work.args.endpoint:
-        yield from ask_phrasings(work.intake, gold, required_endpoint(work.args))
-    else:
-        yield mine_phrasings(work.intake, gold)
+    miners = {"history": mine_history, "docs": mine_docs, "comments": mine_comments, "names": mine_names}
+    code, size, endpoint = intake.code, SampleSize(count=args.count, seed=args.seed), endpoint_of(args)
+    for name in _source_names(args):
+        yield name, map(miners[name], [code], [size])
+    for file in args.shell:
+        yield "shell", map(mine_shell, [code], [Path(file)])
+    for file in args.transcript:
+        yield "transcript", map(mine_transcript, [code], [Path(file)])
+    if args.propose and endpoint:
+        yield "endpoint", propose(intake, endpoint, size)
+    if args.adversaries and gold:
+        yield "adversaries", map(mine_adversaries, [intake], [gold], [run])
+    if args.phrasings and gold:
+        phrasings = ask_phrasings(intake, gold, endpoint) if endpoint else map(mine_phrasings, [intake], [gold])
+        yield "phrasings", phrasings
 
 
-def _collect(work: _Work, tallies: list[_Tally], batches: Iterable[IntakeResult | MinedItems]) -> None:
+def _collect(
+    args: Namespace,
+    intake: Intake,
+    queue: ReviewQueue,
+    tallies: list[_Tally],
+    batches: Iterable[IntakeResult | MinedItems],
+) -> None:
+    from assay.gold.mining.intake import MinedItems
+
+    tally = tallies[-1]
     try:
-        for batch in batches:
-            _take(work, tallies[-1], batch)
+        for mined in batches:
+            batch = intake.queries(mined.intents) if isinstance(mined, MinedItems) else mined
+            if isinstance(mined, MinedItems):
+                tally.unplaced += mined.unplaced
+                tally.refused += mined.refused
+                tally.notes += mined.notes
+            known = {item.id for item in queue.items()}
+            new = [item for item in batch.items if item.id not in known]
+            if new and not args.dry_run:
+                queue.add(new)
+            tally.items += new
+            tally.refused += batch.refused
+            tally.notes += batch.notes
+            tally.known += batch.known + len(batch.items) - len(new)
+            if batch.items:
+                info(args, f"{tally.source}: {pluralize(len(tally.items), 'new proposal')}, {tally.known} known")
     except AssayError as error:
-        kept = sum(len(tally.items) for tally in tallies)
-        if not kept:
+        count = sum(len(tally.items) for tally in tallies)
+        if not count:
             raise
-        stays = "would have been queued" if work.args.dry_run else "queued before are kept"
-        message = f"{error.message}; {_count(kept, 'proposal')} {stays}"
+        stays = "would have been queued" if args.dry_run else "queued before are kept"
+        message = f"{error.message}; {pluralize(count, 'proposal')} {stays}"
         raise type(error)(message, file=error.file, line=error.line, hint=error.hint) from error
 
 
-def _take(work: _Work, tally: _Tally, batch: IntakeResult | MinedItems) -> None:
-    from assay.gold.mining.intake import MinedItems
-
-    if isinstance(batch, MinedItems):
-        tally.unplaced += batch.unplaced
-        tally.refused += batch.refused
-        tally.notes += batch.notes
-        batch = work.intake.queries(batch.intents)
-    known = {item.id for item in work.queue.items()}
-    new = [item for item in batch.items if item.id not in known]
-    if new and not work.args.dry_run:
-        work.queue.add(new)
-    tally.items += new
-    tally.refused += batch.refused
-    tally.notes += batch.notes
-    tally.known += batch.known + len(batch.items) - len(new)
-    if batch.items:
-        info(work.args, f"{tally.source}: {_count(len(tally.items), 'new proposal')}, {tally.known} known")
-
-
-def _emit(work: _Work, tallies: list[_Tally]) -> None:
+def _report(args: Namespace, gold: GoldSet | None, tallies: list[_Tally]) -> None:
     from assay.gold.review.items import item_mapping
 
+    items = [item for tally in tallies for item in tally.items]
     data = {
         "schema": "assay/gold-mine/1",
-        "set": work.args.set,
-        "dry_run": work.args.dry_run,
+        "set": args.set,
+        "dry_run": args.dry_run,
         "sources": [
             {
                 "source": tally.source,
@@ -294,53 +262,45 @@ def _emit(work: _Work, tallies: list[_Tally]) -> None:
             }
             for tally in tallies
         ],
-        "items": [item_mapping(item) for tally in tallies for item in tally.items],
+        "items": [item_mapping(item) for item in items],
     }
-    emit(work.args, _document(work, tallies), data)
+    if args.dry_run:
+        then = "Nothing was queued. Run it without --dry-run to queue them."
+    elif not items:
+        then = "Nothing new. Another --seed draws others; --count draws more."
+    else:
+        then = f"Then: assay gold review {args.set} --as NAME" + ("" if gold else f" --corpus {args.repo}")
+    blocks = (*_tally_blocks(tallies, items if args.dry_run else None), then)
+    emit_blocks(args, f"Proposals for {Path(args.set).name}", blocks, data)
 
 
-def _document(work: _Work, tallies: list[_Tally]) -> Document:
-    from assay.report.render.document import Block, Document, Heading, Paragraph, table
+def _tally_blocks(tallies: list[_Tally], items: list[ReviewItem] | None) -> Iterator[Block]:
+    from assay.report.render.document import Heading, Paragraph, table
 
     rows = [[t.source, str(len(t.items)), str(t.known), str(len(t.refused)), str(len(t.unplaced))] for t in tallies]
-    blocks: list[Block] = [table(["source", ">new", ">known", ">refused", ">asked, no location"], rows)]
-    blocks += [Paragraph(note, "warning") for tally in tallies for note in tally.notes]
-    items = [item for tally in tallies for item in tally.items]
-    if work.args.dry_run:
-        blocks += [Heading("Proposals"), table(["kind", "text", "where"], [_shown(item) for item in items])]
+    yield table(["source", ">new", ">known", ">refused", ">asked, no location"], rows)
+    yield from (Paragraph(note, "warning") for tally in tallies for note in tally.notes)
+    if items is not None:
+        yield Heading("Proposals")
+        yield table(["kind", "text", "where"], [_item_row(item) for item in items])
     refused = [[r.source, r.reason, r.text] for tally in tallies for r in tally.refused]
     unplaced = [[u.source, u.text] for tally in tallies for u in tally.unplaced]
-    for title, columns, entries in (
+    most = 20
+    for title, columns, rows in (
         ("Refused", ["source", "reason", "text"], refused),
         ("Asked, no location", ["source", "text"], unplaced),
     ):
-        if entries:
-            left = len(entries) - _LISTED
-            blocks += [
-                Heading(title),
-                table(columns, entries[:_LISTED], f"{left} more: --json has all" if left > 0 else ""),
-            ]
-    blocks.append(Paragraph(_next(work, len(items))))
-    return Document("Proposals for " + Path(work.args.set).name, tuple(blocks))
+        if rows:
+            left = len(rows) - most
+            yield Heading(title)
+            yield table(columns, rows[:most], f"{left} more: --json has all" if left > 0 else "")
 
 
-def _shown(item: ReviewItem) -> list[str]:
+def _item_row(item: ReviewItem) -> list[str]:
     text = item.query.headline
     if item.kind == "adversary":
-        wrong = item.adversary
-        return [f"{item.kind}: {wrong.relationship}", f"{text} ({wrong.confusion})", wrong.target.anchor]
+        adversary = item.adversary
+        kind = f"{item.kind}: {adversary.relationship}"
+        return [kind, f"{text} ({adversary.confusion})", adversary.target.anchor]
     kind = f"{item.kind}: {item.form}" if item.kind == "phrasing" else item.kind
     return [kind, text, ", ".join(target.anchor for target in item.query.targets)]
-
-
-def _next(work: _Work, count: int) -> str:
-    if work.args.dry_run:
-        return "Nothing was queued. Run it without --dry-run to queue them."
-    if not count:
-        return "Nothing new. Another --seed draws others; --count draws more."
-    corpus = "" if work.gold else f" --corpus {work.args.repo}"
-    return f"Then: assay gold review {work.args.set} --as NAME{corpus}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,38 +1,44 @@
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.output import emit, info, pluralize
+from assay.cli.options import add_flag, read_results
+from assay.cli.output import emit_blocks, info, pluralize
 from assay.errors import AssayError, ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.review.items import AddedItems, ReviewItem, ReviewQueue
-    from assay.report.render.document import Block, Document
+    from assay.gold.review.items import ReviewItem, ReviewQueue
+    from assay.report.render.document import Block
     from assay.scoring.pooling import Judged, LabelPool, PoolCandidate, TopTwoGap
-    from assay.types import GoldSet, Query, Run, Span, Suite, Target
+    from assay.types import Corpus, GoldSet, Query, Run, Span, Suite, Target
 
 
-def pool_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("set", metavar="SET", help="the gold file")
-    parser.add_argument("results", nargs="+", metavar="RESULTS", help="folders that `assay run` wrote")
-    parser.add_argument("--depth", type=int, default=10, metavar="N", help="ranks to look at (10)")
-    parser.add_argument("--most", type=int, default=50, metavar="N", help="results to list or queue (50)")
-    parser.add_argument("--measure", metavar="M", help="what a label could change (nDCG at 10, or at the runs' k)")
-    parser.add_argument("--queue", action="store_true", help="put them into the review queue")
+def pool_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("set", metavar="SET", help="Gold file")
+    parser.add_argument("results", nargs="+", metavar="RESULTS", help="Directories written by `assay run`")
+    add_flag(parser, "--depth N", "Pool the first N ranks", type=int, default=10)
+    add_flag(parser, "--most N", "List or queue at most N results", type=int, default=50)
+    add_flag(
+        parser,
+        "--measure M",
+        "Rank results by their impact on this measure [default: nDCG@10, or at the k of the runs]",
+    )
+    add_flag(parser, "--queue", "Add the results to the review queue")
 
 
-def pool_command(args: argparse.Namespace) -> int:
+def pool_command(args: Namespace) -> int:
     """List unjudged results by expected impact.
 
     assay gold pool gold.yaml results                       from the engines of one run
     assay gold pool gold.yaml results other-results --measure 'nDCG(level=lines)@10'
-    assay gold pool gold.yaml results --queue               and put them into the review queue of the set
+    assay gold pool gold.yaml results --queue               also add them to the review queue of the set
 
-    A label that is added because an engine returned the place is marked: `assay score --without-pooled` leaves it out.
+    Labels added from pooled results are marked: `assay score --without-pooled` leaves them out.
     """
     from assay.gold.review.items import ReviewQueue
     from assay.gold.split import refuse_sealed
@@ -41,215 +47,203 @@ def pool_command(args: argparse.Namespace) -> int:
 
     if args.most < 1:
         raise ConfigError(f"--most {args.most}", hint="at least 1")
-    gold = _gold(Path(args.set))
-    run = _run(args, gold)
+    gold = _load_set(Path(args.set))
+    run = _load_run(args, gold)
     refuse_sealed(run.suite, "pooling")
     queue = ReviewQueue(Path(args.set))
     measure = parse_measure(args.measure or f"nDCG@{min(10, run.k)}")
-    found = pool(run, measure, _judged(queue), PoolConfig(args.depth))
-    listed = found.candidates[: args.most]
-    added = queue.add(_items(listed, run, gold)) if args.queue else None
-    emit(args, _document(found, listed, run, added), _data(found, listed, run, added))
+    pooled = pool(run, measure, _rejected_spans(queue), PoolConfig(args.depth))
+    listed = pooled.candidates[: args.most]
+    added = queue.add(_make_items(listed, run, gold)) if args.queue else None
+    verdicts = _verdicts(pooled.contest, run) if pooled.contest else {}
+    blocks: list[Block | str] = [*_pool_blocks(pooled, listed, verdicts)]
+    if added:
+        blocks.append(f"{added.new} queued for review; in the queue already: {added.known}.")
+    data = {
+        "schema": "assay/gold-pool/1",
+        "measure": pooled.measure,
+        "level": pooled.level,
+        "depth": pooled.depth,
+        "queries": pooled.queries,
+        "unjudged": len(pooled.candidates),
+        "bounds": [asdict(bounds) for bounds in pooled.bounds],
+        "contest": _gap_json(pooled.contest, verdicts) if pooled.contest else None,
+        "candidates": [{**asdict(candidate), "span": str(candidate.span)} for candidate in listed],
+        "queued": None if added is None else {"new": added.new, "known": added.known},
+    }
+    emit_blocks(args, "Unjudged results", blocks, data)
     return 0
 
 
-def _gold(path: Path) -> GoldSet:
+def _load_set(path: Path) -> GoldSet:
     from assay.gold import load_gold
 
     if not path.is_file():
-        raise GoldError(
-            "is a folder" if path.is_dir() else "there is no such file", file=path, hint="name one gold file"
-        )
+        problem = "is a folder" if path.is_dir() else "there is no such file"
+        raise GoldError(problem, file=path, hint="name one gold file")
     golds = load_gold(path).golds
     if len(golds) != 1:
         raise GoldError(f"holds {len(golds)} sets", file=path, hint="name one set")
     return golds[0]
 
 
-def _run(args: argparse.Namespace, gold: GoldSet) -> Run:
-    from assay.cli.options import read_results
+def _load_run(args: Namespace, gold: GoldSet) -> Run:
+    """Join the runs and restrict them to the queries of the set, with the labels that it has now."""
     from assay.scoring.runs import join_runs, restrict_run
 
-    run, left_out = join_runs({folder: read_results(folder) for folder in args.results})
+    run, left_out = join_runs({directory: read_results(directory) for directory in args.results})
     if left_out:
-        info(args, f"left out, not the same in all runs: {_queries(left_out)}")
-    suite, dropped = _todays(gold, run)
+        info(args, f"left out, not the same in all runs: {_count_queries(left_out)}")
+    suite = _current_queries(gold, run)
+    dropped = sum(len(one.queries) for one in run.suite.golds) - len(suite.golds[0].queries)
     if dropped:
-        info(args, f"left out, not in {args.set} or asking something else there: {_queries(dropped)} of the runs")
+        queries = _count_queries(dropped)
+        info(args, f"left out, not in {args.set} or asking something else there: {queries} of the runs")
     return restrict_run(run, suite)
 
 
-def _queries(number: int) -> str:
-    return "1 query" if number == 1 else f"{number} queries"
+def _count_queries(number: int) -> str:
+    return pluralize(number, "query", "queries")
 
 
-def _todays(gold: GoldSet, run: Run) -> tuple[Suite, int]:
-    """Give the queries of a run as the set has them now: labels may have come since, questions must be the same."""
-    from assay.gold import query_hash
+def _current_queries(gold: GoldSet, run: Run) -> Suite:
+    """Return the queries of a run with the labels that the set has now; their phrasings must be the same."""
+    from assay.gold import query_hash, resolve
     from assay.types import Suite
 
     ran = {query.id: query for one in run.suite.golds if one.name == gold.name for query in one.queries}
-    asked = [query for query in gold.queries if query.id in ran and _same_forms(query, ran[query.id])]
-    if not asked:
+
+    def is_same(query: Query) -> bool:
+        forms = ran[query.id].forms if query.id in ran else None
+        return forms is not None and all(query.forms.get(form) == text for form, text in forms.items())
+
+    queries = [query for query in gold.queries if is_same(query)]
+    if not queries:
         raise GoldError("the runs are of another set", file=gold.source, hint=f"they are of {run.suite.name}")
-    changed = [q for q in asked if query_hash(q, gold.corpus) != run.hashes.get(f"{gold.name}/{q.id}")]
-    now = _resolved(gold, changed)
-    queries = [now.get(query.id, replace(ran[query.id], tags=query.tags)) for query in asked]
-    total = sum(len(one.queries) for one in run.suite.golds)
-    return Suite((replace(gold, queries=tuple(queries)),)), total - len(queries)
+    hashes = {query.id: run.hashes.get(f"{gold.name}/{query.id}") for query in queries}
+    changed = tuple(query for query in queries if query_hash(query, gold.corpus) != hashes[query.id])
+    now: dict[str, Query] = {}
+    if changed:
+        resolved = resolve(replace(gold, queries=changed), _open_corpus(gold), missing="report")
+        now = {query.id: query for query in resolved.gold.queries}
+    current = (now.get(query.id, replace(ran[query.id], tags=query.tags)) for query in queries)
+    return Suite((replace(gold, queries=tuple(current)),))
 
 
-def _same_forms(one: Query, other: Query) -> bool:
-    return all(one.forms.get(form) == text for form, text in other.forms.items())
-
-
-def _resolved(gold: GoldSet, changed: list[Query]) -> dict[str, Query]:
+def _open_corpus(gold: GoldSet) -> Corpus:
     from assay.corpus import open_corpus
-    from assay.gold import resolve
 
-    if not changed:
-        return {}
-    base = Path(gold.source).parent if gold.source else None
-    found = resolve(replace(gold, queries=tuple(changed)), open_corpus(gold.corpus, base=base), missing="report")
-    return {query.id: query for query in found.gold.queries}
+    return open_corpus(gold.corpus, base=Path(gold.source).parent if gold.source else None)
 
 
-def _judged(queue: ReviewQueue) -> Judged:
+def _rejected_spans(queue: ReviewQueue) -> Judged:
+    """Return a function that tells whether reviewers rejected a span as target of a query."""
     from assay.gold.review.acceptance import read_statuses
     from assay.gold.review.votes import AGAINST
 
-    wrong: dict[str, list[Span]] = {}
-    for standing in read_statuses(queue) if queue.path.is_file() else ():
-        if standing.item.kind == "target" and standing.value in AGAINST:
-            wrong.setdefault(standing.item.query.id, []).append(standing.item.target.span)
-    return lambda _, query, span: any(span.common_lines(other) > 0 for other in wrong.get(query, ()))
+    rejected: dict[str, list[Span]] = {}
+    for status in read_statuses(queue) if queue.path.is_file() else ():
+        if status.item.kind == "target" and status.value in AGAINST:
+            rejected.setdefault(status.item.query.id, []).append(status.item.target.span)
+    return lambda _, query, span: any(span.common_lines(other) > 0 for other in rejected.get(query, ()))
 
 
-def _items(listed: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[ReviewItem]:
+def _make_items(candidates: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[ReviewItem]:
     from assay.clock import today
     from assay.gold.review.items import ItemOrigin, make_item
 
-    target = _anchoring(gold, run)
+    anchor = _anchoring(gold, run)
     queries = {query.id: query for gold in run.suite.golds for query in gold.queries}
     revisions = {name: facts.revision or "" for name, facts in run.header.corpora.items()}
     return [
         make_item(
             "target",
-            replace(queries[one.query], targets=(target(one.span),), adversaries=(), rationale=None),
-            ItemOrigin("pool", "unjudged results", tuple(sorted({returned.engine for returned in one.returned}))),
+            replace(queries[candidate.query], targets=(anchor(candidate.span),), adversaries=(), rationale=None),
+            ItemOrigin("pool", "unjudged results", tuple(sorted({hit.engine for hit in candidate.returned}))),
             on=today(),
-            commit=revisions.get(one.gold, ""),
+            commit=revisions.get(candidate.gold, ""),
         )
-        for one in listed
+        for candidate in candidates
     ]
 
 
 def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
-    from assay.corpus import open_corpus, read_text
+    """Return a function that makes targets, with the digest of their lines if the file is as it was in the run."""
+    from assay.corpus import read_text
     from assay.gold.anchors import content_digest
     from assay.syntax.text import split_lines
     from assay.syntax.tokens import line_bytes
     from assay.types import Target
 
-    base = Path(gold.source).parent if gold.source else None
     try:
-        corpus = open_corpus(gold.corpus, base=base)
+        corpus = _open_corpus(gold)
     except AssayError:
         return Target
     sizes = run.lines.get(gold.name, {})
-    texts: dict[str, str] = {}
+    read = cache(lambda path: read_text(corpus, path))
 
-    def anchored(span: Span) -> Target:
+    def anchor(span: Span) -> Target:
         if span.start is None or span.end is None or span.path not in corpus.hashes:
             return Target(span)
-        if span.path not in texts:
-            texts[span.path] = read_text(corpus, span.path)
-        same = sizes.get(span.path) == line_bytes(texts[span.path])  # as the run saw the file
-        lines = split_lines(texts[span.path])[span.start - 1 : span.end]
-        return Target(span, digest=content_digest(lines) if same else None)
+        text = read(span.path)
+        if sizes.get(span.path) != line_bytes(text):
+            return Target(span)
+        return Target(span, digest=content_digest(split_lines(text)[span.start - 1 : span.end]))
 
-    return anchored
-
-
-def _data(found: LabelPool, listed: tuple[PoolCandidate, ...], run: Run, added: AddedItems | None) -> dict[str, object]:
-    contest = found.contest
-    return {
-        "schema": "assay/gold-pool/1",
-        "measure": found.measure,
-        "level": found.level,
-        "depth": found.depth,
-        "queries": found.queries,
-        "unjudged": len(found.candidates),
-        "bounds": [asdict(bounds) for bounds in found.bounds],
-        "contest": None if contest is None else _contest_data(contest, run),
-        "candidates": [{**asdict(one), "span": str(one.span)} for one in listed],
-        "queued": None if added is None else {"new": added.new, "known": added.known},
-    }
+    return anchor
 
 
-def _contest_data(contest: TopTwoGap, run: Run) -> dict[str, object]:
+def _gap_json(gap: TopTwoGap, verdicts: dict[str, str]) -> dict[str, object]:
     names = ("first", "second", "gap", "least", "most", "labels")
-    return {name: getattr(contest, name) for name in names} | {"verdicts": _verdicts(contest, run)}
+    return {name: getattr(gap, name) for name in names} | {"verdicts": verdicts}
 
 
-def _verdicts(contest: TopTwoGap, run: Run) -> dict[str, str]:
+def _verdicts(gap: TopTwoGap, run: Run) -> dict[str, str]:
+    """Return the verdict on the two best engines under each assumption about unjudged results."""
     from assay.experiment.spec.model import analysis_plan_of
     from assay.stats import compare
     from assay.stats.config import settings_of
 
-    claim = analysis_plan_of(run)
-    found = {}
-    for name, scores in contest.scenes.items():
-        made = compare(
-            scores,
-            baseline=contest.second,
-            primary=scores.measures[0],
-            **settings_of(claim),
-        )
-        found[name] = made.rows[0].claim
-    return found
+    settings = settings_of(analysis_plan_of(run))
+    verdicts = {}
+    for name, scores in gap.scenes.items():
+        comparison = compare(scores, baseline=gap.second, primary=scores.measures[0], **settings)
+        verdicts[name] = comparison.rows[0].claim
+    return verdicts
 
 
-def _document(found: LabelPool, listed: tuple[PoolCandidate, ...], run: Run, added: AddedItems | None) -> Document:
-    from assay.report.render.document import Document, Heading, Paragraph, table
+def _pool_blocks(
+    pooled: LabelPool, listed: tuple[PoolCandidate, ...], verdicts: dict[str, str]
+) -> Iterator[Block | str]:
+    from assay.report.render.document import Heading, table
 
-    many = f"{pluralize(len(found.candidates), 'result')} of {_queries(found.queries)}, at {found.level} level"
-    note = f"(first {pluralize(found.depth, 'rank')}, headline phrasings)"
-    blocks: list[Block] = [Paragraph(f"Judged by nobody: {many} {note}.")]
-    rows = [[b.engine, f"{b.now:.3f}", f"{b.all_right:.3f}", str(b.unjudged)] for b in found.bounds]
+    results = f"{pluralize(len(pooled.candidates), 'result')} of {_count_queries(pooled.queries)}"
+    depth = f"(first {pluralize(pooled.depth, 'rank')}, headline phrasings)"
+    yield f"Judged by nobody: {results}, at {pooled.level} level {depth}."
+    rows = [[b.engine, f"{b.now:.3f}", f"{b.all_right:.3f}", str(b.unjudged)] for b in pooled.bounds]
     note = "now: every unjudged result is wrong; all right: every one of the pool is a primary answer."
-    blocks.append(table(["engine", f">{found.measure} now", ">all right", ">unjudged"], rows, note))
-    blocks += _contest_blocks(found.contest, run) if found.contest else []
-    names = [bounds.engine for bounds in found.bounds]
+    yield table(["engine", f">{pooled.measure} now", ">all right", ">unjudged"], rows, note)
+    if gap := pooled.contest:
+        yield Heading(f"{gap.first} against {gap.second}")
+        gaps = {"now": gap.gap, "least": gap.least, "most": gap.most}
+        rows = [[name, f"{value:+.3f}", verdicts[name]] for name, value in gaps.items()]
+        yield table(["labels", ">gap", "verdict"], rows)
+        if gap.labels is None:
+            yield "No way to label these results was found that turns the order."
+        else:
+            labels = "One label is" if gap.labels == 1 else f"{gap.labels} labels are"
+            yield f"{labels} enough to turn the order."
     if listed:
+        names = [bounds.engine for bounds in pooled.bounds]
+        yield Heading("Worth judging first")
         columns = ["query", "place", "returned by", ">changes the gap", *(f">{name}" for name in names)]
         note = "What grade 2 would change, and in brackets grade 1. Largest change of the gap first."
-        blocks += [Heading("Worth judging first"), table(columns, [_row(one, names) for one in listed], note)]
-    if added:
-        blocks.append(Paragraph(f"{added.new} queued for review; in the queue already: {added.known}."))
-    return Document("Unjudged results", tuple(blocks))
+        yield table(columns, [_candidate_row(candidate, names) for candidate in listed], note)
 
 
-def _contest_blocks(contest: TopTwoGap, run: Run) -> list[Block]:
-    from assay.report.render.document import Heading, Paragraph, table
-
-    said = _verdicts(contest, run)
-    gaps = {"now": contest.gap, "least": contest.least, "most": contest.most}
-    rows = [[name, f"{gap:+.3f}", said[name]] for name, gap in gaps.items()]
-    needed = "One label is" if contest.labels == 1 else f"{contest.labels} labels are"
-    turn = f"{needed} enough to turn the order." if contest.labels is not None else _SAFE
-    title = f"{contest.first} against {contest.second}"
-    return [Heading(title), table(["labels", ">gap", "verdict"], rows), Paragraph(turn)]
-
-
-_SAFE = "No way to label these results was found that turns the order."
-
-
-def _row(one: PoolCandidate, names: list[str]) -> list[str]:
-    by = ", ".join(f"{returned.engine} #{returned.rank}" for returned in one.returned)
-    first, *others = one.effects
-    gap = f"{first.gap:+.4f}" + "".join(f" ({other.gap:+.4f})" for other in others)
-    changes = [
-        f"{first.changes[name]:+.4f}" + "".join(f" ({other.changes[name]:+.4f})" for other in others) for name in names
-    ]
-    return [one.query, str(one.span), by, gap, *changes]
+def _candidate_row(candidate: PoolCandidate, names: list[str]) -> list[str]:
+    engines = ", ".join(f"{hit.engine} #{hit.rank}" for hit in candidate.returned)
+    columns = [[effect.gap for effect in candidate.effects]]
+    columns += [[effect.changes[name] for effect in candidate.effects] for name in names]
+    changes = [f"{first:+.4f}" + "".join(f" ({other:+.4f})" for other in others) for first, *others in columns]
+    return [candidate.query, str(candidate.span), engines, *changes]

@@ -1,39 +1,42 @@
 from __future__ import annotations
 
-import argparse
+from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.gold import vote as voting
 from assay.cli.gold.vote import (
-    ask_said,
+    ask_each,
+    ask_vote,
     is_interactive,
+    list_open,
     open_review,
+    print_lines,
     read_flags,
     reviewer_of,
     rules_of,
-    show,
-    walk,
+    set_problems,
+    vote_by_file,
+    vote_by_flags,
+    vote_by_model,
+    vote_on_terminal,
     warn_truncated,
+    workspace_routes,
 )
-from assay.cli.listen import add_listening, announce, listen
-from assay.cli.options import add_endpoint, endpoint_of
-from assay.cli.output import emit, info, pluralize, warn
-from assay.errors import ConfigError
+from assay.cli.options import add_endpoint, add_flag, add_listening, endpoint_of, serve_until_stopped
+from assay.cli.output import emit_blocks, info, pluralize
+from assay.errors import ConfigError, GoldError
 
 if TYPE_CHECKING:
-    from assay.gold.anchors import AnchorProblem
     from assay.gold.review.acceptance import Acceptance
     from assay.gold.review.reviewers import VoteInput
     from assay.gold.review.views import ReviewWorkspace
-    from assay.gold.review.votes import ItemStatus, ReviewRules
-    from assay.types import GoldSet
-    from assay.web.server import Route
+    from assay.gold.review.votes import ItemStatus
+    from assay.report.render.document import Block
 
-#: Flags that mean something for these actions alone; "" is the dialogue on a terminal.
-_GOES_WITH = {
+#: Flags and the actions that they belong to; "" is the dialogue on a terminal.
+_FLAGS_OF_ACTIONS = {
     "reason": ("vote", "decide"),
     "most": ("", "list", "endpoint"),
     "show_engines": ("", "list", "vote", "votes", "adjudicate"),
@@ -43,306 +46,263 @@ _GOES_WITH = {
 }
 
 
-def review_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("set", metavar="SET", help="the gold file; --accept makes one that is not there yet")
-    parser.add_argument("--as", dest="reviewer", metavar="NAME", help="who votes or decides")
-    parser.add_argument("--corpus", metavar="SPEC", help="the code, where there is no set yet that names it")
-    parser.add_argument("--browser", action="store_true", help="review on a page that only this machine can open")
+def review_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("set", metavar="SET", help="Gold file; --accept creates it if needed")
+    add_flag(parser, "--as NAME", "Vote or decide under this name", dest="reviewer")
+    add_flag(parser, "--corpus SPEC", "Use this code if there is no set yet that names it")
+    add_flag(parser, "--browser", "Review in the browser, on this machine only")
     add_listening(parser)
-    votes = parser.add_argument_group("to vote")
-    votes.add_argument("--vote", action="append", metavar="ITEM=VALUE", help="vote without a terminal (repeatable)")
-    votes.add_argument("--reason", action="append", metavar="TEXT", help="why: one for each --vote or --decide, or all")
-    votes.add_argument("--votes", metavar="FILE", help="a CSV with the columns item, vote, reason")
-    votes.add_argument("--list", action="store_true", help="show what is open for this reviewer")
-    votes.add_argument("--most", type=int, metavar="N", help="stop after so many items")
-    votes.add_argument("--show-engines", action="store_true", help="show who returned a place; the vote records that")
-    add_endpoint(parser, "to let a model vote")
-    settle = parser.add_argument_group("to settle")
-    settle.add_argument("--status", action="store_true", help="count the items by state and by reviewer")
-    settle.add_argument("--adjudicate", action="store_true", help="decide what is disputed, all votes in sight")
-    settle.add_argument("--decide", action="append", metavar="ITEM=VALUE", help="decide without a terminal")
-    settle.add_argument("--accept", action="store_true", help="write what is settled into the set")
-    settle.add_argument("--least", type=int, metavar="N", help="reviewers that must agree (2)")
-    settle.add_argument("--queue-labels", action="store_true", help="queue the labels of the set for an audit")
+    group = parser.add_argument_group("voting")
+    add_flag(group, "--vote ITEM=VALUE", "Vote without a terminal", repeatable=True)
+    add_flag(group, "--reason TEXT", "Give a reason, one for each vote or one for all", repeatable=True)
+    add_flag(group, "--votes FILE", "Read votes from a CSV with the columns item, vote, reason")
+    add_flag(group, "--list", "List the open items of this reviewer")
+    add_flag(group, "--most N", "Stop after N items", type=int)
+    add_flag(group, "--show-engines", "Show which engines returned a result; votes record this")
+    add_endpoint(parser, "voting by a model")
+    group = parser.add_argument_group("adjudication")
+    add_flag(group, "--status", "Count items by state and votes by reviewer")
+    add_flag(group, "--adjudicate", "Decide disputed items, with all votes shown")
+    add_flag(group, "--decide ITEM=VALUE", "Decide without a terminal", repeatable=True)
+    add_flag(group, "--accept", "Write agreed and decided items to the set")
+    add_flag(group, "--least N", "Require this many agreeing reviewers [default: 2]", type=int)
+    add_flag(group, "--queue-labels", "Queue the labels of the set for review")
 
 
-def review_command(args: argparse.Namespace) -> int:
+def review_command(args: Namespace) -> int:
     """Review proposals: vote, adjudicate, and write accepted ones to the set.
 
     assay gold review gold.yaml --as ada               item after item on the terminal; each reviewer is blinded
     assay gold review gold.yaml --browser              the same in the browser, with the code beside it (--port, --open)
-    assay gold review gold.yaml --as ada --list --json what is open for this reviewer (for agents)
+    assay gold review gold.yaml --as ada --list --json the open items of this reviewer (for agents)
     assay gold review gold.yaml --as ada --vote 3f2a91c0d4e5=2 --reason "the rate is decided here"
     assay gold review gold.yaml --as ada --votes votes.csv          item,vote,reason
     assay gold review gold.yaml --as qwen --endpoint http://localhost:8080/v1/chat/completions --model qwen3
     assay gold review gold.yaml --status
     assay gold review gold.yaml --as cy --adjudicate   where reviewers disagree; also --decide ITEM=1 --reason "..."
-    assay gold review gold.yaml --accept               write what is settled into the set
-    assay gold review gold.yaml --queue-labels         have the labels that the set has already judged again
+    assay gold review gold.yaml --accept               write agreed and decided items to the set
+    assay gold review gold.yaml --queue-labels         review the existing labels of the set
     """
-    asked = [name for name in _ACTIONS if getattr(args, name)]
-    if len(asked) > 1:
-        raise ConfigError(f"{' and '.join(map(_flag, asked))} are two things", hint="do one after the other")
-    _check(args, asked[0] if asked else "")
-    desk = open_review(Path(args.set), args.corpus)
-    action = _ACTIONS[asked[0]] if asked else voting.vote_on_terminal
-    return action(args, desk)
-
-
-def _check(args: argparse.Namespace, action: str) -> None:
+    actions = [name for name in _ACTIONS if getattr(args, name)]
+    if len(actions) > 1:
+        raise ConfigError(f"{' and '.join(map(_flag, actions))} are two things", hint="do one after the other")
+    action = actions[0] if actions else ""
     endpoint_of(args)
-    for name, actions in _GOES_WITH.items():
-        if getattr(args, name) and action not in actions:
-            belongs = " or ".join(_flag(one) if one else "the dialogue on a terminal" for one in actions)
+    for name, allowed in _FLAGS_OF_ACTIONS.items():
+        if getattr(args, name) and action not in allowed:
+            belongs = " or ".join(_flag(other) if other else "the dialogue on a terminal" for other in allowed)
             raise ConfigError(f"{_flag(name)} belongs to {belongs}", hint="leave it out, or ask for one of these")
+    workspace = open_review(Path(args.set), args.corpus)
+    return _ACTIONS[action](args, workspace) if action else vote_on_terminal(args, workspace)
 
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def review_in_browser(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
-    """Serve the review of one set until somebody ends it."""
+def _review_in_browser(args: Namespace, workspace: ReviewWorkspace) -> int:
     from assay.web.review import REVIEW
     from assay.web.reviewers import port_file
 
-    desk.items()
-    warn_truncated(desk)
-    routes = desk_routes(desk, rules_of(args), name=reviewer_of(args) if args.reviewer else "")
-    with listen(args, routes, port_file(desk.path)) as server:
-        announce(args, server, REVIEW, {"gold": str(desk.path)})
-        server.wait()
+    workspace.items()
+    warn_truncated(workspace)
+    routes = workspace_routes(workspace, rules_of(args), name=reviewer_of(args) if args.reviewer else "")
+    serve_until_stopped(args, routes, REVIEW, {"gold": str(workspace.path)}, port_file(workspace.path))
     info(args, "\nended; every vote that the page calls saved is in its file")
     return 0
 
 
-def desk_routes(desk: ReviewWorkspace, rules: ReviewRules, *, name: str = "") -> tuple[Route, ...]:
-    """Give the addresses of the review of a set, with lint to say what would be accepted."""
-    from assay.web.review import review_routes
-
-    return review_routes(desk, lambda gold: set_problems(desk, gold), tell=warn, rules=rules, name=name)
-
-
-def show_status(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
-    """Count the items by state, and the votes by reviewer."""
+def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
     from assay.gold.review.acceptance import read_closed
     from assay.gold.review.reviewers import count_progress
-    from assay.report.render.document import Document, table
+    from assay.report.render.document import table
 
-    _note_look(args, desk)
-    found = count_progress(_standings(args, desk), read_closed(desk.queue))
-    kinds = list(found.kinds)
+    _log_unblinding(args, workspace)
+    progress = count_progress(_read_statuses(args, workspace), read_closed(workspace.queue))
+    kinds = list(progress.kinds)
     rows = [
-        [state, str(count), *(str(found.kinds[kind].get(state, 0)) for kind in kinds)]
-        for state, count in found.states.items()
+        [state, str(count), *(str(progress.kinds[kind].get(state, 0)) for kind in kinds)]
+        for state, count in progress.states.items()
     ]
-    people = [[one.name, one.readers, str(one.votes), str(one.open)] for one in found.reviewers]
+    people = [[one.name, one.readers, str(one.votes), str(one.open)] for one in progress.reviewers]
+    agreed = f"Agreed: at least {rules_of(args).least} say the same."
+    opened = "Open: not voted on by the reviewer, and not settled."
     blocks = (
-        table(
-            ["state", ">items", *(f">{kind}" for kind in kinds)],
-            rows,
-            f"Agreed: at least {rules_of(args).least} say the same.",
-        ),
-        table(
-            ["reviewer", "reader", ">votes", ">open"], people, "Open: not voted on by the reviewer, and not settled."
-        ),
+        table(["state", ">items", *(f">{kind}" for kind in kinds)], rows, agreed),
+        table(["reviewer", "reader", ">votes", ">open"], people, opened),
     )
     data = {
         "schema": "assay/gold-review-status/1",
-        "items": found.items,
-        "states": found.states,
-        "kinds": found.kinds,
-        "reviewers": {one.name: one.votes for one in found.reviewers},
-        "open": {one.name: one.open for one in found.reviewers},
+        "items": progress.items,
+        "states": progress.states,
+        "kinds": progress.kinds,
+        "reviewers": {one.name: one.votes for one in progress.reviewers},
+        "open": {one.name: one.open for one in progress.reviewers},
     }
-    emit(args, Document(f"Review of {desk.path.name}", blocks), data)
+    emit_blocks(args, f"Review of {workspace.path.name}", blocks, data)
     return 0
 
 
-def _standings(args: argparse.Namespace, desk: ReviewWorkspace) -> tuple[ItemStatus, ...]:
+def _read_statuses(args: Namespace, workspace: ReviewWorkspace) -> tuple[ItemStatus, ...]:
     from assay.gold.review.acceptance import read_statuses
 
-    warn_truncated(desk)
-    return read_statuses(desk.queue, rules_of(args))
+    warn_truncated(workspace)
+    return read_statuses(workspace.queue, rules_of(args))
 
 
-def _note_look(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequence[ItemStatus] = ()) -> None:
+def _log_unblinding(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[ItemStatus] = ()) -> None:
     from assay.gold.review.votes import VoteLog, log_unblinding
 
     if args.reviewer:
-        log_unblinding(VoteLog(desk.queue, reviewer_of(args)), [standing.item.id for standing in disputed])
+        log_unblinding(VoteLog(workspace.queue, reviewer_of(args)), [status.item.id for status in disputed])
 
 
-def adjudicate(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
-    """Show what is disputed with all votes, and take decisions where there is a terminal."""
-    disputed = [standing for standing in _standings(args, desk) if standing.state == "disputed"]
-    _note_look(args, desk, disputed)
+def _adjudicate(args: Namespace, workspace: ReviewWorkspace) -> int:
+    disputed = [status for status in _read_statuses(args, workspace) if status.state == "disputed"]
+    _log_unblinding(args, workspace, disputed)
     if args.json or not is_interactive():
-        return _list_disputed(args, desk, disputed)
+        return _list_disputed(args, workspace, disputed)
     reviewer = reviewer_of(args)
-    others = [standing for standing in disputed if not standing.has_vote_of(reviewer)]
+    others = [status for status in disputed if not status.has_vote_of(reviewer)]
     if len(others) < len(disputed):
         info(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
-    taken = walk(
+    decided = ask_each(
         others,
-        lambda standing, place: _asked(args, desk, standing, place),
-        lambda _, said: _decide(args, desk, reviewer, [said]),
+        lambda status, position: _ask_decision(args, workspace, status, position),
+        lambda _, decision: _decide(args, workspace, [decision]),
     )
-    return _decided(args, taken, len(disputed) - taken)
+    return _report_decided(args, decided, len(disputed) - decided)
 
 
-def _asked(args: argparse.Namespace, desk: ReviewWorkspace, standing: ItemStatus, place: str) -> VoteInput | None:
+def _ask_decision(args: Namespace, workspace: ReviewWorkspace, status: ItemStatus, position: str) -> VoteInput | None:
     from assay.gold.review.views import format_view
     from assay.gold.review.votes import UNSURE, vote_values
 
-    values = [value for value in vote_values(standing.item.kind) if value != UNSURE]
-    lines = [*format_view(desk.viewer.view(standing.item), engines=args.show_engines), "", *_vote_lines(standing), ""]
-    show(["", f"── {place} " + "─" * 40, *lines])
-    return ask_said(args, standing.item.id, f"what holds? {', '.join(values)}", values)
+    values = [value for value in vote_values(status.item.kind) if value != UNSURE]
+    lines = format_view(workspace.viewer.view(status.item), engines=args.show_engines)
+    print_lines(["", f"── {position} " + "─" * 40, *lines, "", *_vote_lines(status), ""])
+    return ask_vote(args, status.item.id, f"what holds? {', '.join(values)}", values)
 
 
-def _vote_lines(standing: ItemStatus) -> list[str]:
-    return [f"{vote.reviewer} ({vote.reader}): {vote.value}, {vote.reason}" for vote in standing.votes]
+def _vote_lines(status: ItemStatus) -> list[str]:
+    return [f"{vote.reviewer} ({vote.reader}): {vote.value}, {vote.reason}" for vote in status.votes]
 
 
-def _list_disputed(args: argparse.Namespace, desk: ReviewWorkspace, disputed: Sequence[ItemStatus]) -> int:
+def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[ItemStatus]) -> int:
     from assay.gold.review.views import view_mapping
     from assay.gold.review.votes import vote_mapping
-    from assay.report.render.document import Document, Paragraph, table
+    from assay.report.render.document import table
 
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
-    many = f"{pluralize(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
-    then = Paragraph(f"{many} One who did not vote decides: --as NAME --decide ITEM=VALUE --reason TEXT.")
-    data = [
-        view_mapping(desk.viewer.view(s.item), engines=args.show_engines)
-        | {"cast": [vote_mapping(vote) for vote in s.votes]}
-        for s in disputed
+    count = f"{pluralize(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
+    then = f"{count} One who did not vote decides: --as NAME --decide ITEM=VALUE --reason TEXT."
+    items = [
+        view_mapping(workspace.viewer.view(status.item), engines=args.show_engines)
+        | {"cast": [vote_mapping(vote) for vote in status.votes]}
+        for status in disputed
     ]
-    document = Document("Disputed", (table(["item", "kind", "query", "votes"], rows), then))
-    emit(args, document, {"schema": "assay/gold-review-disputed/1", "items": data})
+    blocks = (table(["item", "kind", "query", "votes"], rows), then)
+    emit_blocks(args, "Disputed", blocks, {"schema": "assay/gold-review-disputed/1", "items": items})
     return 0
 
 
-def take_decisions(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
-    """Take the decisions that stand on the command line."""
-    taken = _decide(args, desk, reviewer_of(args), read_flags(args.decide, args.reason))
-    return _decided(args, taken, 0)
+def _decide_by_flags(args: Namespace, workspace: ReviewWorkspace) -> int:
+    return _report_decided(args, _decide(args, workspace, read_flags(args.decide, args.reason)), 0)
 
 
-def _decide(args: argparse.Namespace, desk: ReviewWorkspace, reviewer: str, said: Sequence[VoteInput]) -> int:
+def _decide(args: Namespace, workspace: ReviewWorkspace, given: Sequence[VoteInput]) -> int:
     from assay.gold.review.reviewers import make_decision
     from assay.gold.review.votes import record_decisions
 
-    desk.items()
-    found = _standings(args, desk)
-    decisions = [make_decision(desk, reviewer, one, found) for one in said]
-    record_decisions(desk.queue, decisions)
-    return len(decisions)
+    reviewer = reviewer_of(args)
+    workspace.items()
+    statuses = _read_statuses(args, workspace)
+    record_decisions(workspace.queue, [make_decision(workspace, reviewer, decision, statuses) for decision in given])
+    return len(given)
 
 
-def _decided(args: argparse.Namespace, taken: int, left: int) -> int:
-    from assay.report.render.document import Document, Paragraph
-
-    text = f"{taken} decided" + (f", {left} still disputed." if left else ".")
-    data = {"schema": "assay/gold-review-decide/1", "decided": taken, "disputed": left}
-    emit(args, Document("Decisions", (Paragraph(text),)), data)
+def _report_decided(args: Namespace, decided: int, left: int) -> int:
+    text = f"{decided} decided" + (f", {left} still disputed." if left else ".")
+    data = {"schema": "assay/gold-review-decide/1", "decided": decided, "disputed": left}
+    emit_blocks(args, "Decisions", [text], data)
     return 0
 
 
-def accept_settled(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
-    """Write what is settled into the set, and say what that came to."""
+def _accept(args: Namespace, workspace: ReviewWorkspace) -> int:
     from assay.clock import timestamp
     from assay.gold.review.acceptance import accept
 
-    desk.items()
-    made = accept(
-        desk.queue,
-        desk.load,
-        lambda gold: set_problems(desk, gold),
-        corpus=desk.given,
+    workspace.items()
+    accepted = accept(
+        workspace.queue,
+        workspace.load,
+        lambda gold: set_problems(workspace, gold),
+        corpus=workspace.given,
         rules=rules_of(args),
         on=timestamp(),
     )
-    _tell_accepted(args, desk, made)
-    return 0
-
-
-def set_problems(desk: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProblem, ...]:
-    """Find the errors that lint sees in a set."""
-    from assay.cli.gold.lint import lint_dependencies
-    from assay.gold.anchors import AnchorProblem
-    from assay.gold.lint.registry import lint
-
-    tools = lint_dependencies(gold.name, desk.corpus.spec, desk.path.parent)
-    errors = [finding for finding in lint(gold, desk.corpus, tools=tools).findings if finding.severity == "error"]
-    return tuple(AnchorProblem(e.code, e.query, e.anchor, e.message, e.file, e.line, e.hint) for e in errors)
-
-
-def _tell_accepted(args: argparse.Namespace, desk: ReviewWorkspace, made: Acceptance) -> None:
-    from assay.report.render.document import Document, Paragraph, table
-
-    turned = len(made.taken) - made.added
-    size = f"{desk.path} has {_queries(len(made.gold.queries))}." if made.gold else f"There is no {desk.path} yet."
-    done = f"{pluralize(made.added, 'item')} became gold, {turned} {'was' if turned == 1 else 'were'} turned down."
-    states = Counter(standing.state for standing in _standings(args, desk))
+    states = Counter(status.state for status in _read_statuses(args, workspace))
     left = {name: states[name] for name in ("open", "waiting", "disputed")}
-    blocks = [Paragraph(f"{done} {size}"), *([Paragraph(_still(left))] if any(left.values()) else [])]
-    if made.whole and made.added:
-        blocks.append(Paragraph("The whole file was written anew: comments in it are gone.", "warning"))
-    blocks += [Paragraph(lost, "warning") for lost in made.lost]
-    rows = [[refusal.item, refusal.query, refusal.reason] for refusal in made.refused]
-    refused = (table(["item", "query", "left out because"], rows),) if rows else ()
     data = {
         "schema": "assay/gold-review-accept/1",
-        "file": str(desk.path),
-        "added": made.added,
-        "turned_down": turned,
-        "items": {standing.item.id: standing.value for standing in made.taken},
-        "refused": [{"item": r.item, "query": r.query, "reason": r.reason} for r in made.refused],
-        "queries": len(made.gold.queries) if made.gold else 0,
+        "file": str(workspace.path),
+        "added": accepted.added,
+        "turned_down": len(accepted.taken) - accepted.added,
+        "items": {status.item.id: status.value for status in accepted.taken},
+        "refused": [{"item": r.item, "query": r.query, "reason": r.reason} for r in accepted.refused],
+        "queries": len(accepted.gold.queries) if accepted.gold else 0,
         "left": left,
-        "lost": list(made.lost),
+        "lost": list(accepted.lost),
     }
-    emit(args, Document("Accepted", (*blocks, *refused)), data)
-
-
-def _queries(number: int) -> str:
-    return "1 query" if number == 1 else f"{number} queries"
-
-
-def _still(left: Mapping[str, int]) -> str:
-    needs = {"open": "without a vote", "waiting": "waiting for another vote", "disputed": "disputed (--adjudicate)"}
-    return f"Not settled: {', '.join(f'{left[name]} {needs[name]}' for name in needs if left[name])}."
-
-
-def queue_labels(args: argparse.Namespace, desk: ReviewWorkspace) -> int:
-    """Put the labels that the set has into the queue."""
-    from assay.clock import today
-    from assay.errors import GoldError
-    from assay.gold.review.reviewers import make_label_items
-    from assay.report.render.document import Document, Paragraph
-
-    gold = desk.load()
-    if gold is None:
-        raise GoldError("there is no such file", file=desk.path, hint="check the path")
-    added = desk.queue.add(make_label_items(gold, on=today(), commit=desk.commit))
-    known = f"{added.known} {'was' if added.known == 1 else 'were'} in the queue already"
-    text = f"{pluralize(added.new, 'label')} queued, {known}."
-    data = {"schema": "assay/gold-review-queue/1", "new": added.new, "known": added.known}
-    emit(args, Document("Labels to judge again", (Paragraph(text),)), data)
+    emit_blocks(args, "Accepted", _acceptance_blocks(workspace, accepted, left), data)
     return 0
 
 
-#: What the command can do, each by its flag; without any of them it asks for votes on the terminal.
+def _acceptance_blocks(workspace: ReviewWorkspace, accepted: Acceptance, left: dict[str, int]) -> list[Block | str]:
+    from assay.report.render.document import Paragraph, table
+
+    rejected = len(accepted.taken) - accepted.added
+    size = f"There is no {workspace.path} yet."
+    if accepted.gold:
+        size = f"{workspace.path} has {pluralize(len(accepted.gold.queries), 'query', 'queries')}."
+    turned = f"{rejected} {'was' if rejected == 1 else 'were'} turned down"
+    blocks: list[Block | str] = [f"{pluralize(accepted.added, 'item')} became gold, {turned}. {size}"]
+    needs = {"open": "without a vote", "waiting": "waiting for another vote", "disputed": "disputed (--adjudicate)"}
+    if any(left.values()):
+        blocks.append(f"Not settled: {', '.join(f'{left[name]} {needs[name]}' for name in needs if left[name])}.")
+    if accepted.whole and accepted.added:
+        blocks.append(Paragraph("The whole file was written anew: comments in it are gone.", "warning"))
+    blocks += [Paragraph(lost, "warning") for lost in accepted.lost]
+    if accepted.refused:
+        rows = [[refusal.item, refusal.query, refusal.reason] for refusal in accepted.refused]
+        blocks.append(table(["item", "query", "left out because"], rows))
+    return blocks
+
+
+def _queue_labels(args: Namespace, workspace: ReviewWorkspace) -> int:
+    from assay.clock import today
+    from assay.gold.review.reviewers import make_label_items
+
+    gold = workspace.load()
+    if gold is None:
+        raise GoldError("there is no such file", file=workspace.path, hint="check the path")
+    added = workspace.queue.add(make_label_items(gold, on=today(), commit=workspace.commit))
+    known = f"{added.known} {'was' if added.known == 1 else 'were'} in the queue already"
+    data = {"schema": "assay/gold-review-queue/1", "new": added.new, "known": added.known}
+    emit_blocks(args, "Labels to judge again", [f"{pluralize(added.new, 'label')} queued, {known}."], data)
+    return 0
+
+
+#: Actions by their flags; without any, the command asks for votes on the terminal.
 _ACTIONS = {
-    "browser": review_in_browser,
-    "status": show_status,
-    "adjudicate": adjudicate,
-    "decide": take_decisions,
-    "accept": accept_settled,
-    "queue_labels": queue_labels,
-    "list": voting.list_open,
-    "vote": voting.vote_by_flags,
-    "votes": voting.vote_by_file,
-    "endpoint": voting.vote_by_model,
+    "browser": _review_in_browser,
+    "status": _show_status,
+    "adjudicate": _adjudicate,
+    "decide": _decide_by_flags,
+    "accept": _accept,
+    "queue_labels": _queue_labels,
+    "list": list_open,
+    "vote": vote_by_flags,
+    "votes": vote_by_file,
+    "endpoint": vote_by_model,
 }

@@ -1,0 +1,298 @@
+"""The commands init, doctor and cache."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assay.cli.options import add_flag
+from assay.cli.output import emit_blocks, info, pluralize
+from assay.errors import AssayError, ConfigError, did_you_mean
+
+if TYPE_CHECKING:
+    from assay.report.render.document import Block
+
+
+def init_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("folder", nargs="?", default=".", help="Repository [default: this directory]")
+
+
+def init_command(args: Namespace) -> int:
+    """Write a commented assay.toml and a gold file with five drafts for this repository.
+
+    The drafts name promising targets found in the code; the queries are yours to write.
+    Existing files are not overwritten.
+    """
+    from assay.corpus import open_corpus, parse_spec
+    from assay.experiment.spec.starter import starter_config, starter_gold
+    from assay.files import write_atomic
+
+    config, gold = Path(args.folder) / "assay.toml", Path(args.folder) / "gold.yaml"
+    for path in (config, gold):
+        if path.exists():
+            raise ConfigError("exists already", file=path, hint="remove it first, or edit it: init overwrites nothing")
+    corpus = open_corpus(parse_spec(str(Path(args.folder))))
+    text, drafts = starter_gold(corpus)
+    write_atomic(gold, text)
+    write_atomic(config, starter_config())
+    blocks = (
+        f"{gold}: {len(drafts)} drafts, from {len(corpus.files)} files. Rewrite each `human` line as one would ask it.",
+        f"{config}: what to run. Add your own engine under [engines.NAME].",
+        "Then: assay run",
+    )
+    data = {"schema": "assay/init/1", "config": str(config), "gold": str(gold), "targets": list(drafts)}
+    emit_blocks(args, "A first gold set", blocks, data)
+    return 0
+
+
+def doctor_command(args: Namespace) -> int:
+    """Check this machine: what is installed, what is missing, and how to fix it."""
+    from assay.report.render.document import Cell, Tone, table
+
+    checks = [
+        _check_python(),
+        _check_tool("git", "needed for git corpora and tracked files", "install git"),
+        _check_tool("rg", "makes the keywords engine faster", "install ripgrep, or `pip install ripgrep`"),
+        _check_tool("npm", "needed for npm: corpora", "install Node.js"),
+        _check_cache(),
+        _check_stdlib(),
+        _check_terminal(),
+        _check_config(),
+    ]
+    broken = any(check["required"] and check["state"] != "ok" for check in checks)
+    tones: dict[object, Tone] = {"ok": "good", "missing": "warning", "failed": "bad"}
+    rows: list[list[str | Cell]] = []
+    for check in checks:
+        state, hint = str(check["state"]), check["hint"]
+        rows.append(
+            [str(check["name"]), Cell(state, tones[state]), f"{check['detail']}" + (f" → {hint}" if hint else "")]
+        )
+    closing = "Something that Assay needs is amiss." if broken else "Ready."
+    data = {"schema": "assay/doctor/1", "ready": not broken, "findings": checks}
+    emit_blocks(args, "assay doctor", (table(["", "", ""], rows), closing), data)
+    return 4 if broken else 0
+
+
+def _check(name: str, state: str, detail: str, hint: str = "", *, required: bool = True) -> dict[str, object]:
+    return {"name": name, "state": state, "detail": detail, "hint": hint, "required": required}
+
+
+def _check_python() -> dict[str, object]:
+    detail = f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}"
+    return _check("python", "ok", detail)
+
+
+def _check_tool(name: str, use: str, hint: str) -> dict[str, object]:
+    from shutil import which
+
+    from assay.engines.presets import PROBE_LIMITS
+    from assay.processes.running import ProgramSpec, run_process
+
+    path = which(name)
+    if path is None:
+        return _check(name, "missing", f"not on PATH; {use}", hint, required=False)
+    try:
+        done = run_process(ProgramSpec((path, "--version")), PROBE_LIMITS.seconds)
+    except AssayError as error:
+        return _check(name, "failed", error.message, hint, required=False)
+    if done.end != "exit":
+        return _check(name, "failed", f"asked for its version: {done.end}", hint, required=False)
+    version = (done.stdout or done.stderr).decode(errors="replace").strip().splitlines()[:1]
+    return _check(name, "ok", version[0] if version else path, required=False)
+
+
+def _check_cache() -> dict[str, object]:
+    from shutil import disk_usage
+    from tempfile import NamedTemporaryFile
+
+    from assay.store import cache_dir
+
+    directory = cache_dir()
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=directory):
+            pass
+    except OSError as error:
+        hint = "set ASSAY_CACHE_DIR to a folder you can write"
+        return _check("cache", "failed", f"{directory}: {error.strerror}", hint)
+    return _check("cache", "ok", f"{directory}, {disk_usage(directory).free / 2**30:.0f} GiB free")
+
+
+def _check_stdlib() -> dict[str, object]:
+    from assay.corpus import open_corpus
+    from assay.gold import load_gold, resolve
+
+    try:
+        gold = load_gold("stdlib").golds[0]
+        corpus = open_corpus(gold.corpus)
+        resolved = resolve(gold, corpus, missing="report").gold
+    except AssayError as error:
+        return _check("standard library", "failed", error.message, error.hint or "")
+    queries = f"{len(resolved.queries)} of {len(gold.queries)} gold queries hold on its {len(corpus.files)} files"
+    return _check("standard library", "ok", "; ".join((queries, *corpus.notes)))
+
+
+def _check_terminal() -> dict[str, object]:
+    from shutil import get_terminal_size
+
+    detail = "not a terminal: plain text"
+    if sys.stdout.isatty():
+        color = "no colour (NO_COLOR)" if os.environ.get("NO_COLOR") else "colour"
+        detail = f"{color}, {get_terminal_size().columns} columns"
+    return _check("terminal", "ok", detail, required=False)
+
+
+def _check_config() -> dict[str, object]:
+    from assay.experiment.spec import FILE, load_spec
+    from assay.search.config import load_config
+
+    if not Path(FILE).is_file():
+        return _check(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
+    try:
+        spec = load_spec(Path(FILE))
+        load_config((), Path(FILE), os.environ)
+    except AssayError as error:
+        return _check(FILE, "failed", str(error).replace("\n", " "))
+    return _check(FILE, "ok", f"{len(spec.entries())} engines, {len(spec.gold)} gold sources")
+
+
+CACHE_DESCRIPTION = """
+assay cache                                     every kind with its size and last use
+assay cache prune --to 1GB --older-than 30d     remove the least recently used entries, never those in use
+assay cache verify                              check every artifact's checksum; remove broken ones (exit code 4)
+
+The cache is $ASSAY_CACHE_DIR, else the user's own. Artifacts (tables, vectors, cells, indexes) are limited to
+$ASSAY_CACHE_LIMIT [default: 10GB]. Removed entries are built or fetched again when needed."""
+
+
+def look_command(args: Namespace) -> int:
+    """Show what the cache holds: entries, sizes, last use, and the cost of rebuilding."""
+    from assay.store import KINDS, LIMITED, Store
+
+    store = Store()
+    known = {kind.name: kind for kind in KINDS}
+    usage = [(entry, known[entry.kind]) for entry in store.usage()]
+    data = {
+        "schema": "assay/cache/1",
+        "folder": str(store.root),
+        "limit": store.limits.bytes,
+        "artefacts": sum(entry.bytes for entry, kind in usage if kind in LIMITED),
+        "bytes": sum(entry.bytes for entry, _ in usage),
+        "kinds": [
+            {
+                "kind": entry.kind,
+                "artefacts": kind in LIMITED,
+                "entries": entry.entries,
+                "bytes": entry.bytes,
+                "oldest": _format_day(entry.oldest),
+                "newest": _format_day(entry.newest),
+                "about": kind.about,
+                "anew": kind.anew,
+                "share": entry.bytes / store.limits.bytes if kind in LIMITED and store.limits.bytes else None,
+            }
+            for entry, kind in usage
+        ],
+    }
+    emit_blocks(args, f"The cache at {data['folder']}", _cache_blocks(data), data)
+    return 0
+
+
+def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
+    from assay.report.render.document import table
+    from assay.store import KINDS
+
+    if data["kinds"]:
+        rows = [
+            [
+                row["kind"],
+                f"{row['entries']:,}",
+                _format_size(row["bytes"]),
+                "" if row["share"] is None else f"{row['share']:.1%}",
+                row["oldest"],
+                row["newest"],
+            ]
+            for row in data["kinds"]
+        ]
+        note = "Kinds without a share keep to no limit, and their dates are those of the last writing."
+        yield table(["kind", ">entries", ">size", ">of the limit", ">oldest use", ">newest use"], rows, note)
+        artifacts = f"{_format_size(data['artefacts'])} of {_format_size(data['limit'])} for artefacts"
+        yield f"{artifacts}; {_format_size(data['bytes'])} in all."
+    else:
+        yield "It is empty."
+    yield table(["kind", "what it is", "to have it again"], [[kind.name, kind.about, kind.anew] for kind in KINDS])
+
+
+def prune_arguments(parser: ArgumentParser) -> None:
+    add_flag(parser, "--to SIZE", "Keep at most this much, such as 1GB [default: the limit]")
+    add_flag(parser, "--older-than AGE", "Remove entries unused for this long, such as 30d or 12h")
+    add_flag(parser, "--kind", "Prune this kind only", repeatable=True)
+    add_flag(parser, "--dry-run", "Show what would be removed, without removing it")
+
+
+def prune_command(args: Namespace) -> int:
+    """Remove cache entries that are old, or the least recently used until the rest fits.
+
+    Without --kind, cells, indexes, tables, vectors and embeddings are pruned; other kinds only when named. Entries in
+    use stay. Fetched trees are not locked while a run reads them, so do not prune trees during a run.
+    """
+    from assay.store import KINDS, LIMITED, Store, parse_age, parse_size
+
+    most = None if args.to is None else parse_size(args.to, "--to")
+    age = None if args.older_than is None else parse_age(args.older_than, "--older-than")
+    known = [kind.name for kind in KINDS]
+    for kind in args.kind:
+        if kind not in known:
+            hint = did_you_mean(kind, known) or f"kinds: {', '.join(sorted(known))}"
+            raise ConfigError(f"--kind: nothing in the cache is of the kind {kind!r}", hint=hint)
+    if most is None and age is None and not {kind.name for kind in LIMITED}.issuperset(args.kind):
+        raise ConfigError("--kind: how much of it?", hint="add --to SIZE or --older-than AGE")
+    pruned = Store().prune(most, age, args.kind, dry_run=args.dry_run)
+    went = "would go" if args.dry_run else "went"
+    text = f"{pluralize(pruned.entries, 'entry', 'entries')} {went}, {_format_size(pruned.bytes)}"
+    text += f"; {_format_size(pruned.left)} stay."
+    if pruned.held:
+        text += f" {pluralize(pruned.held, 'entry', 'entries')} stayed because somebody uses them."
+    data = {"schema": "assay/cache-prune/1", "dry_run": args.dry_run, **asdict(pruned)}
+    emit_blocks(args, "The cache, pruned", [text], data)
+    return 0
+
+
+def verify_command(args: Namespace) -> int:
+    """Verify the checksum of every cached artifact and remove broken ones.
+
+    Exits with 4 if an artifact was broken: something on this machine damages files.
+    """
+    from assay.report.render.document import Paragraph
+    from assay.store import KINDS, Store
+
+    store = Store()
+    info(args, f"reading {store.root} ...")
+    plain = {kind.name for kind in KINDS if kind.workspace or kind.name == "old"}
+    checked = sum(entry.entries for entry in store.usage() if entry.kind not in plain)
+    broken = store.verify()
+    outcome = f"{len(broken)} broken, and removed" if broken else "none is broken"
+    removed = (
+        Paragraph(f"{name} was broken and is removed; it is made anew when needed", "warning") for name in broken
+    )
+    data = {"schema": "assay/cache-verify/1", "checked": checked, "broken": list(broken)}
+    emit_blocks(args, "The cache, checked", (f"{pluralize(checked, 'artefact')} checked; {outcome}.", *removed), data)
+    return AssayError.exit_code if broken else 0
+
+
+def _format_size(size: float) -> str:
+    """Return a size with its unit, such as 1.5 MB."""
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.2f} GB"
+
+
+def _format_day(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
