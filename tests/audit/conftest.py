@@ -3,8 +3,9 @@ from pathlib import Path
 import pytest
 
 from assay.audit.records import Audit, AuditConfig, AuditQuery, Severity
+from assay.audit.repro import ReproCommand
 from assay.audit.runner import run_audit
-from assay.audit.subject import AuditTarget, ReproCommand
+from assay.audit.sessions import AuditTarget
 from assay.corpus import open_corpus, parse_spec
 from assay.engines import as_engine
 from assay.experiment.spec.model import EngineFactory
@@ -59,7 +60,7 @@ def recipe_of(name: str) -> EngineFactory:
 def made_of(name: str, corpus: Corpus) -> AuditTarget:
     """Put a specimen on the bench that another process can make too."""
     recipe = recipe_of(name)
-    return subject_of(recipe.make(), corpus, recipe=recipe)
+    return subject_of(recipe.make(), corpus, factory=recipe)
 
 
 def amiss(audit: Audit) -> dict[str, Severity]:

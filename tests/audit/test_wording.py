@@ -5,15 +5,15 @@ import subprocess
 
 import pytest
 
-from assay.audit.checks.odd import ODD
+from assay.audit.checks.edge_cases import EDGE_CASES
 from assay.audit.records import AuditConfig
-from assay.audit.subject import ReproCommand, shell_word
+from assay.audit.repro import ReproCommand, shell_word
 from assay.engines.base import SearchFilter
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
 def test_shell_words_are_read_back_by_a_shell_as_they_were():
-    texts = [odd.text for odd in ODD]
+    texts = [odd.text for odd in EDGE_CASES]
     script = "printf '%s\\0' " + " ".join(map(shell_word, texts))
     done = subprocess.run(["bash", "-c", script], capture_output=True, check=True)
     assert done.stdout.decode("utf-8").split("\0")[:-1] == texts
@@ -27,12 +27,12 @@ def test_shell_word_shows_what_cannot_be_seen():
 
 def test_ask_puts_a_query_that_looks_like_an_option_behind_two_dashes():
     wording = ReproCommand("mine", "src", config="other.toml")
-    assert wording.ask("--help", 5) == "assay engines ask --config other.toml -k 5 -- mine --help src"
-    assert wording.ask("a b", 5) == "assay engines ask mine 'a b' src --config other.toml -k 5"
+    assert wording.query("--help", 5) == "assay engines ask --config other.toml -k 5 -- mine --help src"
+    assert wording.query("a b", 5) == "assay engines ask mine 'a b' src --config other.toml -k 5"
 
 
 def test_ask_names_filters_and_environment():
-    asked = ReproCommand("mine").ask("x", 3, SearchFilter(("a/**",), ("go",)), "PYTHONHASHSEED=1")
+    asked = ReproCommand("mine").query("x", 3, SearchFilter(("a/**",), ("go",)), "PYTHONHASHSEED=1")
     assert asked == "PYTHONHASHSEED=1 assay engines ask mine x -k 3 '--paths=a/**' --language=go"
 
 

@@ -1,8 +1,8 @@
-"""Audit findings, each with its share, an example and a reproduction command."""
+"""Settings and findings of an audit."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ from assay.types import TIME_LIMITS
 
 
 class Severity(StrEnum):
-    """How bad it is; the worst first."""
+    """Severity of a finding, the worst first."""
 
     BROKEN = "broken law"
     WEAKNESS = "weakness"
@@ -22,7 +22,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Proportion:
-    """How many of how many, with the Wilson interval of the share."""
+    """A share of cases with its Wilson interval."""
 
     count: int
     of: int
@@ -34,32 +34,54 @@ class Proportion:
         return f"{self.count} of {self.of} ({self.low:.0%}–{self.high:.0%})"
 
 
-def share_of(count: int, of: int) -> Proportion | None:
-    """Give a share with its 95 % Wilson interval; none of nothing."""
-    if of == 0:
-        return None
-    from assay.stats.intervals import share_interval
-
-    found = share_interval(count, of)
-    return Proportion(count, of, found.low, found.high, found.level)
-
-
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """One law, and how the engine keeps it."""
+    """The result of one check on one law."""
 
     check: str
-    law: str  # in a few words; with the check it names the finding
+    law: str  # a few words; check and law identify the finding
     severity: Severity
     sentence: str
     share: Proportion | None = None
     example: tuple[str, ...] = ()  # lines
-    commands: tuple[str, ...] = ()  # each shows it again
+    commands: tuple[str, ...] = ()  # each reproduces the finding
+
+
+def make_finding(
+    law: str,
+    severity: Severity,
+    sentence: str,
+    count: int = 0,
+    of: int = 0,
+    *,
+    example: Iterable[str] = (),
+    commands: Iterable[str] = (),
+) -> AuditFinding:
+    """Return a finding on `count` of `of` cases; the runner adds the check and its command."""
+    share = None
+    if of:
+        from assay.stats.intervals import share_interval
+
+        interval = share_interval(count, of)
+        share = Proportion(count, of, interval.low, interval.high, interval.level)
+    return AuditFinding("", law, severity, sentence, share, tuple(example), tuple(commands))
+
+
+def fine(law: str, sentence: str, of: int = 0) -> AuditFinding:
+    return make_finding(law, Severity.FINE, sentence, 0, of)
+
+
+def not_tried(law: str, reason: str) -> AuditFinding:
+    return make_finding(law, Severity.NOT_TRIED, f"not tried: {reason}")
+
+
+def not_applicable(law: str, reason: str) -> AuditFinding:
+    return make_finding(law, Severity.NOT_APPLICABLE, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
-    """A query that engines are audited with, and where it comes from."""
+    """An ordinary query of an audit, and its origin."""
 
     text: str
     origin: str
@@ -67,7 +89,7 @@ class AuditQuery:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All that was found of one engine on one corpus."""
+    """All findings on one engine and one corpus."""
 
     engine: str
     corpus: str
@@ -79,39 +101,37 @@ class Audit:
     config: Mapping[str, object] = field(default_factory=dict)  # of the engine, without secrets
     settings: Mapping[str, object] = field(default_factory=dict)  # of the audit
     environment: Mapping[str, object] = field(default_factory=dict)
-    answered: int = 0  # ordinary queries that were answered at all; none: there is nothing to audit
+    answered: int = 0  # ordinary queries that did not fail
 
     def count(self, severity: Severity) -> int:
-        """Count the findings of one severity."""
         return sum(finding.severity == severity for finding in self.findings)
 
 
 @dataclass(frozen=True, slots=True)
 class AuditConfig:
-    """What is asked, how often and how deep."""
+    """Number and depth of the queries of an audit."""
 
-    queries: int = 20  # a law that is broken on 14 % of the queries is then seen with 95 % chance
+    queries: int = 20  # detects a law that is broken on 14 % of the queries with probability 95 %
     seed: int = 0
     k: int = 10
-    repeats: int = 2  # times that each query is asked again in one session
-    timeout: float = TIME_LIMITS.query  # seconds for one query, as in a run
+    repeats: int = 2  # repetitions of each query in one session
+    timeout: float = TIME_LIMITS.query  # seconds per query, as in a run
     index_timeout: float = TIME_LIMITS.index  # seconds to open the engine, as in a run
-    start: float = 60.0  # seconds that starting another interpreter and importing an engine there may take
-    only: tuple[str, ...] = ()  # checks to make; none: all
-    depths: tuple[int, ...] = (1, 5, 10, 20)  # each must begin the next
-    deep: int = 100  # results asked for where as many as possible are wanted; more is beyond most tools' limits
-    hash_seeds: tuple[int, ...] = (0, 1, 2)  # the first is what the others are compared with
-    many_ties: float = 0.5  # share of neighbours with one score from which scores say little about the order
-    nothing: int = 5  # queries asked under a filter that nothing passes: it fails on all or on none
-    namesakes: int = 10  # names of files that are asked for under a filter, besides the ordinary queries
-    targets: int = 60  # of a gold set that are looked for by asking, each with up to four questions
-    passage: int = 300  # characters of a target's own text that are asked for: what every tool takes
-    largest_edited: int = 200_000  # bytes; larger files are seldom written by people
-    give_up: int = 3  # time-outs in a row after which no more odd queries are asked: each may take a minute
-    shown: int = 5  # results of a ranking that an example shows at least
+    start: float = 60.0  # seconds to start another interpreter and import an engine there
+    only: tuple[str, ...] = ()  # names of checks; default: all
+    depths: tuple[int, ...] = (1, 5, 10, 20)  # each ranking must be a prefix of the next
+    deep: int = 100  # k for full rankings; most tools do not return more
+    hash_seeds: tuple[int, ...] = (0, 1, 2)  # the others are compared with the first
+    many_ties: float = 0.5  # share of adjacent equal scores from which scores are nearly uninformative
+    nothing: int = 5  # queries with a filter that no file passes: it fails on all or on none
+    namesakes: int = 10  # file names to query with a filter, besides the ordinary queries
+    targets: int = 60  # targets of a gold set to look for, each with up to four queries
+    passage: int = 300  # characters of a target's text to query; every tool accepts that many
+    largest_edited: int = 200_000  # bytes; larger files are rarely written by people
+    give_up: int = 3  # consecutive timeouts after which edge cases stop: each may take a minute
+    shown: int = 5  # minimum number of results in an example
 
     def __post_init__(self) -> None:
-        """Refuse an audit that asks nothing."""
         for name in ("queries", "k", "repeats"):
             if getattr(self, name) < 1:
                 raise ConfigError(f"--{name} is {getattr(self, name)}", hint="it must be 1 or more")

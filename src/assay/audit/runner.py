@@ -1,85 +1,114 @@
-"""Run the checks and redact secrets from their findings."""
+"""Run the checks on an engine and write the audit; the ordinary queries come from a gold set or from the code."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
-from pathlib import Path
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
 from typing import cast
 
-from assay.audit.checks import choose
-from assay.audit.checks.base import AuditCheck
-from assay.audit.records import Audit, AuditConfig, AuditFinding, Severity
+from assay.audit.checks import choose_checks
+from assay.audit.records import Audit, AuditConfig, AuditFinding, AuditQuery, Severity, make_finding
 from assay.audit.report import audit_json, document
-from assay.audit.sessions import AuditSessions
-from assay.audit.subject import AuditTarget
+from assay.audit.sessions import AuditCheck, AuditSessions, AuditTarget
 from assay.engines.runner import summarize
-from assay.errors import EngineError, SetupError
+from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.environment import environment
 from assay.experiment.records import write_assayignore
 from assay.files import write_atomic
-from assay.redaction import Redactor, make_redactor
+from assay.redaction import make_redactor
 from assay.report.render.markup import to_html, to_markdown
 from assay.report.render.text import plain
-from assay.types import Corpus
+from assay.types import Corpus, Query
 
-Tell = Callable[[str], None]
+FILES = ("audit.json", "audit.md", "audit.html")
+#: Origins of generated queries by the kind of their synthetic gold set.
+_ORIGINS = {"symbol": "a name in the code", "doc": "a sentence of its documentation"}
 
 
-def run_audit(subject: AuditTarget, config: AuditConfig, tell: Tell = lambda _: None) -> Audit:
-    """Audit an engine; raises EngineError or EnvironmentFailure when it does not even open."""
-    checks = choose(config.only)
-    redactor = make_redactor(subject.engine.secrets)
+def run_audit(target: AuditTarget, config: AuditConfig, tell: Callable[[str], None] = lambda _: None) -> Audit:
+    """Audit an engine and redact its secrets; raise EngineError or SetupError if the engine does not open."""
+    redactor = make_redactor(target.engine.secrets)
     findings: list[AuditFinding] = []
-    with AuditSessions(subject, config) as bench:
-        answered = sum(bench.answer(text, config.k).ok for text in bench.texts)
-        for check in checks:
-            tell(f"{subject.name}: {check.name}: {check.about}")
-            findings += [_clean(finding, redactor) for finding in _made(check, bench)]
+    with AuditSessions(target, config) as sessions:
+        answered = sum(sessions.ranking(query, config.k).ok for query in sessions.queries)
+        for check in choose_checks(config.only):
+            tell(f"{target.name}: {check.name}: {check.about}")
+            for finding in _run_check(check, sessions):
+                commands = (*finding.commands, target.repro.audit(check.name, config))
+                redacted = replace(
+                    finding,
+                    check=check.name,
+                    sentence=redactor.text(finding.sentence),
+                    example=tuple(map(redactor.text, finding.example)),
+                    commands=tuple(map(redactor.text, commands)),
+                )
+                findings.append(redacted)
+    corpus = target.corpus
     return Audit(
-        engine=redactor.text(subject.name),
-        corpus=_named(subject.corpus),
-        digest=subject.corpus.digest,
-        files=len(subject.corpus.files),
-        questions=subject.questions,
+        engine=redactor.text(target.name),
+        corpus=corpus.root.resolve().name if corpus.spec.kind == "path" else corpus.spec.repository,
+        digest=corpus.digest,
+        files=len(corpus.files),
+        questions=target.queries,
         findings=tuple(findings),
-        notes=tuple(redactor.text(note) for note in (*subject.notes, *subject.engine.notes)),
-        config=cast(dict[str, object], redactor.value(subject.engine.config)),
+        notes=tuple(redactor.text(note) for note in (*target.notes, *target.engine.notes)),
+        config=cast(dict[str, object], redactor.value(target.engine.config)),
         settings=asdict(config),
         environment=environment(),
         answered=answered,
     )
 
 
-def _made(check: AuditCheck, bench: AuditSessions) -> Iterator[AuditFinding]:
+def _run_check(check: AuditCheck, sessions: AuditSessions) -> Iterator[AuditFinding]:
     try:
-        yield from check.run(bench)
-    except (EngineError, SetupError) as problem:
-        said = f"the engine does not open again: {summarize(problem)}"
-        yield bench.finding(check.name, "opening", Severity.BROKEN, said)
+        yield from check.run(sessions)
+    except (EngineError, SetupError) as error:
+        yield make_finding("opening", Severity.BROKEN, f"the engine does not open again: {summarize(error)}")
 
 
-def _named(corpus: Corpus) -> str:
-    return corpus.root.resolve().name if corpus.spec.kind == "path" else corpus.spec.repository
-
-
-def _clean(finding: AuditFinding, redactor: Redactor) -> AuditFinding:
-    return replace(
-        finding,
-        sentence=redactor.text(finding.sentence),
-        example=tuple(map(redactor.text, finding.example)),
-        commands=tuple(map(redactor.text, finding.commands)),
-    )
-
-
-FILES = ("audit.json", "audit.md", "audit.html")
-
-
-def write_audit(audit: Audit, folder: Path) -> None:
-    """Write audit.json, audit.md and audit.html into a folder that no corpus takes in."""
+def write_audit(audit: Audit, directory: Path) -> None:
+    """Write audit.json, audit.md and audit.html into a directory, which is excluded from corpora."""
     page = document(audit)
     data = json.dumps(plain(audit_json(audit)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    write_assayignore(folder)
+    write_assayignore(directory)
     for name, text in zip(FILES, (data, to_markdown(page), to_html(page)), strict=True):
-        write_atomic(folder / name, text)
+        write_atomic(directory / name, text)
+
+
+def gold_queries(queries: Sequence[Query], count: int, seed: int) -> tuple[AuditQuery, ...]:
+    """Draw queries of a gold set in their headline phrasing, in file order."""
+    drawn = sorted(_permutation(len(queries), seed)[:count])
+    return tuple(AuditQuery(queries[index].headline, f"query {queries[index].id}") for index in drawn)
+
+
+def code_queries(corpus: Corpus, count: int, seed: int) -> tuple[AuditQuery, ...]:
+    """Draw names and documentation sentences of a corpus alternately, then words of file names."""
+    from assay.gold.code_index import SampleSize
+    from assay.gold.synth import synthesize
+    from assay.syntax.identifiers import split
+
+    suite = synthesize(corpus, name="audit", kinds=tuple(_ORIGINS), wanted=SampleSize(count=count, seed=seed))
+    drawn = []
+    for gold in suite.golds:
+        order = _permutation(len(gold.queries), seed)
+        origin = _ORIGINS[gold.provenance["synthetic"]]
+        drawn.append([AuditQuery(gold.queries[index].headline, origin) for index in order])
+    found: dict[str, AuditQuery] = {}
+    for query in (query for row in zip_longest(*drawn) for query in row if query is not None):
+        found.setdefault(query.text, query)
+    for file in corpus.files:
+        if words := " ".join(split(PurePosixPath(file.path).stem)):
+            found.setdefault(words, AuditQuery(words, "the name of a file"))
+    if not found:
+        raise CorpusError("the corpus gives no query", file=corpus.root, hint="give queries with --gold")
+    return tuple(found.values())[:count]
+
+
+def _permutation(size: int, seed: int) -> list[int]:
+    import numpy as np
+
+    order: list[int] = np.random.default_rng(seed).permutation(size).tolist()
+    return order

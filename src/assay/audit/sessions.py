@@ -1,23 +1,19 @@
-"""Engine sessions of an audit: copies of the corpus, deadlines, recorded output."""
+"""Engine sessions of an audit: copies of the corpus, timeouts, rankings as the checks compare them."""
 
 from __future__ import annotations
 
-import os
-import pickle
-import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from assay.audit.records import AuditConfig, AuditFinding, AuditQuery, Proportion, Severity
-from assay.audit.subject import AuditTarget
-from assay.engines.base import SearchFilter, Session
+from assay.audit.records import AuditConfig, AuditFinding, AuditQuery
+from assay.audit.repro import ReproCommand
+from assay.engines.base import FullEngine, SearchFilter, Session
 from assay.engines.normalize import Normalizer
-from assay.engines.resources import THREAD_VARIABLES, pinned
 from assay.engines.runner import (
     QueryOutcome,
     close_session,
@@ -26,17 +22,46 @@ from assay.engines.runner import (
     query_session,
     update_session,
 )
-from assay.errors import AssayError, EngineError
 from assay.experiment.corpora import private_copy
 from assay.experiment.spec.model import EngineFactory
-from assay.processes.running import ProgramSpec, run_process
 from assay.store.scratch import scratch
-from assay.types import Corpus, Hit, Status
+from assay.types import Corpus, Hit, Query, Status
+
+if TYPE_CHECKING:
+    from assay.gold.lint.rules import EngineReach
+
+#: Reason not to try a law that compares two rankings of an engine that is not deterministic.
+UNSTEADY = "the engine does not answer the same twice"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditTarget:
+    """The engine under audit, its corpus and queries."""
+
+    name: str
+    engine: FullEngine
+    corpus: Corpus
+    queries: tuple[AuditQuery, ...]
+    repro: ReproCommand
+    factory: EngineFactory | None = None  # for other processes; None if the engine was passed as an object
+    gold: tuple[Query, ...] = ()  # queries whose targets should be reachable, anchors resolved
+    reach: EngineReach | None = None  # everything that the engine can return, if known
+    ours: Callable[[str], bool] = field(default=lambda _: False)  # gold file and configuration in the corpus
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCheck:
+    """A group of laws: the name on the command line, the question, and the function that yields findings."""
+
+    name: str
+    about: str
+    run: Callable[[AuditSessions], Iterator[AuditFinding]]
 
 
 @dataclass(frozen=True, slots=True)
 class ResultLocation:
-    """Where a result points, exactly as given; a path is written as the corpus writes it where that is certain."""
+    """The location of a result as returned, except that the path is relative to the corpus if that is certain."""
 
     path: str
     start: object
@@ -48,113 +73,108 @@ class ResultLocation:
 
 @dataclass(frozen=True, slots=True)
 class AuditRanking:
-    """One answer: how it ended and what it held, in order."""
+    """The outcome of one query, with unnormalized results."""
 
     status: Status
-    hits: tuple[Hit, ...] = ()  # as the engine gave them
-    places: tuple[ResultLocation, ...] = ()
+    hits: tuple[Hit, ...] = ()  # as returned by the engine
+    locations: tuple[ResultLocation, ...] = ()
     error: str = ""
 
     @property
     def ok(self) -> bool:
-        """Whether the engine answered."""
         return self.status == Status.OK
 
     @property
     def scores(self) -> tuple[object, ...]:
-        """The score of each result, where it has one."""
         return tuple(hit.score for hit in self.hits)
 
     @property
     def outcome(self) -> tuple[Status, tuple[ResultLocation, ...]]:
-        """What must be the same when the same is asked; the words of an error may differ."""
-        return self.status, self.places
+        """What must be equal for equal queries; error messages may differ."""
+        return self.status, self.locations
 
-    def show(self, most: int) -> str:
-        """Write it on one line."""
+    def text(self, limit: int) -> str:
+        """Return the ranking on one line."""
         if not self.ok:
             return f"{self.status}: {self.error}"
-        shown = ", ".join(map(str, self.places[:most])) or "no results"
-        return shown + (f", … ({len(self.places)} results)" if len(self.places) > most else "")
+        shown = ", ".join(map(str, self.locations[:limit])) or "no results"
+        return shown + (f", … ({len(self.locations)} results)" if len(self.locations) > limit else "")
 
 
 def differ(one: AuditRanking, other: AuditRanking) -> bool:
-    """Tell whether two answers differ in how they ended, in places or in scores."""
+    """Return whether two rankings differ in status, locations or scores."""
     return one.outcome != other.outcome or score_gap(one, other) > 0
 
 
 def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
-    """Give the first rank, from 1, at which two rankings differ; 0 when they do not."""
-    for rank, (a, b) in enumerate(zip_longest(one, other), start=1):
-        if a != b:
-            return rank
-    return 0
+    """Return the first rank, from 1, at which two rankings differ; 0 if they are equal."""
+    pairs = enumerate(zip_longest(one, other), start=1)
+    return next((rank for rank, (a, b) in pairs if a != b), 0)
 
 
 def is_prefix(short: Sequence[object], long: Sequence[object]) -> bool:
-    """Tell whether one ranking begins the other."""
+    """Return whether one ranking is a prefix of the other."""
     return len(short) <= len(long) and all(a == b for a, b in zip(short, long, strict=False))
 
 
 def score_gap(one: AuditRanking, other: AuditRanking) -> float:
-    """Give the largest difference between the scores of two answers with the same places; 0 without numbers."""
+    """Return the largest difference between the scores of two rankings; 0 without numbers."""
     pairs = zip(one.scores, other.scores, strict=False)
     gaps = [abs(a - b) for a, b in pairs if isinstance(a, int | float) and isinstance(b, int | float) and a != b]
-    return max((gap for gap in gaps if gap == gap), default=0.0)  # NaN is for the check of scores
+    return max((gap for gap in gaps if gap == gap), default=0.0)  # NaN is found by the check of scores
 
 
-class ResultReader:
-    """Answers on one corpus, as the checks compare them."""
+class RankingReader:
+    """Converts outcomes on one corpus; results in our own files are removed, as in a run."""
 
-    def __init__(self, subject: AuditTarget, corpus: Corpus) -> None:
-        self._subject = subject
-        self._path = Normalizer(corpus, also=(subject.corpus.root,)).path
+    def __init__(self, target: AuditTarget, corpus: Corpus) -> None:
+        self._ours = target.ours
+        self._path = Normalizer(corpus, also=(target.corpus.root,)).path
 
-    def __call__(self, answer: QueryOutcome) -> AuditRanking:
-        """Read one answer; our own files are left out, as in a run."""
-        named = [(hit, self._path(hit.path) if isinstance(hit.path, str) else str(hit.path)) for hit in answer.hits]
-        kept = [(hit, path) for hit, path in named if not self._subject.ours(path)]
-        places = tuple(ResultLocation(path, hit.start, hit.end) for hit, path in kept)
-        return AuditRanking(answer.status, tuple(hit for hit, _ in kept), places, answer.error or "")
+    def __call__(self, outcome: QueryOutcome) -> AuditRanking:
+        named = [(hit, self._path(hit.path) if isinstance(hit.path, str) else str(hit.path)) for hit in outcome.hits]
+        kept = [(hit, path) for hit, path in named if not self._ours(path)]
+        locations = tuple(ResultLocation(path, hit.start, hit.end) for hit, path in kept)
+        return AuditRanking(outcome.status, tuple(hit for hit, _ in kept), locations, outcome.error or "")
 
 
 class EngineClient:
-    """One open session."""
+    """An open session."""
 
-    def __init__(self, session: Session, subject: AuditTarget, corpus: Corpus, config: AuditConfig) -> None:
+    def __init__(self, session: Session, target: AuditTarget, corpus: Corpus, config: AuditConfig) -> None:
         self._session = session
         self._config = config
-        self._subject = subject
+        self._target = target
         self.corpus = corpus
-        self._read = ResultReader(subject, corpus)
+        self._read = RankingReader(target, corpus)
 
-    def ask(self, query: str, k: int) -> AuditRanking:
-        """Ask one query."""
+    def query(self, query: str, k: int) -> AuditRanking:
         return self._read(query_session(self._session, query, k, self._config.timeout))
 
-    def ask_filtered(self, query: str, k: int, wanted: SearchFilter) -> AuditRanking | None:
-        """Ask for a part of the corpus; None when the engine has no such filter."""
-        answer = query_filtered(self._session, query, k, wanted, self._config.timeout)
-        return None if answer is None else self._read(answer)
+    def query_filtered(self, query: str, k: int, search_filter: SearchFilter) -> AuditRanking | None:
+        """Query a part of the corpus; None if the engine has no such filter."""
+        outcome = query_filtered(self._session, query, k, search_filter, self._config.timeout)
+        return None if outcome is None else self._read(outcome)
 
     def update(self, corpus: Corpus) -> AuditRanking | None:
-        """Let the engine take in changed files; None when it cannot."""
-        answer = update_session(self._session, corpus, self._config.index_timeout)
-        self.corpus, self._read = corpus, ResultReader(self._subject, corpus)
-        return None if answer is None else self._read(answer)
+        """Update the index to changed files; None if the engine has no update."""
+        outcome = update_session(self._session, corpus, self._config.index_timeout)
+        self.corpus, self._read = corpus, RankingReader(self._target, corpus)
+        return None if outcome is None else self._read(outcome)
 
 
 class AuditSessions:
-    """Where an engine is audited. Sessions and copies of the corpus live in a folder that is removed at the end."""
+    """The sessions of an audit, their cached rankings and copies of the corpus, removed at the end."""
 
-    def __init__(self, subject: AuditTarget, config: AuditConfig) -> None:
-        self.subject = subject
+    def __init__(self, target: AuditTarget, config: AuditConfig) -> None:
+        self.target = target
         self.config = config
+        self.queries = tuple(query.text for query in target.queries)
         self._stack = ExitStack()
-        self._folder = self._stack.enter_context(scratch("assay-audit-")).resolve()
+        self._directory = self._stack.enter_context(scratch("assay-audit-")).resolve()
         self._copies = 0
         self._main: EngineClient | None = None
-        self._kept: dict[tuple[str, int], AuditRanking] = {}
+        self._rankings: dict[tuple[str, int], AuditRanking] = {}
         self._steady: dict[tuple[str, int], bool] = {}
 
     def __enter__(self) -> Self:
@@ -164,146 +184,52 @@ class AuditSessions:
         self._stack.close()
 
     @property
-    def questions(self) -> tuple[AuditQuery, ...]:
-        """The ordinary queries."""
-        return self.subject.questions
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Their texts."""
-        return tuple(question.text for question in self.questions)
-
-    @property
     def main(self) -> EngineClient:
-        """The session that most checks share, opened when it is first needed."""
+        """The session that most checks share, opened on first use."""
         if self._main is None:
             self._main = self._stack.enter_context(self.session())
         return self._main
 
-    def answer(self, query: str, k: int) -> AuditRanking:
-        """Give the first answer of the main session to a query at a depth."""
-        if (query, k) not in self._kept:
-            self._kept[query, k] = self.main.ask(query, k)
-        return self._kept[query, k]
+    def ranking(self, query: str, k: int) -> AuditRanking:
+        """Return the first ranking of a query in the main session."""
+        if (query, k) not in self._rankings:
+            self._rankings[query, k] = self.main.query(query, k)
+        return self._rankings[query, k]
 
     def is_steady(self, query: str, k: int) -> bool:
-        """Tell whether the main session answers a query at a depth as it did first; asked only where it matters."""
+        """Return whether repetitions of a query in the main session give the first ranking."""
         if (query, k) not in self._steady:
-            first, times = self.answer(query, k).outcome, self.config.repeats
-            self._steady[query, k] = all(self.main.ask(query, k).outcome == first for _ in range(times))
+            first = self.ranking(query, k).outcome
+            repeats = range(self.config.repeats)
+            self._steady[query, k] = all(self.main.query(query, k).outcome == first for _ in repeats)
         return self._steady[query, k]
+
+    def repro(self, query: str, k: int, search_filter: SearchFilter | None = None, environment: str = "") -> str:
+        """Return the command that sends one query."""
+        return self.target.repro.query(query, k, search_filter, environment)
 
     @property
     def is_remote(self) -> bool:
-        """Whether a server is asked that somebody else started, on files that Assay does not give it."""
-        engine = self.subject.engine
+        """Whether the engine is a server that Assay did not start, on files that Assay does not provide."""
+        engine = self.target.engine
         return not engine.private and bool(engine.config.get("url"))
 
-    def scratch(self) -> Path:
-        """Give a new empty folder."""
+    def new_directory(self) -> Path:
         self._copies += 1
-        folder = self._folder / str(self._copies)
-        folder.mkdir()
-        return folder
+        directory = self._directory / str(self._copies)
+        directory.mkdir()
+        return directory
 
-    def ground(self, corpus: Corpus | None = None, *, own: bool = False) -> Corpus:
-        """Give the corpus, or another one, to open the engine on: a copy when it is private or `own` says so."""
-        return self._stack.enter_context(private_copy(self.subject.engine, corpus or self.subject.corpus, always=own))
+    def corpus_for_engine(self, corpus: Corpus | None = None, *, copy: bool = False) -> Corpus:
+        """Return the corpus to open the engine on; a copy if the engine is private or `copy` is set."""
+        return self._stack.enter_context(private_copy(self.target.engine, corpus or self.target.corpus, always=copy))
 
     @contextmanager
     def session(self, corpus: Corpus | None = None) -> Iterator[EngineClient]:
-        """Open the engine; raises EngineError or EnvironmentFailure when it does not open."""
-        ground = corpus or self.ground()
-        opened = open_session(self.subject.engine, ground, self.config.index_timeout)
+        """Open the engine; raise EngineError or SetupError if it does not open."""
+        chosen = corpus or self.corpus_for_engine()
+        opened = open_session(self.target.engine, chosen, self.config.index_timeout)
         try:
-            yield EngineClient(opened.session, self.subject, ground, self.config)
+            yield EngineClient(opened.session, self.target, chosen, self.config)
         finally:
             close_session(opened.session)
-
-    def finding(
-        self,
-        check: str,
-        law: str,
-        severity: Severity,
-        sentence: str,
-        *,
-        share: Proportion | None = None,
-        example: Iterable[str] = (),
-        commands: Iterable[str] = (),
-    ) -> AuditFinding:
-        """Make a finding; the command that makes the whole check again always comes last."""
-        again = self.subject.wording.audit(check, self.config)
-        return AuditFinding(check, law, severity, sentence, share, tuple(example), (*commands, again))
-
-    def ask_command(self, query: str, k: int, wanted: SearchFilter | None = None, environment: str = "") -> str:
-        """Write how to ask one query by hand."""
-        return self.subject.wording.ask(query, k, wanted, environment)
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessConditions:
-    """What the other process has of its own."""
-
-    hash_seed: int
-    threads: int
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The variables that say so."""
-        return {"PYTHONHASHSEED": str(self.hash_seed), **dict.fromkeys(THREAD_VARIABLES, str(self.threads))}
-
-
-@dataclass(frozen=True, slots=True)
-class SubprocessJob:
-    """What the other process is to do."""
-
-    recipe: EngineFactory
-    corpus: Corpus
-    queries: tuple[str, ...]
-    k: int
-    timeout: float
-    index_timeout: float
-    threads: int
-
-    def run(self) -> tuple[QueryOutcome, ...]:
-        """Make the engine, open it and ask everything."""
-        with pinned(self.threads):
-            opened = open_session(self.recipe.make(), self.corpus, self.index_timeout)
-            try:
-                return tuple(query_session(opened.session, query, self.k, self.timeout) for query in self.queries)
-            finally:
-                close_session(opened.session)
-
-
-class NotPortableError(Exception):
-    """The engine cannot be made in another process; says why."""
-
-
-def query_in_subprocess(bench: AuditSessions, conditions: ProcessConditions) -> tuple[AuditRanking, ...]:
-    """Ask every ordinary query in a process of its own; raise EngineError when the engine fails there."""
-    recipe = bench.subject.recipe
-    if recipe is None:
-        raise NotPortableError("the engine was handed in as an object, so no other process can make it")
-    config, corpus, folder = bench.config, bench.ground(), bench.scratch()
-    job = SubprocessJob(recipe, corpus, bench.texts, config.k, config.timeout, config.index_timeout, conditions.threads)
-    _write(job, folder / "job")
-    seconds = config.start + config.index_timeout + config.timeout * len(job.queries)
-    argv = (sys.executable, "-P", "-m", "assay.audit.worker", str(folder / "job"), str(folder / "answers"))
-    finished = run_process(ProgramSpec(argv, None, {**os.environ, **conditions.environment}), seconds)
-    if not (folder / "answers").is_file():
-        said = finished.last_words or finished.end
-        if finished.end == "exit":  # what an engine raises is an answer; this is of our own making
-            raise NotPortableError(f"the process that was to ask it ended by itself: {said}")
-        raise EngineError(f"in another process it failed: {said}", hint="run it by itself")
-    answers = pickle.loads((folder / "answers").read_bytes())  # noqa: S301 - our own process wrote it
-    if isinstance(answers, AssayError):
-        raise answers
-    read = ResultReader(bench.subject, corpus)
-    return tuple(map(read, answers))
-
-
-def _write(job: SubprocessJob, path: Path) -> None:
-    try:
-        path.write_bytes(pickle.dumps(job))
-    except (TypeError, AttributeError, pickle.PicklingError) as problem:
-        raise NotPortableError(f"its settings cannot be handed to another process: {problem}") from problem

@@ -11,7 +11,7 @@ from assay.errors import ConfigError
 
 if TYPE_CHECKING:
     from assay.audit.records import AuditConfig
-    from assay.audit.subject import AuditTarget
+    from assay.audit.sessions import AuditTarget
 
 
 def audit_arguments(parser: ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def audit_command(args: Namespace) -> int:
     Each finding has a count, an example and a command that reproduces it. Findings are no failure: the exit code is 0
     after a complete audit, and 4 if the engine fails on every query.
     """
-    from assay.audit.checks import choose
+    from assay.audit.checks import choose_checks
     from assay.audit.records import AuditConfig
     from assay.audit.report import audit_json, document
     from assay.audit.runner import FILES, run_audit, write_audit
@@ -42,7 +42,7 @@ def audit_command(args: Namespace) -> int:
     only = tuple(filter(None, split_list(args.only) or ()))
     given = given_flags(args, "queries", "seed", "k", "repeats", "timeout")
     config = replace(AuditConfig(), **given, only=only)
-    choose(config.only)
+    choose_checks(config.only)
     directory = Path(args.out) if args.out else None
     if directory and directory.exists() and not directory.is_dir():
         raise ConfigError("is a file, not a folder", file=args.out, hint="name another place with --out")
@@ -56,8 +56,9 @@ def audit_command(args: Namespace) -> int:
 
 
 def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
-    from assay.audit.queries import code_questions, gold_questions
-    from assay.audit.subject import AuditTarget, ReproCommand
+    from assay.audit.repro import ReproCommand
+    from assay.audit.runner import code_queries, gold_queries
+    from assay.audit.sessions import AuditTarget
     from assay.cli.gold.lint import builtin_reach
     from assay.engines.builtin import BuiltinEngine
 
@@ -65,9 +66,9 @@ def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
     recipe = replace(find_engine(args.engine, args.config), suite=named.suite, **given_flags(args, "seed"))
     engine = recipe.make()
     if args.gold:
-        queries = gold_questions(named.queries, config.queries, config.seed)
+        queries = gold_queries(named.queries, config.queries, config.seed)
     else:
-        queries = code_questions(named.corpus, config.queries, config.seed)
+        queries = code_queries(named.corpus, config.queries, config.seed)
     reach = None
     if isinstance(engine, BuiltinEngine):
         reach = builtin_reach(named.corpus, engine.settings.search.index.chunks)
@@ -75,9 +76,9 @@ def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
         name=args.engine,
         engine=engine,
         corpus=named.corpus,
-        questions=queries,
-        wording=ReproCommand(args.engine, args.path or "", args.gold or "", args.config or ""),
-        recipe=recipe,
+        queries=queries,
+        repro=ReproCommand(args.engine, args.path or "", args.gold or "", args.config or ""),
+        factory=recipe,
         gold=named.queries,
         reach=reach,
         ours=named.ours,

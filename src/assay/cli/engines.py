@@ -322,8 +322,8 @@ def ask_command(args: Namespace) -> int:
     assay engines ask -k 5 -- mine --help src                   a query that looks like an option
     """
     from assay.audit.records import AuditConfig
-    from assay.audit.sessions import AuditSessions
-    from assay.audit.subject import AuditTarget, ReproCommand
+    from assay.audit.repro import ReproCommand
+    from assay.audit.sessions import AuditSessions, AuditTarget
     from assay.redaction import make_redactor
     from assay.report.render.document import table
 
@@ -346,7 +346,7 @@ def ask_command(args: Namespace) -> int:
             "end": redactor.value(place.end),
             "score": redactor.value(hit.score),
         }
-        for rank, (hit, place) in enumerate(zip(ranking.hits, ranking.places, strict=True), start=1)
+        for rank, (hit, place) in enumerate(zip(ranking.hits, ranking.locations, strict=True), start=1)
     ]
     rows = []
     for row in hits:
@@ -364,9 +364,9 @@ def _send(sessions: AuditSessions, args: Namespace) -> AuditRanking:
 
     languages = tuple(language_name(name) for name in args.language)
     if not args.paths and not languages:
-        return sessions.main.ask(args.query, args.k)
+        return sessions.main.query(args.query, args.k)
     wanted = SearchFilter(tuple(args.paths), languages)
-    ranking = sessions.main.ask_filtered(args.query, args.k, wanted)
+    ranking = sessions.main.query_filtered(args.query, args.k, wanted)
     if ranking is None:
         names = " and ".join(name for name in ("paths", "languages") if getattr(wanted, name))
         raise ConfigError(f"{args.engine} has no filter for {names}", hint="leave out --paths and --language")

@@ -5,156 +5,118 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from assay.audit.checks.base import AuditCheck
-from assay.audit.records import AuditFinding, Severity, share_of
-from assay.audit.sessions import (
-    AuditRanking,
-    AuditSessions,
-    NotPortableError,
-    ProcessConditions,
-    differ,
-    first_difference,
-    query_in_subprocess,
-    score_gap,
-)
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
+from assay.audit.sessions import AuditRanking, AuditSessions, differ, first_difference, score_gap
+from assay.audit.worker import NotPortableError, ProcessConditions, query_in_subprocess
 from assay.engines.resources import available_threads
 from assay.engines.runner import summarize
 from assay.errors import AssayError
 
+Rankings = Sequence[AuditRanking]  # one per ordinary query
+
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """One more answer to each query, and what was different this time."""
+    """A repetition of all queries under a changed condition."""
 
     law: str
-    words: str  # "in a new session"
-    environments: tuple[str, str] = ("", "")  # of the two commands that show a difference
+    condition: str  # such as "in a new session"
+    environments: tuple[str, ...] = ("",)  # of the commands that show a difference
 
 
-def check(bench: AuditSessions) -> Iterator[AuditFinding]:
-    """Ask again in one session, then in others; stop where there is nothing left to compare."""
-    base = [bench.answer(text, bench.config.k) for text in bench.texts]
-    again = _repeats(bench, base)
-    yield again
-    if again.severity == Severity.BROKEN:
-        reason = "not tried: in one session the same query already gets other answers"
-        yield from (_untried(bench, law, reason) for law in ("new session", "hash seed", "threads"))
+def check_determinism(sessions: AuditSessions) -> Iterator[AuditFinding]:
+    """Repeat the queries in one session, then in others; stop where nothing is left to compare."""
+    k, queries = sessions.config.k, sessions.queries
+    base = [sessions.ranking(query, k) for query in queries]
+    repeats = sessions.config.repeats
+    rounds = [[sessions.main.query(query, k) for query in queries] for _ in range(repeats)]
+    repeated = _compare(sessions, _Trial("repeats", f"when asked {repeats + 1} times in one session"), base, *rounds)
+    yield repeated
+    if repeated.severity == Severity.BROKEN:
+        for law in ("new session", "hash seed", "threads"):
+            yield not_tried(law, "in one session the same query already gets other answers")
         return
-    fresh = _new_session(bench, base)
+    fresh = _new_session(sessions, base)
     yield fresh
     if fresh.severity in (Severity.BROKEN, Severity.NOT_TRIED):
         gave = "other answers" if fresh.severity == Severity.BROKEN else "nothing to compare"
-        reason = f"not tried: a new session already gives {gave}"
-        yield from (_untried(bench, law, reason) for law in ("hash seed", "threads"))
+        for law in ("hash seed", "threads"):
+            yield not_tried(law, f"a new session already gives {gave}")
         return
-    yield from _other_processes(bench)
+    yield from _other_processes(sessions)
 
 
-def _repeats(bench: AuditSessions, base: Sequence[AuditRanking]) -> AuditFinding:
-    trial = _Trial("repeats", f"when asked {bench.config.repeats + 1} times in one session")
-    rounds = [[bench.main.ask(text, bench.config.k) for text in bench.texts] for _ in range(bench.config.repeats)]
-    return _compared(bench, trial, base, *rounds)
-
-
-def _new_session(bench: AuditSessions, base: Sequence[AuditRanking]) -> AuditFinding:
-    index = "on the index that the server has" if bench.is_remote else "with a fresh index"
+def _new_session(sessions: AuditSessions, base: Rankings) -> AuditFinding:
+    index = "on the index that the server has" if sessions.is_remote else "with a fresh index"
     trial = _Trial("new session", f"in a new session {index}")
     try:
-        with bench.session() as session:
-            fresh = [session.ask(text, bench.config.k) for text in bench.texts]
-    except AssayError as problem:
-        said = f"a second session cannot be opened: {summarize(problem)}"
-        return bench.finding(CHECK.name, trial.law, Severity.BROKEN, said)
-    return _compared(bench, trial, base, fresh)
+        with sessions.session() as session:
+            fresh = [session.query(query, sessions.config.k) for query in sessions.queries]
+    except AssayError as error:
+        return make_finding(trial.law, Severity.BROKEN, f"a second session cannot be opened: {summarize(error)}")
+    return _compare(sessions, trial, base, fresh)
 
 
-def _other_processes(bench: AuditSessions) -> Iterator[AuditFinding]:
-    seeds, threads = bench.config.hash_seeds, available_threads()
-    usual = ProcessConditions(seeds[0], threads)
-    names = ("hash seed", "threads")
-    if bench.is_remote:
-        reason = "not tried: Assay does not start the server, so its hash seed and threads are not ours to set"
-        yield from (_untried(bench, law, reason) for law in names)
+def _other_processes(sessions: AuditSessions) -> Iterator[AuditFinding]:
+    seeds, threads = sessions.config.hash_seeds, available_threads()
+    reason = ""
+    if sessions.is_remote:
+        reason = "Assay does not start the server, so its hash seed and threads are not ours to set"
+    else:
+        try:
+            base = query_in_subprocess(sessions, ProcessConditions(seeds[0], threads))
+        except NotPortableError as error:
+            reason = str(error)
+        except AssayError as error:
+            reason = summarize(error)
+    if reason:
+        yield from (not_tried(law, reason) for law in ("hash seed", "threads"))
         return
-    try:
-        base = query_in_subprocess(bench, usual)
-    except (AssayError, NotPortableError) as problem:
-        reason = str(problem) if isinstance(problem, NotPortableError) else summarize(problem)
-        yield from (_untried(bench, law, f"not tried: {reason}") for law in names)
-        return
-    words = f"with PYTHONHASHSEED = {', '.join(map(str, seeds))}"
-    shown = (f"PYTHONHASHSEED={seeds[0]}", f"PYTHONHASHSEED={seeds[-1]}")
-    yield _elsewhere(
-        bench, _Trial(names[0], words, shown), base, [ProcessConditions(seed, threads) for seed in seeds[1:]]
-    )
+    condition = f"with PYTHONHASHSEED = {', '.join(map(str, seeds))}"
+    trial = _Trial("hash seed", condition, (f"PYTHONHASHSEED={seeds[0]}", f"PYTHONHASHSEED={seeds[-1]}"))
+    yield _try_processes(sessions, trial, base, [ProcessConditions(seed, threads) for seed in seeds[1:]])
     if threads == 1:
-        yield _untried(bench, names[1], "not tried: this process may use one processor only")
+        yield not_tried("threads", "this process may use one processor only")
         return
-    alone = ProcessConditions(seeds[0], 1)
-    words = f"on 1 and on {threads} processors (affinity and thread variables)"
-    shown = (f"PYTHONHASHSEED={seeds[0]}", f"PYTHONHASHSEED={seeds[0]} {_variables(alone)} taskset -c 0")
-    yield _elsewhere(bench, _Trial(names[1], words, shown), base, [alone])
+    condition = f"on 1 and on {threads} processors (affinity and thread variables)"
+    variables = f"PYTHONHASHSEED={seeds[0]}"
+    trial = _Trial("threads", condition, (variables, f"{variables} OMP_NUM_THREADS=1 RAYON_NUM_THREADS=1 taskset -c 0"))
+    yield _try_processes(sessions, trial, base, [ProcessConditions(seeds[0], 1)])
 
 
-def _elsewhere(
-    bench: AuditSessions, trial: _Trial, base: Sequence[AuditRanking], others: Sequence[ProcessConditions]
+def _try_processes(
+    sessions: AuditSessions, trial: _Trial, base: Rankings, others: Sequence[ProcessConditions]
 ) -> AuditFinding:
     try:
-        rounds = [query_in_subprocess(bench, other) for other in others]
-    except AssayError as problem:
-        said = f"it fails {trial.words}: {summarize(problem)}"
-        return bench.finding(CHECK.name, trial.law, Severity.BROKEN, said)
-    return _compared(bench, trial, base, *rounds)
+        rounds = [query_in_subprocess(sessions, other) for other in others]
+    except AssayError as error:
+        return make_finding(trial.law, Severity.BROKEN, f"it fails {trial.condition}: {summarize(error)}")
+    return _compare(sessions, trial, base, *rounds)
 
 
-def _compared(
-    bench: AuditSessions, trial: _Trial, base: Sequence[AuditRanking], *rounds: Sequence[AuditRanking]
-) -> AuditFinding:
-    pairs = [[(own[at], first) for own in rounds] for at, first in enumerate(base)]
-    moved = [at for at, own in enumerate(pairs) if any(a.outcome != b.outcome for a, b in own)]
+def _compare(sessions: AuditSessions, trial: _Trial, base: Rankings, *rounds: Rankings) -> AuditFinding:
     total = len(base)
+    pairs = [[(repeated[index], first) for repeated in rounds] for index, first in enumerate(base)]
+    moved = [index for index, own in enumerate(pairs) if any(a.outcome != b.outcome for a, b in own)]
+    rescored = [index for index, own in enumerate(pairs) if any(score_gap(a, b) for a, b in own)]
     if moved:
-        said = f"{trial.words}, {len(moved)} of {total} queries get another ranking"
-        return _told(bench, trial, Severity.BROKEN, said, moved, pairs)
-    rescored = [at for at, own in enumerate(pairs) if any(score_gap(a, b) for a, b in own)]
-    if rescored:
+        severity, indexes = Severity.BROKEN, moved
+        sentence = f"{trial.condition}, {len(moved)} of {total} queries get another ranking"
+    elif rescored:
+        severity, indexes = Severity.WEAKNESS, rescored
         gap = max(score_gap(a, b) for own in pairs for a, b in own)
-        said = f"{trial.words}, the places are the same but {len(rescored)} of {total} queries get other scores, "
-        return _told(bench, trial, Severity.WEAKNESS, f"{said}by up to {gap:.2g}", rescored, pairs)
-    if not any(first.ok and first.places for first in base):
-        return _untried(bench, trial.law, "not tried: no query gets a result, and nothing is always the same")
-    said = f"{trial.words}, all {total} queries get the same answer"
-    return bench.finding(CHECK.name, trial.law, Severity.FINE, said, share=share_of(0, total))
-
-
-def _told(
-    bench: AuditSessions,
-    trial: _Trial,
-    severity: Severity,
-    said: str,
-    which: Sequence[int],
-    pairs: Sequence[Sequence[tuple[AuditRanking, AuditRanking]]],
-) -> AuditFinding:
-    text, k = bench.texts[which[0]], bench.config.k
-    other, first = next((a, b) for a, b in pairs[which[0]] if differ(a, b))
-    rank = first_difference(first.places, other.places)
-    depth = max(bench.config.shown, rank)
-    example = [f"query: {text}", f"first: {first.show(depth)}", f"then:  {other.show(depth)}"]
+        sentence = f"{trial.condition}, the places are the same but {len(rescored)} of {total} queries get other scores"
+        sentence += f", by up to {gap:.2g}"
+    elif not any(first.ok and first.locations for first in base):
+        return not_tried(trial.law, "no query gets a result, and nothing is always the same")
+    else:
+        return fine(trial.law, f"{trial.condition}, all {total} queries get the same answer", total)
+    query = sessions.queries[indexes[0]]
+    other, first = next((a, b) for a, b in pairs[indexes[0]] if differ(a, b))
+    rank = first_difference(first.locations, other.locations)
+    limit = max(sessions.config.shown, rank)
+    example = [f"query: {query}", f"first: {first.text(limit)}", f"then:  {other.text(limit)}"]
     if not rank:
         example += [f"scores: {list(first.scores)}", f"then:   {list(other.scores)}"]
-    commands = [bench.ask_command(text, k, environment=environment) for environment in trial.environments]
-    return bench.finding(
-        CHECK.name, trial.law, severity, said,
-        share=share_of(len(which), len(bench.texts)), example=example, commands=dict.fromkeys(commands),
-    )  # fmt: skip
-
-
-def _untried(bench: AuditSessions, law: str, reason: str) -> AuditFinding:
-    return bench.finding(CHECK.name, law, Severity.NOT_TRIED, reason)
-
-
-def _variables(conditions: ProcessConditions) -> str:
-    return " ".join(f"{name}={conditions.threads}" for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"))
-
-
-CHECK = AuditCheck("determinism", "does the same question get the same answer every time?", check)
+    commands = [sessions.repro(query, sessions.config.k, environment=variables) for variables in trial.environments]
+    return make_finding(trial.law, severity, sentence, len(indexes), total, example=example, commands=commands)

@@ -8,222 +8,208 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from assay.audit.checks.base import UNSTEADY, AuditCheck
-from assay.audit.records import AuditConfig, AuditFinding, Severity, share_of
-from assay.audit.sessions import AuditRanking, AuditSessions, ResultLocation, is_prefix
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
+from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions, ResultLocation, is_prefix
 from assay.corpus import read_text
 from assay.corpus.ignore import select_paths
 from assay.corpus.languages import LANGUAGES
 from assay.engines.base import SearchFilter
 from assay.syntax.identifiers import split
-from assay.types import Corpus
 
-FIELDS = ("paths", "languages")
 _NOWHERE = SearchFilter(paths=("no-such-folder-in-this-corpus/**",))
 
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """One filtered question beside the same one unfiltered."""
+    """A query with and without a filter."""
 
     query: str
-    wanted: SearchFilter
-    answer: AuditRanking
-    expected: tuple[ResultLocation, ...]  # the unfiltered ranking with the others struck out
-    whole: bool  # whether the unfiltered ranking was all there is
+    search_filter: SearchFilter
+    ranking: AuditRanking
+    expected: tuple[ResultLocation, ...]  # the unfiltered results that pass the filter
+    complete: bool  # whether the unfiltered ranking has all results
     leaked: tuple[ResultLocation, ...]
-    outside: int = 0  # results of the unfiltered ranking that do not pass: what could leak, and is struck out
+    outside: int = 0  # unfiltered results that do not pass the filter
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether there are results on both sides of the filter."""
+        return self.outside > 0 and bool(self.ranking.locations)
 
 
-def check(bench: AuditSessions) -> Iterator[AuditFinding]:
+def check_filters(sessions: AuditSessions) -> Iterator[AuditFinding]:
     """Try the filters that the engine has."""
-    for field in FIELDS:
-        cases = _cases(bench, field)
+    for field in ("paths", "languages"):
+        cases = _make_cases(sessions, field)
         if cases is None:
-            said = f"the engine has no filter for {field}, or its adapter declares none"
-            yield bench.finding(CHECK.name, field, Severity.NOT_APPLICABLE, said)
+            yield not_applicable(field, f"the engine has no filter for {field}, or its adapter declares none")
             continue
-        yield from _failures(bench, field, cases)
-        answered = [case for case in cases if case.answer.ok]
-        if not answered:
-            continue  # what fails every time keeps every other law by saying nothing
-        yield _leaks(bench, field, answered)
-        yield _struck(bench, field, [case for case in answered if not case.leaked])
-        yield _nothing(bench, field)
+        failed = [case for case in cases if not case.ranking.ok]
+        if failed:
+            sentence = f"{len(failed)} of {len(cases)} questions with a filter for {field} failed"
+            last = failed[0].ranking.text(sessions.config.shown)
+            yield _broken(sessions, f"{field}: answers", sentence, failed, len(cases), last)
+        answered = [case for case in cases if case.ranking.ok]
+        if answered:  # an engine that always fails keeps the other laws trivially
+            yield _check_leaks(sessions, field, answered)
+            yield _check_order(sessions, field, [case for case in answered if not case.leaked])
+            yield _check_empty(sessions, field)
 
 
-def _cases(bench: AuditSessions, field: str) -> list[_Case] | None:
-    """Ask every query under a filter that its best result does not pass; None when there is no such filter."""
-    cases = []
-    for number, text in enumerate(
-        dict.fromkeys((*bench.texts, *same_name_queries(bench.subject.corpus, bench.config)))
-    ):
-        full = bench.answer(text, bench.config.deep)
-        wanted = _choose(bench, field, full.places, single=number % 2 == 1)
-        answer = None if wanted is None else bench.main.ask_filtered(text, bench.config.k, wanted)
-        if wanted is None or answer is None:
+def _make_cases(sessions: AuditSessions, field: str) -> list[_Case] | None:
+    """Send every query with a filter that its best result does not pass; None if there is no such filter."""
+    languages = {file.path: file.language or "" for file in sessions.target.corpus.files}
+    config, cases = sessions.config, []
+    for number, query in enumerate(dict.fromkeys((*sessions.queries, *_namesakes(sessions)))):
+        full = sessions.ranking(query, config.deep).locations
+        search_filter = _choose_filter(sessions, field, full, languages, single=number % 2 == 1)
+        if search_filter is None:
             return None
-        passes = _passes(bench, wanted)
-        expected = tuple(place for place in full.places if passes(place.path))
-        leaked = tuple(place for place in answer.places if not passes(place.path))
-        whole, outside = len(full.places) < bench.config.deep, len(full.places) - len(expected)
-        cases.append(_Case(text, wanted, answer, expected, whole, leaked, outside))
+        ranking = sessions.main.query_filtered(query, config.k, search_filter)
+        if ranking is None:
+            return None
+        passes = _passes(search_filter, languages)
+        expected = tuple(location for location in full if passes(location.path))
+        leaked = tuple(location for location in ranking.locations if not passes(location.path))
+        complete, outside = len(full) < config.deep, len(full) - len(expected)
+        cases.append(_Case(query, search_filter, ranking, expected, complete, leaked, outside))
     return cases
 
 
-def same_name_queries(corpus: Corpus, config: AuditConfig) -> list[str]:
-    """Draw names that stand in the file that is called by them: what lifts definitions may lift these past a filter."""
+def _namesakes(sessions: AuditSessions) -> list[str]:
+    """Draw names that occur in the file of that name: a boost for definitions may lift them past a filter."""
     import numpy as np
 
+    config, corpus = sessions.config, sessions.target.corpus
     files = [file.path for file in corpus.files if file.kind == "code" and file.size <= config.largest_edited]
     found: list[str] = []
-    for at in np.random.default_rng(config.seed).permutation(len(files)).tolist():
+    for index in np.random.default_rng(config.seed).permutation(len(files)).tolist():
         if len(found) == config.namesakes:
             break
-        text = read_text(corpus, files[at])
-        parts = split(PurePosixPath(files[at]).stem)
+        text = read_text(corpus, files[index])
+        parts = split(PurePosixPath(files[index]).stem)
         names = ("".join(part.title() for part in parts), "_".join(parts))
         found += [name for name in names if name.isidentifier() and re.search(rf"\b{name}\b", text)][:1]
     return found
 
 
-def _choose(
-    bench: AuditSessions, field: str, ranking: Sequence[ResultLocation], *, single: bool
+def _choose_filter(
+    sessions: AuditSessions, field: str, ranking: Sequence[ResultLocation], languages: dict[str, str], *, single: bool
 ) -> SearchFilter | None:
-    """Choose the part of the corpus that has results but not the best one; the largest part where there is none.
+    """Choose a part of the corpus with results but not the best one, or else the largest part.
 
-    Folders and single files take turns as filters for paths: what keeps to one may well let the other through.
+    Path filters alternate between directories and single files: an engine may handle only one of them.
     """
-    rivals = [place.path for place in ranking if place.path != ranking[0].path]
-    if field == "paths" and single and rivals and not set("*?[") & set(rivals[0]):
-        return SearchFilter(paths=(rivals[0],))
-    trait = _folder_of if field == "paths" else _language_of(bench)
-    named = [trait(place.path) for place in ranking]
-    others = [name for name in named if name and name != named[0]]
-    common = Counter(filter(None, (trait(file.path) for file in bench.subject.corpus.files)))
-    usual = [name for name, _ in common.most_common() if not named or name != named[0]] or sorted(common)
-    if not others and not usual:
+    others = [location.path for location in ranking if location.path != ranking[0].path]
+    if field == "paths" and single and others and not set("*?[") & set(others[0]):
+        return SearchFilter(paths=(others[0],))
+
+    def value_of(path: str) -> str:
+        if field == "languages":
+            return languages.get(path, "")
+        parent = PurePosixPath(path).parent.as_posix()
+        return "" if parent == "." else parent
+
+    found = [value_of(location.path) for location in ranking]
+    common = Counter(filter(None, (value_of(file.path) for file in sessions.target.corpus.files)))
+    candidates = [value for value in found if value and value != found[0]]
+    candidates += [value for value, _ in common.most_common() if not found or value != found[0]] or sorted(common)
+    if not candidates:
         return None
-    value = (others or usual)[0]
+    value = candidates[0]
     return SearchFilter(paths=(f"{value}/**",)) if field == "paths" else SearchFilter(languages=(value,))
 
 
-def _folder_of(path: str) -> str:
-    parent = PurePosixPath(path).parent.as_posix()
-    return "" if parent == "." else parent
+def _passes(search_filter: SearchFilter, languages: dict[str, str]) -> Callable[[str], bool]:
+    if search_filter.languages:
+        return lambda path: languages.get(path, "") in search_filter.languages
+    return select_paths(search_filter.paths).selects
 
 
-def _language_of(bench: AuditSessions) -> Callable[[str], str]:
-    languages = {file.path: file.language or "" for file in bench.subject.corpus.files}
-    return lambda path: languages.get(path, "")
-
-
-def _passes(bench: AuditSessions, wanted: SearchFilter) -> Callable[[str], bool]:
-    if wanted.languages:
-        language = _language_of(bench)
-        return lambda path: language(path) in wanted.languages
-    globs = select_paths(wanted.paths)
-    return globs.selects
-
-
-def _failures(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> Iterator[AuditFinding]:
-    failed = [case for case in cases if not case.answer.ok]
-    if failed:
-        said = f"{len(failed)} of {len(cases)} questions with a filter for {field} failed"
-        shown = failed[0].answer.show(bench.config.shown)
-        yield _told(bench, f"{field}: answers", Severity.BROKEN, said, failed, len(cases), shown)
-
-
-def _leaks(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
+def _check_leaks(sessions: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
     law, leaking = f"{field}: nothing outside", [case for case in cases if case.leaked]
     if not leaking:
-        telling = [case for case in cases if case.outside and case.answer.places]
-        if not telling:
-            return bench.finding(CHECK.name, law, Severity.NOT_TRIED, _nothing_to_strike(field))
-        said = f"a filter for {field} lets nothing else through in all {len(telling)} queries that could"
-        return bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(telling)))
-    first = leaking[0]
-    results, outside = sum(len(c.answer.places) for c in cases), sum(len(c.leaked) for c in leaking)
-    said = f"a filter for {field} lets other results through in {len(leaking)} of {len(cases)} queries "
-    said += f"({outside} of {results} results)"
-    shown = f"outside it: {', '.join(map(str, first.leaked[: bench.config.shown]))}"
-    return _told(bench, law, Severity.BROKEN, said, leaking, len(cases), shown)
+        telling = sum(case.is_telling for case in cases)
+        sentence = f"a filter for {field} lets nothing else through in all {telling} queries that could"
+        return fine(law, sentence, telling) if telling else _one_sided(law, field)
+    results, outside = sum(len(c.ranking.locations) for c in cases), sum(len(c.leaked) for c in leaking)
+    sentence = f"a filter for {field} lets other results through in {len(leaking)} of {len(cases)} queries "
+    sentence += f"({outside} of {results} results)"
+    last = f"outside it: {', '.join(map(str, leaking[0].leaked[: sessions.config.shown]))}"
+    return _broken(sessions, law, sentence, leaking, len(cases), last)
 
 
-def _struck(bench: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
-    law, k = f"{field}: only strikes out", bench.config.k
+def _check_order(sessions: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
+    law, k, deep = f"{field}: only strikes out", sessions.config.k, sessions.config.deep
     if not cases:
-        said = "not tried: results from outside the filter came in every query"
-        return bench.finding(CHECK.name, law, Severity.NOT_TRIED, said)
-    changed = [case for case in cases if not _is_struck(case, k)]
-    broken = [case for case in changed if bench.is_steady(case.query, bench.config.deep)]
+        return not_tried(law, "results from outside the filter came in every query")
+
+    def is_changed(case: _Case) -> bool:
+        got, expected = case.ranking.locations[:k], case.expected[:k]
+        return got != expected if case.complete else not is_prefix(expected, got)
+
+    changed = [case for case in cases if is_changed(case)]
+    broken = [case for case in changed if sessions.is_steady(case.query, deep)]
     if changed and not broken:
-        return bench.finding(CHECK.name, law, Severity.NOT_TRIED, UNSTEADY)
+        return not_tried(law, UNSTEADY)
     if not broken:
-        telling = [case for case in cases if case.outside and case.answer.places]
-        if not telling:
-            return bench.finding(CHECK.name, law, Severity.NOT_TRIED, _nothing_to_strike(field))
-        said = f"a ranking filtered for {field} is the full one with the others struck out "
-        said += f"in all {len(telling)} queries that have both"
-        return bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(telling)))
-    first = broken[0]
-    said = f"a ranking filtered for {field} is not the full one with the others struck out "
-    said += f"in {len(broken)} of {len(cases)} queries"
-    if not all(_is_steady(bench, case.query) for case in broken):
-        said += "; its full ranking depends on k, which is part of it"
-    shown = ", ".join(map(str, first.expected[:k])) or "nothing"
-    return _told(bench, law, Severity.BROKEN, said, broken, len(cases), f"struck out: {shown}")
+        telling = sum(case.is_telling for case in cases)
+        sentence = f"a ranking filtered for {field} is the full one with the others struck out "
+        sentence += f"in all {telling} queries that have both"
+        return fine(law, sentence, telling) if telling else _one_sided(law, field)
+    sentence = f"a ranking filtered for {field} is not the full one with the others struck out "
+    sentence += f"in {len(broken)} of {len(cases)} queries"
+    pairs = [(sessions.ranking(case.query, k), sessions.ranking(case.query, deep)) for case in broken]
+    if not all(is_prefix(one.locations, other.locations) for one, other in pairs):
+        sentence += "; its full ranking depends on k, which is part of it"
+    expected = ", ".join(map(str, broken[0].expected[:k])) or "nothing"
+    return _broken(sessions, law, sentence, broken, len(cases), f"struck out: {expected}")
 
 
-def _nothing_to_strike(field: str) -> str:
-    return f"not tried: no query has results on both sides of a filter for {field}"
+def _one_sided(law: str, field: str) -> AuditFinding:
+    return not_tried(law, f"no query has results on both sides of a filter for {field}")
 
 
-def _is_steady(bench: AuditSessions, query: str) -> bool:
-    return is_prefix(bench.answer(query, bench.config.k).places, bench.answer(query, bench.config.deep).places)
-
-
-def _is_struck(case: _Case, k: int) -> bool:
-    got, expected = case.answer.places[:k], case.expected[:k]
-    return got == expected if case.whole else is_prefix(expected, got)
-
-
-def _nothing(bench: AuditSessions, field: str) -> AuditFinding:
-    law = f"{field}: nothing passes"
-    texts = [text for text in bench.texts if bench.answer(text, bench.config.k).places][: bench.config.nothing]
-    if not texts:
-        said = "not tried: no query gives results without a filter either"
-        return bench.finding(CHECK.name, law, Severity.NOT_TRIED, said)
-    present = {file.language for file in bench.subject.corpus.files}
+def _check_empty(sessions: AuditSessions, field: str) -> AuditFinding:
+    law, k = f"{field}: nothing passes", sessions.config.k
+    queries = [query for query in sessions.queries if sessions.ranking(query, k).locations][: sessions.config.nothing]
+    if not queries:
+        return not_tried(law, "no query gives results without a filter either")
+    present = {file.language for file in sessions.target.corpus.files}
     absent = next((name for name in LANGUAGES if name not in present), "")
-    wanted = _NOWHERE if field == "paths" else SearchFilter(languages=(absent,))
-    answers = [(text, bench.main.ask_filtered(text, bench.config.k, wanted)) for text in texts]
-    full = [(text, answer) for text, answer in answers if answer is not None and answer.places]
-    refused = [text for text, answer in answers if answer is not None and not answer.ok]
+    search_filter = _NOWHERE if field == "paths" else SearchFilter(languages=(absent,))
+    rankings = {query: sessions.main.query_filtered(query, k, search_filter) for query in queries}
+    full = {query: ranking for query, ranking in rankings.items() if ranking is not None and ranking.locations}
     if full:
-        said = f"a filter for {field} that no file passes still gives results in {len(full)} of {len(texts)} queries"
-        case = _Case(full[0][0], wanted, full[0][1], (), True, full[0][1].places)
-        shown = f"it should give nothing; it gives {len(full[0][1].places)} results"
-        return _told(bench, law, Severity.BROKEN, said, [case] * len(full), len(texts), shown)
-    said = f"a filter for {field} that no file passes gives nothing in all {len(texts)} queries"
-    said += f"; {len(refused)} are refused with an error" if refused else ""
-    return bench.finding(CHECK.name, law, Severity.FINE, said, share=share_of(0, len(texts)))
+        query, ranking = next(iter(full.items()))
+        sentence = (
+            f"a filter for {field} that no file passes still gives results in {len(full)} of {len(queries)} queries"
+        )
+        case = _Case(query, search_filter, ranking, (), True, ranking.locations)
+        last = f"it should give nothing; it gives {len(ranking.locations)} results"
+        return _broken(sessions, law, sentence, [case] * len(full), len(queries), last)
+    refused = sum(ranking is not None and not ranking.ok for ranking in rankings.values())
+    sentence = f"a filter for {field} that no file passes gives nothing in all {len(queries)} queries"
+    sentence += f"; {refused} are refused with an error" if refused else ""
+    return fine(law, sentence, len(queries))
 
 
-def _told(
-    bench: AuditSessions, law: str, severity: Severity, said: str, cases: Sequence[_Case], total: int, shown: str
+def _broken(
+    sessions: AuditSessions, law: str, sentence: str, cases: Sequence[_Case], total: int, last: str
 ) -> AuditFinding:
-    first, k = cases[0], bench.config.k
-    example = [
-        f"query: {first.query}",
-        f"filter: {', '.join((*first.wanted.paths, *first.wanted.languages))}",
-        f"answer: {first.answer.show(k)}",
-        shown,
-    ]
-    commands = [bench.ask_command(first.query, k, first.wanted), bench.ask_command(first.query, bench.config.deep)]
-    return bench.finding(
-        CHECK.name, law, severity, said, share=share_of(len(cases), total), example=example, commands=commands
+    first, k = cases[0], sessions.config.k
+    chosen = first.search_filter
+    return make_finding(
+        law,
+        Severity.BROKEN,
+        sentence,
+        len(cases),
+        total,
+        example=[
+            f"query: {first.query}",
+            f"filter: {', '.join((*chosen.paths, *chosen.languages))}",
+            f"answer: {first.ranking.text(k)}",
+            last,
+        ],
+        commands=[sessions.repro(first.query, k, chosen), sessions.repro(first.query, sessions.config.deep)],
     )
-
-
-CHECK = AuditCheck("filters", "does a filter only strike results out?", check)

@@ -6,114 +6,123 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 
-from assay.audit.checks.base import AuditCheck
-from assay.audit.checks.prefix import depths
-from assay.audit.records import AuditFinding, Severity, share_of
+from assay.audit.checks.rankings import depths
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable
 from assay.audit.sessions import AuditRanking, AuditSessions, ResultLocation
 
+Scored = Sequence[tuple[str, AuditRanking]]  # queries with their scored rankings
 
-def check(bench: AuditSessions) -> Iterator[AuditFinding]:
-    """Look at the scores of every answer at k."""
-    read = [(text, bench.answer(text, bench.config.k)) for text in bench.texts]
-    scored = [(text, one) for text, one in read if one.ok and any(score is not None for score in one.scores)]
+
+def check_ties(sessions: AuditSessions) -> Iterator[AuditFinding]:
+    """Check the scores of every ordinary ranking."""
+    rankings = [(query, sessions.ranking(query, sessions.config.k)) for query in sessions.queries]
+    scored = [(query, one) for query, one in rankings if one.ok and any(score is not None for score in one.scores)]
     if not scored:
-        yield bench.finding(CHECK.name, "scores", Severity.NOT_APPLICABLE, "the engine gives no scores")
+        yield not_applicable("scores", "the engine gives no scores")
         return
-    yield _numbers(bench, scored)
-    clean = [(text, one) for text, one in scored if all(map(_is_number, one.scores))]
-    yield _falling(bench, clean)
-    yield _equal(bench, clean)
-    yield _stable(bench, clean)
+    yield _check_numbers(sessions, scored)
+    clean = [(query, ranking) for query, ranking in scored if all(map(_is_number, ranking.scores))]
+    yield _check_order(sessions, clean)
+    yield _count_equal(sessions, clean)
+    yield _check_stability(sessions, clean)
 
 
-def _numbers(bench: AuditSessions, scored: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
-    bad = [(text, one) for text, one in scored if not all(map(_is_number, one.scores))]
+def _check_numbers(sessions: AuditSessions, scored: Scored) -> AuditFinding:
+    bad = [(query, ranking) for query, ranking in scored if not all(map(_is_number, ranking.scores))]
     if not bad:
-        said = f"the scores of all {len(scored)} answers are numbers"
-        return bench.finding(CHECK.name, "numbers", Severity.FINE, said, share=share_of(0, len(scored)))
-    text, one = bad[0]
-    rank = next(at for at, score in enumerate(one.scores, start=1) if not _is_number(score))
-    example = [f"query: {text}", f"rank {rank}, {one.places[rank - 1]}: {one.scores[rank - 1]!r}"]
-    return bench.finding(
-        CHECK.name, "numbers", Severity.BROKEN,
+        return fine("numbers", f"the scores of all {len(scored)} answers are numbers", len(scored))
+    query, ranking = bad[0]
+    rank = next(rank for rank, score in enumerate(ranking.scores, start=1) if not _is_number(score))
+    return make_finding(
+        "numbers",
+        Severity.BROKEN,
         f"{len(bad)} of {len(scored)} answers hold a score that is no finite number",
-        share=share_of(len(bad), len(scored)), example=example, commands=[bench.ask_command(text, bench.config.k)],
-    )  # fmt: skip
+        len(bad),
+        len(scored),
+        example=[f"query: {query}", f"rank {rank}, {ranking.locations[rank - 1]}: {ranking.scores[rank - 1]!r}"],
+        commands=[sessions.repro(query, sessions.config.k)],
+    )
 
 
-def _falling(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
-    rising = [(text, one) for text, one in clean if any(b > a for a, b in pairwise(_floats(one)))]
-    falling = [(text, one) for text, one in clean if any(b < a for a, b in pairwise(_floats(one)))]
-    worse = rising if len(rising) <= len(falling) else falling
-    if not worse:
-        said = f"scores go with the rank in all {len(clean)} answers"
-        said += "; they rise, as distances do" if rising else ""
-        return bench.finding(CHECK.name, "order", Severity.FINE, said, share=share_of(0, len(clean)))
-    text, one = worse[0]
-    return bench.finding(
-        CHECK.name, "order", Severity.WEAKNESS,
-        f"scores do not go with the rank in {len(worse)} of {len(clean)} answers: something else orders the results",
-        share=share_of(len(worse), len(clean)), example=[f"query: {text}", f"scores: {list(one.scores)}"],
-        commands=[bench.ask_command(text, bench.config.k)],
-    )  # fmt: skip
+def _check_order(sessions: AuditSessions, clean: Scored) -> AuditFinding:
+    rising = [(query, ranking) for query, ranking in clean if any(b > a for a, b in pairwise(_floats(ranking)))]
+    falling = [(query, ranking) for query, ranking in clean if any(b < a for a, b in pairwise(_floats(ranking)))]
+    fewer = rising if len(rising) <= len(falling) else falling
+    if not fewer:
+        sentence = f"scores go with the rank in all {len(clean)} answers"
+        return fine("order", sentence + ("; they rise, as distances do" if rising else ""), len(clean))
+    query, ranking = fewer[0]
+    return make_finding(
+        "order",
+        Severity.WEAKNESS,
+        f"scores do not go with the rank in {len(fewer)} of {len(clean)} answers: something else orders the results",
+        len(fewer),
+        len(clean),
+        example=[f"query: {query}", f"scores: {list(ranking.scores)}"],
+        commands=[sessions.repro(query, sessions.config.k)],
+    )
 
 
-def _equal(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
-    pairs = [(text, a == b) for text, one in clean for a, b in pairwise(_floats(one))]
+def _count_equal(sessions: AuditSessions, clean: Scored) -> AuditFinding:
+    law, k = "equal scores", sessions.config.k
+    pairs = [(query, a == b) for query, ranking in clean for a, b in pairwise(_floats(ranking))]
     tied = sum(equal for _, equal in pairs)
-    said = f"{tied} of {len(pairs)} neighbouring results have equal scores"
-    if not pairs or tied / len(pairs) < bench.config.many_ties:
-        return bench.finding(CHECK.name, "equal scores", Severity.FINE, said, share=share_of(tied, len(pairs)))
-    text = next(text for text, equal in pairs if equal)
-    example = [f"query: {text}", f"scores: {list(bench.answer(text, bench.config.k).scores)}"]
-    return bench.finding(
-        CHECK.name, "equal scores", Severity.WEAKNESS, f"{said}: they say little about the order",
-        share=share_of(tied, len(pairs)), example=example, commands=[bench.ask_command(text, bench.config.k)],
-    )  # fmt: skip
+    sentence = f"{tied} of {len(pairs)} neighbouring results have equal scores"
+    if not pairs or tied / len(pairs) < sessions.config.many_ties:
+        return make_finding(law, Severity.FINE, sentence, tied, len(pairs))
+    query = next(query for query, equal in pairs if equal)
+    return make_finding(
+        law,
+        Severity.WEAKNESS,
+        f"{sentence}: they say little about the order",
+        tied,
+        len(pairs),
+        example=[f"query: {query}", f"scores: {list(sessions.ranking(query, k).scores)}"],
+        commands=[sessions.repro(query, k)],
+    )
 
 
-def _stable(bench: AuditSessions, clean: Sequence[tuple[str, AuditRanking]]) -> AuditFinding:
-    tied = [text for text, one in clean if _groups(one)]
+def _check_stability(sessions: AuditSessions, clean: Scored) -> AuditFinding:
+    law, k = "stable", sessions.config.k
+    tied = [query for query, ranking in clean if _tied_groups(ranking)]
     if not tied:
-        return bench.finding(CHECK.name, "stable", Severity.NOT_APPLICABLE, "no answer has equal scores")
-    swapped = [(text, k) for text in tied for k in depths(bench) if _swaps(bench, text, k)]
-    queries = len({text for text, _ in swapped})
+        return not_applicable(law, "no answer has equal scores")
+    swapped = [(query, depth) for query in tied for depth in depths(sessions) if _swaps(sessions, query, depth)]
     if not swapped:
-        said = f"equal scores keep their order in {len(tied)} of {len(tied)} queries that have them"
-        return bench.finding(CHECK.name, "stable", Severity.FINE, said, share=share_of(0, len(tied)))
-    text, k = swapped[0]
-    shown = bench.config.k
-    return bench.finding(
-        CHECK.name, "stable", Severity.BROKEN,
+        sentence = f"equal scores keep their order in {len(tied)} of {len(tied)} queries that have them"
+        return fine(law, sentence, len(tied))
+    queries = len({query for query, _ in swapped})
+    query, depth = swapped[0]
+    return make_finding(
+        law,
+        Severity.BROKEN,
         f"results of equal score change places in {queries} of {len(tied)} queries that have them",
-        share=share_of(queries, len(tied)),
-        example=[f"query: {text}", f"top {shown}: {bench.answer(text, shown).show(shown)}"],
-        commands=[bench.ask_command(text, shown), bench.ask_command(text, k)],
-    )  # fmt: skip
+        queries,
+        len(tied),
+        example=[f"query: {query}", f"top {k}: {sessions.ranking(query, k).text(k)}"],
+        commands=[sessions.repro(query, k), sessions.repro(query, depth)],
+    )
 
 
-def _swaps(bench: AuditSessions, text: str, k: int) -> bool:
-    own, other = bench.answer(text, bench.config.k), bench.main.ask(text, k)
-    at = {place: rank for rank, place in enumerate(other.places)}
-    for group in _groups(own):
-        ranks = [at[place] for place in group if place in at]
-        if ranks != sorted(ranks):
+def _swaps(sessions: AuditSessions, query: str, depth: int) -> bool:
+    """Return whether a new ranking at another depth orders tied results differently."""
+    ranks = {location: rank for rank, location in enumerate(sessions.main.query(query, depth).locations)}
+    for group in _tied_groups(sessions.ranking(query, sessions.config.k)):
+        found = [ranks[location] for location in group if location in ranks]
+        if found != sorted(found):
             return True
     return False
 
 
-def _groups(one: AuditRanking) -> list[list[ResultLocation]]:
-    pairs = zip(_floats(one), one.places, strict=True)
-    groups = [[place for _, place in group] for _, group in groupby(pairs, key=lambda pair: pair[0])]
+def _tied_groups(ranking: AuditRanking) -> list[list[ResultLocation]]:
+    pairs = zip(_floats(ranking), ranking.locations, strict=True)
+    groups = [[location for _, location in group] for _, group in groupby(pairs, key=lambda pair: pair[0])]
     return [group for group in groups if len(group) > 1]
 
 
-def _floats(one: AuditRanking) -> list[float]:
-    return [float(score) for score in one.scores if isinstance(score, int | float)]
+def _floats(ranking: AuditRanking) -> list[float]:
+    return [float(score) for score in ranking.scores if isinstance(score, int | float)]
 
 
 def _is_number(score: object) -> bool:
     return isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)
-
-
-CHECK = AuditCheck("ties", "do scores go with the rank, and are equal ones in a stable order?", check)

@@ -1,0 +1,207 @@
+"""Check edge-case queries, and ordinary queries after them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
+from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions
+from assay.types import Status
+
+#: Messages of programs that parsed a query as an option.
+_USAGE = re.compile(
+    r"\busage\b|\boptions?:|requires an argument"
+    r"|(?:unknown|unrecogni[sz]ed|unexpected|invalid|illegal|no such) (?:\w+ )?(?:option|argument|flag)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeCase:
+    """A query, and the severity of an error on it."""
+
+    name: str
+    text: str
+    refused: Severity = Severity.BROKEN
+    option: bool = False  # looks like an option of a command
+
+
+def _fill(words: str, size: int) -> str:
+    return (words * (size // len(words) + 1))[:size]
+
+
+#: Queries that people, editors and agents send. Meaningless ones may be refused; very long ones should not be.
+EDGE_CASES: tuple[EdgeCase, ...] = (
+    EdgeCase("empty", "", Severity.FINE),
+    EdgeCase("blank", " \t ", Severity.FINE),
+    EdgeCase("one character", "x", Severity.WEAKNESS),
+    EdgeCase("punctuation only", "?!.,;:", Severity.WEAKNESS),
+    EdgeCase("500 bytes", _fill("how is the configuration read and checked ", 500)),
+    EdgeCase("2,000 bytes", _fill("how is the configuration read and checked ", 2000), Severity.WEAKNESS),
+    EdgeCase("a word of 1,000 letters", "a" * 1000, Severity.WEAKNESS),
+    EdgeCase("emoji", "parse 🚀 config 👩‍💻"),
+    EdgeCase("right to left", "قراءة ملف الإعدادات"),
+    EdgeCase("Chinese", "读取配置文件"),
+    EdgeCase("composed (NFC)", unicodedata.normalize("NFC", "café naïve Ångström")),
+    EdgeCase("decomposed (NFD)", unicodedata.normalize("NFD", "café naïve Ångström")),
+    EdgeCase("stacked marks", "e\u0301\u0323\u0308 z\u0335\u0327"),
+    EdgeCase("single quote", "it's read"),
+    EdgeCase("double quotes", 'the "read" function'),
+    EdgeCase("one double quote", 'read "config'),
+    EdgeCase("back quotes", "`read` config"),
+    EdgeCase("typographic quotes", "«read» “config” ‘file’"),
+    EdgeCase("shell", "read; echo $(id) | cat > /dev/null && $HOME `id` * ~"),
+    EdgeCase("--help", "--help", option=True),
+    EdgeCase("--version", "--version", option=True),
+    EdgeCase("-rf", "-rf", option=True),
+    EdgeCase("a dash", "-", option=True),
+    EdgeCase("two dashes", "--", option=True),
+    EdgeCase("newline", "read config\nwrite config"),
+    EdgeCase("Windows newline and tab", "read\tconfig\r\nwrite"),
+    EdgeCase("control characters", "read\x01\x07\x1b[31mconfig\x7f", Severity.WEAKNESS),
+    EdgeCase("SQL", "'; DROP TABLE files; -- "),
+    EdgeCase("SQL wildcard", "% OR 1=1"),
+    EdgeCase("full-text operators", 'AND OR NOT NEAR( "a* ^b'),
+    EdgeCase("regular expression", "(unclosed [a-z+ *?"),
+    EdgeCase("backslashes", "C:\\temp\\new \\"),
+    EdgeCase("braces", "{k} {query} {root} %s %d {0}"),
+    EdgeCase("markup", "<script>alert(1)</script> &amp; ]]>"),
+    EdgeCase("JSON", '{"query": "read", "k": null}'),
+    EdgeCase("path", "../../etc/passwd"),
+)
+
+_PROBLEMS = {Status.TIMEOUT: "timed out", Status.CRASH: "crashed the engine", Status.ERROR: "failed"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """The outcome of one edge case."""
+
+    case: EdgeCase
+    ranking: AuditRanking
+    as_option: bool  # whether the engine parsed it as an option
+
+    @property
+    def severity(self) -> Severity:
+        if self.as_option:
+            return Severity.BROKEN
+        if self.ranking.ok:
+            return Severity.FINE
+        return self.case.refused if self.ranking.status == Status.ERROR else Severity.BROKEN
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """The outcomes of all edge cases in one session, and of an ordinary query before and after them."""
+
+    outcomes: tuple[_Outcome, ...]
+    before: AuditRanking
+    again: AuditRanking  # repeated before any edge case
+    after: AuditRanking
+    culprit: EdgeCase | None  # the first after which the ordinary query changed
+    untried: int
+
+
+def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
+    """Send the edge cases in a new session, with an ordinary query after each failure."""
+    control = next((query for query in sessions.queries if sessions.ranking(query, sessions.config.k).ok), None)
+    if control is None:
+        yield not_tried("odd queries", "no ordinary query is answered, so nothing can be told of odd ones")
+        return
+    trial = _run_trial(sessions, control, always=False)
+    yield from _report_outcomes(sessions, trial.outcomes)
+    if trial.untried:
+        yield not_tried("the rest", f"{trial.untried} more, after {sessions.config.give_up} time-outs in a row")
+    if trial.again.outcome != trial.before.outcome:
+        reason = "the same ordinary query already gets other answers without an odd one before it"
+        yield not_tried("afterwards", reason)
+    else:
+        yield _report_aftermath(sessions, control, trial)
+    yield from _compare_normal_forms(sessions, trial.outcomes)
+
+
+def _run_trial(sessions: AuditSessions, control: str, *, always: bool) -> _Trial:
+    """Run the edge cases; repeat the control query after failures, or after each case if `always`."""
+    k, give_up = sessions.config.k, sessions.config.give_up
+    outcomes: list[_Outcome] = []
+    culprit = None
+    with sessions.session() as session:
+        before, again = session.query(control, k), session.query(control, k)
+        for case in EDGE_CASES:
+            ranking = session.query(case.text, k)
+            outcomes.append(_Outcome(case, ranking, case.option and _is_option(sessions, ranking)))
+            if culprit is None and (always or not ranking.ok) and session.query(control, k).outcome != before.outcome:
+                culprit = case
+            if [outcome.ranking.status for outcome in outcomes[-give_up:]] == [Status.TIMEOUT] * give_up:
+                break
+        after = session.query(control, k)
+    return _Trial(tuple(outcomes), before, again, after, culprit, len(EDGE_CASES) - len(outcomes))
+
+
+def _is_option(sessions: AuditSessions, ranking: AuditRanking) -> bool:
+    if not ranking.ok:
+        return bool(_USAGE.search(ranking.error))
+    known = {file.path for file in sessions.target.corpus.files}
+    return bool(ranking.locations) and not any(location.path in known for location in ranking.locations)
+
+
+def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[AuditFinding]:
+    config = sessions.config
+    bad = [outcome for outcome in outcomes if outcome.severity != Severity.FINE]
+    for outcome in bad:
+        case, ranking = outcome.case, outcome.ranking
+        problem = "was taken for an option" if outcome.as_option else _PROBLEMS.get(ranking.status, "failed")
+        shown = case.text if len(case.text) <= config.passage else case.text[:60] + "…"
+        yield make_finding(
+            case.name,
+            outcome.severity,
+            f"a query of the kind “{case.name}” {problem}",
+            example=[f"query: {shown!r}", ranking.text(config.shown)],
+            commands=[sessions.repro(case.text, config.k)],
+        )
+    if len(bad) == len(outcomes):
+        return
+    refused = [outcome.case.name for outcome in outcomes if not outcome.ranking.ok and outcome not in bad]
+    sentence = f"{len(outcomes) - len(bad)} of {len(outcomes)} odd queries end well"
+    sentence += f"; refused with an error, as they may be: {', '.join(refused)}" if refused else ""
+    example = [f"{o.case.name}: {o.ranking.status}, {len(o.ranking.locations)} results" for o in outcomes]
+    yield make_finding("the others", Severity.FINE, sentence, len(bad), len(outcomes), example=example)
+
+
+def _report_aftermath(sessions: AuditSessions, control: str, trial: _Trial) -> AuditFinding:
+    law, k = "afterwards", sessions.config.k
+    if trial.culprit is None and trial.after.outcome == trial.before.outcome:
+        return fine(law, "after the odd queries an ordinary one is answered as before")
+    culprit = trial.culprit or _run_trial(sessions, control, always=True).culprit
+    named = f"“{culprit.name}”" if culprit else "all the odd queries together"
+    return make_finding(
+        law,
+        Severity.BROKEN,
+        f"after {named} an ordinary query is no longer answered as before",
+        example=[f"query: {control}", f"before: {trial.before.text(k)}", f"in the end: {trial.after.text(k)}"],
+        commands=[*([sessions.repro(culprit.text, k)] if culprit else []), sessions.repro(control, k)],
+    )
+
+
+def _compare_normal_forms(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[AuditFinding]:
+    law, k = "normal forms", sessions.config.k
+    names = ("composed (NFC)", "decomposed (NFD)")
+    forms = [outcome for outcome in outcomes if outcome.case.name in names]
+    if len(forms) < len(names) or not all(form.ranking.ok for form in forms):
+        return
+    sentence = "the same text composed (NFC) and decomposed (NFD) gets "
+    if forms[0].ranking.outcome == forms[1].ranking.outcome:
+        yield fine(law, f"{sentence}the same answer")
+    elif not all(sessions.is_steady(form.case.text, k) for form in forms):
+        yield not_tried(law, UNSTEADY)
+    else:
+        yield make_finding(
+            law,
+            Severity.WEAKNESS,
+            f"{sentence}other answers",
+            example=[f"{form.case.name}: {form.ranking.text(sessions.config.shown)}" for form in forms],
+            commands=[sessions.repro(form.case.text, k) for form in forms],
+        )
