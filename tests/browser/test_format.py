@@ -18,8 +18,8 @@ NEAR = [0.0005, 0.0015, 0.4125, 0.6, 1.0005, 2.675, 1.005, 0.1235, 0.99949999, 0
 
 
 def _plain(text: str) -> str:
-    """Write a number of the page as Python does: the page has a real minus, no negative zero and a space before %."""
-    return text.replace("−", "-").replace(" %", "%")
+    """Write a number of the page as Python does: the page has a real minus and no negative zero."""
+    return text.replace("−", "-")
 
 
 def _values() -> list[float]:
@@ -51,5 +51,5 @@ def test_shares_groups_and_signs_round_as_python_rounds(browser: Tab) -> None:
 
 def test_a_p_value_is_that_of_the_documents(browser: Tab) -> None:
     values = [0.03125, 0.00015, 0.0001, 0.00004, 0.0, 1.0, *_values()]
-    script = bundle("explorer/report/words.js") + "return arguments[0].map(pText);"
+    script = bundle("explorer/report/parts.js") + "return arguments[0].map(pText);"
     assert browser.run(script, values) == [f"{value:.4f}" if value >= 0.0001 else "<0.0001" for value in values]

@@ -18,7 +18,7 @@ export function signed(value, digits = 3) {
 }
 
 export function percent(value, digits = 0) {
-  return isNumber(value) ? `${fixed(value * 100, digits)} %` : "–";
+  return isNumber(value) ? `${fixed(value * 100, digits)}%` : "–";
 }
 
 /** Format a time: seconds from one second up, milliseconds below. */

@@ -43,9 +43,9 @@ export function headColumn(id, title, value, more = {}) {
   return { id, title, value, head: true, ...more };
 }
 
-/** Create a column of numbers; `format` is a number of digits or a function of the value and its row. */
+/** Create a column of numbers; `format` is a number of digits or a function of the value. */
 export function numberColumn(id, title, value, format = null, more = {}) {
-  const text = typeof format === "number" ? (row) => fixed(value(row), format) : (row) => format(value(row), row);
+  const text = typeof format === "number" ? (row) => fixed(value(row), format) : (row) => format(value(row));
   return { id, title, align: "right", value, ...(format === null ? {} : { text }), ...more };
 }
 

@@ -3,21 +3,14 @@
 import { fill, h } from "../common/dom.js";
 import { grouped } from "../common/format.js";
 import {
-  announcer,
-  currentTheme,
-  keyHelpButton,
-  listenToKeys,
-  nextTheme,
-  setTheme,
-  setViewKeys,
-  themeSwitch,
+  announcer, currentTheme, keyHelpButton, listenToKeys, nextTheme, setTheme, setViewKeys, themeSwitch,
 } from "../common/page.js";
 import { followRoute, goTo, noteRoute, parseRoute, routeHref } from "../common/route.js";
 import { loadData } from "./data.js";
 import { renderQueries } from "./list/view.js";
 import { queriesHref, reportHref } from "./parts.js";
 import { renderQuery } from "./query/view.js";
-import { restoreChoices } from "./report/choices.js";
+import { restoreChoices } from "./report/parts.js";
 import { buildReport } from "./report/view.js";
 
 const VIEWS = new Map([

@@ -132,20 +132,16 @@ function listColumns(data, params) {
       textColumn("category", "Category", category, { wide: true, text: (row) => category(row) ?? "" }),
     engineColumn("a", `A: ${data.engines[pair.a].name}`),
     engineColumn("b", `B: ${data.engines[pair.b].name}`),
-    numberColumn(
-      "difference",
-      "B − A",
-      (row) => row.difference,
-      (_, row) => differenceText(row),
-      { cell: (row) => differenceCell(row, differenceText(row)), tip: `B better or worse than A by ${measure}` },
-    ),
-    numberColumn(
-      "ranks",
-      "Rank A → B",
-      (row) => row.rankB,
-      (_, row) => `${row.rankA ?? "–"} → ${row.rankB ?? "–"}`,
-      { first: "ascending", tip: "Rank of the first relevant result: A → B" },
-    ),
+    numberColumn("difference", "B − A", (row) => row.difference, null, {
+      text: differenceText,
+      cell: (row) => differenceCell(row, differenceText(row)),
+      tip: `B better or worse than A by ${measure}`,
+    }),
+    numberColumn("ranks", "Rank A → B", (row) => row.rankB, null, {
+      text: (row) => `${row.rankA ?? "–"} → ${row.rankB ?? "–"}`,
+      first: "ascending",
+      tip: "Rank of the first relevant result: A → B",
+    }),
     competing.length > 2 &&
       numberColumn("spread", "Range", spread, 3, { wide: true, tip: "Best minus worst engine under test" }),
   ].filter(Boolean);

@@ -1,187 +1,159 @@
-// Who displaced whom: plausible wrong answers that stood above the right one, by engine and kind, and query by query.
+// Adversaries that outranked targets: by engine and kind, and query by query.
 
 import { fill, h } from "../../common/dom.js";
 import { fixed, percent, signed, spanText } from "../../common/format.js";
-import { table } from "../../common/table.js";
+import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
 import { heatCell } from "../charts/marks.js";
 import { namesParam } from "../parts.js";
-import { chooser } from "./choices.js";
-import { displacements } from "./displacing.js";
-import { engineColumn, folded, note, queryCell, stack, subtitle } from "./parts.js";
-import { rankedNames, sentences, shownName } from "./words.js";
+import {
+  chooser, engineColumn, folded, note, queryCell, rankedNames, sentences, shownName, stack, subtitle,
+} from "./parts.js";
 
 export const adversariesSection = { id: "adversaries", title: "Adversaries", render: renderAdversaries };
-const SHOWN_DISPLACED = 12; // a screen; the rest is one press away
-const IDLE = 1200; // milliseconds after which rankings are read even if nobody came near: printing cannot wait
 
-/** Show shares by engine and kind, and below them the queries. */
+const PRIMARY_GRADE = 2;
+const SHOWN_QUERIES_DISPLACED = 12; // rows: one screen; a button shows the rest
+const LOADING_DELAY = 1200; // milliseconds after which rankings are read in any case: printing cannot wait for them
+
 function renderAdversaries(data) {
-  const overall = data.results.traps.filter((one) => one.by === "all");
-  if (!overall.length) return null;
+  const { traps, k } = data.results;
+  const stats = new Map(traps.filter(({ by }) => by === "all").map((item) => [item.engine, item]));
+  if (!stats.size) return null;
+  const rows = rankedNames(data)
+    .filter((name) => stats.has(name))
+    .map((name) => ({ name, ...stats.get(name) }));
+  const columns = [
+    numberColumn("queries", "Queries", (row) => row.queries),
+    numberColumn("found", "Target found", (row) => row.found, percent),
+    numberColumn("displacement", `Displacement@${k}`, (row) => row.displacement, 3, {
+      first: "ascending",
+      cell: ({ displacement }) => heatCell(displacement, 0, 1, fixed(displacement)),
+    }),
+    numberColumn(
+      "gap",
+      `RankGap@${k}`,
+      (row) => row.rank_gap,
+      (gap) => signed(gap, 2),
+    ),
+  ];
+  const kindColumns = [textColumn("by", "By", (row) => row.by), textColumn("value", "Kind", (row) => row.value)];
+  const kinds = table({
+    caption: "Adversaries by kind",
+    rows: traps.filter(({ by }) => by !== "all").map((item) => ({ name: item.engine, ...item })),
+    columns: [...kindColumns, engineColumn(data), ...columns],
+  });
   return stack(
-    adversaryTable(data, overall),
-    note(sentences(data.summary.notes.adversaries, "Less displacement is better; a failed query counts as displaced.")),
-    folded("By kind of adversary", kindsTable(data)),
-    data.has("rankings") && queriesPart(data),
+    table({ caption: "Adversaries, every engine", rows, columns: [engineColumn(data), ...columns] }),
+    note(
+      sentences(data.summary.notes.adversaries, "Lower displacement is better; a failed query counts as displaced."),
+    ),
+    folded("By kind of adversary", kinds),
+    data.has("rankings") && displacedPart(data),
   );
 }
 
-/** Show one row an engine. */
-function adversaryTable(data, overall) {
-  const known = new Map(overall.map((one) => [one.engine, one]));
-  const rows = rankedNames(data)
-    .filter((name) => known.has(name))
-    .map((name) => ({ name, ...known.get(name) }));
-  return table({
-    caption: "Adversaries, every engine",
-    rows,
-    columns: [engineColumn(data), ...adversaryColumns(data.results.k)],
-  });
-}
-
-/** Make the columns of what adversaries did. */
-function adversaryColumns(k) {
-  return [
-    { id: "queries", title: "queries", align: "right", value: (row) => row.queries },
-    {
-      id: "found",
-      title: "answer found",
-      align: "right",
-      value: (row) => row.found,
-      text: (row) => percent(row.found),
-    },
-    {
-      id: "displacement",
-      title: `Displacement@${k}`,
-      align: "right",
-      first: "ascending",
-      value: (row) => row.displacement,
-      text: (row) => fixed(row.displacement),
-      cell: (row) => heatCell(row.displacement, 0, 1, fixed(row.displacement)),
-    },
-    {
-      id: "gap",
-      title: `RankGap@${k}`,
-      align: "right",
-      value: (row) => row.rank_gap,
-      text: (row) => signed(row.rank_gap, 2),
-    },
-  ];
-}
-
-/** Show every engine against every kind. */
-function kindsTable(data) {
-  const rows = data.results.traps.filter((one) => one.by !== "all").map((one) => ({ name: one.engine, ...one }));
-  const kinds = [
-    { id: "by", title: "by", value: (row) => row.by },
-    { id: "value", title: "kind", value: (row) => row.value },
-  ];
-  return table({
-    caption: "Adversaries by kind",
-    rows,
-    columns: [...kinds, engineColumn(data), ...adversaryColumns(data.results.k)],
-  });
-}
-
-/** Make the part that lists queries; the rankings are read when it comes near, or soon after the page is there. */
-function queriesPart(data) {
-  const place = h("div.displaced", h("p.note", "Reading the rankings…"));
-  let begun = false;
-  const begin = async () => {
-    if (begun) return;
-    begun = true;
+/** Create the list of queries; rankings are read when it comes near the screen, or soon after the page is shown. */
+function displacedPart(data) {
+  const box = h("div.displaced", h("p.note", "Reading the rankings…"));
+  let started = false;
+  const load = async () => {
+    if (started) return;
+    started = true;
     watcher.disconnect();
-    const part = displacedPart(data, await data.load("rankings"));
-    keepingSight(place.closest(".report-section")?.nextElementSibling, () => fill(place, part));
+    const content = displacedContent(data, await data.load("rankings"));
+    keepInView(box.closest(".report-section")?.nextElementSibling, () => fill(box, content));
   };
-  const watcher = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && begin(), {
-    rootMargin: "600px",
-  });
-  watcher.observe(place);
-  setTimeout(begin, IDLE);
-  return [subtitle("Who displaced whom"), place];
+  const onIntersection = (entries) => entries.some(({ isIntersecting }) => isIntersecting) && load();
+  const watcher = new IntersectionObserver(onIntersection, { rootMargin: "600px" });
+  watcher.observe(box);
+  setTimeout(load, LOADING_DELAY);
+  return [subtitle("Targets outranked by adversaries"), box];
 }
 
-/** Change something above a section; where that section is being read, it stays where it is. */
-function keepingSight(section, change) {
+/** Change something above a section; if that section is in view, it stays where it is. */
+function keepInView(section, change) {
   const before = section?.getBoundingClientRect().top ?? Infinity;
   change();
   if (before < window.innerHeight / 2) window.scrollBy(0, section.getBoundingClientRect().top - before);
 }
 
-/** Show what was displaced, for the engine that is chosen. */
-function displacedPart(data, rankings) {
+function displacedContent(data, rankings) {
   if (!rankings) return note("The rankings are not in this file.");
-  const found = displacements(data, rankings);
-  const names = rankedNames(data).filter((name) => found.byEngine.has(name));
-  if (!names.length) return note("No adversary stood above an answer.");
-  const state = { engine: names.includes(data.results.challenger) ? data.results.challenger : names[0] };
-  const options = names.map((name) => [name, `${shownName(data, name)} (${found.byEngine.get(name).length})`]);
+  const displaced = findDisplacements(data, rankings);
+  const names = rankedNames(data).filter((name) => displaced.has(name));
+  if (!names.length) return note("No adversary outranked a target.");
+  const { challenger } = data.results;
+  const options = names.map((name) => [name, `${shownName(data, name)} (${displaced.get(name).length})`]);
+  const state = { engine: names.includes(challenger) ? challenger : names[0] };
   return [
     chooser("adversaries", state, [{ key: "engine", label: "Engine", options }], ({ engine }) =>
-      displacedTable(data, found, engine),
+      displacedTable(data, displaced, engine),
     ),
     note(
       sentences(
-        `Ranks are those of distinct results, by ${data.level}.`,
+        `Ranks count distinct results, by ${data.level}.`,
         data.level !== "file" && "The shares above are by file.",
-        "not found: the answer is not among the first results. Queries that failed count above, and are not listed.",
-        "also: how many other engines put the same adversary above the answer.",
+        "Not found: the target is not among the first results. Failed queries count above, and are not listed.",
+        "Also: the number of other engines that rank the same adversary above the target.",
       ),
     ),
   ];
 }
 
-/** List the queries where an adversary stood above the answer, the deepest fall first. */
-function displacedTable(data, found, engine) {
-  const rows = found.byEngine.get(engine);
+/** Return the displaced headline queries by engine: [{unit, adversary, key, rank, target}]. */
+function findDisplacements(data, rankings) {
+  const isPrimary = (target) => target.grade >= PRIMARY_GRADE;
+  const units = data.headlines.filter(({ query }) => query.adversaries.length > 0 && query.targets.some(isPrimary));
+  const rowsOf = (engine) =>
+    units.map((unit) => displacementIn(rankings.ranking(engine, unit.index), unit, data.results.k)).filter(Boolean);
+  const all = data.engines.map(({ name }, engine) => [name, rowsOf(engine)]);
+  return new Map(all.filter(([, rows]) => rows.length));
+}
+
+/** Return the adversary that outranks every primary target of a ranking; null if none does. */
+function displacementIn(ranking, unit, k) {
+  const { targets, adversaries } = unit.query;
+  const hits = ranking.hits.filter(({ mark, rank }) => mark && rank <= k);
+  const isPrimary = ({ mark }) => mark.target !== undefined && targets[mark.target].grade >= PRIMARY_GRADE;
+  const target = hits.find(isPrimary)?.rank ?? null;
+  const first = hits.find(({ mark }) => mark.adversary !== undefined);
+  if (!first || (target !== null && target < first.rank)) return null;
+  const number = first.mark.adversary;
+  return { unit, adversary: adversaries[number], key: `${unit.index}/${number}`, rank: first.rank, target };
+}
+
+/** List the queries of an engine whose targets were outranked, the largest falls first. */
+function displacedTable(data, displaced, engine) {
   const missing = data.results.k + 1;
+  const fall = (row) => (row.target ?? missing) - row.rank;
+  const others = (row) => [...displaced.values()].flat().filter(({ key }) => key === row.key).length - 1;
+  const params = { engines: namesParam([engine]) };
   return table({
-    caption: `Queries whose answer was displaced, ${engine}`,
-    rows,
-    slice: SHOWN_DISPLACED,
+    caption: `Queries whose target was outranked, ${engine}`,
+    rows: displaced.get(engine),
+    slice: SHOWN_QUERIES_DISPLACED,
     sort: { id: "fall", descending: true },
     columns: [
-      {
-        id: "query",
-        title: "query",
-        head: true,
-        value: (row) => row.unit.query.id,
-        cell: (row) => queryCell(data, row.unit, { engines: namesParam([engine]) }),
-      },
-      { id: "adversary", title: "displaced by", value: (row) => spanText(row.adversary), cell: adversaryCell },
-      { id: "rank", title: "at rank", align: "right", first: "ascending", value: (row) => row.rank },
-      {
-        id: "answer",
-        title: "answer at",
-        align: "right",
-        value: (row) => row.answer ?? missing,
-        text: (row) => (row.answer === null ? "not found" : String(row.answer)),
-      },
-      {
-        id: "fall",
-        title: "fall",
-        align: "right",
-        tip: `ranks between them; an answer that is not found stands at ${missing}`,
-        value: (row) => (row.answer ?? missing) - row.rank,
-      },
-      {
-        id: "also",
-        title: "also",
-        align: "right",
-        tip: "other engines that this adversary misled on this query",
-        value: (row) => found.misled(row) - 1,
-        text: (row) => `${found.misled(row) - 1} of ${data.engines.length - 1}`,
-      },
+      headColumn("query", "Query", (row) => row.unit.query.id, { cell: (row) => queryCell(data, row.unit, params) }),
+      textColumn("adversary", "Outranked by", (row) => spanText(row.adversary), { cell: adversaryCell }),
+      numberColumn("rank", "At rank", (row) => row.rank, null, { first: "ascending" }),
+      numberColumn("answer", "Target at", (row) => row.target ?? missing, null, {
+        text: (row) => (row.target === null ? "not found" : String(row.target)),
+      }),
+      numberColumn("fall", "Fall", fall, null, {
+        tip: `ranks between them; a missing target counts as rank ${missing}`,
+      }),
+      numberColumn("also", "Also", others, (count) => `${count} of ${data.engines.length - 1}`, {
+        tip: "other engines that rank this adversary above the target",
+      }),
     ],
   });
 }
 
-/** Name an adversary with its kind and why it misleads. */
-function adversaryCell(row) {
-  const { adversary } = row;
+function adversaryCell({ adversary }) {
+  const { strength, relationship, confusion } = adversary;
   return h("span.adversary-cell", [
     h("code", spanText(adversary)),
-    h("span.query-text", `${adversary.strength} ${adversary.relationship}: ${adversary.confusion}`),
+    h("span.query-text", `${strength} ${relationship}: ${confusion}`),
   ]);
 }

@@ -1,178 +1,199 @@
-// What engines took: time, memory, disk, calls; under which conditions; and how they behaved otherwise.
+// Time and memory of engines, and the inputs of the run.
 
+import { h } from "../../common/dom.js";
 import { counted, fixed, grouped, percent } from "../../common/format.js";
-import { table } from "../../common/table.js";
-import { engineColumn, folded, note, stack, subtitle } from "./parts.js";
-import { sentences } from "./words.js";
+import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
+import { engineColumn, facts, folded, note, sentences, stack, subtitle } from "./parts.js";
 
-export const costSection = { id: "cost", title: "Cost and behaviour", render: renderCost };
+export const costSection = { id: "cost", title: "Time and memory", render: renderCost };
+export const inputsSection = { id: "inputs", title: "Inputs", render: renderInputs };
+
 const MEGABYTE = 1_000_000;
+const HASH_DIGITS = 12; // shown of a hash; results.json has all of them
 
-/** Show what engines took and how they behaved. */
 function renderCost(data) {
-  const { results } = data;
-  return stack(
-    results.spending.length > 0 && spendingPart(data),
-    subtitle("How the engines behaved"),
-    behaviourTable(data),
-  );
+  return stack(data.results.spending.length > 0 && resourcesPart(data), subtitle("Behavior"), behaviorTable(data));
 }
 
-/** Show time and space. */
-function spendingPart(data) {
-  const rows = data.results.spending.map((row) => ({ ...row, name: row.engine }));
-  const several = Object.keys(data.results.header.corpora).length > 1;
-  const columns = spendingColumns(data, rows);
+function resourcesPart(data) {
+  const { spending, header, conditions } = data.results;
+  const rows = spending.map((row) => ({ ...row, name: row.engine }));
+  const golds = Object.keys(header.corpora);
+  const columns = withValues(resourceColumns(), rows);
   const untimed = note(data.summary.notes.times);
-  if (!columns.some((column) => column.align === "right")) return untimed ?? note("Nothing was timed in this run.");
+  if (!columns.some(({ align }) => align === "right")) return untimed ?? note("Nothing was timed in this run.");
+  const byGold = golds.map((gold) =>
+    numberColumn(
+      gold,
+      gold,
+      (row) => row.index_by_gold[gold] ?? null,
+      (seconds) => grouped(seconds, 2),
+    ),
+  );
   return [
     untimed,
-    table({ caption: "Time and space", rows, columns }),
-    note(spendingNote(rows, several)),
-    note(conditionsText(data.results.conditions)),
-    several && folded("Cold index by gold set", indexTable(data, rows)),
+    table({ caption: "Time and memory", rows, columns: [engineColumn(data), ...columns] }),
+    note(resourcesLegend(rows, golds.length > 1)),
+    note(conditionsText(conditions)),
+    golds.length > 1 &&
+      folded(
+        "Index time by gold set",
+        table({ caption: "Index time by gold set, in seconds", rows, columns: [engineColumn(data), ...byGold] }),
+      ),
   ];
 }
 
-/** Make the columns; those that no engine has a value in are left out. */
-function spendingColumns(data, rows) {
-  const number = (id, title, value, digits, tip) => ({
-    id,
-    title,
-    align: "right",
-    value,
-    text: (row) => grouped(value(row), digits),
-    tip,
-  });
-  const mega = (bytes) => (bytes === null ? null : bytes / MEGABYTE);
-  const columns = [
-    { id: "version", title: "version", value: (row) => row.version || null },
-    number("startup", "start-up s", (row) => row.startup_seconds, 2),
-    number("index", "cold index s", (row) => row.index_seconds, 2),
-    ratioColumn("index_ratio"),
-    {
-      ...number("first", "first ms", (row) => row.first_ms, 1),
-      text: (row) => (row.first_failed ? "failed" : grouped(row.first_ms, 1)),
-    },
-    { ...number("warm", "warm ms", (row) => row.warm_ms, 1), text: warmText },
-    ratioColumn("warm_ratio"),
-    {
-      ...number("p95", "p95 ms", (row) => row.warm_p95_ms, 1),
-      text: (row) => (row.mostly_failed ? "failed" : grouped(row.warm_p95_ms, 1)),
-    },
-    number("memory", "memory MB", (row) => mega(row.peak_bytes), 1),
-    number("disk", "index MB", (row) => mega(row.index_bytes), 1),
-    number("calls", "calls", (row) => row.calls, 0),
-    number("tokens", "tokens", (row) => row.tokens, 0),
+/** Return the columns in which some row has a value. */
+function withValues(columns, rows) {
+  return columns.filter(({ value }) => rows.some((row) => value(row) !== null));
+}
+
+function resourceColumns() {
+  const number = (id, title, value, digits, text) =>
+    numberColumn(id, title, value, (amount) => grouped(amount, digits), text && { text });
+  const ratio = (id) =>
+    numberColumn(
+      id,
+      "Ratio",
+      (row) => row[id],
+      (times) => (times === null ? "–" : `${grouped(times, times < 10 ? 1 : 0)}×`),
+      { tip: "to the fastest engine under test in this run" },
+    );
+  const megabytes = (bytes) => (bytes === null ? null : bytes / MEGABYTE);
+  const orFailed = (value, failed) => (failed ? "failed" : grouped(value, 1));
+  return [
+    textColumn("version", "Version", (row) => row.version || null),
+    number("startup", "Startup (s)", (row) => row.startup_seconds, 2),
+    number("index", "Index (s)", (row) => row.index_seconds, 2),
+    ratio("index_ratio"),
+    number(
+      "first",
+      "First query (ms)",
+      (row) => row.first_ms,
+      1,
+      (row) => orFailed(row.first_ms, row.first_failed),
+    ),
+    number("warm", "Median (ms)", (row) => row.warm_ms, 1, medianText),
+    ratio("warm_ratio"),
+    number(
+      "p95",
+      "p95 (ms)",
+      (row) => row.warm_p95_ms,
+      1,
+      (row) => orFailed(row.warm_p95_ms, row.mostly_failed),
+    ),
+    number("memory", "Peak memory (MB)", (row) => megabytes(row.peak_bytes), 1),
+    number("disk", "Index size (MB)", (row) => megabytes(row.index_bytes), 1),
+    number("calls", "API calls", (row) => row.calls, 0),
+    number("tokens", "Tokens", (row) => row.tokens, 0),
   ];
-  return [engineColumn(data), ...columns.filter((column) => rows.some((row) => column.value(row) !== null))];
 }
 
-/** Make the column of a ratio to the fastest engine. */
-function ratioColumn(id) {
-  return {
-    id,
-    title: "ratio",
-    align: "right",
-    value: (row) => row[id],
-    text: (row) => (row[id] === null ? "–" : `${grouped(row[id], row[id] < 10 ? 1 : 0)}×`),
-    tip: "to the fastest engine of this run that competes",
-  };
+function medianText({ mostly_failed: failed, warm_ms: median, answered_ms: answered }) {
+  if (!failed) return grouped(median, 1);
+  return answered === null ? "failed" : `failed (answered: ${grouped(answered, 1)})`;
 }
 
-/** Write the median of warm queries, or that they failed. */
-function warmText(row) {
-  if (!row.mostly_failed) return grouped(row.warm_ms, 1);
-  return row.answered_ms === null ? "failed" : `failed (answered: ${grouped(row.answered_ms, 1)})`;
-}
-
-/** Say how to read the numbers. */
-function spendingNote(rows, several) {
-  const charged = rows
+function resourcesLegend(rows, isMultiple) {
+  const failures = rows
     .filter((row) => row.charged)
     .map((row) => `${row.engine} ${row.charged} (limit ${row.limit_seconds} s)`);
   return sentences(
-    `first: the first query on ${several ? "each corpus (the median of them)" : "the corpus"};`,
-    "warm: the median of all others, p95 their 95th percentile.",
-    "memory: the highest ever taken; 1 MB is 1,000,000 bytes.",
-    "cold index: on a fresh copy of the corpus. – : not measured, or not told by the engine.",
-    charged.length > 0 && `A query that failed is charged all the time it had: ${charged.join("; ")}.`,
-    several && "Start-up, index time and index size are sums over gold sets.",
+    `First query: on ${isMultiple ? "each corpus (their median)" : "the corpus"}.`,
+    "Median and p95: of all other queries. 1 MB is 1,000,000 bytes.",
+    "Index: on a fresh copy of the corpus. – : not measured or not reported by the engine.",
+    failures.length > 0 && `A failed query is charged its whole time limit: ${failures.join("; ")}.`,
+    isMultiple && "Startup, index time and index size are sums over gold sets.",
   );
 }
 
-/** Say what the times were taken under. */
-function conditionsText(conditions) {
-  const { pinned, machine, cores, alone, interleaved, in_flight: flights } = conditions;
+function conditionsText({ pinned, machine, cores, alone, interleaved, in_flight: inFlight }) {
   return sentences(
     pinned ? `Each engine was pinned to ${counted(pinned, "thread")}.` : "Threads were not pinned.",
     machine && `Machine: ${machine}${cores ? ` (${cores} cores)` : ""}.`,
     !alone &&
       (interleaved
-        ? "Engines took turns, question by question."
-        : "Engines were asked one after the other, so what changed on the machine meanwhile is part of the times."),
-    ...Object.entries(flights).map(
-      ([name, many]) => `${name} had up to ${many} questions in flight: its times are those of a busy engine.`,
+        ? "Queries were interleaved across engines."
+        : "Engines ran one after the other, so times include changes of the machine's load."),
+    ...Object.entries(inFlight).map(
+      ([name, count]) => `${name} had up to ${count} queries in flight: its times are those of a busy engine.`,
     ),
   );
 }
 
-/** Show the cold index corpus by corpus. */
-function indexTable(data, rows) {
-  const golds = Object.keys(data.results.header.corpora);
-  const column = (gold) => ({
-    id: gold,
-    title: gold,
-    align: "right",
-    value: (row) => row.index_by_gold[gold] ?? null,
-    text: (row) => grouped(row.index_by_gold[gold], 2),
-  });
+function behaviorTable(data) {
+  const rows = data.engines;
+  const columns = [
+    numberColumn("failed", "Failed", (row) => row.failed, null, {
+      text: (row) => (row.failed ? `${grouped(row.failed)} of ${grouped(row.asked)}` : "0"),
+    }),
+    numberColumn("distinct", `Distinct files of ${data.results.k}`, (row) => row.distinct, 1),
+    numberColumn("ties", "Queries with ties", (row) => row.tie_rate, percent),
+    numberColumn("range", "Primary over shuffled ties", (row) => row.tie_range?.[1] ?? null, null, {
+      text: ({ tie_range: range }) => range?.map((end) => fixed(end)).join(" … ") ?? "–",
+    }),
+    textColumn("notes", "Notes", (row) => row.notes.join("; ") || null),
+  ];
   return table({
-    caption: "Cold index by gold set, in seconds",
+    caption: "Behavior of the engines",
     rows,
-    columns: [engineColumn(data), ...golds.map(column)],
+    columns: [engineColumn(data), ...withValues(columns, rows)],
   });
 }
 
-/** Show failures, duplicates, ties and notes of every engine. */
-function behaviourTable(data) {
-  const columns = [
-    engineColumn(data),
-    {
-      id: "failed",
-      title: "failed",
-      align: "right",
-      value: (row) => row.failed,
-      text: (row) => (row.failed ? `${grouped(row.failed)} of ${grouped(row.asked)}` : "0"),
-    },
-    {
-      id: "distinct",
-      title: `distinct files of ${data.results.k}`,
-      align: "right",
-      value: (row) => row.distinct,
-      text: (row) => fixed(row.distinct, 1),
-    },
-    {
-      id: "ties",
-      title: "queries with ties",
-      align: "right",
-      value: (row) => row.tie_rate,
-      text: (row) => percent(row.tie_rate),
-    },
-    {
-      id: "range",
-      title: "primary over shuffled ties",
-      align: "right",
-      value: (row) => row.tie_range?.[1] ?? null,
-      text: (row) => (row.tie_range ? row.tie_range.map((end) => fixed(end)).join(" … ") : "–"),
-    },
-    { id: "notes", title: "notes", value: (row) => row.notes.join("; ") || null },
-  ];
-  return table({
-    caption: "How the engines behaved",
-    rows: data.engines,
-    columns: columns.filter(
-      (column) => column.id === "engine" || data.engines.some((row) => column.value(row) !== null),
-    ),
+// --- inputs --------------------------------------------------------------------------------------------------------
+
+function renderInputs(data) {
+  const { results } = data;
+  const { comparison, header } = results;
+  const environment = Object.entries(header.environment ?? {}).map(([name, value]) => [
+    name,
+    typeof value === "object" ? JSON.stringify(value) : String(value),
+  ]);
+  return stack(
+    corporaTable(data),
+    subtitle("Analysis plan"),
+    facts([
+      ["Measures", results.measures.join(", ")],
+      ["Primary", comparison.primary],
+      ["Baseline", comparison.baseline],
+      ["Results per query", String(results.k)],
+      ["Margin", `±${comparison.margin}`],
+      ["α", String(comparison.alpha)],
+      ["Comparisons in the family", String(comparison.family_size)],
+      ["Clusters", header.claim?.cluster],
+      ["Resamples", `${grouped(comparison.resamples)}, seed ${comparison.seed}`],
+      ["Phrasings", results.forms.join(", ")],
+      ["Time limit per query", `${header.timeout} s`],
+      ["Date", header.date],
+      ["Assay", header.assay],
+      ["Gold hash", h("code", header.gold_hash)],
+    ]),
+    environment.length > 0 && folded("Environment", facts(environment)),
+  );
+}
+
+function corporaTable(data) {
+  const { header, synthetic } = data.results;
+  const repositories = new Map(data.units.map((unit) => [unit.gold, unit.repository])); // names without directory hashes
+  const rows = Object.entries(header.corpora).map(([gold, corpus]) => {
+    return { ...corpus, gold, queries: data.queries.filter((query) => query.gold === gold).length };
   });
+  const skipped = ({ skipped: files = {} }) =>
+    Object.entries(files)
+      .map(([reason, count]) => `${count} ${reason}`)
+      .join(", ") || "none";
+  const digest = (row) => row.digest.slice(0, HASH_DIGITS);
+  const columns = [
+    headColumn("gold", "Gold set", (row) => row.gold, {
+      text: ({ gold }) => (synthetic.includes(gold) ? `${gold} (synthetic)` : gold),
+    }),
+    numberColumn("queries", "Queries", (row) => row.queries),
+    textColumn("repository", "Repository", (row) => repositories.get(row.gold) ?? row.repository),
+    textColumn("revision", "Revision", (row) => row.revision || null),
+    numberColumn("files", "Files", (row) => row.files, grouped),
+    textColumn("skipped", "Skipped", skipped),
+    textColumn("digest", "Corpus hash", (row) => row.digest, { text: digest, cell: (row) => h("code", digest(row)) }),
+  ];
+  return table({ caption: "Gold sets and corpora", rows, columns });
 }

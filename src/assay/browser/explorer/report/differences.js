@@ -1,46 +1,47 @@
-// Paired differences against the baseline: the picture, and the table with all that belongs beside them.
+// Paired differences from the baseline: the forest plot, the table, and wins and losses query by query.
 
-import { counted, fixed, percent, signed } from "../../common/format.js";
-import { table } from "../../common/table.js";
+import { h } from "../../common/dom.js";
+import { counted, percent, signed } from "../../common/format.js";
+import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
 import { forest } from "../charts/forest.js";
-import { linearAxis } from "../charts/marks.js";
-import { chooser } from "./choices.js";
-import { note, sideText, stack, toned } from "./parts.js";
+import { linearAxis, splitBar } from "../charts/marks.js";
+import { pairOf, rowOf } from "../pairs.js";
+import { queriesHref } from "../parts.js";
 import {
-  comparisonsOn,
-  decidingP,
-  differenceText,
-  measureOf,
-  pText,
-  sentences,
-  signedEnds,
-  verdictSign,
-  withoutReferences,
-} from "./words.js";
+  betterSide, chooser, comparisonsOn, decidingP, differenceText, engineColumn, measureOf, note, pText, queryCell,
+  rankedNames, sentences, shownName, signedInterval, stack, subtitle, verdictText, withoutReferences,
+} from "./parts.js";
 
 export const differencesSection = { id: "differences", title: "Differences", render: renderDifferences };
+export const winsSection = { id: "wins", title: "Wins and losses", render: renderWins };
 
-/** Show every engine against the baseline, on the measure that is chosen. */
+const SHOWN_CHANGES = 12; // rows: one screen; a button shows the rest
+const FAMILY_LEGEND =
+  "“better” and “worse” require Holm's p; “equivalent” and “not inferior” are read from the 90% interval, " +
+  "which allows for unseen differences. d_z: the difference in standard deviations of the differences. " +
+  "Worse: the share of queries that got worse. ICC: how similar queries of one cluster are. " +
+  "Effective n: the number of independent queries with the same precision. MDE: minimum detectable effect.";
+const SECONDARY_LEGEND =
+  "Secondary measures have no verdict, and their p-values are not adjusted. They help to understand the primary one.";
+
 function renderDifferences(data) {
-  const { comparison } = data.results;
+  const { failed, notes } = data.results.comparison;
   const measures = data.results.measures.filter((name) => comparisonsOn(data, name).length);
   if (!measures.length) return null;
   const options = measures.map((name) => [name, name === data.primary ? `${name} (primary)` : name]);
-  const failed = comparison.failed.length
-    ? `Not compared, as every query failed: ${comparison.failed.join(", ")}.`
-    : "";
+  const failures = failed.length > 0 && `Not compared because every query failed: ${failed.join(", ")}.`;
   return stack(
-    chooser("differences", { measure: measures[0] }, [{ key: "measure", label: "Measure", options }], (state) =>
-      differencesOn(data, state.measure),
+    chooser("differences", { measure: measures[0] }, [{ key: "measure", label: "Measure", options }], ({ measure }) =>
+      differencesOn(data, measure),
     ),
-    note(sentences(failed, ...comparison.notes)),
+    note(sentences(failures, ...notes)),
   );
 }
 
-/** Draw the differences on one measure. */
 function differencesOn(data, measure) {
-  const rows = [...comparisonsOn(data, measure)].sort(
-    (a, b) => better(data, measure) * (b.difference - a.difference) || (a.engine < b.engine ? -1 : 1),
+  const direction = measureOf(data, measure).higher ? 1 : -1;
+  const rows = comparisonsOn(data, measure).sort(
+    (a, b) => direction * (b.difference - a.difference) || (a.engine < b.engine ? -1 : 1),
   );
   return [
     differencesForest(data, measure, withoutReferences(data, rows)),
@@ -49,129 +50,168 @@ function differencesOn(data, measure) {
   ];
 }
 
-const FAMILY_LEGEND =
-  "better and worse need Holm's p; equivalent and not inferior are read from the 90% interval, " +
-  "which allows for unseen differences. d_z: the difference in standard deviations of the differences. " +
-  "harmed: queries that got worse. " +
-  "ICC, n eff.: how alike queries of one cluster are, and how many independent ones they are worth. " +
-  "MDE: the smallest difference this set would probably have shown.";
-const SECONDARY_LEGEND =
-  "A secondary measure: there is no verdict on it, and its p-values are not adjusted. " +
-  "Read it to understand the primary one.";
-
-/** Give the direction that is good on a measure. */
-function better(data, measure) {
-  return measureOf(data, measure).higher ? 1 : -1;
-}
-
-/** Draw the forest of differences around zero, with the margin that nobody would act on. */
+/** Draw the differences around zero, with the margin on the primary measure. */
 function differencesForest(data, measure, rows) {
   const { margin, baseline } = data.results.comparison;
-  const primary = measure === data.primary;
-  const reach = Math.max(
-    ...rows.flatMap((row) => [Math.abs(row.interval.low), Math.abs(row.interval.high)]),
-    primary ? margin : 0,
-  );
+  const isPrimary = measure === data.primary;
+  const ends = rows.flatMap(({ interval }) => [Math.abs(interval.low), Math.abs(interval.high)]);
+  const reach = Math.max(...ends, isPrimary ? margin : 0);
   return forest({
-    label: `Differences on ${measure} against ${baseline}, with ${percent(rows[0].interval.level)} intervals`,
+    label: `Differences on ${measure} from ${baseline}, with ${percent(rows[0].interval.level)} intervals`,
     axis: linearAxis(-reach, reach, { count: 6 }),
     rows: rows.map(differenceRow),
     line: 0,
-    lineName: `as ${baseline}`,
-    band: primary ? [-margin, margin] : null,
-    bandName: `within ±${margin}: not worth a change`,
-    side: sideText(data, measure),
+    lineName: `same as ${baseline}`,
+    band: isPrimary ? [-margin, margin] : null,
+    bandName: `within the margin of ±${margin}`,
+    side: betterSide(data, measure),
     format: (tick) => (tick === 0 ? "0" : signed(tick, 2)),
   });
 }
 
-/** Give a comparison as a row of a forest. */
 function differenceRow(row) {
-  const verdict = row.verdict && row.said;
-  const said = `${row.engine} against ${row.baseline}: ${differenceText(row)}${verdict ? `, ${verdict}` : ""}`;
+  const verdict = row.verdict ? `, ${row.said}` : "";
   return {
     name: row.engine,
     value: row.difference,
-    low: row.interval.low,
-    high: row.interval.high,
+    ...row.interval,
     tone: row.tone,
-    text: [differenceText(row), verdict && [" ", toned(row.tone, verdict, verdictSign(row))]],
-    tip: `${said}; p ${pText(decidingP(row))}; MDE ${row.mde_text}`,
+    text: [differenceText(row), row.verdict && [" ", verdictText(row)]],
+    tip:
+      `${row.engine} against ${row.baseline}: ${differenceText(row)}${verdict}; ` +
+      `p ${pText(decidingP(row))}; MDE ${row.mde_text}`,
   };
 }
 
-/** Show all numbers of the comparisons. */
 function differencesTable(data, rows) {
-  const judged = rows.some((row) => row.verdict);
+  const [{ interval, equivalence, queries }] = rows;
   const columns = [
-    { id: "engine", title: "engine", head: true, value: (row) => row.engine },
-    ...(judged ? [VERDICT_COLUMN] : []),
-    ...claimColumns(rows[0]),
-    ...powerColumns(rows[0]),
-  ];
+    headColumn("engine", "Engine", (row) => row.engine),
+    rows.some((row) => row.verdict) &&
+      textColumn("verdict", "Verdict", (row) => row.said, { cell: (row) => (row.verdict ? verdictText(row) : "–") }),
+    numberColumn("difference", `Difference (${percent(interval.level)} CI)`, (row) => row.difference, null, {
+      text: differenceText,
+    }),
+    numberColumn("p", "p", decidingP, pText, { tip: "adjusted by Holm inside the family" }),
+    numberColumn("mde", "MDE", (row) => row.mde, null, { text: (row) => row.mde_text }),
+    numberColumn("wins", "Better/same/worse", (row) => row.wins - row.losses, null, {
+      text: (row) => `${row.wins}/${row.ties}/${row.losses}`,
+    }),
+    numberColumn("harmed", "Worse (%)", (row) => row.harmed, percent, { tip: "share of queries that got worse" }),
+    numberColumn("narrow", `${percent(equivalence.level)} CI`, (row) => row.equivalence.low, null, {
+      text: (row) => signedInterval(row.equivalence),
+      tip: "the interval that decides equivalence",
+    }),
+    numberColumn("d_z", "d_z", (row) => row.d_z, 2),
+    numberColumn("icc", "ICC", (row) => row.icc, 2),
+    numberColumn("n", "Effective n", (row) => row.effective_n, 0, {
+      tip: `of ${counted(queries, "query", "queries")}`,
+    }),
+  ].filter(Boolean);
   return table({ caption: `Comparisons with ${data.results.comparison.baseline}`, rows, columns });
 }
 
-const VERDICT_COLUMN = {
-  id: "verdict",
-  title: "verdict",
-  value: (row) => row.said,
-  cell: (row) => (row.verdict ? toned(row.tone, row.said, verdictSign(row)) : "–"),
-};
+// --- wins and losses -----------------------------------------------------------------------------------------------
 
-/** Make the columns of what a claim rests on. */
-function claimColumns({ interval }) {
-  const title = `difference [${percent(interval.level)}]`;
-  const balance = (row) => `${row.wins}/${row.ties}/${row.losses}`;
+function renderWins(data) {
+  if (data.engines.length < 2) return null;
+  const rows = withoutReferences(data, comparisonsOn(data, data.primary));
+  return stack(rows.length > 0 && balanceTable(data, rows), pairPart(data));
+}
+
+function balanceTable(data, rows) {
+  const { baseline } = data.results.comparison;
+  const columns = [
+    engineColumn(data),
+    textColumn("bar", "Worse | same | better", () => null, {
+      fixed: true,
+      text: (row) => `${row.losses} | ${row.ties} | ${row.wins}`,
+      cell: balanceBar,
+    }),
+    numberColumn("losses", "Worse", (row) => row.losses),
+    numberColumn("ties", "Same", (row) => row.ties),
+    numberColumn("wins", "Better", (row) => row.wins),
+    numberColumn("harmed", "Worse (%)", (row) => row.harmed, percent),
+  ];
   return [
-    numbers("difference", title, (row) => row.difference, differenceText),
-    numbers("p", "p", decidingP, (row) => pText(decidingP(row)), "adjusted by Holm inside the family"),
-    numbers(
-      "mde",
-      "MDE",
-      (row) => row.mde,
-      (row) => row.mde_text,
-    ),
-    numbers("wins", "win/tie/loss", (row) => row.wins - row.losses, balance),
-    numbers(
-      "harmed",
-      "harmed",
-      (row) => row.harmed,
-      (row) => percent(row.harmed),
-      "share of queries that got worse",
-    ),
+    table({
+      caption: `Wins and losses against ${baseline} on ${data.primary}`,
+      rows: rows.map((row) => ({ ...row, name: row.engine })),
+      columns,
+      sort: { id: "wins", descending: true },
+    }),
+    note(`Numbers of queries, compared with ${baseline} on ${data.primary}.`),
   ];
 }
 
-/** Make the columns of how much can be known. */
-function powerColumns({ equivalence, queries }) {
-  const narrow = (row) => signedEnds(row.equivalence);
-  const [tip, of] = ["the interval that equivalence is read from", `of ${counted(queries, "query", "queries")}`];
+function balanceBar({ engine, losses, ties, wins }) {
+  const part = (value, word, tone) => ({ value, class: tone, tip: `${word} on ${counted(value, "query", "queries")}` });
+  const parts = [part(losses, "worse", "loss"), part(ties, "the same", "tie"), part(wins, "better", "win")];
+  return splitBar(parts, `${engine}: ${losses} worse, ${ties} the same, ${wins} better`);
+}
+
+/** List the queries of two engines; engines and measure can be chosen. */
+function pairPart(data) {
+  const names = rankedNames(data);
+  const options = names.map((name) => [name, shownName(data, name)]);
+  const a = data.engines[data.baselineIndex].name;
+  const challenger = data.engines[data.challengerIndex].name;
+  const b = challenger === a ? names.find((name) => name !== a) : challenger;
+  const choices = [
+    { key: "b", label: "Engine", options },
+    { key: "a", label: "against", options },
+    { key: "measure", label: "on", options: data.results.measures.map((name) => [name, name]) },
+  ];
   return [
-    numbers("narrow", `[${percent(equivalence.level)}]`, (row) => row.equivalence.low, narrow, tip),
-    numbers(
-      "d_z",
-      "d_z",
-      (row) => row.d_z,
-      (row) => fixed(row.d_z, 2),
-    ),
-    numbers(
-      "icc",
-      "ICC",
-      (row) => row.icc,
-      (row) => fixed(row.icc, 2),
-    ),
-    numbers(
-      "n",
-      "n eff.",
-      (row) => row.effective_n,
-      (row) => fixed(row.effective_n, 0),
-      of,
-    ),
+    subtitle("Query by query, worst regressions first"),
+    chooser("wins", { a, b, measure: data.primary }, choices, (state) => pairTable(data, state)),
   ];
 }
 
-/** Make a column of numbers. */
-function numbers(id, title, value, text, tip) {
-  return { id, title, align: "right", value, text, tip };
+function pairTable(data, state) {
+  const pair = pairOf(data, state);
+  if (pair.a === pair.b) return note("Choose two different engines.");
+  const params = { a: data.engines[pair.a].name, b: data.engines[pair.b].name, measure: pair.measure.name };
+  const rows = data.headlines.map((unit) => rowOf(data, pair, unit)).filter((row) => row.outcome);
+  const changed = rows.filter((row) => row.outcome !== "tie");
+  const ownDifference = (row) => signed(row.b - row.a);
+  const columns = [
+    headColumn("query", "Query", (row) => row.unit.query.id, { cell: (row) => queryCell(data, row.unit, params) }),
+    // Sorted by what is better, shown in the measure's own direction.
+    numberColumn("difference", "Difference", (row) => row.difference, null, {
+      text: ownDifference,
+      first: "ascending",
+      cell: (row) => {
+        const [tone, sign] = row.outcome === "win" ? ["good", "▲"] : ["bad", "▼"];
+        return h("span", { class: tone }, `${sign} ${ownDifference(row)}`);
+      },
+    }),
+    numberColumn("a", params.a, (row) => row.a, 3),
+    numberColumn("b", params.b, (row) => row.b, 3),
+  ];
+  const count = counted(changed.length, "query", "queries");
+  return [
+    balanceSentence(params, rows),
+    table({
+      caption: `${count} on which ${params.b} and ${params.a} differ, ${params.measure}`,
+      rows: changed,
+      columns,
+      slice: SHOWN_CHANGES,
+      sort: { id: "difference", descending: false },
+      empty: "They differ on no query.",
+    }),
+  ];
+}
+
+/** Describe how two engines compare, each count linked to its queries. */
+function balanceSentence(params, rows) {
+  const link = (outcome) => {
+    const count = rows.filter((row) => row.outcome === outcome).length;
+    return count ? h("a", { href: queriesHref({ ...params, outcome }) }, String(count)) : "0";
+  };
+  const total = ` of ${counted(rows.length, "query", "queries")}.`;
+  return h("p.balance", [
+    h("strong", params.b),
+    [" is better on ", link("win"), ", the same on ", link("tie"), " and worse on ", link("loss"), total],
+  ]);
 }

@@ -1,110 +1,84 @@
-// The same measure over parts of the queries: by form, language, repository, leak and tag; and where the best rival
-// of the baseline helps and hurts.
+// The primary measure over groups of queries, slices of the comparison, and the phrasings of a query.
 
+import { h } from "../../common/dom.js";
 import { fixed } from "../../common/format.js";
-import { table } from "../../common/table.js";
+import { headColumn, numberColumn, table } from "../../common/table.js";
 import { forest } from "../charts/forest.js";
 import { heatCell, linearAxis, rangeOf } from "../charts/marks.js";
-import { chooser } from "./choices.js";
-import { engineColumn, note, stack, subtitle } from "./parts.js";
-import { differenceText, endsText, meanText, pText, rankedNames, sentences, shownName } from "./words.js";
+import { queryHref } from "../parts.js";
+import {
+  chooser, differenceText, engineColumn, fewText, intervalColumn, measureOf, note, pText, queryCell, rankedNames,
+  sentences, shownName, stack, subtitle,
+} from "./parts.js";
 
 export const groupsSection = { id: "groups", title: "Groups", render: renderGroups };
-const FIRST_CUTS = ["category", "form", "language of the answer", "language", "repository"]; // what people ask first
-const WIDEST = 8; // columns that a screen holds with their intervals; with more, groups become rows
+export const phrasingsSection = { id: "phrasings", title: "Phrasings", render: renderPhrasings };
 
-/** Show one way of cutting the queries at a time, and all slices of the comparison. */
+const FIRST_BREAKDOWNS = ["category", "form", "language of the answer", "language", "repository"];
+const MAX_COLUMNS = 8; // that fit a screen with their intervals; with more, groups become rows
+const SHOWN_QUERIES = 12; // rows: one screen; a button shows the rest
+
 function renderGroups(data) {
-  const cuts = data.results.breakdowns.filter((cut) => cut.groups.length).sort((a, b) => turnOf(a) - turnOf(b));
-  const slices = slicesPart(data);
-  if (!cuts.length && !slices) return null;
-  const options = cuts.map((cut) => [cut.by, cutTitle(cut)]);
+  const order = ({ by }) => FIRST_BREAKDOWNS.indexOf(by) + 1 || FIRST_BREAKDOWNS.length + 1;
+  const breakdowns = data.results.breakdowns.filter(({ groups }) => groups.length).sort((a, b) => order(a) - order(b));
+  const options = breakdowns.map(({ by, groups }) => [by, `${by} (${new Set(groups.map(({ group }) => group)).size})`]);
+  const draw = (state) =>
+    breakdownTable(
+      data,
+      breakdowns.find(({ by }) => by === state.by),
+    );
   return stack(
-    cuts.length > 0 &&
-      chooser("groups", { by: cuts[0].by }, [{ key: "by", label: "By", options }], ({ by }) =>
-        cutTable(
-          data,
-          cuts.find((cut) => cut.by === by),
-        ),
-      ),
-    slices,
+    breakdowns.length > 0 && chooser("groups", { by: breakdowns[0].by }, [{ key: "by", label: "By", options }], draw),
+    slicesPart(data),
   );
 }
 
-/** Tell how early a way of cutting is asked for. */
-function turnOf(cut) {
-  const place = FIRST_CUTS.indexOf(cut.by);
-  return place < 0 ? FIRST_CUTS.length : place;
-}
-
-/** Name a way of cutting, with how many groups it makes. */
-function cutTitle(cut) {
-  return `${cut.by} (${new Set(cut.groups.map((one) => one.group)).size})`;
-}
-
-/** Show engines against groups; the longer of the two goes down. */
-function cutTable(data, cut) {
-  const cells = new Map(cut.groups.map((one) => [JSON.stringify([one.engine, one.group]), one]));
-  const at = (engine, group) => cells.get(JSON.stringify([engine, group]));
-  const groups = [...new Map(cut.groups.map((one) => [one.group, one.queries]))];
-  const span = rangeOf(cut.groups.map((one) => one.mean));
-  const engines = rankedNames(data).filter((name) => cut.groups.some((one) => one.engine === name));
-  const flipped = groups.length > WIDEST && engines.length < groups.length;
-  const view = flipped ? groupRows(data, groups, engines, at, span) : engineRows(data, groups, engines, at, span);
+/** Render engines against groups; the longer of the two become rows. */
+function breakdownTable(data, { by, measure, groups: cells }) {
+  const estimates = new Map(cells.map((cell) => [JSON.stringify([cell.engine, cell.group]), cell]));
+  const find = (engine, group) => estimates.get(JSON.stringify([engine, group]));
+  const [low, high] = rangeOf(cells.map(({ mean }) => mean));
+  const column = (id, title, findCell) =>
+    intervalColumn(id, title, findCell, ({ mean }, interval) => heatCell(mean, low, high, fixed(mean), interval));
+  const groups = [...new Map(cells.map(({ group, queries }) => [group, queries]))];
+  const engines = rankedNames(data).filter((name) => cells.some(({ engine }) => engine === name));
+  const engineRows = () => ({
+    rows: engines.map((name) => ({ name })),
+    columns: [
+      engineColumn(data),
+      ...groups.map(([group, queries]) => column(group, `${group} (n=${queries})`, (row) => find(row.name, group))),
+    ],
+  });
+  const groupRows = () => ({
+    rows: groups.map(([group, queries]) => ({ group, queries })),
+    columns: [
+      headColumn("group", "Group", (row) => row.group),
+      numberColumn("queries", "Queries", (row) => row.queries),
+      ...engines.map((name) => column(name, shownName(data, name), (row) => find(name, row.group))),
+    ],
+  });
+  const flipped = groups.length > MAX_COLUMNS && engines.length < groups.length;
   const { few } = data.summary;
-  const small = groups.some(([, queries]) => queries < few) && `Groups below ${few} queries are noise.`;
+  const small = groups.some(([, queries]) => queries < few) && `Groups below ${few} queries are unreliable.`;
   return [
-    table({ caption: `${cut.measure} by ${cut.by}`, ...view }),
-    note(sentences(`${cut.measure}, with the interval of every mean; groups are exploratory.`, small)),
+    table({ caption: `${measure} by ${by}`, ...(flipped ? groupRows() : engineRows()) }),
+    note(sentences(`${measure}, with the interval of every mean; groups are exploratory.`, small)),
   ];
 }
 
-/** Put engines in rows. */
-function engineRows(data, groups, engines, at, span) {
-  const columns = groups.map(([group, queries]) =>
-    groupColumn(group, `${group} (n=${queries})`, (row) => at(row.name, group), span),
-  );
-  return { rows: engines.map((name) => ({ name })), columns: [engineColumn(data), ...columns] };
-}
-
-/** Put groups in rows. */
-function groupRows(data, groups, engines, at, span) {
-  const columns = engines.map((name) => groupColumn(name, shownName(data, name), (row) => at(name, row.group), span));
-  const heads = [
-    { id: "group", title: "group", head: true, value: (row) => row.group },
-    { id: "queries", title: "queries", align: "right", value: (row) => row.queries },
-  ];
-  return { rows: groups.map(([group, queries]) => ({ group, queries })), columns: [...heads, ...columns] };
-}
-
-/** Make a column of means with their intervals. */
-function groupColumn(id, title, find, [low, high]) {
-  return {
-    id,
-    title,
-    align: "right",
-    value: (row) => find(row)?.mean ?? null,
-    text: (row) => (find(row) ? meanText(find(row).mean, find(row).low, find(row).high) : "–"),
-    cell: (row) =>
-      find(row)
-        ? heatCell(find(row).mean, low, high, fixed(find(row).mean), endsText(find(row).low, find(row).high))
-        : "–",
-  };
-}
-
-/** Draw where the best rival helps and where it hurts. */
+/** Draw where the challenger is better and worse than the baseline. */
 function slicesPart(data) {
   const { slices, challenger, comparison } = data.results;
   if (!slices.length) return null;
   const reach = Math.max(...slices.flatMap(({ row }) => [Math.abs(row.interval.low), Math.abs(row.interval.high)]));
   return [
-    subtitle(`Where ${challenger} helps and where it hurts`),
+    subtitle(`Where ${challenger} is better and worse`),
     forest({
-      label: `Differences of ${challenger} and ${comparison.baseline} on ${comparison.primary}, part by part`,
+      label: `Differences between ${challenger} and ${comparison.baseline} on ${comparison.primary}, by group`,
       axis: linearAxis(-reach, reach, { count: 6 }),
       rows: slices.map(sliceRow),
       line: 0,
-      lineName: `as ${comparison.baseline}`,
+      lineName: `same as ${comparison.baseline}`,
     }),
     note(
       "Slices are exploratory: p-values are adjusted over all slices by Benjamini–Hochberg, and there is no verdict.",
@@ -112,20 +86,109 @@ function slicesPart(data) {
   ];
 }
 
-/** Give one slice as a row of a forest. */
 function sliceRow({ by, value, row }) {
+  const { interval, difference } = row;
   const p = row.p_adjusted === null ? "" : `, p ${pText(row.p_adjusted)}`;
-  const certain = row.interval.low > 0 || row.interval.high < 0;
-  const good = row.difference > 0 === row.higher_is_better;
+  const excludesZero = interval.low > 0 || interval.high < 0;
+  const isBetter = difference > 0 === row.higher_is_better;
   return {
     group: by,
     name: value,
     note: `n=${row.queries}`,
-    value: row.difference,
-    low: row.interval.low,
-    high: row.interval.high,
-    tone: certain ? (good ? "good" : "bad") : "plain",
+    value: difference,
+    ...interval,
+    tone: excludesZero ? (isBetter ? "good" : "bad") : "plain",
     text: differenceText(row) + p,
     tip: `${by} ${value}: ${differenceText(row)}${p}; ${row.wins} better, ${row.ties} the same, ${row.losses} worse`,
   };
+}
+
+// --- phrasings -----------------------------------------------------------------------------------------------------
+
+function renderPhrasings(data) {
+  const queries = data.queries.filter(({ units }) => units.length > 1);
+  return stack(phrasingMeasures(data), queries.length > 0 && data.forms.length > 1 && phrasingGrid(data, queries));
+}
+
+function phrasingMeasures(data) {
+  const { phrasings } = data.results;
+  if (!phrasings.length) return null;
+  const measures = [...new Map(phrasings.map(({ measure, intents }) => [measure, intents]))];
+  const rows = rankedNames(data).map((name) => ({
+    name,
+    estimates: new Map(phrasings.filter(({ engine }) => engine === name).map((item) => [item.measure, item])),
+  }));
+  const columns = measures.map(([measure, intents]) =>
+    intervalColumn(measure, `${measure} (n=${intents})`, (row) => row.estimates.get(measure)),
+  );
+  return [
+    table({ caption: "Measures over the phrasings of a query", rows, columns: [engineColumn(data), ...columns] }),
+    note(
+      sentences(
+        "Worst: the mean over the worst phrasing of each query. Spread: the best phrasing minus the worst; " +
+          "lower is more stable. Drop: the cost of one wrong term.",
+        fewText(data, Math.min(...measures.map(([, intents]) => intents))),
+      ),
+    ),
+  ];
+}
+
+function phrasingGrid(data, queries) {
+  const choices = [
+    { key: "engine", label: "Engine", options: rankedNames(data).map((name) => [name, shownName(data, name)]) },
+    { key: "measure", label: "Measure", options: data.results.measures.map((name) => [name, name]) },
+  ];
+  return [
+    subtitle("Every query, every phrasing"),
+    chooser("phrasings", { engine: data.results.challenger, measure: data.primary }, choices, (state) =>
+      phrasingTable(data, queries, state),
+    ),
+  ];
+}
+
+/** Render one row per query, one column per phrasing. */
+function phrasingTable(data, queries, { engine, measure }) {
+  const rows = queries
+    .map((query) => phrasingRow(data, query, data.engineIndex(engine), measure))
+    .filter((row) => row.values.size > 1);
+  if (!rows.length) return note(`${measure} has no value for single phrasings.`);
+  const range = rangeOf(rows.flatMap((row) => [...row.values.values()]));
+  const { low, high } = measureOf(data, measure);
+  const firstUnit = (row) => row.units.get(data.forms.find((form) => row.units.has(form)));
+  const formColumn = (form) => {
+    const value = (row) => row.values.get(form) ?? null;
+    const cell = (row) => phrasingCell(row, form, value(row), low ?? range[0], high ?? range[1]);
+    return numberColumn(form, form, value, 3, { cell });
+  };
+  return [
+    table({
+      caption: `${measure} of ${engine}, by query and phrasing`,
+      rows,
+      slice: SHOWN_QUERIES,
+      sort: { id: "spread", descending: true },
+      columns: [
+        headColumn("intent", "Query", (row) => row.query.id, { cell: (row) => queryCell(data, firstUnit(row)) }),
+        numberColumn("spread", "Spread", (row) => row.spread, 3),
+        ...data.forms.map(formColumn),
+      ],
+    }),
+    note("Spread: the best phrasing minus the worst. The first queries are found with some words and not with others."),
+  ];
+}
+
+/** Return the values of a query by phrasing. */
+function phrasingRow(data, query, engine, measure) {
+  const units = new Map(query.units.map((index) => [data.units[index].form, data.units[index]]));
+  const all = [...units].map(([form, unit]) => [form, data.value(engine, measure, unit.index)]);
+  const values = new Map(all.filter(([, value]) => !Number.isNaN(value)));
+  const known = [...values.values()];
+  return { query, units, values, spread: known.length ? Math.max(...known) - Math.min(...known) : null };
+}
+
+/** Render a value, linked to this phrasing of the query. */
+function phrasingCell(row, form, value, low, high) {
+  if (value === null) return "–";
+  const label = `${row.query.id}, ${form}: ${fixed(value)}`;
+  const props = { href: queryHref(row.units.get(form)), "aria-label": label };
+  return h("a.cell-link", props, heatCell(value, low, high, fixed(value)));
 }

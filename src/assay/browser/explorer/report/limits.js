@@ -1,154 +1,149 @@
-// What could not be claimed, and all that limits what was: power, clusters, gold, alarms, failures, what is left out.
+// Limitations of the results: power, warnings, gold problems, failures, omissions. And tables that the run requested.
 
 import { h, prose } from "../../common/dom.js";
 import { grouped, percent } from "../../common/format.js";
-import { table } from "../../common/table.js";
-import { folded, note, stack, subtitle } from "./parts.js";
-import { comparisonsOn } from "./words.js";
+import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
+import { forest } from "../charts/forest.js";
+import { linearAxis } from "../charts/marks.js";
+import { comparisonsOn, folded, meanText, note, stack, subtitle } from "./parts.js";
 
-export const limitsSection = { id: "limits", title: "What could not be claimed", render: renderLimits };
+export const limitsSection = { id: "limits", title: "Limitations", render: renderLimits };
+export const tablesSection = { id: "tables", title: "Requested tables", render: renderTables };
 
-/** Show every limit there is, in the order of how much it limits. */
+const SHOWN_PROBLEMS = 20; // rows of a table of problems; a button shows the rest
+
 function renderLimits(data) {
   const { summary, results } = data;
-  const told = new Set();
+  const shown = new Set();
+  const sentenceList = (title, texts, tone = "") => {
+    const fresh = (texts ?? []).filter((text) => !shown.has(text) && shown.add(text));
+    if (!fresh.length) return null;
+    return [
+      subtitle(title),
+      h(
+        "ul.sentences",
+        { class: tone },
+        fresh.map((text) => h("li", prose(text))),
+      ),
+    ];
+  };
+  const skipped = Object.entries(results.skipped ?? {}).map(([engine, reason]) => ({ engine, reason }));
   return stack(
-    sentenceList("Limits of the claims", summary.claims, told),
-    powerNote(data),
-    sentenceList("Warnings and alarms", results.warnings, told, "warning"),
-    lintPart(summary.lint ?? []),
-    mishapsTable(results.mishaps),
-    breachesTable(results.breaches),
-    strayedTable(results.strayed),
-    skippedTable(results.skipped ?? {}),
-    sentenceList("Good to know", results.notes, told),
+    sentenceList("Limits of the verdicts", summary.claims),
+    note(powerText(data)),
+    sentenceList("Warnings", results.warnings, "warning"),
+    problemTable("Gold set problems", summary.lint ?? [], [
+      headColumn("gold", "Gold set", (row) => row.gold),
+      textColumn("text", "Problem", (row) => row.text),
+    ]),
+    problemTable("Failed queries", results.mishaps, [
+      ENGINE_COLUMN,
+      textColumn("kind", "Error", (row) => row.kind, { cell: (row) => h("span.bad", row.kind) }),
+      QUERIES_COLUMN,
+      numberColumn("share", "Share", (row) => row.share, percent),
+      textColumn("message", "First message", (row) => row.message || "none"),
+      textColumn("first", "Query", (row) => row.first),
+    ]),
+    results.mishaps.length > 0 &&
+      note("A failed query gets the worst value of every measure and is charged its whole time limit."),
+    problemTable("Contract violations", results.breaches, [
+      ENGINE_COLUMN,
+      textColumn("kind", "Violation", (row) => row.kind),
+      QUERIES_COLUMN,
+      numberColumn("times", "Times", (row) => row.times, null, {
+        text: (row) => (row.of ? `${grouped(row.times)} of ${grouped(row.of)}` : "–"),
+      }),
+      textColumn("example", "Example", (row) => row.example || "–"),
+    ]),
+    results.breaches.length > 0 && note("Unambiguous violations were repaired; the others were scored as returned."),
+    problemTable("Path mismatches", results.strayed, [
+      ENGINE_COLUMN,
+      textColumn("gold", "Gold set", (row) => row.gold),
+      numberColumn("results", "Results", (row) => row.results),
+      textColumn("returned", "Returned", (row) => row.returned),
+      textColumn("there", "In the corpus", (row) => row.there),
+      textColumn("cause", "Cause", (row) => row.cause),
+    ]),
+    problemTable("Engines not run", skipped, [ENGINE_COLUMN, textColumn("reason", "Reason", (row) => row.reason)]),
+    sentenceList("Notes", results.notes),
     sentenceList(
       "Not in this file",
-      summary.left_out.map((one) => one.text),
-      told,
+      summary.left_out.map(({ text }) => text),
     ),
-    stderrFolds(results.stderr),
+    results.stderr.length > 0 && [
+      subtitle("Engine stderr"),
+      results.stderr.map(({ engine, gold, text }) =>
+        folded(`${engine} on ${gold}`, h("pre.said", { tabindex: "0" }, text)),
+      ),
+    ],
   );
 }
 
-/** List sentences under a heading, each once. */
-function sentenceList(title, list, told, tone = "") {
-  const fresh = (list ?? []).filter((text) => !told.has(text) && told.add(text));
-  if (!fresh.length) return null;
-  return [
-    subtitle(title),
-    h(
-      "ul",
-      { class: `sentences ${tone}` },
-      fresh.map((text) => h("li", prose(text))),
-    ),
-  ];
+const ENGINE_COLUMN = headColumn("engine", "Engine", (row) => row.engine);
+const QUERIES_COLUMN = numberColumn("queries", "Queries", (row) => row.queries);
+
+function problemTable(title, rows, columns) {
+  return rows.length > 0 && [subtitle(title), table({ caption: title, rows, columns, slice: SHOWN_PROBLEMS })];
 }
 
-/** Say what differences this set could have shown. */
-function powerNote(data) {
+/** Describe which differences the gold set could have shown. */
+function powerText(data) {
   const rows = comparisonsOn(data, data.primary).filter((row) => row.in_family);
-  if (!rows.length) return null;
-  const row = rows.find((one) => one.engine === data.results.challenger) ?? rows[0];
-  const pair = `between ${row.engine} and ${row.baseline}`;
-  const reach =
+  if (!rows.length) return "";
+  const row = rows.find(({ engine }) => engine === data.results.challenger) ?? rows[0];
+  const difference = `difference on ${row.measure} between ${row.engine} and ${row.baseline}`;
+  const power =
     row.mde === null
-      ? `No difference on ${row.measure} ${pair} could have been shown`
-      : `A difference on ${row.measure} ${pair} below about ${row.mde_text} (the MDE) ` +
-        "would probably have been missed";
-  return note(
-    `${reach}: ${grouped(row.queries)} queries in ${grouped(row.clusters)} independent clusters ` +
-      `are worth ${grouped(row.effective_n)} independent ones. Every claim holds ${row.label}.`,
+      ? `No ${difference} could have been detected`
+      : `A ${difference} below about ${row.mde_text} (the MDE) would probably have been missed`;
+  return (
+    `${power}: ${grouped(row.queries)} queries in ${grouped(row.clusters)} independent clusters ` +
+    `have an effective n of ${grouped(row.effective_n)}. The verdict holds ${row.label}.`
   );
 }
 
-/** Show what is wrong with the gold sets. */
-function lintPart(problems) {
-  if (!problems.length) return null;
-  const columns = [
-    { id: "gold", title: "gold set", head: true, value: (row) => row.gold },
-    { id: "text", title: "problem", value: (row) => row.text },
-  ];
-  return [
-    subtitle("Problems of the gold sets"),
-    table({ caption: "Problems of the gold sets", rows: problems, columns, slice: 20 }),
-  ];
+// --- requested tables: blocks of report/render ---------------------------------------------------------------------
+
+const BLOCK_RENDERERS = {
+  heading: (block) => subtitle(block.text),
+  paragraph: (block) => h("p", { class: block.tone === "quiet" ? "note" : block.tone }, prose(block.text)),
+  table: requestedTable,
+  forest: requestedForest,
+};
+
+function renderTables(data) {
+  return stack((data.summary.tables ?? []).map(({ kind, block }) => BLOCK_RENDERERS[kind]?.(block)));
 }
 
-/** Show queries that got no answer. */
-function mishapsTable(rows) {
-  if (!rows.length) return null;
-  const columns = [
-    { id: "engine", title: "engine", head: true, value: (row) => row.engine },
-    { id: "kind", title: "how", value: (row) => row.kind, cell: (row) => h("span.bad", row.kind) },
-    { id: "queries", title: "queries", align: "right", value: (row) => row.queries },
-    { id: "share", title: "share", align: "right", value: (row) => row.share, text: (row) => percent(row.share) },
-    { id: "message", title: "the first said", value: (row) => row.message || "nothing" },
-    { id: "first", title: "on", value: (row) => row.first },
-  ];
-  return [
-    subtitle("Queries without an answer"),
-    table({ caption: "Queries without an answer", rows, columns, slice: 20 }),
-    note("A query without an answer takes the worst value of every measure and is charged all the time it had."),
-  ];
+/** Render a table of texts; numbers in them are sorted as numbers. */
+function requestedTable(block) {
+  const columns = block.columns.map(({ title, align }, index) => ({
+    id: String(index),
+    title,
+    align: align === "right" ? "right" : null,
+    head: index === 0,
+    value: (row) => sortKey(row[index].text),
+    text: (row) => row[index].text,
+    cell: (row) => h("span", { class: row[index].tone === "plain" ? null : row[index].tone }, row[index].text),
+  }));
+  const caption = block.columns.map(({ title }) => title).join(", ");
+  return [table({ caption, rows: block.rows, columns }), note(block.note)];
 }
 
-/** Show contracts that were broken and survived. */
-function breachesTable(rows) {
-  if (!rows.length) return null;
-  const columns = [
-    { id: "engine", title: "engine", head: true, value: (row) => row.engine },
-    { id: "kind", title: "what", value: (row) => row.kind },
-    { id: "queries", title: "queries", align: "right", value: (row) => row.queries },
-    {
-      id: "times",
-      title: "times",
-      align: "right",
-      value: (row) => row.times,
-      text: (row) => (row.of ? `${grouped(row.times)} of ${grouped(row.of)}` : "–"),
-    },
-    { id: "example", title: "such as", value: (row) => row.example || "–" },
-  ];
-  return [
-    subtitle("Answers not as agreed"),
-    table({ caption: "Answers not as agreed", rows, columns, slice: 20 }),
-    note("Survived: what is certain was repaired, the rest was scored as it came."),
-  ];
+/** Return the number that a text begins with, or the text; null for a dash. */
+function sortKey(text) {
+  if (text === "–") return null;
+  const number = /^[+\-−]?\d[\d,]*(\.\d+)?/.exec(text);
+  return number ? Number(number[0].replace(/,/g, "").replace("−", "-")) : text;
 }
 
-/** Show engines that looked elsewhere. */
-function strayedTable(rows) {
-  if (!rows.length) return null;
-  const columns = [
-    { id: "engine", title: "engine", head: true, value: (row) => row.engine },
-    { id: "gold", title: "gold set", value: (row) => row.gold },
-    { id: "results", title: "results", align: "right", value: (row) => row.results },
-    { id: "returned", title: "returned", value: (row) => row.returned },
-    { id: "there", title: "the corpus has", value: (row) => row.there },
-    { id: "cause", title: "cause", value: (row) => row.cause },
-  ];
-  return [
-    subtitle("Engines that named no file of a corpus"),
-    table({ caption: "Engines that named no file of a corpus", rows, columns }),
-  ];
-}
-
-/** Show engines that were not run. */
-function skippedTable(skipped) {
-  const rows = Object.entries(skipped).map(([engine, reason]) => ({ engine, reason }));
-  if (!rows.length) return null;
-  const columns = [
-    { id: "engine", title: "engine", head: true, value: (row) => row.engine },
-    { id: "reason", title: "why", value: (row) => row.reason },
-  ];
-  return [subtitle("Engines that were not run"), table({ caption: "Engines that were not run", rows, columns })];
-}
-
-/** Fold in what engines wrote to stderr. */
-function stderrFolds(list) {
-  if (!list.length) return null;
-  return [
-    subtitle("What engines wrote to stderr"),
-    list.map((said) => folded(`${said.engine} on ${said.gold}`, h("pre.said", { tabindex: "0" }, said.text))),
-  ];
+function requestedForest(block) {
+  return forest({
+    label: "Estimates with their intervals",
+    rows: block.estimates.map((estimate) => {
+      return { ...estimate, name: estimate.label, text: meanText(estimate.value, estimate) };
+    }),
+    axis: linearAxis(block.low, block.high),
+    line: block.line ?? undefined,
+  });
 }

@@ -1,43 +1,144 @@
-// Pieces that several sections are made of: notes, names, columns, facts, what is folded away.
+// Parts that several sections share: engine names, measures, texts of estimates, columns, choices.
 
-import { h, prose } from "../../common/dom.js";
+import { fill, h, option, prose } from "../../common/dom.js";
+import { fixed, signed } from "../../common/format.js";
+import { noteRoute, parseRoute, routeHref } from "../../common/route.js";
+import { headColumn } from "../../common/table.js";
+import { isReference } from "../data.js";
 import { queryHref } from "../parts.js";
-import { measureOf, roleOf, shownName, toneSign } from "./words.js";
 
-/** Write a quiet sentence under a table or a chart. */
+const TONE_SIGNS = { good: "▲", bad: "▼", warning: "?", plain: "=" };
+
+// --- engines, measures and comparisons -----------------------------------------------------------------------------
+
+export function engineOf(data, name) {
+  return data.engines[data.engineIndex(name)];
+}
+
+/** Return the name of an engine, marked if it answered no query. */
+export function shownName(data, name) {
+  return engineOf(data, name)?.answered_nothing ? `${name} (failed)` : name;
+}
+
+/** Return the role of an engine: baseline, floor, ceiling, or "" for an engine under test. */
+export function roleOf(data, name) {
+  if (name === data.results.comparison.baseline) return "baseline";
+  const role = engineOf(data, name)?.role;
+  return role === "contestant" ? "" : (role ?? "");
+}
+
+/** Return a measure by name: {name, low, high, higher}. */
+export function measureOf(data, name) {
+  return data.measures.find((measure) => measure.name === name) ?? { name, low: null, high: null, higher: true };
+}
+
+/** Return the names of engines by a measure's mean, best first; engines without a mean are last. */
+export function rankedNames(data, measure = data.primary) {
+  const means = new Map(meansOf(data, measure).map(({ engine, mean }) => [engine, mean]));
+  const direction = measureOf(data, measure).higher ? -1 : 1;
+  const key = (name) => (means.has(name) ? direction * means.get(name) : Infinity);
+  const compare = (a, b) => (key(a) === key(b) ? (a < b ? -1 : 1) : key(a) < key(b) ? -1 : 1);
+  return data.engines.map(({ name }) => name).sort(compare);
+}
+
+/** Return the means of a measure, one per engine. */
+export function meansOf(data, measure) {
+  return data.results.comparison.means.filter((row) => row.measure === measure);
+}
+
+/** Return the comparisons on a measure; only those on the primary measure have a verdict. */
+export function comparisonsOn(data, measure) {
+  const { rows, secondary } = data.results.comparison;
+  return [...rows, ...secondary].filter((row) => row.measure === measure);
+}
+
+/** Leave out floor and ceiling, which would stretch the axis of a chart; keep them if nothing else is left. */
+export function withoutReferences(data, rows) {
+  const rest = rows.filter((row) => !isReference(engineOf(data, row.engine)));
+  return rest.length ? rest : rows;
+}
+
+// --- texts ---------------------------------------------------------------------------------------------------------
+
+/** Format a mean with its interval. */
+export function meanText(mean, { low, high }) {
+  return `${fixed(mean)} ${intervalText({ low, high })}`;
+}
+
+function intervalText({ low, high }) {
+  return `[${fixed(low, 2)}, ${fixed(high, 2)}]`;
+}
+
+/** Format a difference with its interval. */
+export function differenceText(row) {
+  return `${signed(row.difference)} ${signedInterval(row.interval)}`;
+}
+
+export function signedInterval({ low, high }) {
+  return `[${signed(low)}, ${signed(high)}]`;
+}
+
+export function pText(value) {
+  if (value === null || value === undefined) return "–";
+  return value >= 0.0001 ? fixed(value, 4) : "<0.0001";
+}
+
+/** Return the p-value that decides a verdict. */
+export function decidingP(row) {
+  return row.p_adjusted ?? row.p;
+}
+
+export function betterSide(data, measure) {
+  return measureOf(data, measure).higher ? "right is better" : "left is better";
+}
+
+/** Return a warning if a statement rests on few queries. */
+export function fewText(data, queries) {
+  const { few } = data.summary;
+  return queries < few ? `Fewer than ${few} queries: unreliable.` : "";
+}
+
+/** Join the sentences that are not empty. */
+export function sentences(...parts) {
+  return parts.filter(Boolean).join(" ");
+}
+
+// --- nodes ---------------------------------------------------------------------------------------------------------
+
 export function note(text) {
   return text ? h("p.note", prose(text)) : null;
 }
 
-/** Write the heading of a part of a section. */
 export function subtitle(text) {
   return h("h3", text);
 }
 
-/** Name an engine in a cell, with what it is in this run. */
-function engineCell(data, name) {
-  const facts = data.engines[data.engineIndex(name)];
-  const role = roleOf(data, name);
-  return [
-    h("span.engine-name", name),
-    role && [" ", h("span.role", role)],
-    facts?.answered_nothing && [" ", h("span.role.bad", "failed")],
-  ];
+/** Render a verdict in its color, with a sign that needs no color. */
+export function verdictText({ tone, verdict, said }) {
+  const sign = verdict === "not inferior" ? "≥" : TONE_SIGNS[tone];
+  return h("span.toned", { class: tone }, h("span.sign", { "aria-hidden": "true" }, sign), " ", said);
 }
 
-/** Make the column of names, for every table that has a row an engine. */
-export function engineColumn(data) {
-  return {
-    id: "engine",
-    title: "engine",
-    head: true,
-    value: (row) => row.name,
-    text: (row) => shownName(data, row.name),
-    cell: (row) => engineCell(data, row.name),
-  };
+/** Render pairs of names and values; pairs without a value are left out. */
+export function facts(pairs) {
+  const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
+  return h(
+    "dl.facts",
+    known.map(([name, value]) => [h("dt", name), h("dd", value)]),
+  );
 }
 
-/** Name a query with its text, linked to its page. */
+export function folded(title, ...content) {
+  return h("details.folded", h("summary", title), content);
+}
+
+/** Stack parts below each other; null if there are none. */
+export function stack(...parts) {
+  const known = parts.flat().filter(Boolean);
+  return known.length ? h("div.stack", known) : null;
+}
+
+/** Render the id and text of a query, linked to its page. */
 export function queryCell(data, unit, params = {}) {
   return h("span.query-cell", [
     h("a", { href: queryHref(unit, params) }, unit.query.id),
@@ -46,46 +147,84 @@ export function queryCell(data, unit, params = {}) {
   ]);
 }
 
-/** Say which side is good. */
-export function sideText(data, measure) {
-  return measureOf(data, measure).higher ? "right is better" : "left is better";
+// --- columns -------------------------------------------------------------------------------------------------------
+
+/** Create the column of engine names, with their roles. */
+export function engineColumn(data) {
+  return headColumn("engine", "Engine", (row) => row.name, {
+    text: (row) => shownName(data, row.name),
+    cell: ({ name }) => {
+      const role = roleOf(data, name);
+      return [
+        h("span.engine-name", name),
+        role && [" ", h("span.role", role)],
+        engineOf(data, name)?.answered_nothing && [" ", h("span.role.bad", "failed")],
+      ];
+    },
+  });
 }
 
-/** Write words in a tone, with a sign for those who do not see colours. */
-export function toned(tone, text, sign = toneSign(tone)) {
-  return h("span", { class: `toned ${tone}` }, h("span.sign", { "aria-hidden": "true" }, sign), " ", text);
+/** Create a column of means with intervals: `find(row)` returns {mean, low, high} or nothing. */
+export function intervalColumn(id, title, find, cell = strongMean) {
+  return {
+    id,
+    title,
+    align: "right",
+    value: (row) => find(row)?.mean ?? null,
+    text: (row) => (find(row) ? meanText(find(row).mean, find(row)) : "–"),
+    cell: (row) => (find(row) ? cell(find(row), intervalText(find(row))) : "–"),
+  };
 }
 
-/** Show facts as large figures with what they are below: [{value, label, small, tone}]. */
-export function figures(list) {
-  return h("dl.figures", [
-    list
-      .filter(Boolean)
-      .map((one) =>
-        h("div", { class: `figure ${one.tone ?? ""}` }, [
-          h("dt", one.label),
-          h("dd", h("span.figure-value", one.value), one.small && h("span.figure-small", one.small)),
-        ]),
-      ),
-  ]);
+function strongMean({ mean }, interval) {
+  return [h("strong", fixed(mean)), " ", h("small.ends", interval)];
 }
 
-/** Show facts as a list of names and values; what has no value is left out. */
-export function facts(list) {
-  const kept = list.filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== false);
-  return h(
-    "dl.facts",
-    kept.map(([name, value]) => [h("dt", name), h("dd", value)]),
-  );
+// --- choices: a link to a section holds all that is chosen in it ---------------------------------------------------
+
+const restoreBySection = new Map(); // section -> functions that set its lists from an address
+let choiceCount = 0; // for unique ids
+
+/** Put lists of choices above what they decide; `draw(state)` is called at first and after each change. */
+export function chooser(section, state, choices, draw) {
+  const initial = { ...state };
+  const content = h("div.chosen");
+  const offered = choices.filter(({ options }) => options.length > 1);
+  const lists = offered.map(({ key, options }) => {
+    const change = () => {
+      state[key] = list.value;
+      noteChoices(section, state, initial);
+      fill(content, draw(state));
+    };
+    choiceCount += 1;
+    const list = h("select", { id: `choice-${choiceCount}`, onchange: change }, [
+      options.map(([value, text]) => option(value, text, value === state[key])),
+    ]);
+    return list;
+  });
+  const restore = (params) => {
+    offered.forEach(({ key, options }, index) => {
+      const isKnown = options.some(([value]) => value === params[key]);
+      state[key] = isKnown ? params[key] : initial[key];
+      lists[index].value = state[key];
+    });
+    fill(content, draw(state));
+  };
+  restoreBySection.set(section, [...(restoreBySection.get(section) ?? []), restore]);
+  const { parts, params } = parseRoute(location.hash);
+  restore(parts[0] === "report" && parts[1] === section ? params : {});
+  const labeled = lists.map((list, index) => h("span.pick", h("label", { for: list.id }, offered[index].label), list));
+  return [lists.length > 0 && h("div.picks", labeled), content];
 }
 
-/** Fold something away behind its title. */
-export function folded(title, ...content) {
-  return h("details.folded", h("summary", title), content);
+/** Set the choices of a section from the parameters of an address. */
+export function restoreChoices(section, params) {
+  for (const restore of restoreBySection.get(section) ?? []) restore(params);
 }
 
-/** Put parts below each other; null where there is none. */
-export function stack(...parts) {
-  const kept = parts.flat().filter(Boolean);
-  return kept.length ? h("div.stack", kept) : null;
+/** Write the choices that differ from the initial ones into the address. */
+function noteChoices(section, state, initial) {
+  const changed = Object.entries(state).filter(([key, value]) => value !== initial[key]);
+  const { theme } = parseRoute(location.hash).params;
+  noteRoute(routeHref(["report", section], { ...Object.fromEntries(changed), theme }));
 }

@@ -1,35 +1,41 @@
-// Where the first right answer stood: bars of every engine, and the counts behind them.
+// The ranks of first targets, and quality against cost.
 
 import { h } from "../../common/dom.js";
-import { grouped, percent } from "../../common/format.js";
-import { table } from "../../common/table.js";
-import { barRow, heatCell } from "../charts/marks.js";
-import { engineColumn, folded, note, stack } from "./parts.js";
-import { fewText, rankedNames, sentences } from "./words.js";
+import { duration, grouped, percent } from "../../common/format.js";
+import { numberColumn, table, textColumn } from "../../common/table.js";
+import { barRow, costAxis, heatCell, linearAxis } from "../charts/marks.js";
+import { scatter } from "../charts/scatter.js";
+import { isReference } from "../data.js";
+import {
+  engineColumn, engineOf, fewText, folded, meansOf, meanText, measureOf, note, rankedNames, sentences, stack, subtitle,
+} from "./parts.js";
 
 export const ranksSection = { id: "ranks", title: "Ranks", render: renderRanks };
-const CUTS = [1, 3, 5]; // the ranks that people look at: the first, one screen of an editor's list, half a page
+export const tradeoffsSection = { id: "tradeoffs", title: "Quality against cost", render: renderTradeoffs };
 
-/** Show the distribution of ranks of every engine. */
+const CUTOFFS = [1, 3, 5]; // the first result, an editor's short list, half a page
+
 function renderRanks(data) {
   const known = new Map(data.results.ranks.map((item) => [item.engine, item]));
   const rows = rankedNames(data)
     .filter((name) => known.has(name))
-    .map((name) => rankRow(known.get(name)));
+    .map((name) => {
+      const { counts, missed, sentence } = known.get(name);
+      return { name, counts, missed, sentence, total: sum(counts) + missed };
+    });
   if (!rows.length || !rows[0].total) return null;
   const k = rows[0].counts.length;
-  const level = known.get(rows[0].name).level;
+  const { level } = known.get(rows[0].name);
   return stack(
-    table({ caption: "Rank of the first right answer, every engine", rows, columns: rankColumns(data, rows, k) }),
+    table({ caption: "Rank of the first target, every engine", rows, columns: rankColumns(data, rows, k) }),
     note(
       sentences(
-        `Bars: rank 1 to ${k}, then apart the queries whose answer is not among the first ${k}. ` +
-          `An answer is right by ${level}.`,
+        `Bars: ranks 1 to ${k}, then the queries without a target among the first ${k}. Targets match by ${level}.`,
         fewText(data, rows[0].total),
       ),
     ),
     folded(
-      "What the distributions say",
+      "The distributions in words",
       h(
         "ul.plain-list",
         rows.map((row) => h("li", h("strong", row.name), ": ", row.sentence)),
@@ -39,85 +45,126 @@ function renderRanks(data) {
   );
 }
 
-/** Give the counts of an engine with their sum. */
-function rankRow(item) {
-  return {
-    name: item.engine,
-    counts: item.counts,
-    missed: item.missed,
-    sentence: item.sentence,
-    total: item.counts.reduce((sum, n) => sum + n, item.missed),
-  };
-}
-
-/** Make the columns: the engine, its bars, how many answers the first ranks hold. */
 function rankColumns(data, rows, k) {
-  const most = Math.max(...rows.flatMap((row) => [...row.counts, row.missed]));
-  const cuts = [...CUTS.filter((cut) => cut < k), k];
+  const max = Math.max(...rows.flatMap((row) => [...row.counts, row.missed]));
+  const shareWithin = (row, cutoff) => sum(row.counts.slice(0, cutoff)) / row.total;
   return [
     engineColumn(data),
-    {
-      id: "bars",
-      title: `rank 1 … ${k} | not found`,
+    textColumn("bars", `Rank 1 … ${k} | not found`, () => null, {
       fixed: true,
-      value: () => null,
       text: (row) => [...row.counts, row.missed].join(" "),
-      cell: (row) => rankBars(row, most),
-    },
-    ...cuts.map((cut) => ({
-      id: `in${cut}`,
-      title: cut === 1 ? "rank 1" : `in first ${cut}`,
-      align: "right",
-      value: (row) => inFirst(row, cut),
-      text: (row) => percent(inFirst(row, cut)),
-    })),
-    {
-      id: "missed",
-      title: "not found",
-      align: "right",
-      value: (row) => row.missed / row.total,
+      cell: (row) => rankBars(row, max),
+    }),
+    ...[...CUTOFFS.filter((cutoff) => cutoff < k), k].map((cutoff) => {
+      const title = cutoff === 1 ? "Rank 1" : `In first ${cutoff}`;
+      return numberColumn(`in${cutoff}`, title, (row) => shareWithin(row, cutoff), percent);
+    }),
+    numberColumn("missed", "Not found", (row) => row.missed / row.total, null, {
       text: (row) => `${grouped(row.missed)} (${percent(row.missed / row.total)})`,
-    },
+    }),
   ];
 }
 
-/** Give the share of queries whose answer is in the first ranks. */
-function inFirst(row, cut) {
-  return row.counts.slice(0, cut).reduce((sum, n) => sum + n, 0) / row.total;
+function rankBars({ name, counts, missed, total }, max) {
+  const share = (count) => `${grouped(count)} of ${grouped(total)} (${percent(count / total)})`;
+  const bars = counts.map((count, index) => ({ value: count, tip: `rank ${index + 1}: ${share(count)}` }));
+  const last = { value: missed, tip: `not found: ${share(missed)}`, class: "missed" };
+  return barRow([...bars, last], max, `Ranks of ${name}`);
 }
 
-/** Draw one distribution; the queries without an answer stand apart. */
-function rankBars(row, most) {
-  const share = (n) => `${grouped(n)} of ${grouped(row.total)} (${percent(n / row.total)})`;
-  const bars = row.counts.map((n, place) => ({ value: n, tip: `rank ${place + 1}: ${share(n)}` }));
-  return barRow(
-    [...bars, { value: row.missed, tip: `not found: ${share(row.missed)}`, class: "missed" }],
-    most,
-    `Ranks of ${row.name}`,
+function countsTable(data, rows, k) {
+  const max = Math.max(...rows.flatMap((row) => row.counts));
+  const countColumn = (id, title, value) =>
+    numberColumn(id, title, value, grouped, { cell: (row) => heatCell(value(row), 0, max, grouped(value(row))) });
+  const ranks = Array.from({ length: k }, (_, index) =>
+    countColumn(`rank${index + 1}`, String(index + 1), (row) => row.counts[index]),
+  );
+  const columns = [engineColumn(data), ...ranks, countColumn("missed", "Not found", (row) => row.missed)];
+  return table({ caption: "Number of queries by the rank of their first target", rows, columns });
+}
+
+function sum(counts) {
+  return counts.reduce((total, count) => total + count, 0);
+}
+
+// --- quality against cost ------------------------------------------------------------------------------------------
+
+function renderTradeoffs(data) {
+  const { spending, k } = data.results;
+  const resources = new Map(spending.map((row) => [row.engine, row]));
+  const medianTime = (name) => (resources.get(name)?.mostly_failed ? null : resources.get(name)?.warm_ms);
+  const charts = [
+    tradeoffChart(data, {
+      title: "Against latency",
+      xName: "median query time",
+      cost: medianTime,
+      text: (ms) => duration(ms / 1000).replace(".0 ", " "),
+      missing: "no median query time",
+    }),
+    tradeoffChart(data, {
+      title: "Against tokens",
+      xName: `mean tokens of the first ${k} results`,
+      cost: (name) => data.summary.tokens?.[data.engineIndex(name)],
+      text: grouped,
+      tick: (count) => (count >= 1000 ? `${count / 1000}k` : String(count)),
+      missing: "no tokens counted",
+    }),
+  ].filter(Boolean);
+  if (!charts.length) return null;
+  const better = measureOf(data, data.primary).higher ? "above" : "below";
+  return stack(
+    h("div.pair", charts),
+    note(
+      `An engine ${better} and to the left of another is better and cheaper. ` +
+        "Bars are intervals of the mean; filled points are Pareto-optimal.",
+    ),
   );
 }
 
-/** Show every count. */
-function countsTable(data, rows, k) {
-  const most = Math.max(...rows.flatMap((row) => row.counts));
-  const columns = [
-    engineColumn(data),
-    ...Array.from({ length: k }, (_, place) =>
-      countColumn(`rank${place + 1}`, String(place + 1), (row) => row.counts[place], most),
-    ),
-    countColumn("missed", "not found", (row) => row.missed, most),
-  ];
-  return table({ caption: "How many queries have their first right answer at each rank", rows, columns });
+/** Draw one chart; null if fewer than two engines have a cost. */
+function tradeoffChart(data, kind) {
+  const isTested = (engine) => engine && !isReference(engine) && !engine.answered_nothing;
+  const rows = meansOf(data, data.primary)
+    .filter((row) => isTested(engineOf(data, row.engine)))
+    .map((row) => ({ ...row, cost: kind.cost(row.engine) }));
+  const drawn = rows.filter(({ cost }) => Number.isFinite(cost) && cost >= 0);
+  if (drawn.length < 2) return null;
+  const missing = rows.filter((row) => !drawn.includes(row)).map((row) => row.engine);
+  const ends = drawn.flatMap(({ interval }) => [interval.low, interval.high]);
+  const { low, high } = measureOf(data, data.primary);
+  return h("div.pair-part", [
+    subtitle(kind.title),
+    scatter({
+      label: `${data.primary} ${kind.title.toLowerCase()}`,
+      xName: kind.xName,
+      yName: data.primary,
+      xFormat: kind.tick ?? kind.text,
+      points: drawn.map((row) => tradeoffPoint(data, kind, row, drawn)),
+      xAxis: costAxis(drawn.map(({ cost }) => cost)),
+      yAxis: linearAxis(Math.min(...ends), Math.max(...ends), { least: low ?? -Infinity, most: high ?? Infinity }),
+    }),
+    note(missing.length > 0 && `Not drawn: ${missing.join(", ")} (${kind.missing}).`),
+  ]);
 }
 
-/** Make the column of one rank. */
-function countColumn(id, title, value, most) {
+/** Return the point of an engine; Pareto-optimal ones are filled and named first. */
+function tradeoffPoint(data, kind, { engine, mean, interval, cost }, all) {
+  const direction = measureOf(data, data.primary).higher ? 1 : -1;
+  const quality = direction * mean;
+  const isDominated = all.some((other) => {
+    const otherQuality = direction * other.mean;
+    return other.cost <= cost && otherQuality >= quality && (other.cost < cost || otherQuality > quality);
+  });
+  const text = `${engine}: ${data.primary} ${meanText(mean, interval)}, ${kind.text(cost)}`;
   return {
-    id,
-    title,
-    align: "right",
-    value,
-    text: (row) => grouped(value(row)),
-    cell: (row) => heatCell(value(row), 0, most, grouped(value(row))),
+    name: engine,
+    x: cost,
+    y: mean,
+    low: interval.low,
+    high: interval.high,
+    tip: isDominated ? text : `${text}; Pareto-optimal`,
+    hollow: isDominated,
+    tone: engine === data.results.comparison.baseline ? "baseline" : "plain",
+    weight: quality + (isDominated ? 0 : 1e6),
   };
 }

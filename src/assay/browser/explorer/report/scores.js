@@ -1,122 +1,123 @@
-// The table of scores: one row an engine, one column a measure, intervals in every cell.
+// The means of every engine: as a table over all measures, and as a forest plot of one.
 
-import { h } from "../../common/dom.js";
-import { counted, fixed } from "../../common/format.js";
-import { table } from "../../common/table.js";
-import { engineColumn, folded, note, stack } from "./parts.js";
-import { endsText, meanText, rankedNames } from "./words.js";
+import { counted, grouped, percent } from "../../common/format.js";
+import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
+import { forest } from "../charts/forest.js";
+import { linearAxis } from "../charts/marks.js";
+import { isReference } from "../data.js";
+import {
+  betterSide, chooser, engineColumn, engineOf, folded, intervalColumn, meansOf, meanText, measureOf, note, rankedNames,
+  roleOf, shownName, stack,
+} from "./parts.js";
 
 export const scoresSection = { id: "scores", title: "Scores", render: renderScores };
+export const meansSection = { id: "means", title: "Means", render: renderMeans };
 
-/** Show means with intervals, means over repositories, and rows that are not of this run. */
 function renderScores(data) {
-  const { results } = data;
-  const rows = rankedNames(data).map((name) => ({ name, means: meansOfEngine(data, name) }));
+  const { measures, comparison, repositories } = data.results;
+  const rows = rankedNames(data).map((name) => ({
+    name,
+    means: new Map(comparison.means.filter(({ engine }) => engine === name).map((row) => [row.measure, row])),
+  }));
   if (!rows.length) return null;
+  const estimate = (mean) => mean && { mean: mean.mean, ...mean.interval };
+  const columns = measures.map((name) => intervalColumn(name, name, (row) => estimate(row.means.get(name))));
+  const macro = measures.map((name) =>
+    numberColumn(name, name, (row) => row.means.get(name)?.repository_mean ?? null, 3),
+  );
+  const caption = "Scores: mean and interval of every engine on every measure";
   return stack(
-    table({ caption: "Scores: mean and interval of every engine on every measure", rows, columns: scoreColumns(data) }),
+    table({ caption, rows, columns: [engineColumn(data), ...columns] }),
     note(data.summary.notes.scores),
-    results.repositories > 1 && folded("Each repository counted once", macroTable(data, rows)),
+    repositories > 1 &&
+      folded(
+        "Each repository counted once",
+        table({ caption: "Means over repositories", rows, columns: [engineColumn(data), ...macro] }),
+      ),
     layersFold(data),
-    othersFold(data),
+    otherEnginesFold(data),
   );
 }
 
-/** Give the means of an engine by measure. */
-function meansOfEngine(data, name) {
-  return new Map(data.results.comparison.means.filter((row) => row.engine === name).map((row) => [row.measure, row]));
-}
-
-/** Make the columns: the engine, then its means. */
-function scoreColumns(data) {
-  return [
-    engineColumn(data),
-    ...data.results.measures.map((measure) => ({
-      id: measure,
-      title: measure,
-      align: "right",
-      value: (row) => row.means.get(measure)?.mean ?? null,
-      text: (row) => scoreText(row.means.get(measure)),
-      cell: (row) => scoreCell(row.means.get(measure)),
-    })),
-  ];
-}
-
-/** Write a mean for a copy. */
-function scoreText(row) {
-  return row ? meanText(row.mean, row.interval.low, row.interval.high) : "–";
-}
-
-/** Show a mean, its interval smaller. */
-function scoreCell(row) {
-  if (!row) return "–";
-  return [h("strong", fixed(row.mean)), " ", h("small.ends", endsText(row.interval.low, row.interval.high))];
-}
-
-/** Show the means over repositories. */
-function macroTable(data, rows) {
-  const columns = [
-    engineColumn(data),
-    ...data.results.measures.map((measure) => ({
-      id: measure,
-      title: measure,
-      align: "right",
-      value: (row) => row.means.get(measure)?.repository_mean ?? null,
-      text: (row) => fixed(row.means.get(measure)?.repository_mean),
-    })),
-  ];
-  return table({ caption: "Means over repositories", rows, columns });
-}
-
-/** Fold in each measure over the queries that ask for it. */
+/** Render each measure over the queries that request it. */
 function layersFold(data) {
   const { layers } = data.results;
   if (!layers.length) return null;
-  const measures = [...new Map(layers.map((one) => [one.measure, one.queries]))];
   const rows = rankedNames(data).map((name) => ({
     name,
-    means: new Map(layers.filter((one) => one.engine === name).map((one) => [one.measure, one.mean])),
+    means: new Map(layers.filter(({ engine }) => engine === name).map(({ measure, mean }) => [measure, mean])),
   }));
-  const columns = [
-    engineColumn(data),
-    ...measures.map(([measure, queries]) => ({
-      id: measure,
-      title: `${measure} (n=${queries})`,
-      align: "right",
-      value: (row) => row.means.get(measure) ?? null,
-      text: (row) => fixed(row.means.get(measure)),
-    })),
-  ];
+  const columns = [...new Map(layers.map(({ measure, queries }) => [measure, queries]))].map(([measure, queries]) =>
+    numberColumn(measure, `${measure} (n=${queries})`, (row) => row.means.get(measure) ?? null, 3),
+  );
   return folded(
     "Over the queries whose evaluation layer names the measure",
-    table({ caption: "Measures that queries ask for", rows, columns }),
+    table({ caption: "Measures requested by queries", rows, columns: [engineColumn(data), ...columns] }),
   );
 }
 
-/** Fold in engines that were skipped, and rows that earlier runs left. */
-function othersFold(data) {
-  const others = (data.results.rows ?? []).filter((row) => row.state !== "measured");
-  if (!others.length) return null;
+/** Render engines that were skipped, and rows of earlier runs. */
+function otherEnginesFold(data) {
+  const rows = (data.results.rows ?? []).filter((row) => row.state !== "measured");
+  if (!rows.length) return null;
+  const mean = (row) => (row.values ?? []).find(({ measure }) => measure === data.primary)?.mean ?? null;
   const columns = [
-    { id: "engine", title: "engine", head: true, value: (row) => row.engine },
-    { id: "state", title: "state", value: (row) => row.state },
-    { id: "reason", title: "why", value: (row) => row.reason },
-    { id: "date", title: "asked on", value: (row) => row.date },
-    {
-      id: "value",
-      title: data.primary,
-      align: "right",
-      value: (row) => otherMean(row, data.primary),
-      text: (row) => fixed(otherMean(row, data.primary)),
-    },
+    headColumn("engine", "Engine", (row) => row.engine),
+    textColumn("state", "State", (row) => row.state),
+    textColumn("reason", "Reason", (row) => row.reason),
+    textColumn("date", "Date", (row) => row.date),
+    numberColumn("value", data.primary, mean, 3),
   ];
   return folded(
-    `${counted(others.length, "engine")} not of this run`,
-    table({ caption: "Engines that were skipped or measured earlier", rows: others, columns }),
+    `${counted(rows.length, "engine")} not in this run`,
+    table({ caption: "Engines that were skipped or measured earlier", rows, columns }),
   );
 }
 
-/** Give the mean of a row of an earlier run. */
-function otherMean(row, measure) {
-  return (row.values ?? []).find((one) => one.measure === measure)?.mean ?? null;
+function renderMeans(data) {
+  if (!data.results.comparison.means.length) return null;
+  const measures = { key: "measure", label: "Measure", options: data.results.measures.map((name) => [name, name]) };
+  return stack(chooser("means", { measure: data.primary }, [measures], (state) => meansForest(data, state.measure)));
+}
+
+function meansForest(data, measure) {
+  const means = new Map(meansOf(data, measure).map((row) => [row.engine, row]));
+  const rows = rankedNames(data, measure)
+    .filter((name) => means.has(name))
+    .map((name) => means.get(name));
+  if (!rows.length) return note(`${measure} applies to no query.`);
+  const baseline = means.get(data.results.comparison.baseline);
+  const level = percent(rows[0].interval.level);
+  const { low, high } = measureOf(data, measure);
+  const ends = rows.flatMap(({ interval }) => [interval.low, interval.high]);
+  const limits = { least: low ?? -Infinity, most: high ?? Infinity };
+  return [
+    forest({
+      label: `Means of ${measure} with ${level} intervals`,
+      axis: linearAxis(Math.min(...ends), Math.max(...ends), limits),
+      rows: rows.map((row) => meanRow(data, row)),
+      line: baseline?.mean,
+      lineName: baseline && `mean of the baseline, ${baseline.engine}`,
+      side: betterSide(data, measure),
+    }),
+    note(
+      `${level} intervals. Overlapping intervals do not mean that two engines are equal: ` +
+        "the differences below are paired and more precise.",
+    ),
+  ];
+}
+
+function meanRow(data, row) {
+  const { engine, mean, interval } = row;
+  const text = meanText(mean, interval);
+  return {
+    name: shownName(data, engine),
+    note: roleOf(data, engine),
+    value: mean,
+    ...interval,
+    text,
+    hollow: isReference(engineOf(data, engine)),
+    tone: engine === data.results.challenger ? "chosen" : "plain",
+    tip: `${engine}: ${text}, ${row.queries} queries, effective n ${grouped(row.effective_n)}`,
+  };
 }

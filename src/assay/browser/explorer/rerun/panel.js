@@ -178,7 +178,7 @@ function movesTable({ hits, gone, k, followed }, query) {
     columns: [
       numberColumn("rank", "Rank", (hit) => hit.rank, rankText, { first: "ascending" }),
       numberColumn("before", "Was", (hit) => hit.before, rankText, { first: "ascending" }),
-      numberColumn("move", "Move", rose, (_, hit) => moveText(hit), { cell: moveCell }),
+      numberColumn("move", "Move", rose, null, { text: moveText, cell: moveCell }),
       headColumn("place", "Result", spanText, { cell: (hit) => resultCell(hit, query) }),
       numberColumn("score", "Score", (hit) => hit.score),
     ],
