@@ -146,7 +146,7 @@ def number(given: float, digits: int = 3) -> str:
 
 def test_nothing_is_complained_of(seen: Seen) -> None:
     assert seen.errors == []
-    assert all("could not be drawn" not in text for text in seen.texts.values())
+    assert all("Cannot draw this section" not in text for text in seen.texts.values())
 
 
 def test_repositories_count_once_and_queries_count_once(seen: Seen) -> None:
@@ -167,7 +167,7 @@ def test_marks_of_a_forest_stand_where_their_numbers_say(seen: Seen) -> None:
     charts = {
         "Means of": {row.engine: (row.mean, row.interval) for row in comparison.means if row.measure == seen.primary},
         "Differences on": {row.engine: (row.difference, row.interval) for row in comparison.rows},
-        "part by part": {item.value: (item.row.difference, item.row.interval) for item in seen.results.slices},
+        "by group": {item.value: (item.row.difference, item.row.interval) for item in seen.results.slices},
     }
     for word, known in charts.items():
         marks = seen.chart("forests", word)
@@ -182,7 +182,7 @@ def test_marks_of_a_forest_stand_where_their_numbers_say(seen: Seen) -> None:
 
 
 def test_slices_have_the_colour_of_their_sign_and_their_p(seen: Seen) -> None:
-    drawn = {mark["name"]: mark for mark in seen.chart("forests", "part by part")}
+    drawn = {mark["name"]: mark for mark in seen.chart("forests", "by group")}
     higher = MEASURES[seen.primary]
     for part, is_helped in (("helped", True), ("hurt", False)):
         change = mean(gain(seen, g, n) for g, n in units() if helped(n) == is_helped)
@@ -206,7 +206,7 @@ def test_balance_counts_what_got_worse_and_draws_it(seen: Seen) -> None:
     gains = [gain(seen, g, n) for g, n in units()]
     losses, ties, wins = (sum(map(test, gains)) for test in (lambda x: x < 0, lambda x: x == 0, lambda x: x > 0))
     assert losses != wins
-    assert rows[RIVAL][2:] == [str(losses), str(ties), str(wins), f"{losses / len(gains) * 100:.0f} %"]
+    assert rows[RIVAL][2:] == [str(losses), str(ties), str(wins), f"{losses / len(gains) * 100:.0f}%"]
     label = f"{RIVAL}: {losses} worse, {ties} the same, {wins} better"
     counts = {"loss": losses, "tie": ties, "win": wins}
     drawn = [(kind, pytest.approx(100 * many / len(gains))) for kind, many in counts.items() if many]
@@ -219,7 +219,7 @@ def test_ranks_are_counted_and_drawn_bucket_by_bucket(seen: Seen) -> None:
         for engine in TIMES
     }
     counts = {engine: [*(ranks[r] for r in range(1, 11)), ranks[0]] for engine, ranks in found.items()}
-    table = seen.tables["How many queries have their first right answer at each rank"]
+    table = seen.tables["Number of queries by the rank of their first target"]
     assert {row[0].split()[0]: row[1:] for row in table} == {e: list(map(str, many)) for e, many in counts.items()}
     most = max(max(many) for many in counts.values())
     for engine, many in counts.items():
@@ -255,13 +255,13 @@ def beats(one: float, other: float, higher: bool) -> bool:
 
 
 def test_times_are_medians_of_warm_queries_and_megabytes_are_millions(seen: Seen) -> None:
-    rows = {row[0].split()[0]: row for row in seen.tables["Time and space"]}
+    rows = {row[0].split()[0]: row for row in seen.tables["Time and memory"]}
     assert f"{TIMES[RIVAL][1]:.1f}" in rows[RIVAL]
     assert all("50.0" in row for row in rows.values())
 
 
 def test_phrasings_have_means_inside_their_intervals(seen: Seen) -> None:
-    table = {row[0].split()[0]: row[1:] for row in seen.tables["Measures over the phrasings of one intent"]}
+    table = {row[0].split()[0]: row[1:] for row in seen.tables["Measures over the phrasings of a query"]}
     for engine, cells in table.items():
         wanted = [one for one in seen.results.phrasings if one.engine == engine]
         assert cells == [f"{number(o.mean)} [{number(o.low, 2)}, {number(o.high, 2)}]" for o in wanted]
@@ -270,7 +270,7 @@ def test_phrasings_have_means_inside_their_intervals(seen: Seen) -> None:
 
 def test_who_else_was_misled_is_counted(seen: Seen) -> None:
     rows = next(
-        rows for caption, rows in seen.tables.items() if caption.startswith("Queries whose answer was displaced")
+        rows for caption, rows in seen.tables.items() if caption.startswith("Queries whose target was outranked")
     )
     asked = {f"q{n}": n for _, n in units()}
     assert len(rows) >= 6
@@ -297,9 +297,9 @@ def test_limits_say_all_that_went_wrong(seen: Seen) -> None:
     assert (
         f"between {RIVAL} and {BASE} below about {one_digit(row.mde)} (the MDE) would probably have been missed" in text
     )
-    assert seen.tables["Problems of the gold sets"] == [[name, f"{name} is odd"] for name in SIZES]
-    assert seen.tables["Engines that were not run"] == [["absent", "no licence"]]
-    (breach,) = seen.tables["Answers not as agreed"]
+    assert seen.tables["Gold set problems"] == [[name, f"{name} is odd"] for name in SIZES]
+    assert seen.tables["Engines not run"] == [["absent", "no licence"]]
+    (breach,) = seen.tables["Contract violations"]
     answers = 2 * (sum(SIZES.values()) - FAILED)
     assert breach[:4] == [WEAK, "hits name no file: /tmp/x", str(answers), f"{2 * answers} of {10 * answers}"]
     assert f"{WEAK} on large {WEAK} muttered" in text
@@ -323,7 +323,7 @@ def test_leaks_are_marked_and_found(driver: Any, tmp_path: Path) -> None:
         for query in (4, 5):
             tab.go(f"#/query/large/q{query}/human")
             tab.wait(partial(_asks, tab, query), "not this query")
-            assert any(text.startswith("leak:") for text in tab.texts(".chips .badge")) == leaks(query)
+            assert any(text.startswith("leakage:") for text in tab.texts(".chips .badge")) == leaks(query)
 
 
 def _asks(tab: Tab, query: int) -> bool:

@@ -175,7 +175,7 @@ function renderInputs(data) {
 
 function corporaTable(data) {
   const { header, synthetic } = data.results;
-  const repositories = new Map(data.units.map((unit) => [unit.gold, unit.repository])); // names without directory hashes
+  const repositories = new Map(data.units.map((unit) => [unit.gold, unit.repository])); // without directory hashes
   const rows = Object.entries(header.corpora).map(([gold, corpus]) => {
     return { ...corpus, gold, queries: data.queries.filter((query) => query.gold === gold).length };
   });
