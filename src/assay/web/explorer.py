@@ -56,7 +56,7 @@ def problem_page(error: AssayError) -> bytes:
     """Make the page that says why there is no other, and offers what can be had all the same."""
     offer = {"href": CHANGED, "text": "Compare all the same"} if isinstance(error, CorpusChangedError) else None
     said = json.dumps({"message": sentence_of(error), "hint": error.hint, "offer": offer}).encode("utf-8")
-    return page(title="Assay", script="runs/problem.js", styles=_STYLES, data={"problem": said}, live=True)
+    return page(title="Assay", script="runs/main.js", styles=_STYLES, data={"problem": said}, live=True)
 
 
 def run_page(opened: CachedRun) -> bytes:

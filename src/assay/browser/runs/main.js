@@ -1,73 +1,183 @@
-// The list of runs: newest first; one is opened by its name, two that are picked are compared.
+// The list of runs, newest first: a name opens a run, two selected runs are compared. Also the page that explains why a
+// run cannot be shown.
 
 import { askServer, problemText } from "../common/client.js";
 import { fill, h } from "../common/dom.js";
-import { counted } from "../common/format.js";
-import { blockJson } from "../common/page.js";
-import { table } from "../common/table.js";
-import { runColumns } from "./columns.js";
-import { runsFrame } from "./frame.js";
-import { makePicks } from "./picking.js";
+import { counted, fixed, isNumber, signed } from "../common/format.js";
+import { announcer, blockJson, hasBlock, themeSwitch } from "../common/page.js";
+import { headColumn, numberColumn, table, textColumn } from "../common/table.js";
+import { createSelection } from "./selection.js";
 
-/** Open the page, and look again whenever somebody comes back to it. */
+const SHOWN_ENGINES = 4; // that fit a line; the others are counted, and named in the tooltip
+
+/** Open the list, and refresh it whenever the page becomes visible. */
 async function openList() {
   const about = await blockJson("runs");
-  const main = runsFrame(about.review);
-  const place = h("div.runs-list", h("p.note", "Looking for runs…"));
-  const folders = h("p.note");
-  const picks = makePicks();
-  fill(main, h("h1", "Runs"), folders, place, picks.bar);
-  const state = { shown: "" };
-  const look = () => lookForRuns(state, place, folders, picks);
-  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && look());
-  await look();
-  document.documentElement.dataset.ready = "true";
+  const main = buildFrame(about.review);
+  const list = h("div.runs-list", h("p.note", "Looking for runs…"));
+  const directories = h("p.note");
+  const selection = createSelection();
+  fill(main, h("h1", "Runs"), directories, list, selection.bar);
+  let shown = "";
+  const refresh = async () => {
+    try {
+      const found = await askServer("/api/runs");
+      if (JSON.stringify(found) === shown) return;
+      shown = JSON.stringify(found);
+      const { runs, folders } = found;
+      const names = folders.map((name, index) => [index ? ", " : null, h("code", name)]);
+      fill(directories, counted(runs.length, "run"), " in and below ", names);
+      selection.keep(runs);
+      fill(list, runs.length ? runTable(runs, selection) : noRuns());
+    } catch (error) {
+      fill(list, h("p.warning", problemText(error)));
+      shown = "";
+    }
+  };
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && refresh());
+  await refresh();
 }
 
-/** Ask which runs there are; the list is drawn anew only where something changed. */
-async function lookForRuns(state, place, folders, picks) {
-  try {
-    const found = await askServer("/api/runs");
-    const text = JSON.stringify(found);
-    if (text === state.shown) return;
-    state.shown = text;
-    fill(
-      folders,
-      counted(found.runs.length, "run"),
-      " in and below ",
-      found.folders.map((one, at) => [at ? ", " : null, h("code", one)]),
-    );
-    picks.keep(found.runs);
-    fill(place, found.runs.length ? runTable(found.runs, picks) : noRuns());
-  } catch (error) {
-    fill(place, h("p.warning", problemText(error)));
-    state.shown = "";
-  }
+/** Explain why a page cannot be shown. */
+async function openProblem() {
+  const { message, hint, offer } = await blockJson("problem");
+  fill(buildFrame(), [
+    h("h1", "This cannot be shown"),
+    h("p.warning", { role: "alert" }, message.charAt(0).toUpperCase() + message.slice(1)),
+    hint && h("p", "→ ", hint),
+    offer && h("p", h("a.primary", { href: offer.href }, offer.text)),
+    h("p", h("a", { href: "/" }, "Back to all runs")),
+  ]);
 }
 
-/** Draw the runs as a table. */
-function runTable(runs, picks) {
+function buildFrame(review = false) {
+  const main = h("main.runs-main", { id: "content", tabindex: "-1" });
+  const bar = h("header.topbar", [
+    h("a.brand", { href: "/" }, h("strong", "Assay"), h("span.suite", "runs")),
+    h("span.spacer"),
+    review && h("a", { href: "/review" }, "Review gold"),
+    themeSwitch(),
+  ]);
+  fill(document.getElementById("app"), bar, main, announcer());
+  return main;
+}
+
+function runTable(runs, selection) {
   return table({
     caption: "Runs, the newest first",
-    columns: runColumns(picks),
+    columns: runColumns(selection),
     rows: runs,
     rowProps: (run) => ({ class: run.error ? "broken" : null, dataset: { run: run.id } }),
     tools: [h("span.note", "Open a run by its name, or pick two to compare them.")],
   });
 }
 
-/** Say how a run is made. */
 function noRuns() {
   return h("div.card", [
     h("p", "There is no run here yet."),
     h("p", [
-      "Make one with ",
-      h("code", "assay run --out results"),
-      ", or name another folder: ",
-      h("code", "assay serve FOLDER"),
-      ". This page looks again when you come back to it.",
+      ["Create one with ", h("code", "assay run --out results"), ", or name another directory: "],
+      [h("code", "assay serve FOLDER"), ". This page refreshes when you come back to it."],
     ]),
   ]);
 }
 
-openList();
+function runColumns(selection) {
+  return [
+    textColumn("pick", "Pick", () => null, {
+      fixed: true,
+      text: () => "",
+      cell: (run) => (run.error ? null : selection.checkbox(run)),
+    }),
+    headColumn("name", "Run", (run) => run.name, { cell: nameCell }),
+    textColumn("suite", "Gold", (run) => run.suite ?? null, {
+      text: goldText,
+      cell: (run) => (run.error ? "–" : [run.suite, h("span.under.note", counted(run.queries, "query", "queries"))]),
+    }),
+    textColumn("date", "Date", (run) => run.made || null, {
+      first: "descending",
+      text: dateText,
+      cell: (run) => h("span.nowrap", { title: `written ${run.changed} UTC` }, dateText(run)),
+    }),
+    textColumn("engines", "Engines", (run) => testedEngines(run).length || null, {
+      text: (run) => testedEngines(run).join(", "),
+      cell: enginesCell,
+    }),
+    numberColumn("best", "Best mean", (run) => run.best?.mean ?? null, null, { text: bestText, cell: bestCell }),
+    textColumn("verdict", "Verdict", (run) => run.verdict?.verdict ?? null, { text: verdictText, cell: verdictCell }),
+  ];
+}
+
+/** Render the name of a run, linked unless it is broken; on a phone with gold set, date and verdict. */
+function nameCell(run) {
+  if (run.error) return [h("span", run.name), h("div.phone-only.note", verdictCell(run))];
+  return [
+    h("a", { href: `/run/${encodeURIComponent(run.id)}` }, run.name),
+    h("div.phone-only.note", [h("div.clamped", `${goldText(run)} · ${dateText(run)}`), h("div", verdictCell(run))]),
+  ];
+}
+
+function dateText(run) {
+  return run.when ?? "–";
+}
+
+function goldText(run) {
+  return run.error ? "–" : `${run.suite}, ${counted(run.queries, "query", "queries")}`;
+}
+
+/** Return the names of the engines under test, or of all if none is. */
+function testedEngines({ engines = [] }) {
+  const tested = engines.filter(({ role }) => role === "contestant");
+  return (tested.length ? tested : engines).map(({ name }) => name);
+}
+
+function enginesCell(run) {
+  const names = testedEngines(run);
+  const all = run.engines ?? [];
+  const hidden = names.length - SHOWN_ENGINES;
+  const references = all.length - names.length;
+  const rest = [hidden > 0 && `${hidden} more`, references > 0 && counted(references, "reference")].filter(Boolean);
+  return h("span.engine-names", { title: all.map(({ name }) => name).join(", ") }, [
+    names.slice(0, SHOWN_ENGINES).map((name) => h("span.chip", name)),
+    rest.length > 0 && h("span.note", ` + ${rest.join(", ")}`),
+  ]);
+}
+
+function bestText({ best }) {
+  return best ? `${fixed(best.mean)} ${intervalText(best, fixed)} ${best.engine}` : "–";
+}
+
+function bestCell({ best, primary }) {
+  if (!best) return "–";
+  return [
+    h("strong", fixed(best.mean)),
+    " ",
+    h("span.note", intervalText(best, fixed)),
+    h("span.under.note", `${primary} · ${best.engine}`),
+  ];
+}
+
+function intervalText({ low, high }, format) {
+  return isNumber(low) ? `[${format(low)}, ${format(high)}]` : "";
+}
+
+function verdictText({ verdict, note, error }) {
+  if (!verdict) return note ?? error ?? "–";
+  const { engine, said, baseline, difference } = verdict;
+  return `${engine} ${said} against ${baseline}: ${signed(difference)} ${intervalText(verdict, signed)}`.trim();
+}
+
+function verdictCell({ verdict, note, error, hint }) {
+  if (error) return [h("span.badge.bad", "unreadable"), h("span.under.note", error, hint ? ` → ${hint}` : "")];
+  if (!verdict) return h("span.note", note ?? "one engine: no comparison");
+  const { engine, said, baseline, difference, tone } = verdict;
+  return [
+    h("span.badge", { class: tone }, said),
+    " ",
+    h("span.nowrap", signed(difference), h("span.note", ` ${intervalText(verdict, signed)}`)),
+    h("span.under.note", `${engine} against ${baseline}`),
+  ];
+}
+
+await (hasBlock("problem") ? openProblem() : openList());
+document.documentElement.dataset.ready = "true";

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from assay.experiment.tracing import Traces
 
 SCRIPT = "explorer/main.js"
-STYLES = ("base.css", "report.css", "queries.css", "rerun.css")
+STYLES = ("base.css", "explorer.css")
 #: Share of the portions that seemed to fit, for the next try after a page that was too large.
 _LESS = 0.97
 _KILOBYTE, _MEGABYTE = 1_000, 1_000_000
