@@ -7,7 +7,7 @@ from assay.browser import bundle as bundling
 CASES = {
     "cycle": ({"a.js": 'import { b } from "./b.js";', "b.js": 'import { a } from "./a.js";'}, "imports itself"),
     "missing export": ({"a.js": 'import { c } from "./b.js";', "b.js": "export const b = 1;"}, "b.js does not export"),
-    "other export": ({"a.js": "export default 1;"}, "cannot be joined"),
+    "other export": ({"a.js": "export default 1;"}, "unsupported import or export"),
     "same name": (
         {"a.js": 'import { b } from "./b.js";\nconst c = 2;', "b.js": "export const b = 1;\nconst c = 3;"},
         "c is declared in b.js and in a.js",

@@ -10,7 +10,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.browser.bundle import CompressedBlock, packed, page, remaining_bytes
+from assay.browser.bundle import CompressedBlock, compress, page, remaining_bytes
 from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.directory import PAGE
@@ -178,15 +178,15 @@ class _Draft:
 
     @cached_property
     def _values(self) -> CompressedBlock:
-        return packed(pack_values(pick(self.case.scores, measures=shown_measures(self.case)).values))
+        return compress(pack_values(pick(self.case.scores, measures=shown_measures(self.case)).values))
 
     @cached_property
     def _with_scores(self) -> CompressedBlock:
-        return packed(pack_rankings(self.case, scores=True, error_length=self.limits.error))
+        return compress(pack_rankings(self.case, scores=True, error_length=self.limits.error))
 
     @cached_property
     def _without_scores(self) -> CompressedBlock:
-        return packed(pack_rankings(self.case, scores=False, error_length=self.limits.error))
+        return compress(pack_rankings(self.case, scores=False, error_length=self.limits.error))
 
     @cached_property
     def _traces(self) -> CompressedBlock | None:
@@ -208,7 +208,7 @@ def _coverage_text(plan: ExcerptPlan, portions: int) -> str:
 
 
 def _json(value: object) -> CompressedBlock:
-    return packed(dump(value).encode("utf-8"))
+    return compress(dump(value).encode("utf-8"))
 
 
 def _fallback(results: Results) -> str:
