@@ -311,7 +311,7 @@ def test_a_vote_without_value_or_reason_is_not_sent(gold_file, browser):
         browser.click(".ballot [type=submit]")
         assert browser.text(".ballot .bad") == "Choose 2, 1, 0, u first"
         browser.keys("2", ENTER)
-        assert browser.text(".ballot .bad") == "Say in a few words why"
+        assert browser.text(".ballot .bad") == "Give a reason in a few words"
     assert votes(gold_file, "ada") == []
 
 
@@ -367,7 +367,7 @@ def test_a_name_is_taken_over_with_a_code_and_giving_up_outlives_a_kill(gold_fil
         second.go("#/status")
         second.wait(lambda: second.all(".table-box"))
         second.go("#/item/" + ids[0])
-        second.wait(lambda: "You gave up voting" in second.text(".form-box"))
+        second.wait(lambda: "no longer vote" in second.text(".form-box"))
         assert not second.all(".ballot")
     assert votes(gold_file, "ada") == []
 
@@ -377,7 +377,7 @@ def test_the_first_page_says_who_sees_votes_and_where_the_code_is(gold_file, bro
     with served(gold_file) as house:
         browser.open(house.url)
         text = browser.wait(lambda: browser.text(".sign-in"))
-    assert "Who adjudicates sees all votes, and votes no more." in text
+    assert "Adjudicators see all votes, and do not vote." in text
     assert text.endswith(f"The code is in {gold_file.parent}")
 
 
