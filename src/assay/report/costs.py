@@ -176,7 +176,7 @@ def spending_blocks(results: Results) -> list[Block]:
     if len(golds) > 1:
         lines = [[row.engine, *(_number(row.index_by_gold.get(gold), 2) for gold in golds)] for row in rows]
         blocks.append(table(["engine", *(f">{gold}" for gold in golds)], lines, "Cold index by gold set, in seconds."))
-    return [*blocks, Paragraph(_conditions_text(results.conditions), "quiet")]
+    return [*blocks, Paragraph(conditions_text(results.conditions), "quiet")]
 
 
 def _cells(row: EngineResources) -> tuple[tuple[str, str], ...]:
@@ -254,7 +254,8 @@ def _missing_notes(rows: Sequence[EngineResources]) -> Iterator[str]:
         yield "– under calls and tokens: the engine does not say; what the others are billed is their own word."
 
 
-def _conditions_text(conditions: TimingConditions) -> str:
+def conditions_text(conditions: TimingConditions) -> str:
+    """Describe what influences the times: pinning, the machine, and the order of queries."""
     cores = f" ({conditions.cores} cores)" if conditions.cores else ""
     threads = "1 thread" if conditions.pinned == 1 else f"{conditions.pinned} threads"
     order = (

@@ -13,6 +13,7 @@ from assay.experiment.corpora import CorpusTexts
 from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
 from assay.report.analysis import FEW_QUERIES, analyse_case
 from assay.report.comparison import verdict_tone
+from assay.report.costs import conditions_text
 from assay.report.explorer.excerpts import PageLimits, plan_excerpts
 from assay.report.explorer.page import TooSmallError, build_page
 from assay.report.results import results_json
@@ -103,7 +104,9 @@ def test_summary_has_the_results_without_what_rankings_say(case, results):
     assert said["title"].endswith(results.comparison.rows[0].claim)
     assert said["title"] == f"{results.suite}: {said['sentence']}"
     assert (said["few"], said["values"]["level"]) == (FEW_QUERIES, "file")
-    assert said["notes"] == {"scores": scores_note(results), "adversaries": traps_note(results), "times": ""}
+    conditions = conditions_text(results.conditions)
+    notes = {"scores": scores_note(results), "adversaries": traps_note(results), "times": "", "conditions": conditions}
+    assert said["notes"] == notes
     first = case.run.engines[0].rankings
     assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in first]))
 

@@ -12,7 +12,7 @@ import numpy as np
 from assay.gold import overlaps
 from assay.report.analysis import FEW_QUERIES
 from assay.report.comparison import verdict_tone
-from assay.report.costs import NO_TIMES
+from assay.report.costs import NO_TIMES, conditions_text
 from assay.report.explorer.excerpts import PageLimits
 from assay.report.explorer.packing import Column, pack_table, shortened
 from assay.report.render.text import clip, plain, repository_names
@@ -57,6 +57,7 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
             "scores": scores_note(results),
             "adversaries": traps_note(results),
             "times": "" if results.header.timed else NO_TIMES,
+            "conditions": conditions_text(results.conditions),
         },
         "claims": unsupported_claims(results),
         "lint": [{"gold": name, "text": text} for name, facts in corpora.items() for text in facts.problems],

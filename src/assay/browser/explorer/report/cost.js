@@ -1,7 +1,7 @@
 // Time and memory of engines, and the inputs of the run.
 
 import { h } from "../../common/dom.js";
-import { counted, fixed, grouped, percent } from "../../common/format.js";
+import { fixed, grouped, percent } from "../../common/format.js";
 import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
 import { engineColumn, facts, folded, note, sentences, stack, subtitle } from "./parts.js";
 
@@ -16,7 +16,7 @@ function renderCost(data) {
 }
 
 function resourcesPart(data) {
-  const { spending, header, conditions } = data.results;
+  const { spending, header } = data.results;
   const rows = spending.map((row) => ({ ...row, name: row.engine }));
   const golds = Object.keys(header.corpora);
   const columns = withValues(resourceColumns(), rows);
@@ -34,7 +34,7 @@ function resourcesPart(data) {
     untimed,
     table({ caption: "Time and memory", rows, columns: [engineColumn(data), ...columns] }),
     note(resourcesLegend(rows, golds.length > 1)),
-    note(conditionsText(conditions)),
+    note(data.summary.notes.conditions),
     golds.length > 1 &&
       folded(
         "Index time by gold set",
@@ -104,20 +104,6 @@ function resourcesLegend(rows, isMultiple) {
     "Index: on a fresh copy of the corpus. – : not measured or not reported by the engine.",
     failures.length > 0 && `A failed query is charged its whole time limit: ${failures.join("; ")}.`,
     isMultiple && "Startup, index time and index size are sums over gold sets.",
-  );
-}
-
-function conditionsText({ pinned, machine, cores, alone, interleaved, in_flight: inFlight }) {
-  return sentences(
-    pinned ? `Each engine was pinned to ${counted(pinned, "thread")}.` : "Threads were not pinned.",
-    machine && `Machine: ${machine}${cores ? ` (${cores} cores)` : ""}.`,
-    !alone &&
-      (interleaved
-        ? "Queries were interleaved across engines."
-        : "Engines ran one after the other, so times include changes of the machine's load."),
-    ...Object.entries(inFlight).map(
-      ([name, count]) => `${name} had up to ${count} queries in flight: its times are those of a busy engine.`,
-    ),
   );
 }
 
