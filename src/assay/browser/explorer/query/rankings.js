@@ -3,9 +3,8 @@
 import { h, option } from "../../common/dom.js";
 import { counted, duration, fixed, isNumber } from "../../common/format.js";
 import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
-import { firstRank } from "../pairs.js";
+import { distinctRanks, firstRank, matchDistinct, shareLines } from "../pairs.js";
 import { omissionNote, spanNodes } from "../parts.js";
-import { distinctRanks, matchDistinct, shareLines } from "../rank_changes.js";
 import { gradeName, letterOf, sourceAnchor } from "./source.js";
 
 const REPEATED = "Repeats a result above: measures do not count it";

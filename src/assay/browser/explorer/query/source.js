@@ -2,8 +2,8 @@
 
 import { askServer, problemText } from "../../common/client.js";
 import { fill, h } from "../../common/dom.js";
+import { distinctRanks } from "../pairs.js";
 import { omissionNote, spanNodes } from "../parts.js";
-import { distinctRanks } from "../rank_changes.js";
 
 const OPEN_FILES = 3; // unfolded at once; files of targets come first
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -5,9 +5,8 @@ import { fixed, grouped, markdownCode, markdownTable, markdownText, spanText } f
 import { copyButton, setViewKeys } from "../../common/page.js";
 import { goTo, noteRoute } from "../../common/route.js";
 import { listedRows } from "../list/view.js";
-import { pairOf } from "../pairs.js";
+import { distinctHits, pairOf } from "../pairs.js";
 import { namesOf, namesParam, queriesHref, queryHref } from "../parts.js";
-import { distinctHits } from "../rank_changes.js";
 import { renderRerun } from "../rerun/panel.js";
 import { engineScores, rankingColumns } from "./rankings.js";
 import { gradeName, sourceSection } from "./source.js";

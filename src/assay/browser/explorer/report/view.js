@@ -15,9 +15,10 @@ import { meansSection, scoresSection } from "./scores.js";
 const MAX_WARNINGS = 3; // under the verdict; the others are in the section on limitations
 const FIRST_SECTIONS = 3; // about one screen; each of the others is drawn in a task of its own
 
+const verdictSection = { id: "verdict", title: "Verdict", render: renderVerdict };
 // In the order shown: {id, title, render(data) -> Node | null}.
 const SECTIONS = [
-  { id: "verdict", title: "Verdict", render: renderVerdict },
+  verdictSection,
   scoresSection,
   meansSection,
   differencesSection,
