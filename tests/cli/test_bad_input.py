@@ -100,7 +100,7 @@ def test_gold_set_without_a_corpus_says_how_to_name_one(shop, capsys):
         (["--primary", "nDCG"], "cutoff"),
         (["--baseline", "nobody"], "nobody"),
         (["-k", "0"], "k = 0"),
-        (["--forms", "cross_module"], "no query has the form"),
+        (["--forms", "cross_module"], "unknown form 'cross_module'"),
         (["--tag", "difficulty=hard:1-99"], "99"),
         (["--config", "nowhere.toml"], "nowhere.toml"),
     ],

@@ -48,7 +48,7 @@ def test_code_without_definitions_is_asked_for_by_its_file(tmp_path: Path) -> No
 
 def test_a_corpus_without_code_is_refused(tmp_path: Path) -> None:
     write_tree(tmp_path / "x", {"README.md": "# hello\n"})
-    with pytest.raises(CorpusError, match="no code"):
+    with pytest.raises(CorpusError, match="no source code"):
         check_gold(open_corpus(CorpusSpec("path", str(tmp_path / "x"))))
 
 
@@ -72,9 +72,9 @@ def broken(query: str, k: int) -> list[Hit]:
     ("engine", "says"),
     [
         (broken, "the index is broken"),
-        (lambda query, k: [], "no results for words that are in the code"),
+        (lambda query, k: [], "no results for words in the code"),
         (lambda query, k: [f"elsewhere/{query[:3]}.py"], "no path is a file of the corpus"),
-        (lambda query, k: ["shop/cart.py", "shop/tax.py"], "every question got the same results"),
+        (lambda query, k: ["shop/cart.py", "shop/tax.py"], "every query got the same results"),
     ],
 )
 def test_an_engine_that_cannot_be_measured_has_a_problem_with_a_name(

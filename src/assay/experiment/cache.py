@@ -229,7 +229,7 @@ class ResultCache:
                 try:
                     return decode_cell(data)
                 except ValueError:
-                    self._warn("a kept cell could not be read; it is asked again")
+                    self._warn("a cached cell is damaged and runs again")
         return None
 
     def write(self, key: CacheKey, result: CellResult) -> None:
@@ -241,7 +241,7 @@ class ResultCache:
             try:
                 self.permanent.put(KIND, key.digest, data)
             except SetupError as failure:
-                self._warn(f"{failure.message}; cells are kept in the results until the run is complete")
+                self._warn(f"{failure.message}; cells are cached in the results directory until the run is complete")
             else:
                 return
         write_assayignore(self.directory)  # the results directory may be inside the corpus

@@ -107,13 +107,11 @@ class DaskExecutor:
     def _check_size(self, size: int, name: str) -> None:
         if size > self._timeouts.refused:
             raise SetupError(
-                f"{name} takes {size / MB:.0f} MB to send; {self._timeouts.refused / MB:.0f} MB is the most",
-                hint="divide the gold set, or use --shard, where nothing is sent",
+                f"{name} has {size / MB:.0f} MB, more than the limit of {self._timeouts.refused / MB:.0f} MB",
+                hint="split the gold set, or use --shard, which sends nothing",
             )
         if size > self._timeouts.large and not self.warnings:
-            self.warnings.append(
-                f"{name} takes {size / MB:.1f} MB to send; the scheduler keeps every task that is in flight"
-            )
+            self.warnings.append(f"{name} has {size / MB:.1f} MB; the scheduler holds all running tasks in memory")
 
     def _settle(self, remote: Future[bytes], result: Future[T]) -> None:
         with suppress(InvalidStateError):  # cancelled meanwhile
@@ -129,13 +127,13 @@ class DaskExecutor:
 
         if isinstance(error, KilledWorker):
             times = error.allowed_failures + 1
-            return WorkerLost.for_good(f"Dask gave it to {times} workers, and each of them died (allowed-failures)")
+            return WorkerLost.for_good(f"it killed {times} workers (allowed-failures of Dask)")
         if isinstance(error, CancelledError):
             return _scheduler_lost(self.address)
         if isinstance(error, ImportError | AttributeError) and not isinstance(error, AssayError):
             failure = SetupError(
                 f"a worker of {self.address} cannot load the task: {error}",
-                hint="is Assay, and whatever engines of your own need, installed on every worker?",
+                hint="install Assay and the packages of your engines on every worker",
             )
             failure.__cause__ = error
             return failure
@@ -157,7 +155,7 @@ class WorkerEnvironment:
             return f"has Python {self.python}, not {wanted.python}"
         if self.assay != wanted.assay:
             return f"has Assay {self.assay}, not {wanted.assay}"
-        return "" if self.code == wanted.code else f"has other code of Assay {self.assay}"
+        return "" if self.code == wanted.code else f"has different code of Assay {self.assay}"
 
 
 def worker_environment() -> WorkerEnvironment:
@@ -190,9 +188,7 @@ def run_remote(host: str, assay: str, python: str, code: str, packed: bytes) -> 
     except AssayError as error:
         hint = error.hint
         if isinstance(error, CorpusError | GoldError):
-            place = (
-                "workers open corpora themselves: it must be at the same path on every worker, or be named by address"
-            )
+            place = "workers open corpora themselves: use a path that exists on every worker, or a URL"
             hint = f"{hint}; {place}" if hint else place
         message = f"on {socket.gethostname()}: {error.message}"
         raise type(error)(message, file=error.file, line=error.line, hint=hint) from error
@@ -213,7 +209,7 @@ def _check_environment(found: WorkerEnvironment, wanted: WorkerEnvironment, addr
         place = f"{found.host} ({address})" if address else found.host
         raise SetupError(
             f"the worker on {place} {difference}",
-            hint="install the same Assay on the same Python (3.11 is not 3.12) on every worker, and start them again",
+            hint="install the same Assay and Python minor version on every worker, and restart them",
         )
 
 
@@ -230,10 +226,10 @@ def _connect(address: str, timeouts: DaskTimeouts, stack: ExitStack) -> Client:
         return client
     except (OSError, TimeoutError) as error:
         raise SetupError(
-            f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler`, and name its address"
+            f"no scheduler answers at {address}: {error}", hint="start one with `dask scheduler` and pass its address"
         ) from error
     except (ValueError, TypeError) as error:
-        raise ConfigError(f"{address!r} is no address of a cluster: {error}", hint="tcp://HOST:8786") from error
+        raise ConfigError(f"invalid cluster address {address!r}: {error}", hint="use tcp://HOST:8786") from error
 
 
 @contextmanager
@@ -265,22 +261,22 @@ def _check_workers(client: Client, address: str, timeouts: DaskTimeouts, wanted:
             if isinstance(answer, WorkerEnvironment):
                 _check_environment(answer, wanted, where)
             elif where not in silent:
-                hint = "install the same Assay on every worker, and start them again"
+                hint = "install the same Assay on every worker and restart them"
                 raise SetupError(f"the worker at {where} cannot load Assay: {answer}", hint=hint)
         if answers and not silent:
             return
         if silent and time.monotonic() > end:
             where, problem = min(silent.items())
-            hint = "end it, or start it again; the scheduler still counts on it"
+            hint = "stop or restart it; the scheduler still lists it"
             raise SetupError(f"the worker at {where} does not answer: {problem}", hint=hint)
         time.sleep(_RETRY)
 
 
 def _no_workers(address: str, seconds: float) -> SetupError:
-    hint = f"start some with `dask worker {address} --nthreads 1`; what is done is kept"
+    hint = f"start some with `dask worker {address} --nthreads 1`; finished cells are reused"
     return SetupError(f"{address} had no worker for {seconds:.0f} s", hint=hint)
 
 
 def _scheduler_lost(address: str) -> SetupError:
-    hint = "start it again and run again; what is done is kept"
-    return SetupError(f"the scheduler at {address} went away, or cancelled a task", hint=hint)
+    hint = "restart it and repeat the run; finished cells are reused"
+    return SetupError(f"the scheduler at {address} is gone or cancelled a task", hint=hint)

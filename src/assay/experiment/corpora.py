@@ -150,7 +150,7 @@ Missing = Literal["error", "report"]
 def load_suite(spec: Spec) -> Suite:
     """Load the gold sets of a specification."""
     if not spec.gold:
-        raise ConfigError("no gold set is named", hint="use --gold PATH or --gold stdlib, or begin with `assay init`")
+        raise ConfigError("no gold set given", hint="pass --gold PATH or --gold stdlib, or run `assay init`")
     rules = [TagRule.parse(text) for text in spec.tags]
     suite = join([load_gold(source, corpus=spec.corpus or None, tags=rules) for source in spec.gold])
     check_suite(spec.cluster, suite)
@@ -228,10 +228,10 @@ def prepare(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None, miss
     if not queries:
         line = resolution.problems[0].line if resolution.problems else None
         raise GoldError(
-            f"none of its queries has its answer in this corpus: {'; '.join(problems[:3])}",
+            f"no query has a target in this corpus: {'; '.join(problems[:3])}",
             file=gold.source,
             line=line,
-            hint="is it the gold set of another corpus?",
+            hint="check that the gold set belongs to this corpus",
         )
     return replace(opened, gold=resolution.gold, problems=problems, queries=queries)
 
@@ -256,9 +256,9 @@ def is_corpus_here(gold: GoldSet) -> bool:
 def check_corpus_here(gold: GoldSet) -> None:
     """Raise CorpusError if the corpus of a recorded gold set is not here; another one of that name does not count."""
     if not is_corpus_here(gold):
-        file = f": {gold.source} is not there, or holds another set" if gold.source else ""
-        hint = "go where the run was made, bring its gold set back, or run it again"
-        raise CorpusError(f"the gold set {gold.name} that this run asked is not here{file}", hint=hint)
+        file = f": {gold.source} is missing or holds another set" if gold.source else ""
+        hint = "change to the directory of the run, restore its gold set, or repeat the run"
+        raise CorpusError(f"cannot find the gold set {gold.name} of this run{file}", hint=hint)
 
 
 def phrased_queries(gold: GoldSet, forms: Sequence[str] | None) -> tuple[PhrasedQuery, ...]:
@@ -287,7 +287,7 @@ def _check_forms(gold: GoldSet, forms: Sequence[str] | None) -> None:
     for form in forms or ():
         if form not in known:
             hint = did_you_mean(form, known) or f"the gold set has the forms {', '.join(known)}"
-            raise GoldError(f"no query has the form {form!r}", file=gold.source, hint=hint)
+            raise GoldError(f"unknown form {form!r}", file=gold.source, hint=hint)
 
 
 def _check_measures(gold: GoldSet) -> None:

@@ -86,7 +86,7 @@ def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> GoldSet:
     """Return the three queries for a corpus; equal corpora have equal queries."""
     code = [file for file in corpus.files if file.kind == "code"]
     if not code:
-        raise CorpusError("no code in it to ask about", file=corpus.root, hint="name a folder with source code")
+        raise CorpusError("no source code found", file=corpus.root, hint="name a directory with source code")
     files = code[:: max(1, len(code) // config.files)][: config.files]
     size = SampleSize(config.drawn, 1, config.seed)
     sets = synthesize(replace(corpus, files=tuple(files)), name="check", kinds=("symbol", "doc"), wanted=size)
@@ -166,11 +166,13 @@ def _problems(check: EngineCheck) -> list[str]:
     real = [answer for answer in check.answers if answer.expected and answer.status is Status.OK]
     hits = [hit for answer in real for hit in answer.hits]
     if real and not hits:
-        problems.append("no results for words that are in the code: is the corpus indexed, is {root} in the template?")
+        problems.append(
+            "no results for words in the code: check that the corpus is indexed and {root} is in the template"
+        )
     elif hits and not any(answer.known for answer in real):
         problems.append(f"no path is a file of the corpus, e.g. {hits[0].path}: print paths relative to {{root}}")
     elif len(real) > 1 and all(_spans(answer.hits) == _spans(real[0].hits) for answer in check.answers):
-        problems.append("every question got the same results: is {query} where the tool looks for it?")
+        problems.append("every query got the same results: check the position of {query} in the command")
     return problems
 
 

@@ -122,8 +122,8 @@ def _task_lost(task: object, sent: int, error: BaseException) -> TaskLost:
     name = str(task)
     name = name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
     return TaskLost(
-        f"{name} was sent {times} and lost its worker each time: {reason}",
-        hint="does it need more memory than there is? run it alone with --only and --jobs 1",
+        f"{name} was lost {times} because its worker died: {reason}",
+        hint="it may need more memory: run it alone with --only ENGINE --jobs 1",
     )
 
 
@@ -176,7 +176,7 @@ class ProcessExecutor:
 
     def __init__(self, count: int = 0) -> None:
         if count < 0:
-            raise ConfigError(f"{count} processes", hint="name one or more; 0 is as many as there are processors")
+            raise ConfigError(f"expected 0 or more processes, got {count}", hint="0 uses every processor")
         count = count or available_threads()
         self.width = count + 1  # no worker waits while this process stores a result
         self._threads = ThreadPoolExecutor(count, thread_name_prefix="assay-executor")
@@ -222,7 +222,7 @@ class ProcessExecutor:
                 return worker
         worker.process.terminate()
         worker.end()
-        raise WorkerLost.for_good("the workers were ended")
+        raise WorkerLost.for_good("the workers were stopped")
 
     def _remove(self, worker: _Worker) -> str:
         with self._lock:
@@ -251,8 +251,8 @@ class _Worker:
         if code is None or code >= 0:
             return f"the worker process {self.pid} ended with exit code {code}"
         name = signal.Signals(-code).name
-        cause = " (out of memory, perhaps)" if name == "SIGKILL" else ""
-        return f"the worker process {self.pid} was ended by {name}{cause}"
+        cause = " (out of memory?)" if name == "SIGKILL" else ""
+        return f"the worker process {self.pid} was killed by {name}{cause}"
 
 
 _ENVIRONMENT = threading.Lock()

@@ -281,7 +281,9 @@ def select_engines(spec: Spec) -> tuple[tuple[RunEntry, ...], dict[str, str]]:
     chosen = tuple(entry for entry in wanted if entry.name not in lacking)
     if not any(entry.name in spec.engines or entry.variation for entry in chosen) and lacking:
         name, reason = next(iter(lacking.items()))
-        raise ConfigError(f"nothing is left to run: {name}: {reason}", hint="provide what is missing, or run others")
+        raise ConfigError(
+            f"no engine left to run: {name}: {reason}", hint="install what is missing, or choose other engines"
+        )
     return chosen, lacking
 
 

@@ -110,9 +110,9 @@ def run(
     """
     suite = select(Suite((gold,)) if isinstance(gold, GoldSet) else gold, split).suite
     if k < 1:
-        raise InputError(f"k is {k}", hint="ask for at least one result")
+        raise InputError(f"expected k of at least 1, got {k}", hint="the default is 10")
     if threads is not None and threads < 1:
-        raise InputError(f"threads is {threads}", hint="an engine needs at least one")
+        raise InputError(f"expected threads of at least 1, got {threads}", hint="None uses every processor")
     check_encodable(engines)
     known = variations or {}
     plan = RunPlan(

@@ -39,7 +39,7 @@ from assay.types import Suite
 T = TypeVar("T")
 SUFFIX: Final = ".jsonl.gz"
 _FORMAT: Final = 1
-_HINT: Final = "write I/N, such as 1/4, 2/4, 3/4 and 4/4 for four parts"
+_HINT: Final = "four shards are 1/4, 2/4, 3/4 and 4/4"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -57,11 +57,11 @@ def parse_shard(text: str) -> ShardId:
     """Parse I/N."""
     match = re.fullmatch(r"(\d+)/(\d+)", text.strip(), re.ASCII)
     if not match:
-        raise ConfigError(f"--shard {text}: that is no part of a run", hint=_HINT)
+        raise ConfigError(f"--shard: expected I/N, got {text!r}", hint=_HINT)
     shard = ShardId(int(match[1]), int(match[2]))
     if not 1 <= shard.index <= shard.of:
         below = shard.index < 1 or shard.of < 1
-        problem = "parts are counted from 1" if below else f"{shard.index} is more than {shard.of}"
+        problem = "shards are numbered from 1" if below else f"{shard.index} is more than {shard.of}"
         raise ConfigError(f"--shard {text}: {problem}", hint=_HINT)
     return shard
 
@@ -139,11 +139,11 @@ def read_shard(path: Path) -> ShardResult:
     try:
         head = json.loads(lines[0])
         if head.get("assay_shard") != _FORMAT:
-            raise _broken(path, f"has format {head.get('assay_shard')}, this Assay reads {_FORMAT}")
+            raise _broken(path, f"expected shard format {_FORMAT}, got {head.get('assay_shard')}")
         rows = [json.loads(line) for line in lines[1:]]
         grounds, cells = rows[: head["grounds"]], rows[head["grounds"] :]
         if len(cells) != head["cells"]:
-            raise _broken(path, f"has {len(cells)} cells of {head['cells']}")
+            raise _broken(path, f"expected {head['cells']} cells, got {len(cells)}")
         snapshots = {
             snapshot.gold.name: snapshot for snapshot in (snapshot_from_json(row["ground"]) for row in grounds)
         }
@@ -156,20 +156,20 @@ def read_shard(path: Path) -> ShardResult:
         summary = PlanSummary.from_json(head["outline"])
         return ShardResult(ShardId(**head["shard"]), summary, PlanResult(snapshots, results), declared)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _broken(path, f"is malformed ({type(error).__name__}: {error})") from error
+        raise _broken(path, f"malformed shard ({type(error).__name__}: {error})") from error
 
 
 def _verified_lines(path: Path) -> list[bytes]:
     try:
         data = gzip.decompress(path.read_bytes())
     except FileNotFoundError as error:
-        raise InputError("there is no such file", file=path, hint="name a file or a folder of shards") from error
+        raise InputError("no such file", file=path, hint="name a file or a directory of shards") from error
     except (OSError, EOFError, zlib.error) as error:
-        raise _broken(path, f"cannot be read: {error}") from error
+        raise _broken(path, f"cannot read the shard: {error}") from error
     body, _, last = data.rstrip(b"\n").rpartition(b"\n")
     body += b"\n"
     if last != dump({"sha256": hashlib.sha256(body).hexdigest()}).encode():
-        raise _broken(path, "does not fit its checksum")
+        raise _broken(path, "checksum mismatch")
     return body.splitlines()
 
 
@@ -204,7 +204,7 @@ def shard_files(paths: Iterable[Path]) -> list[Path]:
         if path.is_dir():
             found = sorted([*path.glob(f"*{SUFFIX}"), *(path / SHARDS).glob(f"*{SUFFIX}")])
         if not found:
-            raise InputError("has no shards", file=path, hint="make one with `assay run --shard 1/4 --out FOLDER`")
+            raise InputError("no shards found", file=path, hint="create one with `assay run --shard 1/4 --out DIR`")
         files |= dict.fromkeys(found)
     return list(files)
 
@@ -214,12 +214,12 @@ def _check_same_plan(parts: _Parts) -> None:
     for path, part in others:
         if first.summary != part.summary or first.declared != part.declared:
             same_plan = first.summary.plan == part.summary.plan
-            problem = "was run for another claim than" if same_plan else "is of another plan than"
-            hint = "shards go together when Assay, configuration and gold sets are the same; run the others again"
+            problem = "the analysis plan differs from" if same_plan else "the plan differs from"
+            hint = "run all shards with the same Assay, configuration and gold sets"
             raise NotComparableError(f"{problem} {first_path}", file=path, hint=hint)
         if first.shard.of != part.shard.of:
-            message = f"is shard {part.shard}, {first_path} is {first.shard}"
-            raise NotComparableError(message, file=path, hint="leave out those of one division")
+            message = f"this is shard {part.shard}, but {first_path} is {first.shard}"
+            raise NotComparableError(message, file=path, hint="merge the shards of one division only")
 
 
 def _check_complete(parts: _Parts) -> None:
@@ -230,7 +230,7 @@ def _check_complete(parts: _Parts) -> None:
         names = ", ".join(f"{index}/{of}" for index in missing)
         directory = path.parent.parent if path.parent.name == SHARDS else path.parent
         out = shlex.quote(str(directory))
-        hint = f"run what is missing: assay run --shard {missing[0]}/{of} --out {out}, and merge again"
+        hint = f"run `assay run --shard {missing[0]}/{of} --out {out}` and merge again"
         raise InputError(f"{len(missing)} of {of} shards are missing: {names}", hint=hint)
 
 
@@ -245,7 +245,7 @@ def _merge_snapshots(parts: _Parts) -> dict[str, CorpusSnapshot]:
                 snapshot.asked,
                 snapshot.gold.queries,
             ):
-                message = f"the corpus or the questions of {gold} are not those that {other_path} saw"
+                message = f"the corpus or the queries of {gold} differ from those of {other_path}"
                 raise NotComparableError(message, file=path, hint="run both shards again on the same files")
     return {gold: snapshot for gold, (snapshot, _) in known.items()}
 
@@ -257,6 +257,6 @@ def _merge_cells(parts: _Parts) -> dict[CellId, CellResult]:
         for cell, result in part.results.cells.items():
             other, other_path = known.setdefault(cell, (result, path))
             if other != result:
-                message = f"says something else of {cell.engine} on {cell.gold} than {other_path}"
+                message = f"the result of {cell.engine} on {cell.gold} differs from that of {other_path}"
                 raise InputError(message, file=path, hint="leave out one of the two files")
     return {cell: result for cell, (result, _) in known.items()}

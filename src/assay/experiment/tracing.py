@@ -68,8 +68,8 @@ def choose_explainable(run: Run, name: str | None) -> EngineRun:
         if engine.name == name:
             return engine
     if not known:
-        raise ConfigError("no engine of this run is builtin", hint="only the builtin engine can say what it did")
-    problem = "several engines of this run are builtin" if name is None else f"{name} is no builtin engine of this run"
+        raise ConfigError("no engine of this run can be traced", hint="only builtin engines can")
+    problem = "several engines of this run can be traced" if name is None else f"cannot trace {name!r}"
     raise ConfigError(problem, hint=f"name one with --engine: {', '.join(engine.name for engine in known)}")
 
 
@@ -78,7 +78,7 @@ def rebuild_engine(engine: EngineRun) -> FullEngine:
     try:
         return make_engine(dict(engine.config))
     except ConfigError as error:
-        raise ConfigError(error.message, hint="the run is of another Assay: run it again") from error
+        raise ConfigError(error.message, hint="the run was made by another version of Assay: repeat it") from error
 
 
 def trace_queries(

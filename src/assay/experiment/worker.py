@@ -254,17 +254,17 @@ def _count_skipped(corpus: Corpus) -> dict[str, int]:
 
 def _corpus_changed(prepared: PreparedGold) -> CorpusError:
     return CorpusError(
-        f"the corpus of {prepared.gold.name} is not what it was when the run began",
+        f"the corpus of {prepared.gold.name} changed during the run",
         file=prepared.corpus.root,
-        hint="is a log written into it? put that elsewhere, or name it in .assayignore; what is done is kept",
+        hint="exclude files that change, such as logs, in .assayignore; finished cells are reused",
     )
 
 
 def _check_code(access: CorpusAccess) -> None:
     if access.code and access.code != package_digest():
         raise SetupError(
-            f"{socket.gethostname()} has another Assay than the one that planned this",
-            hint="install the same version on every worker, and restart them",
+            f"the Assay on {socket.gethostname()} differs from the one that planned the run",
+            hint="install the same version on every worker and restart them",
         )
 
 

@@ -46,7 +46,7 @@ def test_scheduler_that_dies_is_reported_and_what_is_done_is_kept(swept, cluster
         cluster.scheduler.kill()
         code, said = finish(process)
     assert code == 4
-    assert said.startswith(f"assay: the scheduler at {cluster.address} went away")
+    assert said.startswith(f"assay: the scheduler at {cluster.address} is gone")
     assert "Traceback" not in said
     assert run_here(swept.folder, "--jobs", "1", "--out", "orphaned", cache="cache-orphaned") == 0
     assert written(swept.folder / "orphaned") == swept.results
@@ -60,7 +60,7 @@ def test_address_where_nobody_answers():
 
 
 def test_address_that_is_none():
-    with pytest.raises(ConfigError, match="is no address of a cluster"):
+    with pytest.raises(ConfigError, match="invalid cluster address"):
         DaskExecutor("carrier-pigeon://host")
 
 
@@ -77,7 +77,7 @@ def test_worker_says_how_its_installation_differs():
     assert ours.difference(replace(ours, host="other")) == ""
     assert ours.difference(replace(ours, assay="0.0")) == f"has Assay {ours.assay}, not 0.0"
     assert ours.difference(replace(ours, python="CPython 2.7")) == f"has Python {ours.python}, not CPython 2.7"
-    assert ours.difference(replace(ours, code="other")) == f"has other code of Assay {ours.assay}"
+    assert ours.difference(replace(ours, code="other")) == f"has different code of Assay {ours.assay}"
 
 
 SECRET = "hunter2-hunter2"

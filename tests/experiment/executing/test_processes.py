@@ -70,7 +70,7 @@ def test_task_that_kills_its_worker_once_is_done_again(executor, tmp_path):
 
 def test_task_that_kills_every_worker_is_named_and_others_are_not_blamed(executor, tmp_path):
     jobs = [Job("killer", str(tmp_path), deaths=99), *(Job(f"job{n}", str(tmp_path)) for n in range(8))]
-    with pytest.raises(EngineError, match=r"killer was sent 3 times .* was ended by SIGKILL"):
+    with pytest.raises(EngineError, match=r"killer was lost 3 times .* was killed by SIGKILL"):
         list(gather(executor, do, jobs))
     assert len(begun(tmp_path, "killer")) == 3
     assert all(len(begun(tmp_path, f"job{n}")) <= 1 for n in range(8))

@@ -280,7 +280,7 @@ def test_engines_have_the_processors_that_were_asked_for(shop):
     assert set(seen) == {("1", 1)}
     assert made.header.environment["pinned"] == 1
     assert os.sched_getaffinity(0) == before
-    with pytest.raises(InputError, match="threads is 0"):
+    with pytest.raises(InputError, match="threads of at least 1, got 0"):
         run({"mine": Looking()}, load_gold("gold.yaml"), threads=0)
 
 

@@ -218,7 +218,7 @@ def test_a_corpus_that_changes_midway_is_noticed(spec):
                 Path("shop/more.py").write_text("changed = True\n")
             return super().submit(function, *args)
 
-    with pytest.raises(CorpusError, match="is not what it was"):
+    with pytest.raises(CorpusError, match="changed during the run"):
         run(spec, executor=Meddling(), fresh=True)
 
 

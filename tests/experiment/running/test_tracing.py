@@ -124,7 +124,7 @@ def test_settings_of_another_assay_are_a_sentence(made):
 def test_engine_must_be_one_that_can_tell(made):
     with pytest.raises(ConfigError, match="several"):
         trace_queries(made, [TAX], None, 10)
-    with pytest.raises(ConfigError, match="grep is no builtin"):
+    with pytest.raises(ConfigError, match="cannot trace 'grep'"):
         trace_queries(made, [TAX], "grep", 10)
 
 

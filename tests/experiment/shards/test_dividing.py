@@ -27,8 +27,13 @@ def test_shard_that_is_none_is_refused(text):
 
 @pytest.mark.parametrize(
     ("text", "wrong"),
-    [("5/4", "5 is more than 4"), ("0/3", "counted from 1"), ("1/0", "counted from 1"), ("a/b", "no part")],
+    [
+        ("5/4", "5 is more than 4"),
+        ("0/3", "numbered from 1"),
+        ("1/0", "numbered from 1"),
+        ("a/b", "expected I/N, got 'a/b'"),
+    ],
 )
 def test_what_is_wrong_with_a_shard_is_said(text, wrong):
-    with pytest.raises(ConfigError, match=f"--shard {text}: .*{wrong}"):
+    with pytest.raises(ConfigError, match=f"--shard.*: .*{wrong}"):
         parse_shard(text)

@@ -91,7 +91,7 @@ def test_run_is_asked_again_where_it_was_made_or_not_at_all(repository, runs, tm
         shutil.move(tmp_path / "results/a", tmp_path / "a")
         reply = ask(client, name="a", query="cart", form="human")
         assert reply.status == 400
-        assert reply.error.startswith("the gold set shop that this run asked is not here: gold.yaml")
+        assert reply.error.startswith("cannot find the gold set shop of this run: gold.yaml")
         assert "not here" in source(client, "cart.py", name="a").error
 
 
