@@ -10,7 +10,8 @@ from importlib import resources
 from typing import Final
 
 from assay.errors import ConfigError, EngineError
-from assay.http import parse_web_address, post_json, redact_url
+from assay.http import parse_web_address, post_json
+from assay.redaction import redact_url
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from assay.clock import Deadline, call_within, format_duration
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError, SetupError
-from assay.redaction import Redactor
+from assay.redaction import Redactor, redact_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,16 +232,6 @@ def parse_web_address(url: str) -> SplitResult:
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and _is_word(url):
             return parts
     raise ConfigError("not a web address", hint="write it as https://host/path")
-
-
-def redact_url(url: str) -> str:
-    """Return a web address without user, password, query and fragment, which may contain secrets."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "the address"
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme in ("http", "https") and host else "the address"
 
 
 def _is_word(text: str) -> bool:

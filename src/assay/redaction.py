@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from typing import Final
-from urllib.parse import quote, quote_plus
+from urllib.parse import quote, quote_plus, urlsplit
 
 from assay.errors import AssayError, EngineError
 
@@ -114,6 +114,32 @@ def _forms(value: str) -> set[str]:
         text = base64.b64encode(b"\0" * before + data).decode()[first:sure]
         forms |= {text, text.translate(str.maketrans("+/", "-_"))}
     return forms
+
+
+def redact_url(url: str) -> str:
+    """Return a web address without user, password, query and fragment, which may contain secrets."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return "the address"
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}{parts.path}" if parts.scheme in ("http", "https") and host else "the address"
+
+
+#: In a message a URL ends at a space; a closing quote after a query is lost, since it may be part of a token.
+#: The authority ends at the first / ? or #, and its credentials at the last @ before that (RFC 3986, 3.2).
+_CREDENTIALS: Final = re.compile(
+    r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]*://|^//)
+    (?:[^\s/?#]*@)?
+    (?P<rest>[^\s?#]*)
+    (?:[?#]\S*)?""",
+    re.VERBOSE,
+)
+
+
+def strip_credentials(text: str) -> str:
+    """Remove user, password, query and fragment, which may contain tokens, from every URL in a text."""
+    return _CREDENTIALS.sub(r"\g<scheme>\g<rest>", text)
 
 
 # False positives are better than a password in a vocabulary or a gold set.

@@ -1,9 +1,13 @@
-"""Columns and document names of TREC files."""
+"""Columns and document ids of TREC files."""
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
+from collections.abc import Container, Iterable
 from functools import lru_cache
+from pathlib import PurePosixPath
 from urllib.parse import quote, unquote
 
 from assay.types import Hit
@@ -33,3 +37,51 @@ def to_docno(hit: Hit) -> str:
     """Format a hit as `path` or `path:start-end`."""
     path = path_column(hit.path)
     return path if hit.start is None else f"{path}:{hit.start}-{hit.end}"
+
+
+_STEP = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]|^[.-]|\.\Z")
+_LONGEST = 100  # characters of a name: file systems allow 255 bytes
+_LONGEST_PATH = 400  # and of a path: some systems allow 1,024 bytes including parent directories
+_DIGITS = 16  # hexadecimal digits of the hash that distinguishes clashing names
+
+
+def document_paths(ids: Iterable[str]) -> dict[str, str]:
+    """Map document ids to paths that are unique even ignoring case; no path is a parent directory of another."""
+    names = {name: document_path(name) for name in ids}
+    hashed: set[str] = set()
+    while True:  # repeated, since an id may equal the new path of another
+        files = Counter(path.casefold() for path in names.values())
+        directories = {str(above) for path in files for above in PurePosixPath(path).parents}
+        folded = {name: path.casefold() for name, path in names.items() if name not in hashed}
+        clash = {name for name, path in folded.items() if files[path] > 1 or path in directories}
+        if not clash:
+            return names
+        names |= {name: _add_hash(name) for name in clash}
+        hashed |= clash
+
+
+def document_path(name: str) -> str:
+    """Return the path of a document id, encoded or hashed if it is not a portable path."""
+    steps = name.split("/")
+    if len(name) <= _LONGEST_PATH and all(len(step) <= _LONGEST and _STEP.fullmatch(step) for step in steps):
+        return name
+    encoded = _percent_encode(name)
+    return encoded if len(encoded) <= _LONGEST else _add_hash(name)
+
+
+def find_document(name: str, paths: Container[str]) -> str | None:
+    """Return which of the paths of a corpus belongs to a document id, or None."""
+    return next((path for path in (name, document_path(name), _add_hash(name)) if path in paths), None)
+
+
+def _percent_encode(name: str) -> str:
+    def percent(match: re.Match[str]) -> str:
+        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
+
+    return _UNSAFE.sub(percent, name)
+
+
+def _add_hash(name: str) -> str:
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{_percent_encode(name)[:_LONGEST]}-{digest}"

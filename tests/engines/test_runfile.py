@@ -9,12 +9,12 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus.spec import document_paths
 from assay.engines import make_engine
 from assay.engines.base import Session
 from assay.engines.runfile import Docno, read_trec
 from assay.engines.runner import query_session
 from assay.errors import EngineError, InputError
+from assay.trec import document_paths
 from assay.types import Corpus, CorpusSpec, GoldSet, Hit, Query, Span, Status, Suite, Target
 from tests.properties import examples
 

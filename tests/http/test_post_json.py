@@ -9,7 +9,8 @@ from email.utils import format_datetime
 import pytest
 
 from assay.errors import AssayError, ConfigError, EngineError, EngineTimeoutError, SetupError
-from assay.http import HttpLimits, RequestRejected, post_json, redact_url
+from assay.http import HttpLimits, RequestRejected, post_json
+from assay.redaction import redact_url
 from tests.processes import time_out
 from tests.serving import Asked, Reply, in_turn, serving
 from tests.waiting import WATCHDOG

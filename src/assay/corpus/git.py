@@ -29,9 +29,10 @@ from assay.corpus.sources import (
     named_directory,
     run_tool,
 )
-from assay.corpus.spec import is_url, without_credentials
+from assay.corpus.spec import is_url
 from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree, TreeWriter
 from assay.errors import CorpusError, SetupError
+from assay.redaction import strip_credentials
 from assay.store import Store
 from assay.store.kinds import MIRRORS
 
@@ -205,7 +206,7 @@ def locate_git(request: CorpusRequest) -> LocatedCorpus:
 
 
 def _obtain_remote(request: CorpusRequest, url: str, rev: str) -> FetchedTree:
-    shown = without_credentials(url)
+    shown = strip_credentials(url)
     if url.startswith("-") or not _URL.match(url):
         hint = "use https://, ssh://, git://, file:// or user@host:path"
         raise CorpusError(f"expected a git URL, got {shown!r}", hint=hint)
@@ -236,7 +237,7 @@ def open_mirror(store: Store, url: str) -> Iterator[Path]:
 
 def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
     """Fetch a revision into a mirror and return its commit."""
-    shown, busy = without_credentials(url), mirror / _BUSY
+    shown, busy = strip_credentials(url), mirror / _BUSY
     if busy.exists() or not (mirror / "HEAD").exists():
         shutil.rmtree(mirror, ignore_errors=True)
         mirror.mkdir(parents=True)
@@ -252,7 +253,7 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
         fetched = git("--git-dir=.", "fetch", "--quiet", *arguments, cwd=mirror, limits=limits)
         if fetched.code and not _NO_REVISION.search(fetched.err) and _NO_REPOSITORY.search(fetched.err):
             raise CorpusError(
-                f"{shown} is not a readable git repository: {without_credentials(fetched.last_words)}",
+                f"{shown} is not a readable git repository: {strip_credentials(fetched.last_words)}",
                 hint="check the URL; private repositories need git credentials (git-credential, ssh)",
             )
         return fetched
@@ -264,7 +265,7 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
         deepen = ("--unshallow",) if (mirror / "shallow").exists() else ()
         fetched = fetch("--prune", "--update-head-ok", *deepen, "--", url, *_ALL_REFS)
         if fetched.code and not _NO_REVISION.search(fetched.err):
-            reason = without_credentials(fetched.last_words)
+            reason = strip_credentials(fetched.last_words)
             raise SetupError(f"cannot fetch {shown}: {reason}", hint="check the network and the URL")
         commit = resolve(re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev))
     busy.unlink()

@@ -15,10 +15,11 @@ from assay.corpus.contents import DEFAULT_WALKING, StatCache, WalkConfig
 from assay.corpus.git import git, locate_git
 from assay.corpus.ignore import compile_globs
 from assay.corpus.sources import KINDS, CorpusRequest, LocatedCorpus, TreeCache, locate_path, locate_stdlib
-from assay.corpus.spec import is_url, spec_text, without_credentials
+from assay.corpus.spec import is_url, spec_text
 from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree, is_inside
 from assay.corpus.walk import WalkResult, walk
 from assay.errors import CorpusError, SetupError
+from assay.redaction import strip_credentials
 from assay.store import Store, cache_dir
 from assay.store.kinds import TREES
 from assay.types import Corpus, CorpusSpec
@@ -107,7 +108,7 @@ def _is_intact(entry: FetchedTree, root: Path, walked: WalkResult) -> bool:
 def _empty_error(spec: CorpusSpec, root: Path, walked: WalkResult) -> CorpusError:
     reasons = Counter(skipped.reason for skipped in walked.skipped)
     left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
-    shown = replace(spec, value=without_credentials(spec.value), exclude=())
+    shown = replace(spec, value=strip_credentials(spec.value), exclude=())
     return CorpusError(
         f"the corpus {spec_text(shown)} is empty" + (f"; skipped: {left_out}" if left_out else ""),
         file=root,

@@ -32,9 +32,9 @@ from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from assay.corpus.sources import CorpusRequest, LocatedCorpus, locate_tree, missing_tool, run_tool
-from assay.corpus.spec import without_credentials
 from assay.corpus.unpack import ArchiveLimits, FetchedTree, hash_of, unpack
 from assay.errors import CorpusError, SetupError
+from assay.redaction import strip_credentials
 
 _SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 _EXAMPLE: Final = "use flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#sdist"
@@ -127,7 +127,7 @@ def _fetch(package: PythonPackage, work: Path, limits: ArchiveLimits) -> Fetched
             stream.writelines(_read_limited(answer, limits.archive_bytes, link.filename))
     except (urllib.error.URLError, HTTPException, TimeoutError) as error:
         hint = "check the network, then try again"
-        raise SetupError(f"cannot download {without_credentials(link.url)}: {error}", hint=hint) from error
+        raise SetupError(f"cannot download {strip_credentials(link.url)}: {error}", hint=hint) from error
     notes = [f"pypi:{package} is the sdist {link.filename}"]
     if package.form == "any":
         notes[0] += ", as pip finds no wheel for this interpreter"
@@ -195,7 +195,7 @@ def _find_sdist(package: PythonPackage, settings: PipSettings, limits: ArchiveLi
             links.extend(_read_page(page, settings, limits))
         except (OSError, HTTPException, ValueError) as error:
             if not isinstance(error, FileNotFoundError) and getattr(error, "code", None) not in (404, 410):
-                failures.append(f"{without_credentials(page)}: {getattr(error, 'reason', None) or error}")
+                failures.append(f"{strip_credentials(page)}: {getattr(error, 'reason', None) or error}")
     files = [(version, link) for link in links if (version := _link_version(link.filename, package.name))]
     sdists = [link for version, link in files if version == package.version and package.form != "wheel"]
     for suffix in _SDIST:
@@ -205,7 +205,7 @@ def _find_sdist(package: PythonPackage, settings: PipSettings, limits: ArchiveLi
         reasons = "; ".join(failures)
         raise SetupError(f"cannot fetch {package}: {reasons}", hint="check the network and `pip config list`")
     if not files:
-        locations = ", ".join(map(without_credentials, (*settings.indexes, *settings.find_links))) or "no index"
+        locations = ", ".join(map(strip_credentials, (*settings.indexes, *settings.find_links))) or "no index"
         raise CorpusError(f"no package {package.name!r} at {locations}", hint="check the name and `pip config list`")
     available = sorted(link.filename for version, link in files if version == package.version)[:5]
     problem = f"{package} has no {'file this interpreter can use' if package.form == 'any' else package.form}"
@@ -258,7 +258,7 @@ def _make_link(
     address, fragment = urldefrag(url)
     scheme = urlsplit(address).scheme
     if scheme not in _SCHEMES or (scheme == "file" and urlsplit(page).scheme != "file"):
-        raise ValueError(f"the page links to {without_credentials(address)}")
+        raise ValueError(f"the page links to {strip_credentials(address)}")
     if not hashes:
         name, _, value = fragment.partition("&")[0].partition("=")
         hashes = {name: value}
@@ -310,9 +310,7 @@ def _read_limited(stream: IO[bytes], allowed: int, name: str) -> Iterator[bytes]
         left -= len(chunk)
         if left < 0:
             hint = "use a smaller package"
-            raise CorpusError(
-                f"the download has more than {allowed:,} bytes", file=without_credentials(name), hint=hint
-            )
+            raise CorpusError(f"the download has more than {allowed:,} bytes", file=strip_credentials(name), hint=hint)
         yield chunk
 
 

@@ -5,12 +5,8 @@ Subdirectory and globs follow a question mark: `git:../repo@v1?root=src&exclude=
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections import Counter
-from collections.abc import Container, Iterable
 from dataclasses import replace
-from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
@@ -89,67 +85,3 @@ def _split_options(text: str) -> tuple[str, dict[str, Any]]:
         return text, {}  # a tail with any other key belongs to the value
     values = {name: tuple(unquote(value) for key, _, value in pairs if key == name) for name in OPTIONS}
     return body, values | {"root": values["root"][-1] if values["root"] else None}
-
-
-#: In a message a URL ends at a space; a closing quote after a query is lost, since it may be part of a token.
-#: The authority ends at the first / ? or #, and its credentials at the last @ before that (RFC 3986, 3.2).
-_CREDENTIALS: Final = re.compile(
-    r"""(?P<scheme>\b[A-Za-z][A-Za-z0-9+.-]*://|^//)
-    (?:[^\s/?#]*@)?
-    (?P<rest>[^\s?#]*)
-    (?:[?#]\S*)?""",
-    re.VERBOSE,
-)
-
-
-def without_credentials(text: str) -> str:
-    """Remove user, password, query and fragment, which may contain tokens, from every URL in a text."""
-    return _CREDENTIALS.sub(r"\g<scheme>\g<rest>", text)
-
-
-_STEP = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]|^[.-]|\.\Z")
-_LONGEST = 100  # characters of a name: file systems allow 255 bytes
-_LONGEST_PATH = 400  # and of a path: some systems allow 1,024 bytes including parent directories
-_DIGITS = 16  # hexadecimal digits of the hash that distinguishes clashing names
-
-
-def document_paths(ids: Iterable[str]) -> dict[str, str]:
-    """Map document ids to paths that are unique even ignoring case; no path is a parent directory of another."""
-    names = {name: document_path(name) for name in ids}
-    hashed: set[str] = set()
-    while True:  # repeated, since an id may equal the new path of another
-        files = Counter(path.casefold() for path in names.values())
-        directories = {str(above) for path in files for above in PurePosixPath(path).parents}
-        folded = {name: path.casefold() for name, path in names.items() if name not in hashed}
-        clash = {name for name, path in folded.items() if files[path] > 1 or path in directories}
-        if not clash:
-            return names
-        names |= {name: _add_hash(name) for name in clash}
-        hashed |= clash
-
-
-def document_path(name: str) -> str:
-    """Return the path of a document id, encoded or hashed if it is not a portable path."""
-    steps = name.split("/")
-    if len(name) <= _LONGEST_PATH and all(len(step) <= _LONGEST and _STEP.fullmatch(step) for step in steps):
-        return name
-    encoded = _percent_encode(name)
-    return encoded if len(encoded) <= _LONGEST else _add_hash(name)
-
-
-def find_document(name: str, paths: Container[str]) -> str | None:
-    """Return which of the paths of a corpus belongs to a document id, or None."""
-    return next((path for path in (name, document_path(name), _add_hash(name)) if path in paths), None)
-
-
-def _percent_encode(name: str) -> str:
-    def percent(match: re.Match[str]) -> str:
-        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "surrogatepass"))
-
-    return _UNSAFE.sub(percent, name)
-
-
-def _add_hash(name: str) -> str:
-    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
-    return f"{_percent_encode(name)[:_LONGEST]}-{digest}"

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from assay.corpus.spec import find_document
 from assay.digests import text_digest
 from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session
 from assay.engines.fingerprints import identity_of
@@ -27,7 +26,7 @@ from assay.engines.text_output import parse_location
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8
 from assay.settings import read_settings, setting
-from assay.trec import TAG, from_column
+from assay.trec import TAG, find_document, from_column
 from assay.types import Corpus, GoldSet, Hit, Query, Suite
 
 _NAMING = "name queries gold/query/form, or pass --forms human if they are named gold/query or query"

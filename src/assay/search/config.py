@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from assay.errors import ConfigError, did_you_mean
+from assay.redaction import redact_url
 from assay.search.chunking import ChunkConfig
 from assay.search.dense import parse_fusion
 from assay.search.results import SpanGrowth
@@ -204,7 +205,7 @@ def redact_settings(record: T) -> T:
         if is_dataclass(value):
             changes[column.name] = redact_settings(value)
         elif not column.repr:
-            changes[column.name] = _redact_url(value) if column.name == "url" else _redact_spec(value)
+            changes[column.name] = _redact_address(value) if column.name == "url" else _redact_spec(value)
     return cast(T, replace(cast(Any, record), **changes))
 
 
@@ -213,15 +214,11 @@ def _redact_spec(spec: str) -> str:
     if kind not in ("openai", "rerank", "chat") and "://" not in target:
         return spec
     address, _, model = target.rpartition("#")
-    return f"{kind}:{_redact_url(address)}#{model}" if address else f"{kind}:{_redact_url(target)}"
+    return f"{kind}:{_redact_address(address)}#{model}" if address else f"{kind}:{_redact_address(target)}"
 
 
-def _redact_url(url: str) -> str:
-    if not url or (url.startswith("{env:") and url.endswith("}")):
-        return url
-    from assay.http import redact_url
-
-    return redact_url(url)
+def _redact_address(url: str) -> str:
+    return url if not url or (url.startswith("{env:") and url.endswith("}")) else redact_url(url)
 
 
 @cache

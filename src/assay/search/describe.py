@@ -17,7 +17,7 @@ import numpy as np
 from assay.chat import Endpoint, Prompt, complete, make_fence, prompt_version
 from assay.digests import digest_of
 from assay.errors import EngineError
-from assay.http import redact_url
+from assay.redaction import redact_url
 from assay.search.query import find_words, term_hash, word_terms
 from assay.search.table import IndexTable, add_words, chunk_text, scope_text
 from assay.store import Store

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from assay.errors import ConfigError, EngineError, EngineTimeoutError, SetupError, did_you_mean, install_hint
 from assay.files import read_utf8
+from assay.redaction import redact_url
 from assay.search.vectors import Matrix, unit_rows
 
 TextRole = Literal["query", "code", "docs"]
@@ -188,16 +189,12 @@ class _OpenAI:
         return rows
 
     def _error(self, message: str) -> EngineError:
-        from assay.http import redact_url
-
         hint = f"check that {self.model} is an embedding model and that the URL is its embeddings endpoint"
         return EngineError(message, file=redact_url(self.url), hint=hint)
 
 
 def open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open the embedding server `URL#MODEL`; one request determines the length of its vectors."""
-    from assay.http import redact_url
-
     address, _, model = target.rpartition("#")
     hint = "write openai:https://host/v1#model"
     if not address or not model:

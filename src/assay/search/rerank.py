@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from assay.chat import Endpoint, Prompt, complete, make_fence, parse_json, prompt_version
 from assay.errors import ConfigError, EngineError, SetupError, closest_match, install_hint
-from assay.http import post_json, redact_url
-from assay.redaction import environment_names, register_secret_values
+from assay.http import post_json
+from assay.redaction import environment_names, redact_url, register_secret_values
 
 #: Maximum characters of a passage: 100 lines of code, the longest result; cross-encoders read only 512 tokens.
 _PASSAGE_CHARS: Final = 4000

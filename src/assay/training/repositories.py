@@ -12,9 +12,9 @@ from typing import Final
 
 from assay.corpus.git import git, read_blobs
 from assay.corpus.languages import detect_type
-from assay.corpus.spec import without_credentials
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError
+from assay.redaction import strip_credentials
 
 _DEPTH: Final = 4  # directories below the given one: FOLDER/GROUP/OWNER+NAME/repo/.git
 _PARTIAL: Final = ".part"  # an unfinished download
@@ -110,7 +110,7 @@ def _read_repository(git_dir: Path, top: Path) -> GitRepo | None:
         return None
     remote = _git(git_dir, "config", "--get", "remote.origin.url") if (git_dir / "config").is_file() else None
     address = (remote or b"").decode("utf-8", "replace").strip()
-    name, url = repository_name(address), without_credentials(address)
+    name, url = repository_name(address), strip_credentials(address)
     if name is None:  # by its path
         directory = git_dir.parent if git_dir.name == ".git" else git_dir
         if directory.name == "repo" and directory != top:

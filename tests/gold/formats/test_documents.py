@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.cli.main import main
-from assay.corpus.spec import document_paths, find_document
 from assay.gold.anchors import path_problem
+from assay.trec import document_paths, find_document
 from tests.gold.formats.files import write
 
 IDS = st.lists(st.text(st.sampled_from("aAb.-/_: é\n\\"), min_size=1, max_size=6), max_size=12, unique=True)

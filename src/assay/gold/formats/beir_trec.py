@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from assay.corpus.spec import document_paths
 from assay.errors import GoldError
 from assay.files import atomic_directory
 from assay.gold.anchors import parse_target
@@ -38,6 +37,7 @@ from assay.gold.build import (
 from assay.gold.formats.losses import WriterOutput, corpus_losses, file_name, read_back, verify_output
 from assay.gold.formats.rows import JsonRecord, describe_unread, open_source, read_entries
 from assay.syntax.text import line_at
+from assay.trec import document_paths
 from assay.types import CorpusSpec, GoldSet, Query, Rationale, Span, Suite, Target
 
 

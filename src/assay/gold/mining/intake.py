@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from assay.corpus.spec import spec_text, without_credentials
+from assay.corpus.spec import spec_text
 from assay.errors import GoldError
 from assay.gold.build import GoldLocation, build_query
 from assay.gold.code_index import CodeIndex, SampleSize, draw_by_file
@@ -18,6 +18,7 @@ from assay.gold.mining.privacy import private_part
 from assay.gold.mining.questions import ADDED, QueryTextRules
 from assay.gold.query_properties import leakage
 from assay.gold.review.items import ItemKind, ItemOrigin, ReviewItem, make_item
+from assay.redaction import strip_credentials
 from assay.syntax.identifiers import split
 from assay.syntax.prose import content_words
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
@@ -166,7 +167,7 @@ def check_same_corpus(corpus: Corpus, gold: GoldSet) -> str | None:
     base = Path(gold.source).parent if gold.source else Path()
     if _identity(corpus.spec, Path()) == _identity(gold.corpus, base):
         return None
-    named, own = (without_credentials(spec_text(spec)) for spec in (corpus.spec, gold.corpus))
+    named, own = (strip_credentials(spec_text(spec)) for spec in (corpus.spec, gold.corpus))
     targets = {target.span.path for query in gold.queries for target in query.targets}
     missing = targets - {file.path for file in corpus.files}
     if 2 * len(missing) > len(targets):
