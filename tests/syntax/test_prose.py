@@ -2,7 +2,8 @@
 
 import pytest
 
-from assay.syntax.prose import is_idle, is_prose, is_trivial, split_sentences, strip_leading_name, strip_subject
+from assay.syntax.commit_subjects import is_trivial, strip_subject
+from assay.syntax.prose import is_idle, is_prose, split_sentences, strip_leading_name
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,10 @@ from assay.gold.code_index import (
 from assay.gold.formats.native import write_native
 from assay.gold.git_history import list_commits
 from assay.gold.load import SYNTHETIC_MARK
+from assay.syntax.commit_subjects import is_trivial, strip_subject
 from assay.syntax.identifiers import words
 from assay.syntax.outline import Definition
-from assay.syntax.prose import content_words, is_prose, is_trivial, strip_subject
+from assay.syntax.prose import content_words, is_prose
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
 
 

@@ -1,4 +1,4 @@
-"""Prose about code: sentences of comments, commit subjects and headings, without markup."""
+"""Prose about code: sentences of comments and headings, without markup."""
 
 from __future__ import annotations
 
@@ -46,17 +46,6 @@ _IDLE: Final = re.compile(
 )
 _WORD: Final = re.compile(r"[^\W_][\w]*")
 _PROSE: Final = re.compile(r"[^\W\d_]|[\s,.'’\"()/-]")
-#: `feat(parser)!: `, `net/http: `, and numbers of pull requests.
-_PREFIX: Final = re.compile(r"^(?:\[[^\]]*\]\s*|[\w./,*-]+(?:\([^()]*\))?!?:\s+)+")
-_NUMBER: Final = re.compile(r"\s*[(\[]?(?:(?:closes|fixes|refs?|gh)?[ -]?#\d+)(?:,\s*#\d+)*[)\]]?", re.IGNORECASE)
-#: Commit subjects that do not describe behavior.
-_TRIVIAL: Final = re.compile(
-    r"^(?:revert|reapply|merge|bump|release|prepare|update (?:depend|version|changelog|readme)|wip|initial|backport)\b"
-    r"|^\W*v?\d+\.\d+|\b(?:typos?|changelog|readme|lint(?:er|ing)?|whitespace|copyright|licen[cs]e|reformat|gofmt"
-    r"|rustfmt|clippy|mypy|ruff|flake8|black|formatting|code style|dependabot|renovate|spelling|docstrings?|comments?"
-    r"|docs|documentation|warnings?|pre-commit|typing|type hints?|annotations?|refactor\w*)\b",
-    re.IGNORECASE,
-)
 #: Minimum share of letters, blanks and plain punctuation in a sentence; commented-out code has less.
 _PROSE_SHARE: Final = 0.85
 
@@ -112,16 +101,6 @@ def content_words(sentence: str) -> tuple[str, ...]:
     """Return the distinct words of a sentence in lower case, without stop words and numbers."""
     words = (word.lower() for word in _WORD.findall(sentence))
     return tuple(dict.fromkeys(w for w in words if len(w) > 1 and not w.isdigit() and w not in STOP_WORDS))
-
-
-def strip_subject(subject: str) -> str:
-    """Remove the prefix (`feat: `) and pull request numbers from a commit subject."""
-    return strip_markup(_NUMBER.sub("", _PREFIX.sub("", subject))).strip(" \t.:;-")
-
-
-def is_trivial(subject: str) -> bool:
-    """Return whether a commit subject is about a release, merge or code style rather than behavior."""
-    return _TRIVIAL.search(subject) is not None or _TRIVIAL.search(strip_subject(subject)) is not None
 
 
 def _first_paragraph(text: str) -> str:

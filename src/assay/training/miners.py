@@ -18,17 +18,16 @@ from assay.corpus.unpack import ArchiveLimits
 from assay.redaction import find_secret_lines
 from assay.search.chunking import ChunkConfig, cut_sections
 from assay.search.query import find_words, stem_name
+from assay.syntax.commit_subjects import is_trivial, strip_subject
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition
 from assay.syntax.prose import (
     content_words,
     is_idle,
     is_prose,
-    is_trivial,
     split_sentences,
     strip_leading_name,
     strip_markup,
-    strip_subject,
 )
 from assay.training.config import MiningConfig, PairRules
 from assay.training.repositories import (

@@ -6,7 +6,7 @@ import pytest
 
 from assay.corpus import open_corpus
 from assay.gold.synth import describes_change, synthesize
-from assay.syntax.prose import strip_subject
+from assay.syntax.commit_subjects import strip_subject
 from assay.types import CorpusSpec
 
 OLD = """\

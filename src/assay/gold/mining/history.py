@@ -18,8 +18,9 @@ from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, SOURCES, Int
 from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
 from assay.gold.query_properties import leakage
 from assay.gold.review.items import ItemOrigin
+from assay.syntax.commit_subjects import is_internal, is_trivial, strip_kind, strip_subject
 from assay.syntax.identifiers import parts, split
-from assay.syntax.prose import content_words, is_prose, is_trivial, mentions_name, split_sentences, strip_subject
+from assay.syntax.prose import content_words, is_prose, mentions_name, split_sentences
 from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
 
@@ -42,21 +43,7 @@ _PULL_REQUEST: Final = re.compile(
     r"^Merge pull request #(\d+)|^Merged? in .*\(pull request #(\d+)\)|See merge request \S*!(\d+)", re.MULTILINE
 )
 _SQUASHED: Final = re.compile(r"\(#(\d+)\)\s*$")
-#: `feat (WIP): `; `plain_subject` removes prefixes without a blank.
-_KIND: Final = re.compile(r"^\W*\w+\s*\([^()]*\)\s*!?:\s+|^[a-z]+ [a-z]+: ")
 _BOT: Final = re.compile(r"\[bot\]|\b(?:dependabot|renovate|pre-commit-ci|github-actions|greenkeeper)\b", re.IGNORECASE)
-#: Changes that do not affect behavior.
-_NO_BEHAVIOR: Final = re.compile(
-    r"^(?:remove|drop|delete|rename|move|reorder|clean|cleanup|tidy|simplify|tweak|polish|minor|misc|more|some|small"
-    r"|improve|optimi[sz]e|speed|micro|port|migrate|rework|rewrite|restructure|reorganize|extract|inline|split|modernize"
-    r"|nit|oops|attempt|try|temporar\w*|address|apply|respond|follow|update|upgrade|switch|start|begin|finish|tests?"
-    r"|deprecate|unused|make \w+ (?:private|public|internal|happy)|merge|sync)\b"
-    r"|\b(?:tests?|testing|coverage|ci|benchmarks?|bench|examples?|review|feedback|suggestions?|imports?|msrv|nightly"
-    r"|edge cases?|missing|typings?|types?|typed"
-    r"|python ?[23]|py[23]\d?|rust ?\d|deps?|dependenc\w+|crates?|packag(?:e|ing)|compile|compilation|builds?|makefile"
-    r"|docs?|doc|docstring|regression|version|todo|cleanups?|renam\w+|unused|deprecat\w+|edition|pylint|pyright)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +124,10 @@ def _subject(commit: Commit, message: CommitMessage | None, merged: frozenset[st
     if commit.id in merged and pull is None:
         return None  # an update of a branch
     lines = message.body.split("\n") if commit.id in merged else [commit.subject, *message.body.split("\n")]
-    title = strip_subject(_KIND.sub("", lines[0]))
+    title = strip_subject(strip_kind(lines[0]))
     first = next(split_sentences("\n".join(lines[1:])), "")
     text = next((text for text in (title, first) if _describes_behavior(text)), None)
-    if text is None or is_trivial(lines[0]) or _NO_BEHAVIOR.search(title):
+    if text is None or is_trivial(lines[0]) or is_internal(title):
         return None
     squashed = _SQUASHED.search(commit.subject)
     number = next((n for n in pull.groups() if n), "") if pull else squashed[1] if squashed else ""
@@ -152,7 +139,7 @@ def _subject(commit: Commit, message: CommitMessage | None, merged: frozenset[st
 
 def _describes_behavior(text: str) -> bool:
     prose = is_query_length(change_question(text)) and is_prose(text, len(text)) and stands_alone(text)
-    return prose and describes_behavior(text) and not is_trivial(text) and not _NO_BEHAVIOR.search(text)
+    return prose and describes_behavior(text) and not is_trivial(text) and not is_internal(text)
 
 
 def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinition]) -> Intent | None:
