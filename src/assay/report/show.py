@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from assay.errors import ConfigError, closest_match, did_you_mean
 from assay.report.render.document import (
@@ -17,6 +18,7 @@ from assay.report.render.document import (
     RankingBlock,
     RankingLine,
     SideBySide,
+    Table,
     Tone,
     table,
 )
@@ -27,39 +29,46 @@ from assay.scoring.match import HitMark, HitMarker, Level, is_beside, match_dist
 from assay.scoring.runs import restrict_run, restrict_suite
 from assay.types import PRIMARY, AnalysisPlan, Hit, Query, Ranking, Run, Status, sort_phrasings
 
+#: After the grade of a hit in the right file without a line of a target.
+_BESIDE = "~"
+#: A difference that three digits do not show.
+_SAME = 0.0005
+#: Queries that an error lists.
+_LISTED = 5
+#: Characters of a query in an error.
+_TEXT = 70
 
-@dataclass(frozen=True, slots=True)
-class ShownEngine:
-    """Whose answer is shown: an engine of a run, under the name that tells it from the other."""
+
+class ShownEngine(NamedTuple):
+    """An engine of a run, with a label that distinguishes it from the other side."""
 
     name: str
     engine: str
     run: Run
 
 
-@dataclass(frozen=True, slots=True)
-class ShownHit:
-    """One hit: what it is, and where the same place stood in the other ranking."""
+class ShownHit(NamedTuple):
+    """A hit, its mark, and its rank in the other ranking."""
 
     hit: Hit
     mark: HitMark
-    other: int | None  # rank among distinct hits, as in its mark; None: it is not there, or there is no other
-    other_lines: bool = False  # it is right by its file alone: no answer has a line of it
+    other: int | None  # rank among distinct hits; None: missing in the other ranking, or no other ranking
+    other_lines: bool  # in the file of a target, but without a line of one
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRanking:
-    """What one subject answered."""
+    """The ranking of one engine with its values."""
 
     name: str
-    ranking: Ranking | None  # None: it was not asked this form
-    places: tuple[ShownHit, ...]
-    values: tuple[float, ...]  # of each measure; NaN where one does not apply
-    ranks: tuple[int | None, ...]  # at which each target, then each adversary, was found
+    ranking: Ranking | None  # None: the engine was not asked this phrasing
+    hits: tuple[ShownHit, ...] = ()
+    values: tuple[float, ...] = ()  # of each measure; NaN where one does not apply
+    ranks: tuple[int | None, ...] = ()  # of each target, then of each adversary
 
     @property
-    def failed(self) -> str:
-        """Why there is no answer; empty where there is one."""
+    def failure(self) -> str:
+        """The error of a failed query; empty after success."""
         if self.ranking is None:
             return "not asked"
         if self.ranking.status == Status.OK:
@@ -69,12 +78,12 @@ class ShownRanking:
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """A query with the answers of one or two subjects."""
+    """A query with the rankings of one or two engines."""
 
     gold: str
     query: Query
     form: str
-    forms: tuple[str, ...]  # that were asked
+    forms: tuple[str, ...]  # phrasings that were asked
     k: int
     level: Level
     measures: tuple[str, ...]
@@ -90,90 +99,68 @@ def show_query(
     claim: AnalysisPlan,
     measures: Sequence[str],
 ) -> QueryView:
-    """Put together what the subjects answered to one form of a query: the one that is named, else its headline."""
+    """Collect the rankings of one phrasing of a query, by default its headline."""
     last = subjects[-1].run
-    forms = _asked(last, gold, query)
-    chosen = _form(form, forms)
-    level = level_of(claim.primary)
-    rankings = [_ranking(subject, gold, query.id, chosen) for subject in subjects]
-    others = _others(rankings, level)
+    asked = {r.form for e in last.engines for r in e.rankings if r.gold == gold and r.query == query.id}
+    forms = sort_phrasings(asked or query.forms)
+    if form is not None and form not in forms:
+        hint = did_you_mean(form, forms) or f"it was asked as {', '.join(forms)}"
+        raise ConfigError(f"the run did not ask this query as {form!r}", hint=hint)
+    form, level = form or forms[0], level_of(claim.primary)
+    rankings = [_find_ranking(subject, (gold, query.id, form)) for subject in subjects]
+    others: list[Mapping[int, int]] = [{} for _ in rankings]
+    if len(rankings) > 1:
+        moved = match_distinct(_hits(rankings[0]), _hits(rankings[1]), level)
+        others = [{old: new for new, old in moved.items()}, moved]
     sides = tuple(
-        _side(subject, gold, chosen, rankings[at], others[at], level, measures) for at, subject in enumerate(subjects)
+        _shown_ranking(subject, ranking, other, level, measures)
+        for subject, ranking, other in zip(subjects, rankings, others, strict=True)
     )
-    return QueryView(gold, query, chosen, forms, last.k, level, tuple(measures), sides, _notes(subjects, gold, query))
+    return QueryView(gold, query, form, forms, last.k, level, tuple(measures), sides, _notes(subjects, gold, query))
 
 
-def _asked(run: Run, gold: str, query: Query) -> tuple[str, ...]:
-    seen = {r.form for e in run.engines for r in e.rankings if r.gold == gold and r.query == query.id}
-    return sort_phrasings(seen or query.forms)
-
-
-def _form(wanted: str | None, forms: Sequence[str]) -> str:
-    if wanted is None or wanted in forms:
-        return wanted or forms[0]
-    hint = did_you_mean(wanted, forms) or f"it was asked as {', '.join(forms)}"
-    raise ConfigError(f"the run did not ask this query as {wanted!r}", hint=hint)
-
-
-def _ranking(subject: ShownEngine, gold: str, query: str, form: str) -> Ranking | None:
-    engine = next((engine for engine in subject.run.engines if engine.name == subject.engine), None)
-    if engine is None:
-        names = [engine.name for engine in subject.run.engines]
-        hint = did_you_mean(subject.engine, names) or f"there are: {', '.join(names)}"
+def _find_ranking(subject: ShownEngine, key: tuple[str, str, str]) -> Ranking | None:
+    engines = {engine.name: engine for engine in subject.run.engines}
+    if subject.engine not in engines:
+        hint = did_you_mean(subject.engine, list(engines)) or f"there are: {', '.join(engines)}"
         raise ConfigError(f"no engine {subject.engine!r} in the run", hint=hint)
-    return next((r for r in engine.rankings if (r.gold, r.query, r.form) == (gold, query, form)), None)
+    rankings = engines[subject.engine].rankings
+    return next((ranking for ranking in rankings if (ranking.gold, ranking.query, ranking.form) == key), None)
 
 
-def _others(rankings: Sequence[Ranking | None], level: Level) -> list[Mapping[int, int]]:
-    if len(rankings) < 2:
-        return [{} for _ in rankings]
-    moved = match_distinct(_given(rankings[0]), _given(rankings[1]), level)
-    return [{old: new for new, old in moved.items()}, moved]
-
-
-def _given(ranking: Ranking | None) -> Sequence[Hit]:
+def _hits(ranking: Ranking | None) -> Sequence[Hit]:
     return ranking.hits if ranking is not None and ranking.status == Status.OK else ()
 
 
-def _side(
-    subject: ShownEngine,
-    gold: str,
-    form: str,
-    ranking: Ranking | None,
-    others: Mapping[int, int],
-    level: Level,
-    measures: Sequence[str],
+def _shown_ranking(
+    subject: ShownEngine, ranking: Ranking | None, others: Mapping[int, int], level: Level, measures: Sequence[str]
 ) -> ShownRanking:
-    name = "" if ranking is None else ranking.query
-    query = next((q for g in subject.run.suite.golds if g.name == gold for q in g.queries if q.id == name), None)
+    queries = {(gold.name, query.id): query for gold in subject.run.suite.golds for query in gold.queries}
+    query = queries.get((ranking.gold, ranking.query)) if ranking else None
     if ranking is None or query is None:
-        return ShownRanking(subject.name, None, (), (), ())
-    hits = _given(ranking)
-    marks = HitMarker(query, level)(hits)
-    places = tuple(
+        return ShownRanking(subject.name, None)
+    marks = HitMarker(query, level)(_hits(ranking))
+    hits = tuple(
         ShownHit(hit, mark, others.get(mark.rank or 0), mark.target is not None and is_beside(hit, query.targets))
-        for hit, mark in zip(hits, marks, strict=True)
+        for hit, mark in zip(_hits(ranking), marks, strict=True)
     )
-    values = _values(subject, f"{gold}/{query.id}", form, measures)
-    return ShownRanking(subject.name, ranking, places, values, _ranks(query, marks))
+    targets = {mark.target: mark.rank for mark in reversed(marks) if mark.target is not None}
+    adversaries = {mark.adversary: mark.rank for mark in reversed(marks) if mark.adversary is not None}
+    ranks = (
+        *(targets.get(at) for at in range(len(query.targets))),
+        *(adversaries.get(at) for at in range(len(query.adversaries))),
+    )
+    return ShownRanking(subject.name, ranking, hits, _values(subject, ranking, measures), ranks)
 
 
-def _values(subject: ShownEngine, name: str, form: str, measures: Sequence[str]) -> tuple[float, ...]:
-    """Score one query of one engine; its other phrasings stay, because measures may be over all of them."""
+def _values(subject: ShownEngine, ranking: Ranking, measures: Sequence[str]) -> tuple[float, ...]:
+    """Score one query of one engine, with all phrasings because measures may need them."""
     run = subject.run
     only = replace(run, engines=tuple(engine for engine in run.engines if engine.name == subject.engine))
-    scores = score(restrict_run(only, restrict_suite(run.suite, {name})), list(measures))
-    column = next(at for at, unit in enumerate(scores.units) if unit.form == form)
+    suite = restrict_suite(run.suite, {f"{ranking.gold}/{ranking.query}"})
+    scores = score(restrict_run(only, suite), list(measures))
+    column = next(at for at, unit in enumerate(scores.units) if unit.form == ranking.form)
     return tuple(float(value) for value in scores.values[0, :, column])
-
-
-def _ranks(query: Query, marks: Sequence[HitMark]) -> tuple[int | None, ...]:
-    targets = {mark.target: mark.rank for mark in reversed(marks) if mark.target is not None}
-    traps = {mark.adversary: mark.rank for mark in reversed(marks) if mark.adversary is not None}
-    return (
-        *(targets.get(at) for at in range(len(query.targets))),
-        *(traps.get(at) for at in range(len(query.adversaries))),
-    )
 
 
 def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[str, ...]:
@@ -192,23 +179,17 @@ def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[st
     return tuple(notes)
 
 
-#: Behind the grade of a hit that is right by its file alone.
-_BESIDE = "~"
-#: A difference that three digits do not show.
-_SAME = 0.0005
-
-
 def show_document(shown: QueryView) -> Document:
-    """Say what was asked, what is right, and what came."""
+    """Show the query, its targets, the values and the rankings."""
     blocks: list[Block] = [Paragraph(shown.query.forms[shown.form])]
     blocks += [Paragraph(note, "warning") for note in shown.notes]
     blocks += [
-        Paragraph(f"{side.name} gave no answer: {clip(side.failed, SHOWN.message)}", "bad")
+        Paragraph(f"{side.name} gave no answer: {clip(side.failure, SHOWN.message)}", "bad")
         for side in shown.sides
-        if side.failed
+        if side.failure
     ]
-    blocks += [Heading("Answers"), _answers(shown), Heading("Values"), _values_showing_page(shown)]
-    blocks += [Heading("Rankings"), SideBySide(tuple(_listing(shown, at) for at in range(len(shown.sides))))]
+    blocks += [Heading("Answers"), _target_table(shown), Heading("Values"), _value_table(shown)]
+    blocks += [Heading("Rankings"), SideBySide(tuple(_ranking_block(shown, at) for at in range(len(shown.sides))))]
     blocks.append(Paragraph(_legend(shown), "quiet"))
     others = [form for form in shown.forms if form != shown.form]
     if others:
@@ -216,41 +197,30 @@ def show_document(shown: QueryView) -> Document:
     return Document(f"{shown.gold}/{shown.query.id} ({shown.form})", tuple(blocks))
 
 
-def _answers(shown: QueryView) -> Block:
+def _target_table(shown: QueryView) -> Table:
     query = shown.query
-    names = [(target.anchor, f"grade {target.grade}") for target in query.targets]
-    names += [(a.target.anchor, f"adversary: {a.relationship}, {a.strength}") for a in query.adversaries]
+    labels: list[tuple[str, str, Tone]] = [(t.anchor, f"grade {t.grade}", "good") for t in query.targets]
+    labels += [(a.target.anchor, f"adversary: {a.relationship}, {a.strength}", "bad") for a in query.adversaries]
     rows: list[list[str | Cell]] = []
-    for at, (anchor, kind) in enumerate(names):
-        right = at < len(query.targets)
-        rows.append([anchor, kind, *(_rank(side, at, right=right) for side in shown.sides)])
+    for at, (anchor, kind, tone) in enumerate(labels):
+        ranks = [side.ranks[at] if at < len(side.ranks) else None for side in shown.sides]
+        cells = [Cell("–", "quiet") if rank is None else Cell(str(rank), tone) for rank in ranks]
+        rows.append([anchor, kind, *cells])
     note = f"Ranks by {shown.level}; – is not among the first {shown.k}."
     return table(["place", "is", *(f">{side.name}" for side in shown.sides)], rows, note)
 
 
-def _rank(side: ShownRanking, at: int, *, right: bool) -> Cell:
-    rank = side.ranks[at] if at < len(side.ranks) else None
-    if rank is None:
-        return Cell("–", "quiet")
-    return Cell(str(rank), "good" if right else "bad")
-
-
-def _values_showing_page(shown: QueryView) -> Block:
+def _value_table(shown: QueryView) -> Table:
     two = len(shown.sides) > 1
     rows: list[list[str | Cell]] = []
     for at, name in enumerate(shown.measures):
         values = [side.values[at] if at < len(side.values) else math.nan for side in shown.sides]
-        row: list[str | Cell] = [name, *(_value(value) for value in values)]
-        rows.append([*row, _change(name, values[0], values[-1])] if two else row)
+        row: list[str | Cell] = [name, *(f"{value:.3f}" if math.isfinite(value) else "–" for value in values)]
+        rows.append([*row, _change(name, values[-1] - values[0])] if two else row)
     return table(["measure", *(f">{side.name}" for side in shown.sides), *([">change"] if two else [])], rows)
 
 
-def _value(value: float) -> str:
-    return f"{value:.3f}" if math.isfinite(value) else "–"
-
-
-def _change(name: str, before: float, after: float) -> Cell:
-    change = after - before
+def _change(name: str, change: float) -> Cell:
     if not math.isfinite(change):
         return Cell("–", "quiet")
     if abs(change) < _SAME:
@@ -259,57 +229,55 @@ def _change(name: str, before: float, after: float) -> Cell:
     return Cell(f"{change:+.3f}", "good" if better else "bad")
 
 
-def _listing(shown: QueryView, at: int) -> RankingBlock:
+def _ranking_block(shown: QueryView, at: int) -> RankingBlock:
     side = shown.sides[at]
-    two = len(shown.sides) > 1 and not any(one.failed for one in shown.sides)
-    entries = tuple(_entry(shown, place, _tail(place, second=at > 0) if two else "") for place in side.places)
-    empty = "" if entries or side.failed else "It answered with nothing."
-    return RankingBlock(side.name, entries, clip(side.failed, SHOWN.message) or empty)
+    two = len(shown.sides) > 1 and not any(one.failure for one in shown.sides)
+    entries = tuple(_ranking_line(shown, hit, _move(hit, second=at > 0) if two else "") for hit in side.hits)
+    empty = "" if entries or side.failure else "It answered with nothing."
+    return RankingBlock(side.name, entries, clip(side.failure, SHOWN.message) or empty)
 
 
-def _entry(shown: QueryView, place: ShownHit, tail: str) -> RankingLine:
-    text = clip(str(place.hit.span), SHOWN.example)
-    mark = place.mark
-    tone: Tone = "plain"
+def _ranking_line(shown: QueryView, hit: ShownHit, tail: str) -> RankingLine:
+    mark = hit.mark
     sign = ""
+    tone: Tone = "plain"
     if mark.target is not None:
-        sign, tone = f"✓{shown.query.targets[mark.target].grade}", "good"
-        tone = tone if shown.query.targets[mark.target].grade >= PRIMARY else "plain"
-        sign += _BESIDE if place.other_lines else ""
+        grade = shown.query.targets[mark.target].grade
+        sign, tone = f"✓{grade}{_BESIDE if hit.other_lines else ''}", "good" if grade >= PRIMARY else "plain"
     elif mark.adversary is not None:
         sign, tone = "✗", "bad"
     elif mark.rank is None:
         sign, tone = "=", "quiet"
-    return RankingLine(str(mark.rank or ""), sign, text, tail, tone)
+    return RankingLine(str(mark.rank or ""), sign, clip(str(hit.hit.span), SHOWN.example), tail, tone)
 
 
-def _tail(place: ShownHit, *, second: bool) -> str:
-    rank = place.mark.rank
+def _move(hit: ShownHit, *, second: bool) -> str:
+    rank = hit.mark.rank
     if rank is None:
         return ""
-    if place.other is None:
+    if hit.other is None:
         return "new" if second else "gone"
     if not second:
         return ""
-    moved = place.other - rank
+    moved = hit.other - rank
     return f"↑{moved}" if moved > 0 else f"↓{-moved}" if moved < 0 else "="
 
 
 def _legend(shown: QueryView) -> str:
-    places = [place for side in shown.sides for place in side.places]
-    marks = [place.mark for place in places]
-    said = ["✓2 is an answer of grade 2" if any(mark.target is not None for mark in marks) else ""]
-    said.append(f"{_BESIDE}: right file, other lines" if any(place.other_lines for place in places) else "")
-    said.append("✗ an adversary" if any(mark.adversary is not None for mark in marks) else "")
-    said.append("= before a place: it repeats one above" if any(mark.rank is None for mark in marks) else "")
-    said.append("↑2: two ranks up from the first to the second" if len(shown.sides) > 1 else "")
-    parts = [part for part in said if part]
-    found = sum(mark.target is not None for mark in marks)
-    return "; ".join(parts) + "." if parts else f"{count(found, 'answer')} found."
+    hits = [hit for side in shown.sides for hit in side.hits]
+    parts = {
+        "✓2 is an answer of grade 2": any(hit.mark.target is not None for hit in hits),
+        f"{_BESIDE}: right file, other lines": any(hit.other_lines for hit in hits),
+        "✗ an adversary": any(hit.mark.adversary is not None for hit in hits),
+        "= before a place: it repeats one above": any(hit.mark.rank is None for hit in hits),
+        "↑2: two ranks up from the first to the second": len(shown.sides) > 1,
+    }
+    used = [text for text, is_used in parts.items() if is_used]
+    return "; ".join(used) + "." if used else f"{count(0, 'answer')} found."
 
 
 def show_json(shown: QueryView) -> dict[str, object]:
-    """Give all of it to a program."""
+    """Return the view as JSON types."""
     return {
         "schema": "assay/show/1",
         "gold": shown.gold,
@@ -324,45 +292,37 @@ def show_json(shown: QueryView) -> dict[str, object]:
             {"anchor": a.target.anchor, "relationship": a.relationship, "strength": a.strength, "span": a.target.span}
             for a in shown.query.adversaries
         ],
-        "sides": [_side_json(shown, side) for side in shown.sides],
+        "sides": [
+            {
+                "name": side.name,
+                "status": None if side.ranking is None else str(side.ranking.status),
+                "error": None if side.ranking is None else side.ranking.error,
+                "values": dict(zip(shown.measures, side.values, strict=False)),
+                "hits": [_hit_json(rank, hit) for rank, hit in enumerate(side.hits, start=1)],
+            }
+            for side in shown.sides
+        ],
         "notes": list(shown.notes),
     }
 
 
-def _side_json(shown: QueryView, side: ShownRanking) -> dict[str, object]:
-    ranking = side.ranking
+def _hit_json(rank: int, shown: ShownHit) -> dict[str, object]:
     return {
-        "name": side.name,
-        "status": None if ranking is None else str(ranking.status),
-        "error": None if ranking is None else ranking.error,
-        "values": dict(zip(shown.measures, side.values, strict=False)),
-        "hits": [
-            {
-                "rank": rank,
-                "path": place.hit.path,
-                "start": place.hit.start,
-                "end": place.hit.end,
-                "score": place.hit.score,
-                "distinct": place.mark.rank,
-                "target": place.mark.target,
-                "adversary": place.mark.adversary,
-                "other_lines": place.other_lines,
-                "other": place.other,
-            }
-            for rank, place in enumerate(side.places, start=1)
-        ],
+        "rank": rank,
+        "path": shown.hit.path,
+        "start": shown.hit.start,
+        "end": shown.hit.end,
+        "score": shown.hit.score,
+        "distinct": shown.mark.rank,
+        "target": shown.mark.target,
+        "adversary": shown.mark.adversary,
+        "other_lines": shown.other_lines,
+        "other": shown.other,
     }
 
 
-#: How many queries are named where the one was not found: those that are read in one look.
-_SHOWN = 5
-#: Characters of a question that are enough to know it again.
-_TEXT = 70
-
-
-@dataclass(frozen=True, slots=True)
-class QueryMatch:
-    """A query, and the form whose text it was found by; none where it was found by its name."""
+class QueryMatch(NamedTuple):
+    """A query, and the phrasing that matched; None if the id matched."""
 
     gold: str
     query: Query
@@ -370,54 +330,52 @@ class QueryMatch:
 
     @property
     def name(self) -> str:
-        """What it is called over all gold sets."""
+        """The query with its gold set."""
         return f"{self.gold}/{self.query.id}"
 
 
 def find_query(run: Run, wanted: str) -> QueryMatch:
     """Find a query by id, by gold/id, or by a part of its text that no other query has."""
-    every = [QueryMatch(gold.name, query) for gold in run.suite.golds for query in gold.queries]
-    for found in ([one for one in every if wanted in (one.query.id, one.name)], _holding(every, wanted)):
+    every = _every_query(run)
+    words, by_text = wanted.casefold().strip(), []
+    for one in every if words else ():
+        forms = [form for form in one.query.ordered_forms if words in one.query.forms[form].casefold()]
+        by_text += [QueryMatch(one.gold, one.query, forms[0])] if forms else []
+    for found in ([one for one in every if wanted in (one.query.id, one.name)], by_text):
         if len(found) == 1:
             return found[0]
         if found:
-            raise ConfigError(f"{len(found)} queries are meant by {_short(wanted)!r}", hint=_listed(found))
-    raise ConfigError(f"no query {_short(wanted)!r} in this run", hint=_near(every, wanted))
+            raise ConfigError(f"{len(found)} queries are meant by {_short(wanted)!r}", hint=_list_queries(found))
+    raise ConfigError(f"no query {_short(wanted)!r} in this run", hint=_list_similar(every, wanted))
 
 
-def no_query(run: Run, folder: str) -> ConfigError:
-    """Say that a run is named and no query of it, and which there are."""
-    every = [QueryMatch(gold.name, query) for gold in run.suite.golds for query in gold.queries]
-    return ConfigError(f"{folder} is a run; which query of it?", hint=_listed(every))
+def no_query(run: Run, directory: str) -> ConfigError:
+    """Return the error for a run without a query."""
+    return ConfigError(f"{directory} is a run; which query of it?", hint=_list_queries(_every_query(run)))
 
 
-def _holding(every: Sequence[QueryMatch], wanted: str) -> list[QueryMatch]:
-    words = wanted.casefold().strip()
-    found = []
-    for one in every if words else ():
-        forms = [form for form in one.query.ordered_forms if words in one.query.forms[form].casefold()]
-        found += [QueryMatch(one.gold, one.query, forms[0])] if forms else []
-    return found
+def _every_query(run: Run) -> list[QueryMatch]:
+    return [QueryMatch(gold.name, query) for gold in run.suite.golds for query in gold.queries]
 
 
-def _listed(found: Sequence[QueryMatch]) -> str:
-    shown = "".join(f"\n    {_short(one.name)}: {_short(one.query.headline)}" for one in found[:_SHOWN])
-    more = f"\n    and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+def _list_queries(found: Sequence[QueryMatch]) -> str:
+    shown = "".join(f"\n    {_short(one.name)}: {_short(one.query.headline)}" for one in found[:_LISTED])
+    more = f"\n    and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     return f"name one of them:{shown}{more}"
 
 
-def _near(every: Sequence[QueryMatch], wanted: str) -> str:
-    names = closest_match(wanted, [one.query.id for one in every], _SHOWN)
-    near = [one for name in names for one in every if one.query.id == name]
-    words = set(re.findall(r"\w{3,}", wanted.casefold()))
-    shared = {one.name: len(words & _words(one.query)) for one in every}
-    near += sorted((one for one in every if shared[one.name]), key=lambda one: (-shared[one.name], one.name))
-    unique = list({one.name: one for one in near}.values())
-    return f"the nearest ones; {_listed(unique[:_SHOWN])}" if unique else _listed(every)
+def _list_similar(every: Sequence[QueryMatch], wanted: str) -> str:
+    ids = closest_match(wanted, [one.query.id for one in every], _LISTED)
+    similar = [one for name in ids for one in every if one.query.id == name]
+    words = _words(wanted)
+    shared = {one.name: len(words & _words(*one.query.forms.values())) for one in every}
+    similar += sorted((one for one in every if shared[one.name]), key=lambda one: (-shared[one.name], one.name))
+    unique = list({one.name: one for one in similar}.values())
+    return f"the nearest ones; {_list_queries(unique[:_LISTED])}" if unique else _list_queries(every)
 
 
-def _words(query: Query) -> set[str]:
-    return {word for text in query.forms.values() for word in re.findall(r"\w{3,}", text.casefold())}
+def _words(*texts: str) -> set[str]:
+    return {word for text in texts for word in re.findall(r"\w{3,}", text.casefold())}
 
 
 def _short(text: str) -> str:

@@ -170,12 +170,12 @@ def _finding_json(finding: LintFinding) -> dict[str, object]:
 
 
 def _report_to_github(report: LintReport, repaired: Sequence[LintFinding]) -> None:
-    from assay.report.github import SUMMARY_BYTES, of_findings, summarise, to_summary
+    from assay.report.github import SUMMARY_BYTES, of_findings, summarize, to_summary
 
     output = _job_output()
     output.annotate(of_findings(report.findings), "the job summary lists them")
     if report.findings:
-        summarise(output, to_summary(_document(report, repaired, every=True), SUMMARY_BYTES))
+        summarize(output, to_summary(_document(report, repaired, every=True), SUMMARY_BYTES))
 
 
 def _job_output() -> JobOutput:
