@@ -34,7 +34,7 @@ class GoldLocation:
         return value
 
     def name(self, value: str, subject: str) -> str:
-        """Return `value`; raise if it contains whitespace or a slash, which file names and TREC lines cannot hold."""
+        """Return `value`; raise if it contains whitespace or a slash, which file names and TREC lines disallow."""
         self.text(value, subject)
         if "/" in value or any(character.isspace() for character in value):
             raise self.error(f"{subject} '{value}' contains whitespace or '/'", "use '-' instead")
@@ -81,7 +81,7 @@ def build_query(
 ) -> Query:
     """Return a checked query with targets sorted by grade; targets of grade 0 are irrelevant.
 
-    At least one target must have the grade `least` or higher; formats with arbitrary grades set 1.
+    At least one target must have the grade `least` or higher; formats with arbitrary grades pass 1.
     """
     every = sorted(targets, key=lambda target: -target.grade)
     relevant = tuple(target for target in every if target.grade > 0)

@@ -290,7 +290,7 @@ _METHOD = re.compile(rf"by ({'|'.join(SPLIT_UNITS)})(?: of (\d+) folders?)?, see
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
-    """The unit, such as file or module, that a split did not divide."""
+    """The unit, such as file or module, whose queries are all in one split."""
 
     by: SplitUnit
     depth: int | None = None

@@ -64,7 +64,7 @@ _MARK_FILES: Final[Mapping[str, str]] = {
     SYNTHETIC_MARK: "Made by `assay gold synth`, which replaces this directory when run again.\n",
     # Keeps the queries out of the next corpus.
     _IGNORE_FILE: "# Synthetic gold sets are not source code: keep them out of every corpus.\n*\n",
-    # Other tools do not read our ignore file, and would find every file of the repository twice.
+    # Other tools do not read .assayignore, and would find every file of the repository twice.
     ".gitignore": "# Generated files: keep them out of Git and of tools that respect .gitignore.\n*\n",
 }
 #: Overrides the ignore files of parent directories, so that the copy is a corpus.

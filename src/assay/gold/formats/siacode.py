@@ -1,6 +1,6 @@
 """sia-code's dataset: `{"name", "queries": [{"id", "query_text", "relevant_docs"}]}`.
 
-A document is written `path` or `path:symbol`; all of them are primary targets.
+A document is `path` or `path:symbol`; every document is a primary target.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class LintDependencies:
     """Functions from packages that `gold` may not import; a rule whose function is missing is disabled."""
 
     whole: Callable[[], Corpus | None] | None = None  # the same checkout without include and exclude globs
-    aside: Callable[[str], bool] | None = None  # whether a path holds tests, examples or vendored copies
+    aside: Callable[[str], bool] | None = None  # whether a path contains tests, examples or vendored copies
     reaches: tuple[EngineReach, ...] = ()
 
 

@@ -181,7 +181,7 @@ class CommitPair:
 
     @cached_property
     def by_line(self) -> dict[str, list[tuple[str, int]]]:
-        """The places of each line in the changed files, except for lines too frequent to be evidence."""
+        """The locations of each line in the changed files, except for lines too frequent to be evidence."""
         by_line: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for path in self.changed:
             for number, line in enumerate(self.after(path).lines, 1):

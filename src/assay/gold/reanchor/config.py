@@ -13,11 +13,11 @@ class ReanchorConfig:
     #: a low value is harmless, since the lines are compared afterwards.
     rename_percent: int = 30
     rename_limit: int = 5_000  # files compared as renames; git gives up silently beyond its default of 1,000
-    #: Likeness from which a place found by name, or by unchanged lines, is sure.
+    #: Likeness from which a range found by name, or by unchanged lines, has the confidence `sure`.
     #: Unrelated functions of one program reach 0.2 to 0.35.
     sure: float = 0.5
-    named: float = 0.2  # share of the old lines and words in such a place; below it, only the name is left
-    moved: float = 0.35  # likeness of a namesake in another scope or file: `new` and `run` are everywhere
+    named: float = 0.2  # share of the old lines and words in such a range; below it, only the name is left
+    moved: float = 0.35  # likeness of an equally named definition in another scope or file: `new` is everywhere
     title: float = 0.3  # bonus of a renamed definition, if all words of the names are the same
     neighbor: float = 0.15  # bonus of a renamed definition for each adjacent one with the same name
     renamed: float = 0.4  # likeness of a renamed definition without the bonus ...
@@ -25,10 +25,10 @@ class ReanchorConfig:
     section: float = 0.05  # likeness of a retitled section, whose text is rewritten more freely, without the bonus ...
     section_sum: float = 0.45  # ... and with it
     retitled: float = 0.25  # likeness of a section without a common word in the title
-    renamed_sure: float = 0.6  # likeness from which a renamed definition is sure
-    scattered: float = 0.5  # likeness of a place with only some of the lines, for low confidence ...
-    scattered_sure: float = 0.75  # ... and for sure
-    #: Bonus for names and unchanged lines when places are compared. It is limited because bodies move out of
+    renamed_sure: float = 0.6  # likeness from which a renamed definition is `sure`
+    scattered: float = 0.5  # likeness of a range with only some of the lines, for the confidence `low` ...
+    scattered_sure: float = 0.75  # ... and for `sure`
+    #: Bonus for names and unchanged lines when ranges are compared. It is limited because bodies move out of
     #: functions that stay as one-line wrappers.
     better: float = 0.25
     #: A section is placed on the unchanged lines, not on the whole new section, if that adds this much likeness ...
@@ -38,11 +38,11 @@ class ReanchorConfig:
     split_off: float = 0.05  # share of the old text that an adjacent new definition must add to be included
     distinctive: int = 60  # characters that a text needs to be searched for: shorter texts are found everywhere
     slack: int = 3  # lines of comments, blanks and brackets between the edges of a range and a definition
-    shrunk: float = 0.34  # share of its old length below which a range is not sure: two of three lines are elsewhere
+    shrunk: float = 0.34  # share of its old length below which a range is not `sure`: two of three lines are elsewhere
     grown: float = 3.0  # a range longer than this many times the old one, plus `grown_lines`, includes other code
     grown_lines: int = 30
     like_line: float = 0.7  # difflib ratio of an edited line; one with a word of four renamed has about that
-    common: int = 8  # most places of a line that counts as evidence; `return None` is everywhere
+    common: int = 8  # most occurrences of a line that counts as evidence; `return None` is everywhere
     listed: int = 3  # candidates for a lost target
     candidate: float = 0.2  # likeness from which a candidate is listed
     indexed: int = 50_000  # definitions compared by words; ten times that takes a minute and a gigabyte

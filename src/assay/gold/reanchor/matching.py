@@ -108,7 +108,7 @@ _Placed = tuple[RangePart, "_Placement"]
 
 
 def _largest_group(placed: Sequence[_Placed], most_apart: int) -> list[_Placed]:
-    """Return the pieces whose new lines are at most `most_apart` lines from the next; most old lines win."""
+    """Group pieces whose new lines are at most `most_apart` lines apart; return the group with the most old lines."""
     groups: list[list[_Placed]] = []
     for piece, placement in sorted(placed, key=lambda entry: (entry[1].start, entry[1].end)):
         if groups and placement.start - max(p.end for _, p in groups[-1]) <= most_apart:
@@ -200,7 +200,7 @@ def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
 
 
 def find_scattered(pair: CommitPair, old: FileRange, *, whole: bool) -> Iterator[FileRange]:
-    """Yield the range of each changed file with most of the old lines, or a whole section if the old range was one."""
+    """Yield for each changed file the range with the most old lines, or with `whole` the section that contains it."""
     before = pair.before(old.path)
     lines = {normalize_blanks(line) for line in before.text(old)}
     distinct = before.distinct(old)

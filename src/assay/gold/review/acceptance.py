@@ -253,7 +253,7 @@ def _anchors(query: Query) -> list[str]:
 def _update_labels(query: Query, status: ItemStatus, anchor: str) -> tuple[LabelProvenance, ...]:
     """Return the labels of a query with the label of one anchor updated, or removed if its item was rejected.
 
-    A target that was in the set before an engine returned it was not added because of the engine, so `shown_by` stays.
+    `shown_by` of a target that is already in the set does not change: no engine caused its addition.
     """
     if status.value in AGAINST:
         return tuple(label for label in query.labels if label.target != anchor)

@@ -207,9 +207,9 @@ def compute_agreement(
     resampling: Resampling | None = None,
     taken: Mapping[str, str] | None = None,
 ) -> tuple[KindAgreement, ...]:
-    """Return the agreement for each kind of item; `taken` has the times when the set accepted or rejected items.
+    """Return the agreement for each kind of item; `taken` has the times when items were applied to the set.
 
-    Only blinded votes count: no votes cast after a decision or after the set shows the result, and no votes of a
+    Only blinded votes count: no votes cast after the item was decided or applied to the set, and no votes of a
     reviewer who had seen other votes on the item.
     """
     first = dict(taken or {})

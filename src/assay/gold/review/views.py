@@ -176,7 +176,7 @@ class ReviewWorkspace:
         return items
 
     def truncated_files(self, reviewer: str | None = None) -> Iterator[tuple[Path, int]]:
-        """Yield each journal with a truncated last line and its size in bytes; given a reviewer, skip the others."""
+        """Yield journals with a truncated last line, and its bytes; with `reviewer`, omit other reviewers' journals."""
         for path in sorted(self.queue.directory.rglob("*.jsonl")):
             mine = reviewer is None or path.parent == self.queue.directory or path.stem == reviewer
             if mine and (left := truncated_bytes(path)):
