@@ -184,7 +184,7 @@ class IdenticalEngines:
 
 
 def identical_rankings(run: Run | Scorer) -> tuple[IdenticalEngines, ...]:
-    """Return the pairs of engines with identical rankings, as if a changed setting had no effect.
+    """Return the pairs of engines with identical rankings, a sign that a changed setting has no effect.
 
     Engines without hits are not compared.
     """

@@ -87,7 +87,7 @@ def overlap_of(hit: Span, target: Span) -> float:
 
 
 def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
-    """Assign in rank order: the highest grade, then the largest overlap, then gold order, of unclaimed targets."""
+    """Assign each hit, by rank, its unclaimed target of the highest grade; ties: largest overlap, then gold order."""
     level, by_path, targets = projection.level, projection.by_path, projection.targets
     if level == "file" and overlap is overlap_of:
         first: dict[str, int] = {}

@@ -179,7 +179,7 @@ class Measure:
         return self
 
     def evaluate(self, grid: Grid) -> FloatArray:
-        """Compute engines × units; a failed query gets the worst value, NaN where it does not apply (rule 2)."""
+        """Compute engines × units: the worst value for failed queries, NaN if the measure does not apply (rule 2)."""
         self.complete()
         if self.depth > grid.run.k:
             raise ConfigError(

@@ -19,7 +19,7 @@ By = Literal["relationship", "strength"]
 
 
 def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
-    """Score a run; failed queries get the worst value, NaN where a measure does not apply."""
+    """Score a run: the worst value for failed queries, NaN where a measure does not apply."""
     parsed = [parse_measure(measure) if isinstance(measure, str) else measure for measure in measures]
     return as_scorer(run).tabulate(parsed)
 

@@ -158,7 +158,7 @@ def compare_slices(
     B: int = DEFAULT.resamples,
     **options: Unpack[CompareOptions],
 ) -> tuple[SliceRow, ...]:
-    """Compare all other engines with the baseline on each tag value and phrasing, except if it covers all queries."""
+    """Compare all other engines with the baseline on each phrasing, and on each tag value that not all queries have."""
     settings = CompareSettings(resamples=B, **options)
     check_engine(scores, baseline, "baseline")
     check_tag(settings.cluster, (tag for unit in scores.units for tag in unit.tags))

@@ -36,7 +36,7 @@ def comparison_rows(
 ) -> tuple[ComparisonRow, ...]:
     """Compare the engines of each pair on their common queries; omit pairs without a common query.
 
-    The streams start from the seed in each group, so a pair's result does not depend on what else is compared.
+    The random streams start from the seed in each group, so a pair's result does not depend on what else is compared.
     """
     alpha = settings.alpha
     differences = [pair.new - pair.old for pair in pairs]
@@ -176,7 +176,7 @@ class _PairColumn:
     def independent_n(self) -> float:
         """Return the number of independent queries for bounds on unseen differences.
 
-        The correlation inside clusters is chance where clusters agree, and unknown where few differ.
+        The design effect applies if clusters differ or differences are skewed; if few differ, clusters are the maximum.
         """
         estimated = self.shared.found
         if self.skewed or estimated.clusters_differ(self.at, DEFAULT.alike_clusters):

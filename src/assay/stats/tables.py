@@ -101,7 +101,7 @@ def columns(
 
 
 def same_queries(values: Sequence[FloatArray]) -> list[tuple[IntArray, list[int]]]:
-    """Group columns by the queries they have values for: indexes of queries and of columns; omit empty ones."""
+    """Group columns by the queries they have values for: indexes of queries and of columns; omit empty groups."""
     groups: dict[bytes, list[int]] = {}
     for at, column_values in enumerate(values):
         groups.setdefault((~np.isnan(column_values)).tobytes(), []).append(at)
@@ -139,7 +139,7 @@ class Partition:
 
 
 def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
-    """Cluster as declared; `auto` is by repository if there are enough of them, else by intent inside each.
+    """Cluster as declared; `auto` clusters by repository if there are enough, else by intent within each repository.
 
     `cluster` is auto, repository, intent or tag:NAME. Values of a tag span repositories, so they have no strata.
     Intents that share targets are one cluster (`scoring.grid.shared_targets`).
