@@ -20,7 +20,7 @@ from assay.types import SkippedFile, SourceFile
 
 #: Names that change the rules of their directory.
 _RULES: Final = frozenset({".git", ".gitignore", ".assayignore"})
-#: Directories of tools, which hold no source; files in them that git tracks are included.
+#: Directories of tools, which contain no source; files in them that git tracks are included.
 _TOOL_DIRECTORIES: Final = """
     .bzr .direnv .dart_tool .eggs .git .gradle .hg .hypothesis .ipynb_checkpoints .jj .mypy_cache .next .nox .nuxt
     .parcel-cache .pixi .pytest_cache .ruff_cache .stack-work .svelte-kit .svn .terraform .tox .turbo .venv

@@ -116,7 +116,7 @@ class FullEngine(Engine, Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of what is visible of the engine, such as its files; other changes go undetected."""
+        """Digest of the engine's visible inputs, such as its files; other changes go undetected."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,7 @@ class KeywordsEngine(EngineDefaults):
 
 
 class KeywordsSession:
-    """Session that counts each word once."""
+    """Session that caches the counts of each word."""
 
     def __init__(self, settings: KeywordsSettings, corpus: Corpus, counter: PythonCounter) -> None:
         self._settings = settings

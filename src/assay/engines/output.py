@@ -227,7 +227,7 @@ def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
 
 
 def _read_last(documents: Documents, layout: OutputLayout) -> EngineReply:
-    """Return the hits of all documents, or of the last with hits if other text suggests that some are log lines."""
+    """Return the hits of all documents; given other text, only of the last with hits, as others may be log lines."""
     if not documents.other_lines:
         return _read_all(documents, layout)
     replies, problem = list[EngineReply](), None

@@ -86,7 +86,7 @@ class IndexWorkspace:
 
 @dataclass(slots=True, eq=False)
 class IndexDirectory:
-    """Directory with a corpus copy and a store, which must not change after indexing."""
+    """Directory with a corpus copy and a store; neither may change after indexing."""
 
     path: Path
     workspace: IndexWorkspace

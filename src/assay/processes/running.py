@@ -194,7 +194,7 @@ class ProcessGroup:
             if self._process.returncode is None:
                 try:
                     pid, status, usage = os.wait4(self.pid, os.WNOHANG)
-                except ChildProcessError:  # our parent ignores SIGCHLD: the exit code is unknown
+                except ChildProcessError:  # the parent process ignores SIGCHLD: the exit code is unknown
                     self._process.returncode = 0
                 else:
                     if pid:

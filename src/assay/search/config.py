@@ -84,7 +84,7 @@ class DenseSettings:
     # there are stronger signals for files: a product of .2 to .3 is flat, .5 gains nothing
     files: float = setting(0.5, "factor on the weight of dense scores when files are ranked")
     words: float = setting(1.0, "weight of lexical scores; 0 for dense retrieval only")
-    # 0 to 2 are flat with lexical scores; dense retrieval alone wants 4
+    # 0 to 2 are flat with lexical scores; dense retrieval alone is best at 4
     path: float = setting(1.0, "weight of path words relative to chunk words when files are ranked (static models)")
     # 200 to 1,000 are flat; scaling by all chunks cost .02 on the 50,000 of the standard library
     reach: int = setting(500, "number of nearest chunks that get a dense score; these match without sharing a word")

@@ -117,7 +117,7 @@ class Coherence:
 
     # one .740, three .783, ten .800 nDCG@10 on semble's visible half; all of them .718
     chunks: int = setting(10, "number of chunks that add to the score of their file")
-    # .6 to .7 are flat on questions; doc sentences and keywords want less
+    # .6 to .7 are flat on questions; lower is better for doc sentences and keywords
     decay: float = setting(0.6, "weight of each further chunk relative to the previous one")
     # bounds the time of a query on a large corpus; chunks below never changed the order of files
     pool: int = setting(2_000, "number of best chunks of the corpus that count")
@@ -198,7 +198,7 @@ class DefinitionName:
     # .3 to .6 took octocode's code from .691 to .771
     spans: float = setting(0.7, "weight of a definition's name when spans are ranked")
     headings: float = setting(0.3, "weight of a heading when spans are ranked")  # headings are less specific than names
-    # questions are indifferent, doc sentences, keywords and names gain .005 to .01
+    # no effect on questions; doc sentences, keywords and names gain .005 to .01
     files: float = setting(0.15, "weight of a file's best definition when files are ranked")
     prefix: float = setting(0.9, "weight of a part of a name that shares a prefix with a word")  # parse finds parser
 
@@ -241,7 +241,7 @@ class ScopeName:
 class References:
     """Add the votes of files that use or import the definitions of a file."""
 
-    # doc sentences want .1 to .2, semble's visible half .5
+    # best for doc sentences: .1 to .2; for semble's visible half: .5
     files: float = setting(0.25, "weight when files are ranked")
     # .03 to .2 are within .002 on octocode's code: references between files do not distinguish spans
     spans: float = setting(0.0, "weight when spans are ranked")
