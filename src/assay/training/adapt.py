@@ -272,7 +272,7 @@ def _learn(
 
 
 def blend(old: EmbeddingTable, new: EmbeddingTable, share: float) -> EmbeddingTable:
-    """Interpolate between two tables, with vectors as a model file stores them."""
+    """Interpolate between two tables; vectors are rounded as in a model file."""
     vectors, asked, said = (
         (one + np.float32(share) * (other - one)).astype(np.float32)
         for one, other in ((old.vectors, new.vectors), (old.asked, new.asked), (old.said, new.said))
@@ -290,7 +290,7 @@ class InitialModel(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class BaseModel:
-    """The model to adapt, with its terms."""
+    """The model to adapt, and its vocabulary in the order of its vectors."""
 
     model: StaticModel
     terms: tuple[str, ...]
@@ -313,7 +313,7 @@ def load_base_model(directory: Path | None) -> BaseModel:
 
 
 def new_terms(parent: BaseModel, shard: PairShard, config: NewTerms) -> tuple[str, ...]:
-    """List the terms of a code base that the model does not know, most frequent first."""
+    """List the terms of a code base that are not in the model, most frequent first."""
     used = np.concatenate([bags.term for bags in (shard.query, shard.code, shard.path)])
     uses = np.bincount(used, minlength=len(shard.words))
     known = parent.model.rows(np.array([term_hash(word) for word in shard.words], np.uint64)) >= 0

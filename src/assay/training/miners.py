@@ -297,7 +297,7 @@ class CommitMiner:
         return dict(islice(commits.items(), rules.read))
 
     def _check_files(self, commits: Mapping[str, list[str]], unread: Mapping[str, str | None]) -> dict[str, str | None]:
-        """Read the changed files that still exist and were not read before; return as in `unread`."""
+        """Read the changed files that still exist and were not read before; the result has the form of `unread`."""
         changed = {path for paths in commits.values() for path in paths if self._is_code(path)}
         new = [self.entries[path] for path in sorted(changed & self.entries.keys() - unread.keys())]
         small = {entry.path: (number, entry) for number, entry in new if entry.size <= self.config.files.bytes}

@@ -68,7 +68,7 @@ PUBLIC: Final = LearningScope()
 
 
 def find_repositories(directory: Path) -> tuple[GitRepo, ...]:
-    """Return the repositories under a directory that have a commit, by name; of equal names the first path counts."""
+    """Return the repositories under a directory that have a commit, by name; if names repeat, the first path counts."""
     if not directory.is_dir():
         raise CorpusError("directory not found", file=directory, hint="pass a directory with git repositories")
     by_name: dict[str, GitRepo] = {}
@@ -339,7 +339,7 @@ class LicensedDirectories:
     forbidden: frozenset[str] = frozenset()  # names of the files that are not read
 
     def forbids(self, path: str) -> bool:
-        """Return whether the nearest license above a file forbids it, except the root's."""
+        """Return whether the nearest license above a file, other than the root license, forbids learning from it."""
         directory = path
         while directory := directory.rpartition("/")[0]:
             if directory in self.permits:
@@ -347,7 +347,7 @@ class LicensedDirectories:
         return False
 
     def forbids_past(self, path: str, here: Container[str]) -> bool:
-        """Return whether a license forbids a past path; missing paths are judged by file name, since files move."""
+        """Return whether a license forbids a past path; paths that no longer exist are judged by file name."""
         return self.forbids(path) or (path not in here and _file_name(path) in self.forbidden)
 
 
@@ -368,7 +368,7 @@ def find_directory_licenses(paths: Iterable[str]) -> list[str]:
 def judge_directories(texts: Mapping[str, str], root: Collection[str], paths: Iterable[str]) -> LicensedDirectories:
     """Judge each directory by its license files; `texts` has them by path, `root` has those of the repository.
 
-    Files that repeat the root's or refer to it do not count. An unknown text forbids.
+    License files that repeat the root license or refer to it are ignored. An unknown license forbids learning.
     """
     known = frozenset(map(plain_text, root))
 

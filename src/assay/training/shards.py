@@ -1,4 +1,4 @@
-"""TrainingPairs of one repository: drawn within the caps, stored as arrays, reported."""
+"""Pairs of one repository: drawn within the caps, stored as arrays, and reported."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ class Exclusions:
     names: tuple[str, ...]
 
     def find_reason(self, repository: GitRepo) -> str | None:
-        """Return why a repository is excluded (listed, or a fork or mirror by name); None if it is not."""
+        """Return why a repository is excluded: it, or one of the same name, is on the exclusion list; else None."""
         own = {repository.name.casefold(), (repository_name(repository.url) or "").casefold()}
         base = repository.name.rpartition("/")[2].casefold()
         if name := next((excluded for excluded in self.names if excluded.casefold() in own), None):
@@ -146,7 +146,7 @@ def _read_windows(path: Path) -> Windows | None:
 
 
 def cut_windows(data: bytes, rules: WindowRules) -> tuple[Windows, NDArray[np.int64], NDArray[np.int64]]:
-    """Hash every run of consecutive nonblank lines of a text that has enough characters.
+    """Hash every window of a text: a run of consecutive nonblank lines with enough characters.
 
     Return the hashes, and the first and last line of each window, from 0.
     """
@@ -381,7 +381,7 @@ class SourceFileText:
         return path_terms(self.file.entry.path)
 
     def count_words(self, lines: range, comment: range = NO_LINES) -> Counter[str]:
-        """Count the words of lines, without a comment and without the license header."""
+        """Count the words of `lines`, except those of `comment` and of the license header."""
         header = self.license_lines
         return Counter(chain.from_iterable(self.runs[n] for n in lines if n not in comment and n not in header))
 

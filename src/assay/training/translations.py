@@ -31,7 +31,7 @@ from assay.training.dataset import (
 )
 from assay.training.shards import KINDS, Bags
 
-#: TrainingPairs at a time: 5 million co-occurrences of a query and a code term, whose numbers take 100 MB.
+#: Pairs at a time: 5 million co-occurrences of a query and a code term, whose numbers take 100 MB.
 _CHUNK: Final = 16_384
 _BLOCK: Final = 512  # query terms at a time: their products with all code terms take 20 MB
 _FULL: Final = 255  # a strength of 1
@@ -48,7 +48,7 @@ class Translations:
 
 
 class _FrequentTerms(NamedTuple):
-    """TrainingPairs reduced to frequent terms."""
+    """Pairs reduced to frequent terms."""
 
     query_terms: NDArray[np.int64]  # ascending
     code_terms: NDArray[np.int64]  # ascending
