@@ -408,7 +408,7 @@ def write_trec(suite: Suite) -> WriterOutput:
         for query in gold.queries:
             targets = [t for t in (*query.targets, *query.irrelevant) if not any(c.isspace() for c in t.anchor)]
             if not any(target in targets for target in query.primaries):
-                message = f"TREC cannot hold whitespace in the targets of query '{query.id}'"
+                message = f"TREC allows no whitespace, but all primary targets of query '{query.id}' contain some"
                 raise GoldLocation(gold.source or gold.name, query.line).error(message, "use BEIR or CSV")
             lines += [f"{query.id} 0 {target.anchor} {target.grade}\n" for target in targets]
         files[file_name(gold, QRELS)] = "".join(lines)

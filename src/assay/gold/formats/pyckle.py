@@ -70,7 +70,7 @@ def _read_literal(source: GoldSource) -> list[JsonRecord]:
     line = min(_changes(tree, assignment), default=None)
     if line is not None:
         hint = "write one literal list, or save the list as JSON; the file is not executed"
-        raise source.at(line).error(f"{name} of line {assignment.lineno} is, or may be, changed here", hint)
+        raise source.at(line).error(f"this line may change {name}, which line {assignment.lineno} defines", hint)
     return [_record(source, entry) for entry in entries]
 
 

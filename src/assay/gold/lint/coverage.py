@@ -31,7 +31,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
         yield view.finding("categories-small", None, "", message)
     total = len(view.gold.queries)
     counts = Counter(form for query in view.gold.queries for form in query.forms if form != "cross_module")
-    missing = [f"{form} is missing on {total - count}" for form, count in sorted(counts.items()) if count < total]
+    missing = [f"{form} is missing from {total - count}" for form, count in sorted(counts.items()) if count < total]
     if missing:
         yield view.finding("forms-missing", None, "", f"of {total} queries, {', '.join(missing)}")
 

@@ -36,8 +36,8 @@ class VoteOption:
 
 #: All values, for pages, terminals and models.
 MEANINGS = {
-    "2": VoteOption("2", "2", "the answer", "an answer", "good"),
-    "1": VoteOption("1", "1", "helps", "a helping place", "accent"),
+    "2": VoteOption("2", "2", "the answer", "primary target", "good"),
+    "1": VoteOption("1", "1", "helps", "secondary target", "accent"),
     "0": VoteOption("0", "0", "wrong", "turned down", "bad"),
     ACCEPT: VoteOption("a", "✓", "accept", "gold", "good"),
     REJECT: VoteOption("r", "✕", "reject", "turned down", "bad"),
@@ -45,10 +45,10 @@ MEANINGS = {
 }
 #: The question that a vote on each kind answers.
 QUESTIONS: Mapping[ItemKind, str] = {
-    "target": "Does the place answer the query?",
-    "query": "Would a user ask this, and are these places the right answer?",
+    "target": "Does this code answer the query?",
+    "query": "Would a user ask this, and is this code the right answer?",
     "adversary": "Is the adversary a plausible but wrong answer to the query?",
-    "phrasing": "Does the phrasing ask for these places, the way its form should?",
+    "phrasing": "Does the phrasing ask for this code, in the style that its name states?",
 }
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}")
