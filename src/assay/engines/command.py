@@ -85,7 +85,7 @@ class CommandSettings(OutputSettings):
     update: Argv = setting(
         (),
         'command to run after files change, or "index" for the index command; interactive programs are '
-        'also restarted, with "restart" without a command',
+        'also restarted; "restart" restarts them without a command',
     )
     version: Argv = setting((), "command whose first output line is recorded as the version")
     request: str | Mapping[str, object] = setting(

@@ -108,7 +108,7 @@ class ConfigTemplate:
             if same(_parse(rendered, self.format), apply_changes(tree, wanted)):
                 return rendered
         keys = ", ".join(map(write_key, wanted))
-        raise ConfigError(f"cannot set {keys} without other changes", file=self.file, hint="remove YAML anchors")
+        raise ConfigError(f"setting {keys} would change other values", file=self.file, hint="remove YAML anchors")
 
     def write(self, directory: Path, values: Mapping[str, str]) -> Path:
         """Write the file with mode 0600, because the text may contain secrets."""

@@ -50,7 +50,7 @@ class EngineKind:
 
 _ALL = (
     EngineKind(
-        "builtin", "builtin", "BuiltinSettings", "per", "the reference engine; builtin:span returns spans, not files"
+        "builtin", "builtin", "BuiltinSettings", "per", "the built-in engine; builtin:span returns spans, not files"
     ),
     EngineKind("command", "command", "CommandSettings", "argv", "any command-line tool: command:tool {query} {k}"),
     EngineKind("http", "http", "HttpSettings", "url", "any JSON API: http:https://host/search?q={query}&limit={k}"),

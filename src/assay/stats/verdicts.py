@@ -102,6 +102,6 @@ def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
     if row.smallest_p is None or can_decide(row.smallest_p, size, alpha):
         return ""
     return (
-        f"{row.clusters} clusters cannot decide a family of {size}: the smallest p they can give is "
+        f"{row.clusters} clusters cannot decide a family of {size}: the smallest attainable p, "
         f"{row.smallest_p:.3g}, times {size} is above {alpha:g}"
     )
