@@ -332,7 +332,7 @@ def test_hostile_text_is_text_and_an_adjudicator_settles(gold_file, browser):
         vote(browser, "1", "it helps")
         browser.wait(lambda: "Nothing to decide" in browser.text("main"))
         browser.go("#/status")
-        wanted = f"tax-lookup{HOSTILE}shop/evil.py:1-1a helping placecy"
+        wanted = f"tax-lookup{HOSTILE}shop/evil.py:1-1secondary targetcy"
         browser.wait(lambda: wanted in browser.texts(".table-box tbody tr"))
         assert browser.run("return [document.title, document.querySelectorAll('img').length]") == [
             "Review of gold.yaml", 0,

@@ -422,7 +422,7 @@ def test_review_is_adjudicated_with_hostile_text_in_every_view(browser: Tab, tmp
         browser.go("#/agreement")
         browser.find(".confusion")
         browser.go("#/status")
-        browser.wait(lambda: any(row.endswith("a helping placecy") for row in browser.texts(".table-box tbody tr")))
+        browser.wait(lambda: any(row.endswith("secondary targetcy") for row in browser.texts(".table-box tbody tr")))
         assert browser.driver.title == "Review of gold.yaml"
         assert_harmless(browser, f"http://127.0.0.1:{house.port}/")
     assert [(line["item"], line["by"], line["value"]) for line in decisions(gold_file)] == [(ids[0], "cy", "1")]

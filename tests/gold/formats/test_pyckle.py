@@ -64,10 +64,10 @@ PYTHON_BAD = {
     "sum of texts": ("EVAL_SET = [{'query': 'q', 'expected': 'a' + 'b'}]", 1, "not a literal"),
     "comprehension": ("EVAL_SET = [\n{'query': q, 'expected': 'x'} for q in QUERIES]", 1, "not a literal list"),
     "loaded": ("import json\nEVAL_SET = json.load(open('x'))", 2, "not a literal list"),
-    "appended": (f"EVAL_SET = [{ENTRY}]\n\nEVAL_SET.append({ENTRY})", 3, "changed here"),
-    "added": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET += [{ENTRY}]", 2, "changed here"),
-    "set again": (f"EVAL_SET = [{ENTRY}]\nif 1:\n    EVAL_SET = []", 2, "changed here"),
-    "item set": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET[0] = {ENTRY}", 2, "changed here"),
+    "appended": (f"EVAL_SET = [{ENTRY}]\n\nEVAL_SET.append({ENTRY})", 3, "may change"),
+    "added": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET += [{ENTRY}]", 2, "may change"),
+    "set again": (f"EVAL_SET = [{ENTRY}]\nif 1:\n    EVAL_SET = []", 2, "may change"),
+    "item set": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET[0] = {ENTRY}", 2, "may change"),
     "two lists": (f"A = [{ENTRY}]\nB = [{ENTRY}]", 2, "several lists"),
     "duplicate": (f"EVAL_SET = [{ENTRY}]\nEVAL_SET = [{ENTRY}]", 2, "several lists"),
     "starred": (f"EVAL_SET = [{ENTRY},\n *OTHERS]", 2, "not a dict"),
@@ -160,7 +160,7 @@ CHANGES = {
 @pytest.mark.parametrize(("code", "line"), CHANGES.values(), ids=CHANGES)
 def test_pyckle_refuses_a_list_that_is_changed_later(tmp_path, code, line):
     error = caught(tmp_path, "eval_set.py", f"EVAL_SET = [{ENTRY}]\n{code}\n")
-    assert (error.line, "EVAL_SET of line 1 is, or may be, changed here" in error.message) == (line, True), str(error)
+    assert (error.line, "may change EVAL_SET, which line 1 defines" in error.message) == (line, True), str(error)
     assert "JSON" in (error.hint or "")
 
 
@@ -175,12 +175,12 @@ BEFORE = {
 @pytest.mark.parametrize(("before", "after"), BEFORE.values(), ids=BEFORE)
 def test_pyckle_refuses_code_from_above_the_list_that_runs_below_it(tmp_path, before, after):
     error = caught(tmp_path, "eval_set.py", f"{before}\nEVAL_SET = [{ENTRY}]\n{after}\n")
-    assert (error.line, "changed here" in error.message) == (before.count("\n") + 3, True), str(error)
+    assert (error.line, "may change" in error.message) == (before.count("\n") + 3, True), str(error)
 
 
 def test_pyckle_refuses_a_second_name_that_is_changed(tmp_path):
     error = caught(tmp_path, "eval_set.py", f"EVAL_SET = COPY = [{ENTRY}]\nCOPY.append({ENTRY})\n")
-    assert (error.line, "changed here" in error.message) == (2, True)
+    assert (error.line, "may change" in error.message) == (2, True)
 
 
 MADE_OTHERWISE = {
