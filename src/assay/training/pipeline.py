@@ -58,13 +58,13 @@ _SHOWN: Final = 3  # reasons or names listed in a message
 _LARGEST: Final = 127  # of an int8; -128 has no counterpart
 
 _LICENSE_TEXT: Final = """\
-# Licence of this model
+# License of this model
 
-The weights, the vocabulary and the tables in this folder are under the MIT licence, like Assay itself.
+The weights, the vocabulary and the tables in this directory are under the MIT license, like Assay itself.
 
-They were learned from random numbers; no weights of anybody else are in them. What they were learned from is listed in
-manifest.json: each repository with its address, its commit and its licence, all of them permissive. None of its code or
-text is in this folder, only words and numbers that were counted and learned over many repositories.
+Training started from random numbers, not from the weights of another model. manifest.json lists the training data: each
+repository with its URL, commit and license, all of them permissive. This directory contains none of their code or text,
+only words and numbers that were counted and learned over many repositories.
 """
 
 
