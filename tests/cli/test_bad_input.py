@@ -42,7 +42,7 @@ def test_bad_gold_is_told_with_its_place_and_the_next_step(shop, capsys, case):
     assert code == 2, err
     assert out == ""
     assert word.lower() in err.lower()
-    assert "→" in err
+    assert "\nhint: " in err
     assert "Traceback" not in err
     if line is not None:
         assert f"gold.yaml:{line}:" in err
@@ -111,7 +111,7 @@ def test_bad_flag_is_told_with_the_next_step(shop, capsys, flags, word):
     err = capsys.readouterr().err
     assert code == 2, err
     assert word in err
-    assert "→" in err
+    assert "\nhint: " in err
     assert not (shop / "results").exists()
 
 

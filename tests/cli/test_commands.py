@@ -343,7 +343,7 @@ def test_init_in_an_empty_folder_says_what_to_do(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, _, err = call(capsys, "init")
     assert code == 2
-    assert "→" in err
+    assert "\nhint: " in err
     assert list(tmp_path.iterdir()) == []
 
 

@@ -198,7 +198,7 @@ def test_bad_input_ends_in_two_with_the_next_step(shop, capsys, arguments, word)
     code, _, err = call(capsys, *arguments)
     assert code == 2, err
     assert word in err
-    assert "→" in err
+    assert "\nhint: " in err
 
 
 def test_every_stage_of_the_default_is_traced(shop):

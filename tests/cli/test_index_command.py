@@ -81,4 +81,4 @@ def test_index_that_was_damaged_is_built_anew_with_a_sentence(shop, capsys):
 def test_bad_input_ends_in_two_with_the_next_step(shop, capsys, arguments):
     code = main(["index", *arguments])
     assert code == 2
-    assert "→" in capsys.readouterr().err
+    assert "\nhint: " in capsys.readouterr().err

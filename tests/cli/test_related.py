@@ -175,4 +175,4 @@ def test_bad_input_ends_in_two_with_the_next_step(bank, capsys, arguments, word)
     assert code == 2, err
     assert out == ""
     assert word in err
-    assert "→" in err
+    assert "\nhint: " in err

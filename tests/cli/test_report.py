@@ -58,7 +58,7 @@ def test_report_that_cannot_be_so_small_is_refused_with_the_size_that_it_needs(m
     before = page()
     code, _, err = call(capsys, "report", "--max-size", "5kB")
     assert code == 2
-    assert "→ `assay report results --max-size" in err
+    assert "hint: `assay report results --max-size" in err
     assert page() == before
     needed = err.rpartition("--max-size ")[2].split("`")[0]
     assert call(capsys, "report", "--max-size", needed)[0] == 0
@@ -92,7 +92,7 @@ def test_bad_flags_are_told_with_a_next_step(made, capsys, flags, said):
     code, _, err = call(capsys, "report", *flags)
     assert code == 2
     assert said in err
-    assert "→" in err
+    assert "\nhint: " in err
 
 
 def test_report_of_no_run_is_refused(shop, capsys):
@@ -107,10 +107,10 @@ def test_report_of_no_run_is_refused(shop, capsys):
 def test_folder_that_holds_runs_is_refused_with_their_names(made, capsys):
     code, _, err = call(capsys, "report", ".")
     assert code == 2
-    assert "→ it contains runs: try results\n" in err
+    assert "hint: it contains runs: try results\n" in err
     code, _, err = call(capsys, "report", "shop")
     assert code == 2
-    assert "→ pass a directory that `assay run` wrote" in err
+    assert "hint: pass a directory that `assay run` wrote" in err
     (made / "empty").mkdir()
     assert "make one with `assay run --out empty`" in call(capsys, "report", "empty")[2]
 

@@ -61,7 +61,7 @@ def refused(capsys, *flags: str) -> str:
     code = main(["run", "--quiet", *flags])
     out, err = capsys.readouterr()
     assert (code, out) == (2, ""), err
-    assert "→" in err
+    assert "\nhint: " in err
     assert "Traceback" not in err
     return err
 

@@ -126,7 +126,7 @@ def test_bad_input_ends_in_two_with_the_next_step(shop, capsys, arguments, word)
     assert code == 2, err
     assert out == ""
     assert word in err
-    assert "→" in err
+    assert "\nhint: " in err
 
 
 def test_language_that_nothing_here_is_in_is_no_error(shop, capsys):

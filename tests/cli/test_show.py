@@ -183,7 +183,7 @@ def test_part_of_another_phrasing_shows_that_phrasing(results, capsys):
 def test_bad_input_ends_in_two_with_the_next_step(results, capsys, arguments, words):
     code, out, err = call(capsys, *arguments)
     assert (code, out) == (2, "")
-    assert "→" in err
+    assert "\nhint: " in err
     for word in words:
         assert word in err
 

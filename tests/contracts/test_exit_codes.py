@@ -59,7 +59,7 @@ def block(title: str, one: Case, outcome: Outcome, workspace: Workspace) -> str:
 def error_lines(err: str) -> list[str]:
     """Return the message and its hint."""
     lines = [re.sub(r" \(choose from .*\)$", " (choose from …)", line) for line in err.splitlines()]
-    start = next((at for at, line in enumerate(lines) if line.startswith(("assay: ", "error: "))), None)
+    start = next((at for at, line in enumerate(lines) if line.startswith("error: ")), None)
     return [] if start is None else lines[start : start + 2]
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import RESULTS, Once, add_claim, add_flag, claim_for, log_look, read_results, reject_flags
-from assay.cli.output import emit, emit_blocks, pluralize, warn
+from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
 
 if TYPE_CHECKING:
@@ -194,4 +194,4 @@ def _job_output(args: Namespace) -> JobOutput:
 
     paths = [place_in_checkout(os.environ, path) for path in args.results or [RESULTS]]
     subject = "\0".join([*paths, args.engine or ""])
-    return JobOutput(read_context(os.environ, subject), warn, comment=not args.no_comment)
+    return JobOutput(read_context(os.environ, subject), log, comment=not args.no_comment)

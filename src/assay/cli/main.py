@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Final, NoReturn
 
 from assay._version import __version__
-from assay.cli.output import escape, quote_json, write_result
+from assay.cli.output import print_error, quote_json, write_result
 from assay.errors import AssayError, did_you_mean
 
 #: Commands in the order of `assay --help`: their module in `assay.cli` and their summary. The module defines
@@ -140,7 +140,7 @@ def _fail(args: Namespace, message: str, code: int, error: AssayError | None = N
             write_result(quote_json(json.dumps(record)))
         except BrokenPipeError:
             _discard_stdout()
-    print(escape(args, f"assay: {message}"), file=sys.stderr)  # noqa: T201  # errors are printed here only
+    print_error(args, message)
     return code
 
 

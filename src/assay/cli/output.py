@@ -52,11 +52,22 @@ def write_result(text: str) -> None:
 def info(args: Namespace, text: str) -> None:
     """Print progress on stderr, unless --quiet is given."""
     if not args.quiet:
-        warn(escape(args, text))
+        log(escape(args, text))
 
 
 def warn(text: str) -> None:
     """Print a warning on stderr, even with --quiet."""
+    log(f"warning: {text}")
+
+
+def print_error(args: Namespace, message: str) -> None:
+    """Print an error on stderr, and its hint, which `str(AssayError)` puts behind an arrow, on the next line."""
+    text, arrow, hint = message.rpartition("\n  → ")
+    log(escape(args, f"error: {text}\nhint: {hint}" if arrow else f"error: {message}"))
+
+
+def log(text: str) -> None:
+    """Print a line on stderr."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for what is not the result
 
 
@@ -90,7 +101,7 @@ def _update_line(progress: Progress) -> None:
 
 def _print_step(progress: Progress) -> None:
     if progress.step != "search" or progress.done == progress.total:
-        warn(_describe_step(progress))
+        log(_describe_step(progress))
 
 
 def _describe_step(progress: Progress) -> str:

@@ -24,7 +24,7 @@ from assay.cli.options import (
     report_plan,
     split_list,
 )
-from assay.cli.output import emit, emit_blocks, escape, info, pluralize, progress_callback, warn
+from assay.cli.output import emit, emit_blocks, info, pluralize, print_error, progress_callback, warn
 from assay.errors import ConfigError, EngineError
 
 if TYPE_CHECKING:
@@ -290,12 +290,12 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
 
 
 def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
-    """Warn of engines that failed on every query and return the exit code."""
+    """Print engines that failed on every query and return the exit code."""
     from assay.experiment.runner import failed_engines
 
     failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
     for name, reason in failed.items():
-        warn(escape(args, f"assay: {name} failed on every query: {reason}"))
+        print_error(args, f"{name} failed on every query: {reason}")
     return EngineError.exit_code if failed else 0
 
 

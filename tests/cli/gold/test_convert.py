@@ -68,7 +68,7 @@ def test_convert_as_json_lists_files_sets_and_losses(shop, capsys):
     assert (data["schema"], data["to"], data["files"]) == ("assay/gold-convert/1", "plain", ["other.csv"])
     assert data["sets"] == [{"name": "shop", "queries": 2}]
     assert data["lost"][0] == "1 name of a set (shop): the file name is used"
-    assert [f"plain does not hold: {sentence}" for sentence in data["lost"]] == err.splitlines()
+    assert [f"warning: plain does not hold: {sentence}" for sentence in data["lost"]] == err.splitlines()
 
 
 def test_convert_there_and_back_keeps_what_the_format_holds(shop, capsys):
@@ -125,7 +125,7 @@ def test_convert_warns_that_a_seal_is_lost(shop, capsys):
     (shop / "gold" / "shop.yaml").write_text(GOLD.replace("{category: pricing}", "{split: sealed}"))
     code, out, err = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "plain")
     assert code == 0
-    assert "WARNING: 1 query is no longer sealed" in err.splitlines()[0]
+    assert "warning: 1 query is no longer sealed" in err.splitlines()[0]
     _, out, _ = call(capsys, "gold/shop.yaml", "shop.csv", "--to", "octocode", "--json", "--force")
     assert any("1 query is no longer sealed" in sentence for sentence in json.loads(out)["lost"])
     _, out, err = call(capsys, "gold/shop.yaml", "shop.yaml", "--to", "native")

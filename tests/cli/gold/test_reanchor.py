@@ -134,7 +134,7 @@ def test_reanchor_hashes_at_a_commit_of_a_repository(small, capsys):
 def test_reanchor_says_what_is_wrong(small, capsys, arguments):
     code, _, err = call(capsys, *arguments)
     assert code == 2
-    assert "→" in err
+    assert "\nhint: " in err
 
 
 def test_reanchor_lists_what_moved_with_changes_and_counts_what_kept_its_text(tmp_path, monkeypatch, capsys):

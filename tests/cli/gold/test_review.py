@@ -462,7 +462,7 @@ def test_a_set_that_is_not_there_is_no_empty_one(shop, capsys, arguments):
     out, err = capsys.readouterr()
     assert out == ""
     assert "none.yaml: there is no such file" in err
-    assert "→" in err
+    assert "\nhint: " in err
 
 
 def test_an_empty_queue_says_how_to_fill_it(shop, capsys):

@@ -65,7 +65,7 @@ def test_synth_ends_with_a_sentence_where_nothing_can_be_made(repo, capsys):
     code, _, err = call(capsys, "gold", "synth", "empty")
     assert code == 2
     assert "no definition has a usable comment" in err
-    assert "→" in err
+    assert "\nhint: " in err
     assert not (repo / "gold-synth").exists()
     (repo / "mine").mkdir()
     (repo / "mine" / "x").write_text("")

@@ -46,7 +46,7 @@ def test_scheduler_that_dies_is_reported_and_what_is_done_is_kept(swept, cluster
         cluster.scheduler.kill()
         code, said = finish(process)
     assert code == 4
-    assert said.startswith(f"assay: the scheduler at {cluster.address} is gone")
+    assert said.startswith(f"error: the scheduler at {cluster.address} is gone")
     assert "Traceback" not in said
     assert run_here(swept.folder, "--jobs", "1", "--out", "orphaned", cache="cache-orphaned") == 0
     assert written(swept.folder / "orphaned") == swept.results

@@ -94,7 +94,7 @@ def test_the_command_exits_4_and_says_why(
     engines = ("--engine", "good=python:ours_failing:fails_once", "--engine", "bad=python:ours_failing:fails")
     assert main(["run", "--gold", "gold.yaml", "--quiet", *engines, *more]) == 4
     said = capsys.readouterr().err
-    assert said == "assay: bad failed on every query: RuntimeError: no index\n"
+    assert said == "error: bad failed on every query: RuntimeError: no index\n"
 
 
 def test_the_command_passes_engines_that_fail_sometimes(ours: Path, capsys: pytest.CaptureFixture[str]) -> None:

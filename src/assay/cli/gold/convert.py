@@ -71,7 +71,7 @@ def convert_command(args: Namespace) -> int:
     ]
     emit_blocks(args, f"Converted to {format_.name}", blocks, data)
     for sentence in converted.lost:
-        warn(f"WARNING: {sentence}" if unseals(sentence) else f"{format_.name} does not hold: {sentence}")
+        warn(sentence if unseals(sentence) else f"{format_.name} does not hold: {sentence}")
     for sentence in (*(f"not taken from {note}" for note in not_read), *converted.notes):
         warn(sentence)
     return 0

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import add_flag
-from assay.cli.output import emit, info, pluralize, warn
+from assay.cli.output import emit, info, log, pluralize, warn
 from assay.errors import AssayError, ConfigError
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _report_to_github(report: LintReport, repaired: Sequence[LintFinding]) -> No
 def _job_output() -> JobOutput:
     from assay.report.github import JobOutput, read_context
 
-    return JobOutput(read_context(os.environ, ""), warn)
+    return JobOutput(read_context(os.environ, ""), log)
 
 
 def lint_dependencies(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from assay.cli.options import endpoint_of
-from assay.cli.output import clean, emit_blocks, info, pluralize, warn, write_result
+from assay.cli.output import clean, emit_blocks, info, log, pluralize, warn, write_result
 from assay.errors import ConfigError, GoldError, InputError
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ def ask_each(
                 answered.add(position)
             position += 1
     except KeyboardInterrupt:
-        warn(f"\n{pluralize(len(answered), 'answer')} kept; only the one that was being given is lost")
+        log("")
+        warn(f"{pluralize(len(answered), 'answer')} kept; only the one that was being given is lost")
         raise
     return len(answered)
 
