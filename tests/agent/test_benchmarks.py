@@ -45,7 +45,7 @@ def shop(shop):
 def configured(shop, config=CONFIG):
     (shop / "assay.toml").write_text(config.replace("..", str(shop.parent)), encoding="utf-8")
     made = make_service(Roots.of([str(shop)]), load_spec(shop / "assay.toml"))
-    return made.server, made.house
+    return made.server, made.context
 
 
 def records(shop):
@@ -300,7 +300,7 @@ def test_one_run_at_a_time(shop):
 
 
 def test_run_that_is_under_way_ends_with_the_server(shop):
-    server, house = configured(shop, HELD)
+    server, context = configured(shop, HELD)
 
     async def talk():
         found = []
@@ -311,7 +311,7 @@ def test_run_that_is_under_way_ends_with_the_server(shop):
         async with Client(server) as client, anyio.create_task_group() as group:
             group.start_soon(one, client)
             await appears(shop.parent / "asked")
-            await anyio.to_thread.run_sync(house.benchmarks.stop)
+            await anyio.to_thread.run_sync(context.benchmarks.stop)
         return found
 
     (ended,) = anyio.run(talk)

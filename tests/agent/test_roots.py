@@ -61,7 +61,7 @@ def test_links_that_lead_outside_are_refused(tree):
         with pytest.raises(ConfigError, match="outside"):
             roots.find(text)
     assert roots.find("src/inner.py").path == "b.py"
-    assert not roots.holds(served / "folder" / "secret.py")
+    assert not roots.contains(served / "folder" / "secret.py")
 
 
 @given(st.lists(st.sampled_from(["..", ".", "src", "a.py", "folder", "", "outside", "x"]), max_size=8))
@@ -80,7 +80,7 @@ def test_whatever_is_found_lies_inside(tmp_path_factory, parts):
 
 def test_several_folders_are_told_apart(tree):
     roots = Roots.of([str(tree / "served"), str(tree / "served-too"), str(tree / "served")])
-    assert len(roots.folders) == 2
+    assert len(roots.directories) == 2
     assert roots.find("c.py").root == (tree / "served-too").resolve()
     with pytest.raises(ConfigError, match="several folders are served"):
         roots.find(None)
@@ -101,4 +101,4 @@ def test_folder_that_is_not_there_is_refused(tree):
 
 def test_a_place_holds_what_is_below_it_alone(tree):
     place = RootedPath(tree, "src")
-    assert [name for name in ("src", "src/a.py", "srcs/a.py", "b.py") if place.holds(name)] == ["src", "src/a.py"]
+    assert [name for name in ("src", "src/a.py", "srcs/a.py", "b.py") if place.contains(name)] == ["src", "src/a.py"]

@@ -1,4 +1,4 @@
-"""User-supplied regular expressions, run with a time limit."""
+"""Rejection of regular expressions that could backtrack without end."""
 
 from __future__ import annotations
 
@@ -11,53 +11,52 @@ from assay.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class PatternLimits:
-    """What a pattern of a call may be."""
+    """Limits of a pattern."""
 
-    length: int = 1_000  # characters: nobody writes more, and what is refused here grows with it
-    repeats: int = 10  # times from which `{n,m}` counts as a repetition: below it, time grows by a small factor
+    length: int = 1_000  # characters; real patterns are shorter, and matching time grows with the length
+    repeats: int = 10  # `{n,m}` counts as a repetition above this: below, time grows by a small factor
 
 
 LIMITS: Final = PatternLimits()
 
-#: An escape, a set, the head of a group, its end, a repetition with what follows it, a choice; else any character.
+#: An escape, a set, the start of a group, its end, a repetition with its suffix, a choice; else any character.
 _PIECES: Final = re.compile(
     r"""(?P<escape>\\.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<comment>\(\?\#[^)]*\))
     |(?P<open>\((?:\?(?:[:=!>]|<[=!]|P?<\w+>|[\w-]+[:)])|\?)?)|(?P<close>\))
-    |(?P<repeat>[*+]|\{\d*,?\d*\})(?P<manner>[?+]?)|(?P<choice>\|)|(?P<other>.)""",
+    |(?P<repeat>[*+]|\{\d*,?\d*\})(?P<suffix>[?+]?)|(?P<choice>\|)|(?P<other>.)""",
     re.VERBOSE | re.DOTALL,
 )
 
 
 @dataclass(slots=True)
 class _Group:
-    """What was seen of a group."""
-
-    final: bool = False  # it never goes back into what it matched
-    loose: bool = False  # it may match the same text in several ways
+    atomic: bool = False  # never backtracks into its match
+    ambiguous: bool = False  # may match the same text in several ways
 
 
 def check_pattern(text: str, limits: PatternLimits = LIMITS) -> None:
-    """Refuse a pattern that could take for ever; whether it is one at all is for `re` to say."""
+    """Raise ConfigError for a repetition of an ambiguous group; syntax errors are left to `re`."""
     if len(text) > limits.length:
         raise ConfigError(f"a regex of {len(text):,} characters", hint=f"write one of at most {limits.length:,}")
-    stack, closed = [_Group()], _Group()
+    stack, closed = [_Group()], _Group()  # `closed` is the group that ends right before this piece
     for piece in _PIECES.finditer(text):
         if piece["open"]:
-            if not piece["open"].endswith(")"):  # `(?i)` is a flag and no group
-                stack.append(_Group(final=piece["open"] == "(?>"))
+            if not piece["open"].endswith(")"):  # `(?i)` is a flag, not a group
+                stack.append(_Group(atomic=piece["open"] == "(?>"))
         elif piece["close"] and len(stack) > 1:
             closed = stack.pop()
-            stack[-1].loose |= closed.loose and not closed.final
-            continue  # what follows at once is about the group
+            stack[-1].ambiguous |= closed.ambiguous and not closed.atomic
+            continue
         elif piece["choice"]:
-            stack[-1].loose = True
+            stack[-1].ambiguous = True
         elif piece["repeat"] and _is_many(piece["repeat"], limits):
-            if closed.loose and not closed.final and piece["manner"] != "+":
+            possessive = piece["suffix"] == "+"
+            if closed.ambiguous and not closed.atomic and not possessive:
                 raise ConfigError(
                     f"the regex {text[:80]!r} repeats what can match in many ways, which may take for ever",
                     hint="repeat a set of characters, such as [a-z_]+, or write `(?>...)` around the inner part",
                 )
-            stack[-1].loose |= piece["manner"] != "+"
+            stack[-1].ambiguous |= not possessive
         closed = _Group()
 
 

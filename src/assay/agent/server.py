@@ -22,17 +22,13 @@ from pydantic import ValidationError
 from assay._version import __version__
 from assay.agent.benchmark_tools import Benchmarks, add_benchmark, add_report
 from assay.agent.context import IndexCache, Roots, ServerContext, error_response
-from assay.agent.explain_tool import add_explain
-from assay.agent.related_tool import add_related
-from assay.agent.search_tool import add_search
+from assay.agent.search_tools import add_explain, add_related, add_search
 from assay.errors import ConfigError, SetupError, did_you_mean
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from assay.agent.benchmark_tools import Benchmarks
     from assay.experiment.spec import Spec
-
 
 INSTRUCTIONS = """\
 Assay finds code, and measures how well code search finds it.
@@ -44,95 +40,74 @@ Served: {roots}. Paths are relative to that folder, or absolute inside it; every
 The first search of a folder makes its index, which may take a while; later ones are quick and follow every edit."""
 
 
-class AgentServer(MCPServer[Any]):
-    """An MCP server that tells a caller what was wrong with its arguments in a sentence."""
-
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
-    ) -> CallToolResult | InputRequiredResult:
-        """Call a tool; a misspelt tool or argument is told, never left out in silence."""
-        known = {tool.name: tool.parameters["properties"] for tool in self._tool_manager.list_tools()}
-        wrong = _misspelt("tool", name, known) or _wrong_argument(name, arguments, known[name])
-        if wrong is not None:
-            return error_response(wrong)
-        try:
-            return await super().call_tool(name, arguments, context)
-        except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
-                return error_response(_refused(name, error.__cause__))
-            raise
+#: The variable with the token; a flag would be visible to all users of the machine.
+TOKEN: Final = "ASSAY_MCP_TOKEN"  # noqa: S105 - the name of a variable
+_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
+_SHORTEST_TOKEN: Final = 16  # characters: too many to guess over a network
+_SHUTDOWN_SECONDS: Final = 2  # for calls in progress: a search ends, a benchmark is stopped
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A server, and what its tools share."""
+    """A server, and the state of its tools."""
 
     server: AgentServer
-    house: ServerContext
+    context: ServerContext
 
 
 def make_service(roots: Roots, spec: Spec | None = None) -> Service:
-    """Make the server of some folders; nothing heavy is loaded before the first call."""
-    house = ServerContext(roots, IndexCache(roots.folders), Benchmarks(roots, spec))
+    """Make the server of some directories; engines are loaded by the first call."""
+    context = ServerContext(roots, IndexCache(roots.directories), Benchmarks(roots, spec))
     server = AgentServer(
         name="assay",
         title="Assay",
         version=__version__,
         instructions=INSTRUCTIONS.format(roots=roots),
-        log_level="ERROR",  # stderr is for what the user must know; a refused call is between agent and server
+        log_level="ERROR",  # stderr is for the user; rejected calls concern only the agent
     )
     for add in (add_search, add_explain, add_related, add_benchmark, add_report):
-        add(server, house)
-    return Service(server, house)
+        add(server, context)
+    return Service(server, context)
 
 
-def _misspelt(what: str, name: str, known: Mapping[str, object]) -> str | None:
-    if name in known:
-        return None
+class AgentServer(MCPServer[Any]):
+    """An MCP server with readable errors for unknown tools and wrong arguments."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        known = {tool.name: tool.parameters["properties"] for tool in self._tool_manager.list_tools()}
+        if name not in known:
+            return error_response(_unknown("tool", name, known))
+        for argument in arguments:
+            if argument not in known[name]:
+                return error_response(f"{name}: {_unknown('argument', argument, known[name])}")
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            problems = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.__cause__.errors()]
+            return error_response(f"{name}: {'; '.join(problems)}\n  → correct that and call again")
+
+
+def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
     hint = f"{did_you_mean(name, known)} there are {', '.join(known)}".lstrip()
-    return f"unknown {what} {name[:80]!r}\n  → {hint}"
-
-
-def _wrong_argument(tool: str, arguments: Mapping[str, object], known: Mapping[str, object]) -> str | None:
-    for name in arguments:
-        if (wrong := _misspelt("argument", name, known)) is not None:
-            return f"{tool}: {wrong}"
-    return None
-
-
-def _refused(tool: str, error: ValidationError) -> str:
-    lines = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors()]
-    return f"{tool}: {'; '.join(lines)}\n  → correct that and call again"
-
-
-#: The variable that holds the token; a flag would show it to every user of the machine.
-TOKEN: Final = "ASSAY_MCP_TOKEN"  # noqa: S105  # the name of a variable
-_LOOPBACK: Final = ("127.0.0.1", "localhost", "[::1]")
-
-
-@dataclass(frozen=True, slots=True)
-class ServingConfig:
-    """What a token must be, and how an end is waited for."""
-
-    shortest: int = 16  # characters: nobody guesses 16 over a network
-    patience: int = 2  # seconds that calls under way have to end: a search does, a benchmark is stopped
-
-
-CONFIG: Final = ServingConfig()
+    return f"unknown {kind} {name[:80]!r}\n  → {hint}"
 
 
 @dataclass(frozen=True, slots=True)
 class ListenAddress:
-    """Where HTTP is answered, under which names, and what must be shown."""
+    """The address of the HTTP server, the names of this machine, and the required token."""
 
     host: str
     port: int
-    names: tuple[str, ...] = ()  # by which other machines know this one
+    names: tuple[str, ...] = ()  # by which other machines address this one
     token: str | None = None
 
     @classmethod
     def parse(cls, text: str, names: tuple[str, ...], token: str | None) -> ListenAddress:
-        """Read HOST:PORT; what is open to others without a token is refused."""
+        """Parse HOST:PORT; raise ConfigError if other machines could connect without a token."""
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not colon or not host or not port.isdigit() or int(port) > 65_535:
@@ -142,95 +117,17 @@ class ListenAddress:
             raise ConfigError(f"--http {text} is open to other machines", hint=hint)
         if names and token is None:
             raise ConfigError("--allow-remote without a token", hint=f"set {TOKEN}; clients send it as a bearer token")
-        if token is not None and len(token) < CONFIG.shortest:
-            raise ConfigError(f"{TOKEN} is too short", hint=f"use {CONFIG.shortest} random characters or more")
+        if token is not None and len(token) < _SHORTEST_TOKEN:
+            raise ConfigError(f"{TOKEN} is too short", hint=f"use {_SHORTEST_TOKEN} random characters or more")
         return cls(host, int(port), names, token)
 
-
-def serve_stdio(service: Service) -> None:
-    """Serve until stdin ends or somebody ends us; stdout belongs to the protocol alone."""
-    import anyio
-
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)  # what an engine prints must not wait until stdout is ours again
-    benchmarks = service.house.benchmarks
-    before = signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=_leave, args=(benchmarks,)).start())
-    try:
-        service.server.run("stdio")
-    except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-        pass  # the client is gone; there is nobody left to tell
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        benchmarks.stop()
-
-
-def _leave(benchmarks: Benchmarks) -> None:
-    try:
-        benchmarks.stop()
-    finally:
-        os._exit(128 + signal.SIGTERM)  # the thread that reads stdin would keep us for as long as nobody writes
-
-
-def serve_http(service: Service, address: ListenAddress, tell: Callable[[str], None]) -> None:
-    """Serve by HTTP until interrupted; `tell` is given the URL."""
-    import uvicorn
-    from mcp.server.transport_security import TransportSecuritySettings
-
-    with _listening(address) as listener:
-        port = listener.getsockname()[1]
-        names = [*_LOOPBACK, *address.names]
-        # A page in a browser can reach this port under a name of its own; the names of the request give it away.
-        security = TransportSecuritySettings(
-            allowed_hosts=[f"{name}:{port}" for name in names] + list(address.names),
-            allowed_origins=[f"http://{name}:{port}" for name in names],
-        )
-        app: ASGIApp = service.server.streamable_http_app(transport_security=security, host=address.host)
-        if address.token is not None:
-            app = TokenAuth(app, address.token)
-        tell(f"http://{_bracketed(address.host)}:{port}/mcp")
+    def listen(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         try:
-            config = uvicorn.Config(
-                app, log_level="error", access_log=False, lifespan="on", timeout_graceful_shutdown=CONFIG.patience
-            )
-            uvicorn.Server(config).run(sockets=[listener])
-        finally:
-            service.house.benchmarks.stop()
-
-
-class TokenAuth:
-    """Lets only those in who show the token."""
-
-    def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app = app
-        self._wanted = f"Bearer {token}".encode()
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request without the token with 401, whatever it asks."""
-        if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, self._wanted):
-                await send(_UNAUTHORISED)
-                await send({"type": "http.response.body", "body": b"the bearer token is missing or wrong\n"})
-                return
-        await self._app(scope, receive, send)
-
-
-_UNAUTHORISED: Final = {
-    "type": "http.response.start",
-    "status": 401,
-    "headers": [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")],
-}
-
-
-def _listening(address: ListenAddress) -> socket.socket:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    try:
-        return socket.create_server((address.host, address.port), family=family)
-    except OSError as error:
-        raise SetupError(
-            f"cannot listen on {address.host}:{address.port}: {error.strerror or error}",
-            hint="choose another port, or 0 for a free one",
-        ) from error
+            return socket.create_server((self.host, self.port), family=family)
+        except OSError as error:
+            message = f"cannot listen on {self.host}:{self.port}: {error.strerror or error}"
+            raise SetupError(message, hint="choose another port, or 0 for a free one") from error
 
 
 def _is_loopback(host: str) -> bool:
@@ -242,5 +139,71 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def serve_stdio(service: Service) -> None:
+    """Serve on stdin and stdout until stdin ends or the process is terminated."""
+    import anyio
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # flush output of engines before the server takes over stdout
+    benchmarks = service.context.benchmarks
+
+    def leave() -> None:
+        try:
+            benchmarks.stop()
+        finally:
+            os._exit(128 + signal.SIGTERM)  # the thread that reads stdin would block a normal exit
+
+    before = signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=leave).start())
+    try:
+        service.server.run("stdio")
+    except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        pass  # the client disconnected
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        benchmarks.stop()
+
+
+def serve_http(service: Service, address: ListenAddress, tell: Callable[[str], None]) -> None:
+    """Serve over HTTP until interrupted; `tell` receives the URL."""
+    import uvicorn
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    with address.listen() as listener:
+        port = listener.getsockname()[1]
+        names = [*_LOOPBACK, *address.names]
+        # against DNS rebinding: a page in a browser can reach this port under another host name
+        security = TransportSecuritySettings(
+            allowed_hosts=[f"{name}:{port}" for name in names] + list(address.names),
+            allowed_origins=[f"http://{name}:{port}" for name in names],
+        )
+        app: ASGIApp = service.server.streamable_http_app(transport_security=security, host=address.host)
+        if address.token is not None:
+            app = TokenAuth(app, address.token)
+        host = f"[{address.host}]" if ":" in address.host else address.host
+        tell(f"http://{host}:{port}/mcp")
+        config = uvicorn.Config(
+            app, log_level="error", access_log=False, lifespan="on", timeout_graceful_shutdown=_SHUTDOWN_SECONDS
+        )
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            service.context.benchmarks.stop()
+
+
+class TokenAuth:
+    """ASGI middleware that requires a bearer token."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._expected = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Respond with 401 to every request without the token."""
+        if scope["type"] == "http":
+            given = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(given, self._expected):
+                headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
+                await send({"type": "http.response.start", "status": 401, "headers": headers})
+                await send({"type": "http.response.body", "body": b"the bearer token is missing or wrong\n"})
+                return
+        await self._app(scope, receive, send)

@@ -1,0 +1,397 @@
+"""The MCP tools `search`, `related` and `explain`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+from mcp.server.mcpserver import MCPServer
+from mcp.types import CallToolResult, ToolAnnotations
+from pydantic import Field
+
+from assay.agent.context import LIMITS, RootedPath, ServerContext, ToolResponse, respond
+from assay.agent.patterns import check_pattern
+from assay.errors import ConfigError, closest_match
+
+if TYPE_CHECKING:
+    from assay.search import Index
+    from assay.search.related import Relation
+    from assay.search.trace import LostFile, Trace
+    from assay.types import Hit
+
+SEARCH = """\
+Find the code that answers a question, by meaning and by name. Use it first when you do not know where something is
+done: ask in plain words ("where are retries limited?"), with keywords ("retry backoff limit") or with the name of a
+function, class or file ("parse_config"). It reads every text file that git does not ignore, in any language, and knows
+of edits made a moment ago. For every place of an exact text use a plain text search instead, or `regex` here.
+
+Comes back: the best places in order, each as `path:start-end` with the lines that tell most. Paths are relative to
+`root`. Higher scores are better; they compare within one answer only. Read the file at those lines for the rest.
+
+Example: {"query": "where are retries limited?", "k": 5, "paths": ["src/**"]}"""
+
+RELATED = """\
+Show what belongs to the code at a line: what it uses, what uses it, and what speaks of the same things. Use it when you
+have found one place and want the rest: before changing a function (who calls it?), to find its tests, or code that does
+something alike.
+
+Comes back: the function or section at that line, then places of each kind as `path:start-end`, the closest first, with
+what is defined there and the names or words that tie them, and the files that have most to do with it.
+
+Example: {"place": "src/http/client.py:120"}"""
+
+EXPLAIN = """\
+Say why a file ranks where it does for a query of `search`, or why it is missing. Use it when `search` gave a result
+that surprises you, or did not give the file you expected, before you ask again with other words.
+
+Comes back: the file's rank, at which stage it was lost if it was, what each stage did to its score and rank, which
+words of the query were looked up, which of them no file has, and the files that came first.
+
+Example: {"query": "where are retries limited?", "file": "src/http/client.py"}"""
+
+_SHARED: Final = 6  # names or words per line of text: enough to show the relation; the data has them all
+_NAMES: Final = 2  # names that a related chunk defines: the function, or the class and its first method
+_SMALLEST_CHANGE: Final = 1e-9  # of a score
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A search result; lines are 1-based and inclusive, null for an empty file."""
+
+    rank: int
+    path: str
+    start: int | None
+    end: int | None
+    score: float | None
+    snippet: str | None
+    snippet_start: int | None
+
+
+@dataclass(frozen=True)  # no slots: mcp would take them for defaults of the schema
+class SearchAnswer:
+    """The results, best first."""
+
+    root: str
+    files: int
+    results: tuple[Result, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """The arguments of `search`."""
+
+    query: str
+    path: str | None
+    k: int
+    per: Literal["file", "span"]
+    paths: tuple[str, ...]
+    languages: tuple[str, ...]
+    kinds: tuple[str, ...]
+    regex: str | None
+    lines: int
+
+
+def add_search(server: MCPServer, context: ServerContext) -> None:
+    @server.tool(
+        structured_output=True,
+        description=SEARCH,
+        annotations=ToolAnnotations(title="Search code", read_only_hint=True),
+    )
+    async def search(
+        query: Annotated[str, Field(description="a question, keywords, or a name", max_length=10_000)],
+        path: Annotated[
+            str | None, Field(description="only below this folder, or in this file; also chooses the root")
+        ] = None,
+        k: Annotated[int, Field(description="how many results", ge=1, le=200)] = 10,
+        per: Annotated[
+            Literal["file", "span"], Field(description="one result a file, or spans of lines of any files")
+        ] = "file",
+        paths: Annotated[
+            list[str] | None, Field(description='only paths that match one, such as ["src/**", "*.md"]')
+        ] = None,
+        languages: Annotated[list[str] | None, Field(description='such as ["python", "go"]')] = None,
+        kinds: Annotated[
+            list[str] | None, Field(description="code, docs, config, other, function, method, class, ...")
+        ] = None,
+        regex: Annotated[
+            str | None, Field(description="must be found in the file, or in the span; Python's syntax")
+        ] = None,
+        lines: Annotated[int, Field(description="of code shown of each result; 0 for places only", ge=0, le=200)] = 8,
+    ) -> Annotated[CallToolResult, SearchAnswer]:
+        filters = (tuple(paths or ()), tuple(languages or ()), tuple(kinds or ()))
+        request = SearchRequest(query, path, k, per, *filters, regex, lines)
+        return await respond(partial(search_code, context, request))
+
+
+def search_code(context: ServerContext, request: SearchRequest) -> ToolResponse:
+    """Search a served directory."""
+    from assay.corpus.languages import language_name
+    from assay.search.results import ResultFilter
+
+    _check_query(request.query)
+    location = context.roots.find_existing(request.path, "folder or file")
+    if request.regex is not None:
+        check_pattern(request.regex)
+    languages = tuple(language_name(name) for name in request.languages)
+    wanted = ResultFilter(request.paths, languages, request.kinds, request.regex)
+    index = context.indexes.index(location.root)
+    matches = index.matches(request.query, per=request.per, wanted=wanted)
+    hits = islice((hit for hit in matches if location.contains(hit.path)), request.k)
+    results = tuple(_results(index, request, hits))
+    bare = sum(request.lines > 0 and row.snippet is None and row.start is not None for row in results)
+    omitted = [f"{bare} results are shown without their code: ask for fewer results or lines"] if bare else []
+    data = SearchAnswer(str(index.root), len(index.table.files), results, (*index.notes, *omitted))
+    return ToolResponse(_search_text(index, data), data)
+
+
+def _check_query(text: str) -> None:
+    if not text.strip():
+        raise ConfigError("the query is empty", hint='say what you look for, such as "where are retries limited?"')
+
+
+def _results(index: Index, request: SearchRequest, hits: Iterator[Hit]) -> Iterator[Result]:
+    from assay.search.query import parse_query
+    from assay.search.trace import choose_lines, term_weights
+
+    weights = term_weights(parse_query(request.query), index.view)
+    left = LIMITS.text
+    for rank, hit in enumerate(hits, start=1):
+        snippet = start = None
+        if request.lines and hit.snippet and hit.start is not None and left > 0:
+            excerpt = choose_lines(hit.snippet, hit.start, weights, request.lines)
+            snippet, start = "\n".join(map(_truncate, excerpt.lines)), excerpt.start
+            left -= len(snippet)
+        yield Result(rank, hit.path, hit.start, hit.end, hit.score, snippet, start)
+
+
+def _truncate(line: str) -> str:
+    return line if len(line) <= LIMITS.columns else line[: LIMITS.columns - 1] + "…"
+
+
+def _search_text(index: Index, data: SearchAnswer) -> str:
+    if not data.results:
+        return f"No match in {data.files:,} files of {data.root}. Ask with other words, or with fewer filters."
+    languages = dict(zip(index.table.files.paths, index.table.files.languages, strict=True))
+    parts = [f"{len(data.results)} results in {data.root}, the best first"]
+    for row in data.results:
+        location = row.path if row.start is None else f"{row.path}:{row.start}-{row.end}"
+        parts.append(f"{location}\n{_fence(row.snippet, languages[row.path])}" if row.snippet else location)
+    return "\n\n".join([*parts, *data.notes])
+
+
+def _fence(code: str, language: str) -> str:
+    """Enclose code in fences that are longer than any in it."""
+    longest = max((len(run) for run in re.findall("`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+@dataclass(frozen=True, slots=True)
+class LineRange:
+    """Lines of a file."""
+
+    path: str
+    start: int | None
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedCode:
+    """A related chunk: its score (1 is the closest of its kind), the shared names or words, and what it defines."""
+
+    path: str
+    start: int | None
+    end: int | None
+    score: float | None
+    shared: tuple[str, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedFile:
+    """A related file; its score is the sum over all kinds of relation."""
+
+    path: str
+    score: float | None
+
+
+@dataclass(frozen=True)  # no slots: mcp would take them for defaults of the schema
+class RelatedAnswer:
+    """The chunk at the line, what it defines, and related code by kind."""
+
+    root: str
+    unit: LineRange
+    names: tuple[str, ...]
+    uses: tuple[RelatedCode, ...]
+    used_by: tuple[RelatedCode, ...]
+    alike: tuple[RelatedCode, ...]
+    files: tuple[RelatedFile, ...]
+
+
+def add_related(server: MCPServer, context: ServerContext) -> None:
+    @server.tool(
+        structured_output=True,
+        description=RELATED,
+        annotations=ToolAnnotations(title="Find related code", read_only_hint=True),
+    )
+    async def related(
+        place: Annotated[str, Field(description="FILE:LINE, or FILE:START-END as `search` writes it")],
+        path: Annotated[str | None, Field(description="the served folder, where there are several")] = None,
+        k: Annotated[int, Field(description="how many of each kind", ge=1, le=100)] = 5,
+    ) -> Annotated[CallToolResult, RelatedAnswer]:
+        return await respond(partial(find_related, context, place, path, k))
+
+
+def find_related(context: ServerContext, text: str, path: str | None, k: int) -> ToolResponse:
+    """Find code that is related to the chunk at a line."""
+    parsed = re.fullmatch(r"(.+?):(\d{1,9})(?:-\d+)?", text)
+    if parsed is None or int(parsed[2]) < 1:
+        raise ConfigError(f"{text[:200]!r} is no line of a file", hint="write FILE:LINE, such as src/http.py:120")
+    location = context.roots.find(_join(path, parsed[1]))
+    index = context.indexes.index(location.root)
+    found = index.related(location.path, int(parsed[2]), k)
+    data = RelatedAnswer(
+        str(index.root),
+        LineRange(found.chunk.path, found.chunk.start, found.chunk.end),
+        found.names,
+        tuple(map(_related_code, found.uses)),
+        tuple(map(_related_code, found.used_by)),
+        tuple(map(_related_code, found.alike)),
+        tuple(RelatedFile(hit.path, hit.score) for hit in found.files),
+    )
+    return ToolResponse(_related_text(data, found.chunk), data)
+
+
+def _join(directory: str | None, file: str) -> str:
+    return f"{directory}/{file}" if directory and not file.startswith("/") else file
+
+
+def _related_code(relation: Relation) -> RelatedCode:
+    hit = relation.hit
+    return RelatedCode(hit.path, hit.start, hit.end, hit.score, relation.shared, relation.names)
+
+
+def _related_text(data: RelatedAnswer, chunk: Hit) -> str:
+    names = f" defines {', '.join(data.names)}" if data.names else ""
+    parts = [f"{chunk.span}{names}"]
+    kinds = (
+        ("it uses", "defines", data.uses),
+        ("used by", "uses", data.used_by),
+        ("about the same things", "also has", data.alike),
+    )
+    for title, verb, rows in kinds:
+        lines = [f"{title}:"]
+        for row in rows:
+            defined = () if verb == "defines" else row.names[:_NAMES]  # there, the shared names are the defined ones
+            name = f" {', '.join(defined)}" if defined else ""
+            lines.append(f"{row.path}:{row.start}-{row.end}{name} {verb} {', '.join(row.shared[:_SHARED])}")
+        parts += ["\n".join(lines)] if rows else []
+    if data.files:
+        parts.append("\n".join(["files:", *(file.path for file in data.files)]))
+    return "\n\n".join(parts) if len(parts) > 1 else f"{parts[0]}\n\nNothing else belongs to it."
+
+
+@dataclass(frozen=True, slots=True)
+class StageStep:
+    """The effect of one stage on the file; rank 0: no match so far."""
+
+    stage: str
+    score: float
+    change: float
+    rank: int
+    before: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """One of the best files."""
+
+    rank: int
+    path: str
+    score: float | None
+
+
+@dataclass(frozen=True)  # no slots: mcp would take them for defaults of the schema
+class ExplainAnswer:
+    """The trace of a file; `lost_at` is the stage that removed it from the first k, null if it is among them."""
+
+    root: str
+    file: str
+    rank: int | None
+    lost_at: str | None
+    reason: str
+    query_kind: str
+    terms: tuple[str, ...]
+    unknown_terms: tuple[str, ...]
+    stages: tuple[StageStep, ...]
+    leaders: tuple[Leader, ...]
+
+
+def add_explain(server: MCPServer, context: ServerContext) -> None:
+    @server.tool(
+        structured_output=True,
+        description=EXPLAIN,
+        annotations=ToolAnnotations(title="Explain a ranking", read_only_hint=True),
+    )
+    async def explain(
+        query: Annotated[str, Field(description="the query, as it was searched", max_length=10_000)],
+        file: Annotated[str, Field(description="the file in question, as `search` names it or absolute")],
+        path: Annotated[str | None, Field(description="the served folder, where there are several")] = None,
+        k: Annotated[int, Field(description="a file below this rank counts as lost", ge=1, le=200)] = 10,
+    ) -> Annotated[CallToolResult, ExplainAnswer]:
+        return await respond(partial(explain_file, context, query, file, path, k))
+
+
+def explain_file(context: ServerContext, query: str, file: str, path: str | None, k: int) -> ToolResponse:
+    """Trace a file through the stages of a search."""
+    _check_query(query)
+    location = context.roots.find(_join(path, file))
+    index = context.indexes.index(location.root)
+    if location.path not in index.table.files.paths and not location.real.is_file():
+        near = closest_match(location.path, index.table.files.paths)
+        hint = f"did you mean {near[0]}?" if near else f"paths are relative to {location.root}"
+        raise ConfigError(f"there is no file {location.path}", hint=hint)
+    trace = index.explain(query, k=k, expect=location.path)
+    data = _explain_answer(index, trace, index.lost(query, location.path, k=k), location)
+    return ToolResponse(_explain_text(data, query), data)
+
+
+def _explain_answer(index: Index, trace: Trace, lost: LostFile, location: RootedPath) -> ExplainAnswer:
+    path, query = location.path, trace.query
+    own = [candidate for candidate in trace.candidates() if candidate.path == path]
+    reason = lost.reason
+    if lost.stage == "corpus":
+        skipped = (one for one in index.skipped if path == one.path or path.startswith(f"{one.path.rstrip('/')}/"))
+        for file in islice(skipped, 1):
+            reason += f" ({file.path}: {file.reason}{', ' + file.detail if file.detail else ''})"
+    return ExplainAnswer(
+        root=str(index.root),
+        file=path,
+        rank=lost.final or None,
+        lost_at=lost.stage,
+        reason=reason,
+        query_kind=query.kind,
+        terms=query.terms,
+        unknown_terms=tuple(term for term in query.terms if index.view.term(term) < 0),
+        stages=tuple(StageStep(s.stage, s.score, s.change, s.rank, s.before) for one in own[:1] for s in one.steps),
+        leaders=tuple(Leader(rank, hit.path, hit.score) for rank, hit in enumerate(trace.hits, start=1)),
+    )
+
+
+def _explain_text(data: ExplainAnswer, query: str) -> str:
+    outcome = data.reason if data.lost_at is None else f"lost at {data.lost_at}: {data.reason}"
+    parts = [f"{data.file}: {outcome}", f"query: {query.strip()} ({data.query_kind})"]
+    parts.append(f"looked up: {', '.join(data.terms) or 'nothing'}")
+    if data.unknown_terms:
+        parts.append(f"in no file: {', '.join(data.unknown_terms)}")
+    moved = [step for step in data.stages if abs(step.change) > _SMALLEST_CHANGE or step.rank != step.before]
+    if moved:
+        rows = [f"{s.stage} | {s.score:.3f} | {s.change:+.3f} | {s.before or '–'} → {s.rank or '–'}" for s in moved]
+        parts += ["", "stage | score | change | rank", *rows]
+    parts += ["", "came first:", *(f"{leader.rank}. {leader.path}" for leader in data.leaders)]
+    return "\n".join(parts)
