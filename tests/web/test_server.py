@@ -3,7 +3,7 @@
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from http.client import RemoteDisconnected
 
@@ -12,10 +12,10 @@ import pytest
 from assay.errors import ConfigError, NotComparableError, SetupError
 from assay.web.server import HttpError, RequestLimits, Route, json_response, page_response, serve
 from tests.waiting import WATCHDOG, wait_until
-from tests.web.asking import Client, connect, raw
+from tests.web.asking import Client, raw
 
 #: Limits that no busy machine reaches.
-PATIENT = partial(RequestLimits, reading=WATCHDOG, writing=WATCHDOG, yielding=WATCHDOG, closing=WATCHDOG)
+PATIENT = partial(RequestLimits, reading=WATCHDOG, writing=WATCHDOG)
 PAGE = b'<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src \'none\'"><p>hello</p>'
 
 
@@ -350,21 +350,6 @@ def test_what_is_no_http_does_no_harm(server, client, data):
 # Time and numbers.
 
 
-def test_slow_requests_are_cut_off_though_they_drip():
-    with serve(ROUTES, limits=RequestLimits(reading=0.05)) as server, connect(server.start()) as connection:
-        connection.sendall(b"GET /")
-        wait_until(lambda: _is_cut_off(connection), "the end of a request that drips")
-
-
-def _is_cut_off(connection):
-    """Send one more letter of an address that never ends."""
-    try:
-        connection.sendall(b"a")
-    except OSError:
-        return True
-    return False
-
-
 def test_body_that_never_comes_is_not_waited_for():
     with serve(ROUTES, limits=RequestLimits(reading=0.2)) as server:
         server.start()
@@ -402,47 +387,10 @@ def test_no_more_threads_than_were_allowed():
         assert [reply.result().status for reply in held] == [200, 200]
 
 
-@pytest.mark.parametrize("head", ["", "GET /say/x HTTP/1.0\r\nA: b\r\n"])
-def test_who_does_not_say_who_he_is_keeps_nobody_out(head):
-    with serve(ROUTES, limits=PATIENT(threads=4)) as server, ExitStack() as held:
-        client = Client(server.start())
-        for _ in range(10):
-            held.enter_context(connect(server)).sendall(head.encode())
-        assert [client.get("/say/x").status for _ in range(3)] == [200, 200, 200]
-
-
 def test_many_at_once_each_get_their_own_answer(client):
     with ThreadPoolExecutor(12) as pool:
         replies = list(pool.map(lambda n: client.post(f"/say/{n}", {"n": n}).json["n"], range(150)))
     assert replies == list(range(150))
-
-
-def test_answers_under_way_are_finished_when_the_server_ends():
-    entered, done = threading.Event(), threading.Event()
-
-    def slow(_request):
-        entered.set()
-        wait_until(lambda: not _listens(server), "the end of the server")
-        done.set()
-        return json_response({"done": True})
-
-    with serve([Route("POST", "/slow", slow)], limits=PATIENT()) as server, ThreadPoolExecutor(1) as pool:
-        client = Client(server.start())
-        reply = pool.submit(client.post, "/slow", {})
-        assert entered.wait(WATCHDOG)
-        server.close()
-        assert done.is_set(), "a process that ends now would have cut it off"
-        assert reply.result().json == {"done": True}
-    with pytest.raises(OSError):
-        client.get("/")
-
-
-def _listens(server):
-    try:
-        connect(server).close()
-    except OSError:
-        return False
-    return True
 
 
 # Listening.
