@@ -7,8 +7,6 @@ from html.parser import HTMLParser
 import pytest
 
 from assay.report.render.document import (
-    Bar,
-    Bars,
     Cell,
     Code,
     Document,
@@ -16,6 +14,8 @@ from assay.report.render.document import (
     Heading,
     IntervalPoint,
     Paragraph,
+    Spark,
+    Sparks,
     table,
 )
 from assay.report.render.markup import to_html, to_markdown
@@ -31,7 +31,7 @@ DOCUMENT = Document(
         Heading(EVIL),
         Paragraph(EVIL, "warning"),
         table(["engine", f">{EVIL}"], [[EVIL, Cell(EVIL, "good")], ["b", "0.5"]], EVIL),
-        Bars((Bar(EVIL, 3, EVIL), Bar("rank 2", 0, "0"))),
+        Sparks((Spark(EVIL, (1.0,), 0.0, EVIL),)),
         Forest((IntervalPoint(EVIL, 0.5, 0.25, 0.75, "bad"),), 0.0, 1.0, line=0.5),
     ),
 )

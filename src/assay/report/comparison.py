@@ -41,7 +41,7 @@ from assay.stats.compare import with_leader
 from assay.stats.config import DEFAULT, CompareSettings, settings_of
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance
-from assay.types import AnalysisPlan, CorpusInfo, Run, Scores
+from assay.types import AnalysisPlan, Run, Scores
 
 _Comparison = TypeVar("_Comparison", bound=Comparison)
 #: Engines of one side by their names in rows of a comparison.
@@ -179,7 +179,7 @@ def compare_evidence(
     old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None = None, *, moved: bool = False
 ) -> Comparison:
     """Compare two sides, each a run, its repeats or a baseline file; see `compare_runs`."""
-    _require_comparable(old, old.corpora, new, new.corpora, moved=moved)
+    require_comparable(old, new, moved=moved)
     measures = old.scores.measures
     if claim.primary not in measures:
         raise NotComparableError(
@@ -194,29 +194,13 @@ def compare_evidence(
     return replace(_mark_same_answers(found, before | after), notes=notes)
 
 
-def require_comparable(old: Run, new: Run, *, moved: bool = False) -> None:
+def require_comparable(old: Run | QueryScores, new: Run | QueryScores, *, moved: bool = False) -> None:
     """Raise if two runs are not comparable; `moved` allows a changed corpus."""
-    _require_comparable(old, old.header.corpora, new, new.header.corpora, moved=moved)
-
-
-def changed_corpora(old: Run, new: Run) -> list[str]:
-    """Return a sentence for each corpus that changed between two runs."""
-    return _corpus_changes(old.header.corpora, new.header.corpora)
-
-
-def _require_comparable(
-    old: Run | QueryScores,
-    old_corpora: Mapping[str, CorpusInfo],
-    new: Run | QueryScores,
-    new_corpora: Mapping[str, CorpusInfo],
-    *,
-    moved: bool,
-) -> None:
     if old.k != new.k:
         raise NotComparableError(
             f"one run asked for {old.k} results, the other for {new.k}", hint="run both with one k"
         )
-    changed = _corpus_changes(old_corpora, new_corpora)
+    changed = changed_corpora(old, new)
     if not moved and changed:
         raise NotComparableError(" ".join(changed), hint="--allow-changed-corpus compares all the same, and says so")
 
@@ -251,7 +235,7 @@ def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engi
 
 
 def _change_notes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> list[str]:
-    notes = _corpus_changes(old.corpora, new.corpora)
+    notes = changed_corpora(old, new)
     settings = {engine.name: engine.settings for engine in old.engines}
     changed = [e.name for e in new.engines if settings.get(e.name, e.settings) != e.settings]
     notes += [f"Settings changed between the runs: {', '.join(changed)}."] if changed else []
@@ -267,7 +251,9 @@ def _change_notes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> li
 _PLAN_KEYS = ("primary", "margin", "alpha", "cluster")
 
 
-def _corpus_changes(before: Mapping[str, CorpusInfo], after: Mapping[str, CorpusInfo]) -> list[str]:
+def changed_corpora(old: Run | QueryScores, new: Run | QueryScores) -> list[str]:
+    """Return a sentence for each corpus that changed between two runs."""
+    before, after = (side.header.corpora if isinstance(side, Run) else side.corpora for side in (old, new))
     return [
         f"The corpus of {name} changed between the runs ({before[name].files} → {after[name].files} files)."
         for name in sorted(before.keys() & after.keys())

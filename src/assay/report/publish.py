@@ -11,20 +11,8 @@ from pathlib import Path
 from types import ModuleType
 
 from assay.errors import AssayError, ConfigError, SetupError, install_hint
+from assay.experiment.records import directory as layout
 from assay.experiment.records import lock_directory, read_earlier_run, write_run
-from assay.experiment.records.directory import (
-    FOREST,
-    HTML,
-    LINE_RUNS,
-    OLD_RUNS,
-    PAGE,
-    PARQUET,
-    QRELS,
-    RESULTS,
-    ROWS,
-    RUNS,
-    SCORES,
-)
 from assay.experiment.records.merge import Merged, RetainedEngine, comparability_of, merge_runs
 from assay.experiment.records.trec import trec_files
 from assay.experiment.spec.model import BASELINE, analysis_plan_of
@@ -42,9 +30,13 @@ from assay.report.tables import table_files
 from assay.types import AnalysisPlan, Run, Scores, Unit
 
 #: The files that people look for in a run directory.
-WRITTEN = f"{HTML}, {PAGE}, {RESULTS}, {SCORES}, TREC runs and the records"
+WRITTEN = f"{layout.HTML}, {layout.PAGE}, {layout.RESULTS}, {layout.SCORES}, TREC runs and the records"
 #: Files that not every run writes: those of an earlier run are deleted.
-_OPTIONAL_FILES = (f"{RUNS}*.trec", f"{LINE_RUNS}*.trec", f"{OLD_RUNS}*.trec", f"{QRELS}*.qrels", FOREST)
+_OPTIONAL_FILES = (
+    *(f"{directory}*.trec" for directory in (layout.RUNS, layout.LINE_RUNS, layout.OLD_RUNS)),
+    f"{layout.QRELS}*.qrels",
+    layout.FOREST,
+)
 _UNIT_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared")
 _USUAL = PagePlan()
 
@@ -130,11 +122,6 @@ def reopen(run: Run, claim: AnalysisPlan, directory: Path, *, worst: bool = True
     return LoadedRun(case, replace(results, rows=rows))
 
 
-def report_again(run: Run, claim: AnalysisPlan, directory: Path) -> Results:
-    """Return the results of the run of a directory."""
-    return reopen(run, claim, directory).results
-
-
 def write_reports(
     results: Results, case: ScoredRun, directory: Path, *, parquet: bool = False, page: PagePlan = _USUAL
 ) -> None:
@@ -162,17 +149,17 @@ def _make_files(
     """Return the contents of all files by name, and the reason why there is no report.html."""
     scores = pick(case.scores, measures=results.measures)
     texts = {
-        RESULTS: indented(results_json(results)) + "\n",
-        ROWS: rows_text(results.rows),
-        PAGE: to_markdown(document(results)),
-        SCORES: per_query_csv(scores),
+        layout.RESULTS: indented(results_json(results)) + "\n",
+        layout.ROWS: rows_text(results.rows),
+        layout.PAGE: to_markdown(document(results)),
+        layout.SCORES: per_query_csv(scores),
         **trec_files(case.run),
         **table_files(results),
     }
     files = {name: text.encode("utf-8") for name, text in texts.items()}
-    files |= {PARQUET: parquet_bytes(scores)} if parquet else {}
+    files |= {layout.PARQUET: parquet_bytes(scores)} if parquet else {}
     try:
-        return files | {HTML: _make_html(results, case, page).data}, None
+        return files | {layout.HTML: _make_html(results, case, page).data}, None
     except TooSmallError as error:
         return files, ConfigError(error.message, hint=f"{error.hint}; all else is written")
 
@@ -188,7 +175,7 @@ def _write_files(directory: Path, files: Mapping[str, bytes], problem: ConfigErr
             if path.relative_to(directory).as_posix() not in files:
                 path.unlink(missing_ok=True)
     if problem is not None:
-        (directory / HTML).unlink(missing_ok=True)
+        (directory / layout.HTML).unlink(missing_ok=True)
         raise ConfigError(problem.message, hint=in_folder(problem.hint or "", directory))
 
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any
 
 from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS, analyse
 from assay.report.comparison import comparison_blocks, verdict_tone
 from assay.report.costs import spending_blocks
 from assay.report.failures import behaviour_blocks, failure_blocks, stderr_blocks, violation_blocks
 from assay.report.render.document import (
-    Bar,
-    Bars,
+    NOTHING,
     Block,
+    Code,
     Document,
     Forest,
     Heading,
@@ -37,10 +37,10 @@ from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow, MeanRow
 from assay.types import AnalysisPlan, Run
 
-_Key = TypeVar("_Key")
-
 #: Low scores in the document: more are not read; results.json has all.
 _SHOWN_FAILURES = 8
+#: Columns of the longest bar.
+_BAR = 30
 #: The breakdowns of the short document.
 _SHORT_BREAKDOWNS = ("form", "difficulty")
 
@@ -122,7 +122,7 @@ def _challenger_row(results: Results) -> ComparisonRow | None:
 
 
 def _engine_table(
-    results: Results, columns: Mapping[_Key, str], cells: Mapping[tuple[str, _Key], str], note: str = ""
+    results: Results, columns: Mapping[str, str], cells: Mapping[tuple[str, str], str], note: str = ""
 ) -> Table:
     """Build a table with one row per engine, best first, and one column per key of `columns`."""
     names = [mean.engine for mean in _ranked_means(results)]
@@ -187,16 +187,21 @@ def _breakdowns(results: Results, *, full: bool) -> list[Block]:
     for breakdown in results.breakdowns:
         if breakdown.by in PAGE_BREAKDOWNS or not (full or breakdown.by in _SHORT_BREAKDOWNS):
             continue
-        sizes = {group.group: group.queries for group in breakdown.groups}
-        cells = {(group.engine, group.group): mean_text(group.mean, group) for group in breakdown.groups}
-        small = f" Groups below {FEW_QUERIES} queries are noise." if min(sizes.values()) < FEW_QUERIES else ""
-        note = f"{breakdown.measure}; groups are exploratory.{small}"
-        blocks += [Heading(f"By {breakdown.by}"), _engine_table(results, _with_sizes(sizes), cells, note)]
+        groups = breakdown.groups
+        small = any(group.queries < FEW_QUERIES for group in groups)
+        note = f"{breakdown.measure}; groups are exploratory."
+        note += f" Groups below {FEW_QUERIES} queries are noise." if small else ""
+        rows = [(group.engine, group.group, group.queries, mean_text(group.mean, group)) for group in groups]
+        blocks += [Heading(f"By {breakdown.by}"), _group_table(results, rows, note)]
     return blocks
 
 
-def _with_sizes(sizes: Mapping[str, int]) -> dict[str, str]:
-    return {name: f"{name} (n={size})" for name, size in sizes.items()}
+def _group_table(results: Results, rows: Sequence[tuple[str, str, int, str]], note: str | None = None) -> Table:
+    """Build a table from rows of engine, column, number of queries and text."""
+    sizes = {name: size for _, name, size, _ in rows}
+    columns = {name: f"{name} (n={size})" for name, size in sizes.items()}
+    cells = {(engine, name): text for engine, name, _, text in rows}
+    return _engine_table(results, columns, cells, _few(min(sizes.values())) if note is None else note)
 
 
 def _slices(results: Results) -> list[Block]:
@@ -219,21 +224,14 @@ def _slices(results: Results) -> list[Block]:
 
 
 def _phrasings(results: Results) -> list[Block]:
-    if not results.phrasings:
-        return []
-    sizes = {row.measure: row.intents for row in results.phrasings}
-    cells = {(row.engine, row.measure): mean_text(row.mean, row) for row in results.phrasings}
-    shown = _engine_table(results, _with_sizes(sizes), cells, _few(min(sizes.values())))
-    return [Heading("One intent, several phrasings"), shown]
+    rows = [(row.engine, row.measure, row.intents, mean_text(row.mean, row)) for row in results.phrasings]
+    return [Heading("One intent, several phrasings"), _group_table(results, rows)] if rows else []
 
 
 def _layers(results: Results) -> list[Block]:
-    if not results.layers:
-        return []
-    sizes = {row.measure: row.queries for row in results.layers}
-    cells = {(row.engine, row.measure): f"{row.mean:.3f}" for row in results.layers}
-    shown = _engine_table(results, _with_sizes(sizes), cells, _few(min(sizes.values())))
-    return [Heading("Over the queries whose evaluation layer names the measure"), shown]
+    rows = [(row.engine, row.measure, row.queries, f"{row.mean:.3f}") for row in results.layers]
+    title = "Over the queries whose evaluation layer names the measure"
+    return [Heading(title), _group_table(results, rows)] if rows else []
 
 
 def _adversaries(results: Results, *, full: bool) -> list[Block]:
@@ -295,10 +293,14 @@ def _spark(label: str, item: Ranks) -> Spark:
     return Spark(label, shares, item.missed / total, text)
 
 
-def _bars(item: Ranks) -> Bars:
+def _bars(item: Ranks) -> Code:
     counts = {f"rank {rank}": number for rank, number in enumerate(item.counts, start=1)} | {"not found": item.missed}
-    total = sum(counts.values()) or 1
-    return Bars(tuple(Bar(label, number, f"{number} ({number / total:.0%})") for label, number in counts.items()))
+    total, most = sum(counts.values()) or 1, max(counts.values()) or 1
+    lines = [
+        f"{label:>9} {'█' * round(_BAR * number / most) or NOTHING} {number} ({number / total:.0%})"
+        for label, number in counts.items()
+    ]
+    return Code("\n".join(lines))
 
 
 def _low_scores(results: Results) -> list[Block]:

@@ -7,8 +7,6 @@ import pytest
 from rich.cells import cell_len
 
 from assay.report.render.document import (
-    Bar,
-    Bars,
     Cell,
     Document,
     Forest,
@@ -72,7 +70,6 @@ DOCUMENT = Document(
             tuple(IntervalPoint(name, 0.1 * at, 0.05 * at, 0.2 * at) for at, name in enumerate(NAMES)), -1, 1, line=0.0
         ),
         Sparks(tuple(Spark(name, (0.4, 0.1, 0.02, 0.0), 0.2, "39% at 1, 19% not found") for name in NAMES), "A note."),
-        Bars((Bar("rank 1", 61, "61 (39%)"), Bar("not found", 0, "0 (0%)"))),
         SideBySide((listing("keywords", 2), listing("builtin", 1))),
     ),
     "good",
@@ -252,7 +249,6 @@ def test_names_steer_nothing():
             SideBySide((RankingBlock(EVIL, (RankingLine(EVIL, EVIL, EVIL, EVIL, "good"),), EVIL),) * 2),
             table([EVIL, EVIL], [[EVIL, EVIL]], EVIL),
             Forest((IntervalPoint(EVIL, 0, 0, 0),), 0, 1),
-            Bars((Bar(EVIL, 1, EVIL),)),
         ),
     )
     for width in (30, 120):

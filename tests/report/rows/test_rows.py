@@ -15,7 +15,7 @@ from assay.experiment.records import config_hash
 from assay.experiment.records.merge import RESET, UNDECLARED, RetainedEngine, comparability_of
 from assay.experiment.spec.model import make_measures
 from assay.report.analysis import analyse
-from assay.report.publish import publish, report_again
+from assay.report.publish import publish, reopen
 from assay.report.render.markup import to_markdown
 from assay.report.rows import GONE, carry_over, corpora_hash, read_rows, rows_text
 from assay.report.sections import document
@@ -191,7 +191,7 @@ def test_writing_twice_gives_equal_bytes_and_carrying_twice_the_same_rows(shop, 
         publish(made, CLAIM, tmp_path)
         texts.append({p.relative_to(tmp_path): p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()})
     assert texts[0] == texts[1]
-    results = report_again(made, CLAIM, tmp_path)
+    results = reopen(made, CLAIM, tmp_path).results
     assert rows_text(results.rows) == (tmp_path / "rows.json").read_text()
 
 

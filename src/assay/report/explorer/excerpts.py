@@ -87,16 +87,6 @@ class ExcerptPlan:
                 end = min(span.end + limits.around, start + limits.lines - 1)
             yield (portion.query[0], span.path), range(start, end + 1)
 
-    def complete(self, number: int) -> int:
-        """Count the differing queries whose excerpts are all among the first portions."""
-        missing = {portion.query for portion in self.portions[number:]}
-        return sum(key not in missing for key in self.differing)
-
-    def begun(self, number: int) -> int:
-        """Count the differing queries with at least one excerpt among the first portions."""
-        present = {portion.query for portion in self.portions[:number]}
-        return sum(key in present for key in self.differing)
-
 
 def plan_excerpts(case: ScoredRun, results: Results, limits: PageLimits) -> ExcerptPlan:
     """List the excerpts of a page, most important first.

@@ -85,36 +85,45 @@ def build_page(
     )
 
 
-@dataclass(frozen=True)
 class _Draft:
-    """The inputs of a page; blocks that do not change between tries are made once."""
+    """The blocks of a page; those that do not change between tries are made once."""
 
-    case: ScoredRun
-    results: Results
-    texts: SourceTexts | None
-    traces: Traces | None
-    limits: PageLimits
-    live: Mapping[str, Any] | None
+    def __init__(
+        self,
+        case: ScoredRun,
+        results: Results,
+        texts: SourceTexts | None,
+        traces: Traces | None,
+        limits: PageLimits,
+        live: Mapping[str, Any] | None,
+    ) -> None:
+        self._case, self._results, self._limits, self._live = case, results, limits, live
+        self._texts, self._trace_notes = texts, traces.notes if traces else ()
+        self._plan = plan_excerpts(case, results, limits)
+        self._facts = summary(case, results, limits)
+        self._queries = _json(queries(case))
+        self._values = compress(pack_values(pick(case.scores, measures=shown_measures(case)).values))
+        self._traces = _json(trace_data(case, traces)) if traces and traces.made else None
 
     def fit(self, *, scores: bool, traced: bool) -> HtmlReport:
         bare = self._make(0, scores=scores, traced=traced)
-        free = self.limits.max_bytes - len(bare.data)
+        free = self._limits.max_bytes - len(bare.data)
         size = remaining_bytes(free, "sources")
-        portions = estimate_fitting(self._plan, self.texts, size) if self.texts and size else 0
+        portions = estimate_fitting(self._plan, self._texts, size) if self._texts and size else 0
         while portions:
             made = self._make(portions, scores=scores, traced=traced)
-            if len(made.data) <= self.limits.max_bytes:
+            if len(made.data) <= self._limits.max_bytes:
                 return made
             portions = int(portions * min(free / (len(made.data) - len(bare.data)), 1) * _LESS)
         return bare
 
     def _make(self, portions: int, *, scores: bool, traced: bool) -> HtmlReport:
-        golds = [gold.name for gold in self.case.run.suite.golds]
-        sources = read_excerpts(self._plan, portions, self.texts, golds) if self.texts and portions else {}
+        golds = [gold.name for gold in self._case.run.suite.golds]
+        sources = read_excerpts(self._plan, portions, self._texts, golds) if self._texts and portions else {}
         left_out = list(self._omissions(portions, scores=scores, traced=traced))
         facts = {**self._facts, "left_out": [{"block": block, "text": text} for block, text in left_out]}
         data = {
-            "summary": _json({**facts, "live": self.live}),
+            "summary": _json({**facts, "live": self._live}),
             "queries": self._queries,
             "values": self._values,
             "rankings": self._with_scores if scores else self._without_scores,
@@ -122,18 +131,18 @@ class _Draft:
             "traces": traced and self._traces,
         }
         made = page(
-            title=strip_control(headline(self.results)),
+            title=strip_control(headline(self._results)),
             script=SCRIPT,
             styles=STYLES,
             data={name: block for name, block in data.items() if block},
-            fallback=_fallback(self.results),
-            live=self.live is not None,
+            fallback=_fallback(self._results),
+            live=self._live is not None,
         )
         return HtmlReport(made, tuple(text for _, text in left_out))
 
     def _omissions(self, portions: int, *, scores: bool, traced: bool) -> Iterator[tuple[str, str]]:
         """Yield what the page leaves out: the block, and a sentence."""
-        larger = f"`assay report FOLDER --max-size {_size_text(2 * self.limits.max_bytes)}` makes room."
+        larger = f"`assay report FOLDER --max-size {_size_text(2 * self._limits.max_bytes)}` makes room."
         for text in self._source_omissions(portions, larger):
             yield "sources", text
         if not scores:
@@ -143,15 +152,16 @@ class _Draft:
             )
         if not traced and self._traces:
             yield "traces", f"The traces are not here: the file would be too large. {larger}"
-        for block, source in (("sources", self.texts), ("traces", self.traces)):
-            for note in source.notes if source else ():
-                yield block, note
+        for note in self._texts.notes if self._texts else ():
+            yield "sources", note
+        for note in self._trace_notes:
+            yield "traces", note
 
     def _source_omissions(self, portions: int, larger: str) -> Iterator[str]:
-        limits, plan = self.limits, self._plan
+        limits, plan = self._limits, self._plan
         if not limits.source:
             yield "No source is in this file, as --no-source asked for: `assay report FOLDER` puts it in."
-        elif self.texts is None:
+        elif self._texts is None:
             yield "No source is in this file: nobody opened the corpora. `assay report FOLDER` does."
         elif plan.portions and not portions:
             yield f"No source is in this file: there was no room for any. {larger}"
@@ -165,36 +175,19 @@ class _Draft:
                 yield f"{_coverage_text(plan, portions)} {larger}"
 
     @cached_property
-    def _plan(self) -> ExcerptPlan:
-        return plan_excerpts(self.case, self.results, self.limits)
-
-    @cached_property
-    def _facts(self) -> dict[str, Any]:
-        return summary(self.case, self.results, self.limits)
-
-    @cached_property
-    def _queries(self) -> CompressedBlock:
-        return _json(queries(self.case))
-
-    @cached_property
-    def _values(self) -> CompressedBlock:
-        return compress(pack_values(pick(self.case.scores, measures=shown_measures(self.case)).values))
-
-    @cached_property
     def _with_scores(self) -> CompressedBlock:
-        return compress(pack_rankings(self.case, scores=True, error_length=self.limits.error))
+        return compress(pack_rankings(self._case, scores=True, error_length=self._limits.error))
 
     @cached_property
     def _without_scores(self) -> CompressedBlock:
-        return compress(pack_rankings(self.case, scores=False, error_length=self.limits.error))
-
-    @cached_property
-    def _traces(self) -> CompressedBlock | None:
-        return _json(trace_data(self.case, self.traces)) if self.traces and self.traces.made else None
+        return compress(pack_rankings(self._case, scores=False, error_length=self._limits.error))
 
 
 def _coverage_text(plan: ExcerptPlan, portions: int) -> str:
-    complete, begun = plan.complete(portions), plan.begun(portions)
+    present = {portion.query for portion in plan.portions[:portions]}
+    missing = {portion.query for portion in plan.portions[portions:]}
+    begun = sum(query in present for query in plan.differing)
+    complete = sum(query not in missing for query in plan.differing)
     if complete == len(plan.differing):
         return "The gold places of queries on which no engine differs are not all here: the file would be too large."
     every = f"of {count(len(plan.differing), 'query', 'queries')} that differ, those that differ most first"

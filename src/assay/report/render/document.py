@@ -51,22 +51,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar of a distribution."""
-
-    label: str
-    value: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """A distribution."""
-
-    bars: tuple[Bar, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Spark:
     """A distribution in one line."""
 
@@ -150,7 +134,7 @@ class SideBySide:
     listings: tuple[RankingBlock, ...]
 
 
-Block = Heading | Paragraph | Table | Bars | Sparks | Forest | SideBySide | Code
+Block = Heading | Paragraph | Table | Sparks | Forest | SideBySide | Code
 
 
 @dataclass(frozen=True, slots=True)

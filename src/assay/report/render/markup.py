@@ -7,7 +7,6 @@ from html import escape
 
 from assay.browser.bundle import GENERATOR
 from assay.report.render.document import (
-    Bars,
     Block,
     Cell,
     Code,
@@ -149,11 +148,6 @@ def block_markdown(block: Block, level: int = 2) -> str:
             rows = [heads, rules, *([_cell(cell) for cell in row] for row in block.rows)]
             lines = [f"| {' | '.join(row)} |" for row in rows]
             return "\n".join(lines) + (f"\n\n{_line(block.note)}" if block.note else "")
-        case Bars():
-            most = max((bar.value for bar in block.bars), default=0) or 1
-            wide = max((len(bar.label) for bar in block.bars), default=0)
-            bars = [f"{b.label:>{wide}} {'█' * round(30 * b.value / most) or '·'} {b.text}" for b in block.bars]
-            return "```text\n" + "\n".join(map(_fenced, bars)) + "\n```"
         case Sparks():
             wide = max((len(_fenced(spark.label)) for spark in block.sparks), default=0)
             lines = [f"{_fenced(s.label):>{wide}} {spark_text(s, block.most)}  {_fenced(s.text)}" for s in block.sparks]

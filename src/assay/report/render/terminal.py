@@ -17,8 +17,6 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from assay.report.render.document import (
-    NOTHING,
-    Bars,
     Block,
     Cell,
     Code,
@@ -63,8 +61,6 @@ class DrawingShape:
 
     axis: int = 40  # distinguishes hundredths of a measure in forty steps, half of a small terminal
     least_axis: int = 16  # a narrower chart moves below its label
-    bar: int = 30  # the longest bar
-    least_bar: int = 4
     least_ranking: int = 36  # narrower rankings are below each other: paths would be cut too often
 
 
@@ -109,8 +105,6 @@ def _print_block(block: Block, console: Console) -> None:
         case SideBySide():
             for line in _draw_rankings(block, console.width):
                 console.print(line, soft_wrap=True)
-        case Bars():
-            _print_bars(block, console)
         case Sparks():
             labels = _label_width([spark.label for spark in block.sparks], console.width)
             for spark in block.sparks:
@@ -301,16 +295,6 @@ def _draw_ranking(listing: RankingBlock, width: int) -> Iterator[Text]:
 
 def _pad(text: str, width: int) -> str:
     return " " * (width - cell_len(text))
-
-
-def _print_bars(block: Bars, console: Console) -> None:
-    most = max((bar.value for bar in block.bars), default=0) or 1
-    texts = max((cell_len(strip_control(bar.text)) for bar in block.bars), default=0)
-    labels = _label_width([bar.label for bar in block.bars], console.width)
-    free = max(_DRAWING.least_bar, min(_DRAWING.bar, console.width - labels - texts - 3))
-    for bar in block.bars:
-        drawn = "█" * round(free * bar.value / most) or NOTHING
-        _print_drawing(console, bar.label, labels, f"{drawn} {strip_control(bar.text)}")
 
 
 def _print_forest(block: Forest, console: Console) -> None:
