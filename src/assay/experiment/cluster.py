@@ -188,8 +188,8 @@ def run_remote(host: str, assay: str, python: str, code: str, packed: bytes) -> 
     except AssayError as error:
         hint = error.hint
         if isinstance(error, CorpusError | GoldError):
-            place = "workers open corpora themselves: use a path that exists on every worker, or a URL"
-            hint = f"{hint}; {place}" if hint else place
+            advice = "workers open corpora themselves: use a path that exists on every worker, or a URL"
+            hint = f"{hint}; {advice}" if hint else advice
         message = f"on {socket.gethostname()}: {error.message}"
         raise type(error)(message, file=error.file, line=error.line, hint=hint) from error
 
@@ -203,12 +203,12 @@ def unpack(packed: bytes) -> Any:  # noqa: ANN401 (any value)
     return pickle.loads(zlib.decompress(packed))  # noqa: S301 (a cluster runs the code of its clients; it is trusted)
 
 
-def _check_environment(found: WorkerEnvironment, wanted: WorkerEnvironment, address: str = "") -> None:
-    difference = found.difference(wanted)
+def _check_environment(actual: WorkerEnvironment, wanted: WorkerEnvironment, address: str = "") -> None:
+    difference = actual.difference(wanted)
     if difference:
-        place = f"{found.host} ({address})" if address else found.host
+        worker = f"{actual.host} ({address})" if address else actual.host
         raise SetupError(
-            f"the worker on {place} {difference}",
+            f"the worker on {worker} {difference}",
             hint="install the same Assay and Python minor version on every worker, and restart them",
         )
 

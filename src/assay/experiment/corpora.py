@@ -36,16 +36,17 @@ _TEMPLATE = "config.template"  # engine setting: a configuration file of the too
 
 def find_experiments(directories: Iterable[Path]) -> list[Path]:
     """Return the experiments in directories and their subdirectories, the files they extend and their templates."""
-    found: dict[Path, Mapping[str, Any]] = {}
+    experiments: dict[Path, Mapping[str, Any]] = {}
     patterns = ("*.toml", "*/*.toml")
     left = [file for directory in directories for pattern in patterns for file in sorted(directory.glob(pattern))]
     while left:
         file = left.pop(0).resolve()
-        data = None if file in found else _read_experiment(file)
+        data = None if file in experiments else _read_experiment(file)
         if data is not None:
-            found[file] = data
+            experiments[file] = data
             left += _extended(file, data)
-    return [*found, *(template for file, data in found.items() for template in _templates(file, data, found))]
+    templates = (path for file, data in experiments.items() for path in _templates(file, data, experiments))
+    return [*experiments, *templates]
 
 
 def _read_experiment(file: Path) -> Mapping[str, Any] | None:
@@ -337,11 +338,11 @@ class CorpusTexts:
         corpus = self._corpus(gold) if sizes is not None else None
         if corpus is None:
             return None
-        found = self._read(corpus, path)
-        if found is None or found[1] != sizes:
+        content = self._read(corpus, path)
+        if content is None or content[1] != sizes:
             self._changed.setdefault(gold, set()).add(path)
             return None
-        return found[0]
+        return content[0]
 
     @property
     def notes(self) -> Sequence[str]:
@@ -362,12 +363,12 @@ class CorpusTexts:
         facts = self._run.header.corpora.get(gold.name)
         base = Path(gold.source).parent if gold.source else None
         try:
-            found = find_local(gold.corpus, base=base, revision=facts.revision if facts else None)
+            corpus = find_local(gold.corpus, base=base, revision=facts.revision if facts else None)
             reason = _difference(gold, facts)
         except (AssayError, OSError) as error:
             reason = error.message if isinstance(error, AssayError) else str(error.strerror)
         if reason is None:
-            return found
+            return corpus
         self._reasons.setdefault(reason, []).append(gold.name)
         return None
 

@@ -207,9 +207,10 @@ def _engine_path(
         return _EnginePath(name, planned.steps, (0,) * len(planned.steps), 0)
     cells = sum(cache.has(plan.key(CellId(gold, name), snapshot, {})) for gold, snapshot in snapshots.items())
     shares, store = sharing_engine(planned.engine), Store()
-    found = [cached_steps(shares, s.facts.digest, store) if shares else frozenset() for s in snapshots.values()]
-    cached = tuple(sum(step.name in names for names in found) for step in planned.steps)
-    return _EnginePath(name, planned.steps, cached, cells)
+    digests = [snapshot.facts.digest for snapshot in snapshots.values()]
+    cached = [cached_steps(shares, digest, store) if shares else frozenset() for digest in digests]
+    counts = tuple(sum(step.name in names for names in cached) for step in planned.steps)
+    return _EnginePath(name, planned.steps, counts, cells)
 
 
 def _branches(paths: Sequence[_EnginePath], depth: int, golds: int) -> tuple[Node, ...]:

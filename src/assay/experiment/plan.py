@@ -127,7 +127,7 @@ class RunPlan:
     @cached_property
     def digest(self) -> str:
         """Return the digest of the plan; shards of one plan can be merged."""
-        engines = {name: [dict(one.engine.config), one.factory.seed] for name, one in self.engines.items()}
+        engines = {name: [dict(p.engine.config), p.factory.seed] for name, p in self.engines.items()}
         golds = [[gold.name, gold_hash(gold)] for gold in self.suite.golds]
         return digest_of([package_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
 

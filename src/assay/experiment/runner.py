@@ -114,10 +114,10 @@ def run(
     if threads is not None and threads < 1:
         raise InputError(f"expected threads of at least 1, got {threads}", hint="None uses every processor")
     check_encodable(engines)
-    known = variations or {}
+    variants = variations or {}
     plan = RunPlan(
         suite=suite,
-        engines={name: PlannedEngine(as_engine(one), variation=known.get(name)) for name, one in engines.items()},
+        engines={name: PlannedEngine(as_engine(e), variation=variants.get(name)) for name, e in engines.items()},
         k=k,
         forms=tuple(forms or ()),
         missing=missing,
@@ -252,7 +252,7 @@ def execute(
         tables = _LineTables()
         with plan.conditions() as conditions:
             keys = {cell: plan.key(cell, snapshots[cell.gold], conditions) for cell in cells} if cache else {}
-            results = {cell: tables.share(cell, found) for cell, found in _read_cached(keys, cache)}
+            results = {cell: tables.share(cell, result) for cell, result in _read_cached(keys, cache)}
             pending = plan.pending(cells, results)
             cached = frozenset(results).difference(pending)
             report_cells(Progress("", "", len(cached), len(cells), "cells"))
@@ -298,15 +298,15 @@ def _survey(
     if plan.timing:
         prepared = {access.gold.name: prepare_corpus(access) for access in accesses()}
         return {name: take_snapshot(opened) for name, opened in prepared.items()}, prepared
-    found = {access.gold.name: snapshot for access, snapshot in gather(executor, survey, accesses())}
-    return {gold.name: found[gold.name] for gold in suite.golds}, {}
+    snapshots = {access.gold.name: snapshot for access, snapshot in gather(executor, survey, accesses())}
+    return {gold.name: snapshots[gold.name] for gold in suite.golds}, {}
 
 
 def _read_cached(keys: Mapping[CellId, CacheKey], cache: ResultCache | None) -> Iterator[tuple[CellId, CellResult]]:
     for cell, key in keys.items():
-        found = cache.read(key) if cache else None
-        if found is not None:
-            yield cell, relabel(found, cell)
+        result = cache.read(key) if cache else None
+        if result is not None:
+            yield cell, relabel(result, cell)
 
 
 def _with_sink(task: CellTask, cache: ResultCache, keys: Mapping[CellId, CacheKey]) -> CellTask:

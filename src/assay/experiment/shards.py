@@ -200,12 +200,12 @@ def shard_files(paths: Iterable[Path]) -> list[Path]:
     """Return the named files and the shards in the named directories, each once."""
     files: dict[Path, None] = {}
     for path in paths:
-        found = [path]
+        shards = [path]
         if path.is_dir():
-            found = sorted([*path.glob(f"*{SUFFIX}"), *(path / SHARDS).glob(f"*{SUFFIX}")])
-        if not found:
+            shards = sorted([*path.glob(f"*{SUFFIX}"), *(path / SHARDS).glob(f"*{SUFFIX}")])
+        if not shards:
             raise InputError("no shards found", file=path, hint="create one with `assay run --shard 1/4 --out DIR`")
-        files |= dict.fromkeys(found)
+        files |= dict.fromkeys(shards)
     return list(files)
 
 
