@@ -264,7 +264,7 @@ def _publish(
     written = publish(completed.run, claim, directory, declared=declared, forget=forget, parquet=parquet, page=page)
     if not completed.run.header.timed:
         write_timings(directory, completed.results.timings())
-    completed.finish()
+    completed.results.finish()
     return written
 
 

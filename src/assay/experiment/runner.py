@@ -163,7 +163,7 @@ def run_spec(
 ) -> Run:
     """Run a specification, and forget what was cached for this run only."""
     outcome = execute_spec(spec, suite, missing=missing, progress=progress, options=options)
-    outcome.finish()
+    outcome.results.finish()
     return outcome.run
 
 
@@ -210,9 +210,6 @@ class RunOutcome:
     run: Run
     results: PlanResult
 
-    def finish(self) -> None:
-        self.results.finish()
-
 
 def execute_spec(
     spec: Spec,
@@ -222,7 +219,7 @@ def execute_spec(
     progress: ProgressCallback | None = None,
     options: ExecutionOptions = DEFAULT_OPTIONS,
 ) -> RunOutcome:
-    """Run a specification; the caller writes the results and then calls `finish`."""
+    """Run a specification; the caller writes the run and then calls `results.finish`."""
     plan = make_plan(spec, suite, options, missing=missing)
     results = execute(plan, plan.cells, options, progress)
     return RunOutcome(assemble(plan.summary(results.conditions), results), results)
@@ -241,6 +238,7 @@ def execute(
     """
     report = progress or ignore_progress
     timed = plan.timing is not None
+    # Engines of a timed plan report every query; tasks in workers only report their cells.
     measure_task, report_cells = (partial(measure, report=report), ignore_progress) if timed else (measure, report)
     golds = {cell.gold for cell in cells}
     suite = Suite(tuple(gold for gold in plan.suite.golds if gold.name in golds))

@@ -135,8 +135,7 @@ def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[
     Other tasks share indexes and cached steps, and record no times.
     """
     if task.timed:
-        cells = _run_group(task, task.timed.engines, task.timed.prepared, None, report)
-        return {name: cells[name] for name in task.timed.engines}
+        return _run_group(task, task.timed.engines, task.timed.prepared, None, report)
     _check_code(task.access)
     # Always reopened, because files may have changed since the survey.
     prepared = _with_planned_source(reopen(_localize_gold(task.access), task.access.forms), task.access)
@@ -148,7 +147,7 @@ def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[
     with Store() as store:
         shared = SharedCache(prepared.corpus, store, reuse_index=task.reuse_index)
         try:
-            cells = {}
+            cells: dict[str, CellResult] = {}
             for group in _groups(engines):
                 cells |= _run_group(task, group, prepared, shared, report)
         finally:

@@ -41,7 +41,7 @@ def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
 
 
 def test_what_is_there_is_told_and_strangers_are_asked_again(spec):
-    execute_spec(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor())).finish()
+    execute_spec(spec, load_suite(spec), options=ExecutionOptions(Path("results"), SerialExecutor())).results.finish()
     found = look(spec)
     assert found.left.cells == 1
     assert found.strangers == ("tool",)
