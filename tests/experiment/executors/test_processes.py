@@ -12,7 +12,7 @@ import pytest
 from assay.errors import ConfigError, CorpusError, EngineError
 from assay.experiment.executors import ProcessExecutor, WorkerLost, gather
 from benchmarks.experiments.loopback import our_path
-from tests.experiment.executing.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
+from tests.experiment.executors.tasks import Job, begun, circumstances, crash, do, double, fail_oddly, linger, refuse
 from tests.waiting import wait_until
 
 
@@ -106,7 +106,7 @@ def test_number_of_processes_is_checked():
 PROGRAM = """
 import sys
 from assay.experiment.executors import ProcessExecutor, gather
-from tests.experiment.executing.tasks import linger
+from tests.experiment.executors.tasks import linger
 
 if __name__ == "__main__":
     executor = ProcessExecutor(2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.errors import CorpusError, EngineError
 from assay.experiment.executors import FuturesAdapter, SerialExecutor, WorkerLost, gather
-from tests.experiment.executing.tasks import Job, do, double, refuse
+from tests.experiment.executors.tasks import Job, do, double, refuse
 from tests.properties import examples
 
 

@@ -16,7 +16,7 @@ import assay
 from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.cluster import DaskExecutor, DaskTimeouts
 from assay.experiment.executors import SerialExecutor, gather
-from tests.experiment.executing.tasks import Job, begun, do, double, heavy, host_path, refuse
+from tests.experiment.executors.tasks import Job, begun, do, double, heavy, host_path, refuse
 from tests.waiting import wait_until
 
 distributed = pytest.importorskip("distributed", reason="the extra `cluster` is not installed")
