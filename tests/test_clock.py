@@ -14,27 +14,27 @@ def test_shortest_of_limits_where_none_is_no_limit() -> None:
 
 
 def test_clock_runs_out() -> None:
-    clock = Deadline(None, 1e-9)
-    assert clock.limit == 1e-9
-    wait_until(lambda: clock.rest() == 0.0, "the end of a nanosecond")
+    deadline = Deadline(None, 1e-9)
+    assert deadline.limit == 1e-9
+    wait_until(lambda: deadline.remaining() == 0.0, "the end of a nanosecond")
     with pytest.raises(TimeoutError):
-        clock.left()
-    clock.extend(3600.0)
-    assert 0 < (clock.left() or 0) <= 3600.0
+        deadline.remaining_or_raise()
+    deadline.extend(3600.0)
+    assert 0 < (deadline.remaining_or_raise() or 0) <= 3600.0
 
 
 def test_clock_without_a_limit_never_runs_out() -> None:
-    clock = Deadline(None)
-    assert clock.left() is clock.rest() is clock.deadline is None
-    assert clock.allows(1e9)
-    assert clock.within(3.0).limit == 3.0
+    deadline = Deadline(None)
+    assert deadline.remaining_or_raise() is deadline.remaining() is deadline.at is None
+    assert deadline.allows(1e9)
+    assert deadline.within(3.0).limit == 3.0
 
 
 def test_clock_within_another_ends_with_it_at_the_latest() -> None:
     outer = Deadline(3600.0)
-    assert outer.within(7200.0).deadline == outer.deadline
+    assert outer.within(7200.0).at == outer.at
     inner = outer.within(0.1)
-    assert (inner.limit, (inner.deadline or 0) < (outer.deadline or 0)) == (0.1, True)
+    assert (inner.limit, (inner.at or 0) < (outer.at or 0)) == (0.1, True)
 
 
 @pytest.mark.parametrize(("seconds", "words"), [(0.399651, "0.4 s"), (3600.0, "3600 s"), (None, "0 s"), (2.0, "2 s")])

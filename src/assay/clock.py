@@ -18,33 +18,33 @@ class Deadline:
 
     def __init__(self, *seconds: float | None) -> None:
         self.limit = min_timeout(*seconds)  # as configured, for messages
-        self.deadline = None if self.limit is None else time.monotonic() + self.limit
+        self.at = None if self.limit is None else time.monotonic() + self.limit
 
-    def left(self) -> float | None:
+    def remaining_or_raise(self) -> float | None:
         """Return the remaining seconds; raise TimeoutError after the deadline."""
-        left = self.rest()
-        if left is not None and left <= 0:
+        seconds = self.remaining()
+        if seconds is not None and seconds <= 0:
             raise TimeoutError
-        return left
+        return seconds
 
-    def rest(self) -> float | None:
+    def remaining(self) -> float | None:
         """Return the remaining seconds, or 0 after the deadline."""
-        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        return None if self.at is None else max(0.0, self.at - time.monotonic())
 
     def allows(self, seconds: float) -> bool:
         """Return whether a wait of this many seconds ends before the deadline."""
-        return self.deadline is None or time.monotonic() + seconds < self.deadline
+        return self.at is None or time.monotonic() + seconds < self.at
 
     def within(self, seconds: float | None) -> Deadline:
         """Return a deadline in this many seconds, but not later than the current one."""
         if seconds is None or not self.allows(seconds):
             same = Deadline(self.limit)
-            same.deadline = self.deadline
+            same.at = self.at
             return same
         return Deadline(seconds)
 
     def extend(self, seconds: float) -> None:
-        self.deadline = None if self.deadline is None else self.deadline + seconds
+        self.at = None if self.at is None else self.at + seconds
 
 
 def min_timeout(*limits: float | None) -> float | None:

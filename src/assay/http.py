@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from http.client import HTTPException, IncompleteRead, LineTooLong
 from typing import Any, Final, Self
 from urllib.parse import SplitResult, parse_qsl, unquote, urldefrag, urlsplit
@@ -238,7 +239,7 @@ def _is_word(text: str) -> bool:
     return text.isascii() and text.isprintable() and " " not in text
 
 
-class _Line:
+class _OpenConnection:
     connection: Any = None
     sock: Any = None
     reused = False
@@ -250,7 +251,7 @@ class _Line:
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)  # SSLSocket.shutdown is not safe during a read
 
 
-#: `line` is the connection of the attempt that runs in this thread, so that another thread can shut it down.
+#: `opened` is the connection of the attempt that runs in this thread, so that another thread can shut it down.
 _attempt: Final = threading.local()
 
 
@@ -277,28 +278,28 @@ class HttpClient:
             manager.clear()
 
     def send(
-        self, request: HttpRequest, policy: RetryPolicy, *, turn: Callable[[], float] = lambda: 0.0
+        self, request: HttpRequest, policy: RetryPolicy, *, wait_for_slot: Callable[[], float] = lambda: 0.0
     ) -> HttpResponse:
         """Send a request and return the response; raise an AssayError if all attempts fail.
 
         429 (or 403 for a rate limit), 5xx and broken connections are retried; other statuses and timeouts are not. A
-        wait that would exceed `policy.whole` raises the error instead. `turn` waits for a rate limiter and returns the
-        seconds waited, which do not count towards the timeouts.
+        wait that would exceed `policy.whole` raises the error instead. `wait_for_slot` waits for a rate limiter and
+        returns the seconds waited, which do not count towards the timeouts.
         """
-        clock, waited, failures = Deadline(policy.whole), 0.0, list[str]()
+        deadline, waited, failures = Deadline(policy.whole), 0.0, list[str]()
         while True:
-            clock.extend(pause := turn())
+            deadline.extend(pause := wait_for_slot())
             waited += pause
-            outcome = self.attempt(request, clock.within(policy.attempt))
+            outcome = self.attempt(request, deadline.within(policy.attempt))
             if isinstance(outcome, HttpResponse):
                 return replace(outcome, failures=tuple(failures), waited=waited)
             wait = outcome.delay(len(failures), self.limits) if len(failures) < policy.retries else None
-            if wait is None or not clock.allows(wait):
+            if wait is None or not deadline.allows(wait):
                 raise outcome.error(request, failures)
             failures.append(outcome.reason or outcome.message)
             time.sleep(wait)
 
-    def attempt(self, request: HttpRequest, clock: Deadline) -> HttpResponse | FailedAttempt:
+    def attempt(self, request: HttpRequest, deadline: Deadline) -> HttpResponse | FailedAttempt:
         address = urlsplit(request.url)
         # the environment is read each time, as by curl
         proxy = getproxies().get(address.scheme, "")
@@ -308,93 +309,97 @@ class HttpClient:
             if proxy not in self._managers:
                 self._managers[proxy] = _make_manager(address.scheme, proxy, max(1, self._keep))
             manager = self._managers[proxy]
-        line = _Line()
+        opened = _OpenConnection()
         try:
-            return call_within(clock.left(), lambda: self._exchange(manager, request, clock, line), name=_THREAD)
+            seconds = deadline.remaining_or_raise()
+            return call_within(seconds, lambda: self._exchange(manager, request, deadline, opened), name=_THREAD)
         except _ERRORS as error:  # TimeoutError too
-            line.shut_down()
-            return _explain(error, clock, proxied=bool(proxy))
+            opened.shut_down()
+            return _explain(error, deadline, proxied=bool(proxy))
 
     def _exchange(
-        self, manager: urllib3.PoolManager, request: HttpRequest, clock: Deadline, line: _Line
+        self, manager: urllib3.PoolManager, request: HttpRequest, deadline: Deadline, opened: _OpenConnection
     ) -> HttpResponse | FailedAttempt:
-        _attempt.line = line
+        _attempt.opened = opened
+        response = self._open_response(manager, request, deadline, opened)
+        ok, body = 200 <= response.status < 300, b""
+        try:
+            body, problem = _read_body(response, self.limits.body_bytes)
+        except _ERRORS:
+            response.close()
+            if ok:
+                raise
+        else:
+            if problem:
+                response.close()
+                return problem if ok else _classify(request, response, b"")
+            response.release_conn()
+        return HttpResponse(request, response.status, body) if ok else _classify(request, response, body)
+
+    def _open_response(
+        self, manager: urllib3.PoolManager, request: HttpRequest, deadline: Deadline, opened: _OpenConnection
+    ) -> urllib3.BaseHTTPResponse:
         headers = {**request.headers, "Connection": "keep-alive" if self._keep else "close"}
         while True:
             try:
-                response = manager.urlopen(
+                return manager.urlopen(
                     request.method,
                     urldefrag(request.url).url,
                     body=request.body,
                     headers=headers,
                     retries=False,
                     redirect=False,
-                    timeout=clock.left(),
+                    timeout=deadline.remaining_or_raise(),
                     preload_content=False,
                     decode_content=False,
                 )
-                break
             except _ERRORS as error:
                 # the server may close a reused connection as the request arrives; that does not count as an attempt
-                if not (line.reused and any(isinstance(cause, ConnectionError) for cause in _causes(error))):
+                if not (opened.reused and any(isinstance(cause, ConnectionError) for cause in _causes(error))):
                     raise
-        ok, limit, body = 200 <= response.status < 300, self.limits.body_bytes, b""
-        too_long = (getattr(response, "length_remaining", None) or 0) > limit
-        try:
-            while not too_long and len(body) <= limit and (piece := response.read(limit + 1 - len(body))):
-                body += piece
-        except _ERRORS:
-            response.close()
-            if ok:
-                raise
-        failed: FailedAttempt | None = None
-        coding = response.headers.get("Content-Encoding", "").strip().lower()
-        if coding not in ("", "identity"):
-            named = coding if coding in _CODINGS else "an unknown coding"  # not quoted, since it may be a token
-            message = f"unexpected content coding of the response: {named}"
-            failed = FailedAttempt(message, EngineError, "turn off compression on the server")
-        elif too_long or len(body) > limit:
-            failed = FailedAttempt(f"the response has more than {limit:,} bytes", EngineError, "send smaller requests")
-        if failed:
-            response.close()
-        else:
-            response.release_conn()
-        if ok:
-            return failed or HttpResponse(request, response.status, body)
-        return _classify(request, response, b"" if failed else body)
+
+
+def _read_body(response: urllib3.BaseHTTPResponse, limit: int) -> tuple[bytes, FailedAttempt | None]:
+    """Return the body, and a failure if it is compressed or too long."""
+    body, too_long = b"", (getattr(response, "length_remaining", None) or 0) > limit
+    while not too_long and len(body) <= limit and (piece := response.read(limit + 1 - len(body))):
+        body += piece
+    coding = response.headers.get("Content-Encoding", "").strip().lower()
+    if coding not in ("", "identity"):
+        named = coding if coding in _CODINGS else "an unknown coding"  # not quoted, since it may be a token
+        message = f"unexpected content coding of the response: {named}"
+        return body, FailedAttempt(message, EngineError, "turn off compression on the server")
+    if too_long or len(body) > limit:
+        return body, FailedAttempt(f"the response has more than {limit:,} bytes", EngineError, "send smaller requests")
+    return body, None
 
 
 def _classify(request: HttpRequest, response: urllib3.BaseHTTPResponse, body: bytes) -> FailedAttempt:
-    status, headers = response.status, response.headers
+    status, headers, excerpt = response.status, response.headers, request.excerpt(body)
+    failed = partial(FailedAttempt, f"answered {status}" + (f": {excerpt}" if excerpt else ""), reason=str(status))
+    hint = "check the server log" if status >= 500 else "check the address and the names in the request"
+    if status in _REJECTIONS or (status >= 500 and _TOO_MUCH.search(body)):
+        return failed(RequestRejected, hint)
+    if 300 <= status < 400:
+        target = request.redact(redact_url(headers.get("Location") or ""))
+        return failed(EngineError, f"redirects are not followed; if you trust the target, use {target}")
     spent = headers.get("X-RateLimit-Remaining", "").strip() == "0"
     wait, reset = headers.get("Retry-After"), headers.get("X-RateLimit-Reset", "").strip()
     if wait is None and spent and _EPOCH_SECONDS.fullmatch(reset):
         wait = str(max(0, int(reset) - int(time.time()) + 1))
-    # GitHub sends 403 with the time to wait or the number of remaining requests
-    limited = status == 429 or (status == 403 and (spent or wait is not None))
-    rejected = status in _REJECTIONS or (status >= 500 and _TOO_MUCH.search(body) is not None)
-    denied = status in (401, 403, 404) and not limited
-    if 300 <= status < 400:
-        where = request.redact(redact_url(headers.get("Location") or ""))
-        hint = f"redirects are not followed; if you trust the target, use {where}"
-    elif limited:
-        requested = f" (Retry-After: {request.redact(wait):.40})" if wait else ""
-        hint = f"wait until the rate limit is reset{requested}, or send fewer requests"
-    elif status in (401, 403):
-        hint = f"check the token in {request.token_env}" if request.token_env else "configure a token"
-    else:
-        hint = "check the server log" if status >= 500 else "check the address and the names in the request"
-    excerpt, retry_after = request.excerpt(body), None
+    retry_after = None
     with suppress(exceptions.InvalidHeader):
         retry_after = urllib3.Retry().parse_retry_after(wait or "")
-    return FailedAttempt(
-        f"answered {status}" + (f": {excerpt}" if excerpt else ""),
-        RequestRejected if rejected else AccessDenied if denied else EngineError,
-        hint,
-        str(status),
-        retry=not rejected and (limited or status >= 500),
-        retry_after=retry_after,
-    )
+    # GitHub sends 403 with the time to wait or the number of remaining requests
+    if status == 429 or (status == 403 and (spent or wait is not None)):
+        requested = f" (Retry-After: {request.redact(wait):.40})" if wait else ""
+        hint = f"wait until the rate limit is reset{requested}, or send fewer requests"
+        return failed(EngineError, hint, retry=True, retry_after=retry_after)
+    if status in (401, 403):
+        hint = f"check the token in {request.token_env}" if request.token_env else "configure a token"
+    if status in (401, 403, 404):
+        return failed(AccessDenied, hint)
+    return failed(EngineError, hint, retry=status >= 500, retry_after=retry_after)
 
 
 def _make_manager(scheme: str, proxy: str, keep: int) -> urllib3.PoolManager:
@@ -414,10 +419,10 @@ def _make_manager(scheme: str, proxy: str, keep: int) -> urllib3.PoolManager:
 
 class _Connection(HTTPConnection):
     def request(self, *args: Any, **options: Any) -> None:  # noqa: ANN401 - as urllib3 calls it
-        line = _attempt.line
-        line.connection, line.sock, line.reused = self, None, self.sock is not None
+        opened = _attempt.opened
+        opened.connection, opened.sock, opened.reused = self, None, self.sock is not None
         super().request(*args, **options)
-        line.sock = self.sock
+        opened.sock = self.sock
 
 
 class _TlsConnection(_Connection, HTTPSConnection):
@@ -445,7 +450,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
             yield from _causes(cause)
 
 
-def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> FailedAttempt:
+def _explain(error: Exception, deadline: Deadline, *, proxied: bool) -> FailedAttempt:
     causes = list(_causes(error))
 
     def caused_by(*kinds: type[BaseException]) -> bool:
@@ -453,8 +458,8 @@ def _explain(error: Exception, clock: Deadline, *, proxied: bool) -> FailedAttem
 
     # NewConnectionError is a timeout to urllib3, also when the connection was refused
     late = caused_by(exceptions.TimeoutError) and not caused_by(exceptions.NewConnectionError)
-    if (late or caused_by(TimeoutError)) and clock.limit is not None:
-        message = f"no answer within {format_duration(clock.limit)}"
+    if (late or caused_by(TimeoutError)) and deadline.limit is not None:
+        message = f"no answer within {format_duration(deadline.limit)}"
         return FailedAttempt(message, EngineTimeoutError, "increase the timeout or send smaller requests")
     if caused_by(ssl.SSLCertVerificationError) or any(type(cause).__name__ == "CertificateError" for cause in causes):
         hint = "set SSL_CERT_FILE to the certificates of your network"

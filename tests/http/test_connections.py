@@ -250,7 +250,7 @@ def test_ask_does_not_count_the_wait_for_its_turn(naps):
         return 400.0
 
     with serving(in_turn(Reply("busy", 503), Reply("fine"))) as server, HttpClient(limits=QUICK) as client:
-        heard = client.send(make_request(server.url), RetryPolicy(attempt=WATCHDOG, whole=WATCHDOG), turn=turn)
+        heard = client.send(make_request(server.url), RetryPolicy(attempt=WATCHDOG, whole=WATCHDOG), wait_for_slot=turn)
     assert heard.waited == 800.0
 
 

@@ -301,24 +301,24 @@ class CommandEngine(SharedIndexEngine):
         }
 
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ProgramSession:
-        clock = Deadline(seconds, self.settings.index_timeout)
+        deadline = Deadline(seconds, self.settings.index_timeout)
         session = self._make_session(index)
         with session.closed_on_failure():
             session.check_programs()
             if self.templates.index and not indexed:
-                session.run_index_command(self.templates.index, clock.rest(), "indexing")
-            session.start(clock.rest())
+                session.run_index_command(self.templates.index, deadline.remaining(), "indexing")
+            session.start(deadline.remaining())
         return session
 
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
-        clock = Deadline(seconds, self.settings.index_timeout)
+        deadline = Deadline(seconds, self.settings.index_timeout)
         session = self.for_index()._make_session(index)
         with session.closed_on_failure():
             session.check_programs()
             if self.templates.index:
-                session.run_index_command(self.templates.index, clock.rest(), "indexing")
+                session.run_index_command(self.templates.index, deadline.remaining(), "indexing")
             elif isinstance(session, InteractiveSession):  # the program indexes when it starts
-                session.start(clock.rest())
+                session.start(deadline.remaining())
                 session.tracker.record_stderr(session.drop())
         session.close()
         return session.stderr()

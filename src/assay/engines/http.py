@@ -228,27 +228,27 @@ class HttpSession(ExternalSession):
 
     def index(self, request: RequestTemplate, seconds: float | None) -> None:
         """Send a request that builds or updates the index, and wait until the index is ready."""
-        clock = Deadline(seconds, self._settings.index_timeout)
+        deadline = Deadline(seconds, self._settings.index_timeout)
         try:
             with self.redactor.cleaning():
-                self._send(request, self.workspace.index_placeholders, clock.limit)
+                self._send(request, self.workspace.index_placeholders, deadline.limit)
                 if self._settings.ready is not None:
-                    self._wait_until_ready(self._settings.ready, clock)
+                    self._wait_until_ready(self._settings.ready, deadline)
         except AssayError as problem:
             message = f"indexing failed: {problem.message}"
             raise type(problem)(message, file=problem.file, line=problem.line, hint=problem.hint) from None
 
-    def _wait_until_ready(self, ready: ReadinessProbe, clock: Deadline) -> None:
+    def _wait_until_ready(self, ready: ReadinessProbe, deadline: Deadline) -> None:
         selector, is_bool = parse_selector(ready.path, "ready"), isinstance(ready.value, bool)
         try:
             while True:
-                document = self._send(ready, self.workspace.index_placeholders, clock.left()).json()
+                document = self._send(ready, self.workspace.index_placeholders, deadline.remaining_or_raise()).json()
                 states = [row[0] for row in select(document, (selector,))]
                 if states and all(state == ready.value and isinstance(state, bool) == is_bool for state in states):
                     return
-                time.sleep(min(ready.every, clock.left() or ready.every))
+                time.sleep(min(ready.every, deadline.remaining_or_raise() or ready.every))
         except TimeoutError:
-            message = f"the index is not ready after {format_duration(clock.limit)}"
+            message = f"the index is not ready after {format_duration(deadline.limit)}"
             hint = "raise `index_timeout`, or correct `ready.path` and `ready.value`"
             raise EngineTimeoutError(message, hint=hint) from None
 
@@ -261,7 +261,7 @@ class HttpSession(ExternalSession):
     ) -> HttpResponse:
         settings = self._settings
         call = build_request(request, placeholders, added, token_env=settings.token_env, secrets=self._secrets)
-        return self._client.send(call, RetryPolicy(limit, settings.retries, limit), turn=self._limiter.wait)
+        return self._client.send(call, RetryPolicy(limit, settings.retries, limit), wait_for_slot=self._limiter.wait)
 
 
 class UpdatableHttpSession(HttpSession):

@@ -138,14 +138,14 @@ class InteractiveSession(ProgramSession):
         begin = time.monotonic()
         settings = self.engine.settings
         whole = Deadline(seconds, settings.index_timeout)
-        clock = whole.within(settings.startup_timeout)
+        deadline = whole.within(settings.startup_timeout)
         limit = "startup_timeout" if whole.allows(settings.startup_timeout) else "index_timeout"
         with corpus_checked(self._program):
             self._child = Child(self._program)
-        with self._guarded(self._child, clock, f"raise {limit}"):
+        with self._guarded(self._child, deadline, f"raise {limit}"):
             for marker in self._protocol.markers:
                 try:
-                    self._child.read_until(marker.pattern, clock.deadline)
+                    self._child.read_until(marker.pattern, deadline.at)
                 except ChildTimeout as error:
                     raise StartupTimeout(marker, self._child.skip()) from error
         if self._restarts.first_start is None:
@@ -160,16 +160,16 @@ class InteractiveSession(ProgramSession):
                     self._restarts.losses += 1
                     self.drop()
                 restart = self._restarts.restart(self.start)
-            clock = Deadline(seconds, self.engine.settings.timeout)
+            deadline = Deadline(seconds, self.engine.settings.timeout)
             child = self._child
             assert child is not None
             self._queries += 1
             values = {**self.placeholders, "query": query, "k": k, "id": self._queries}
-            with restart.excluded(), self._guarded(child, clock, "raise timeout"):
+            with restart.excluded(), self._guarded(child, deadline, "raise timeout"):
                 early = b"" if protocol.answer_id else child.skip()
                 line, notes = protocol.encode(values, self.filtering.table(wanted, values))
-                child.write(line, clock.deadline)
-                reply = protocol.read(child, str(self._queries), self.known, clock.deadline)
+                child.write(line, deadline.at)
+                reply = protocol.read(child, str(self._queries), self.known, deadline.at)
             self._restarts.losses = 0
         if early.strip():
             notes = (*notes, f"ignored {len(early):,} bytes printed before the query")
@@ -198,16 +198,16 @@ class InteractiveSession(ProgramSession):
         return child.stderr
 
     @contextmanager
-    def _guarded(self, child: Child, clock: Deadline, hint: str) -> Iterator[None]:
+    def _guarded(self, child: Child, deadline: Deadline, hint: str) -> Iterator[None]:
         """Convert errors to EngineError and stop the program, so that a late answer cannot be mistaken for the next."""
         try:
             yield
         except EngineError:  # the answer was read, but cannot be parsed
             raise
         except ChildTimeout as error:
-            message = f"no answer after {format_duration(clock.limit)}"
+            message = f"no answer after {format_duration(deadline.limit)}"
             if isinstance(error, StartupTimeout):
-                message = f"{self._name} is not ready after {format_duration(clock.limit)}: {error}"
+                message = f"{self._name} is not ready after {format_duration(deadline.limit)}: {error}"
                 hint = f"correct `{error.setting}`, or {hint}"
             raise EngineTimeoutError(f"{message}{self._fail()}", hint=hint) from error
         except OutputLimitExceeded as error:
@@ -234,10 +234,10 @@ class UpdatableInteractiveSession(InteractiveSession):
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Run the update command and restart the program within the shorter of `seconds` and the configured limit."""
-        clock = Deadline(seconds, self.engine.settings.index_timeout)
+        deadline = Deadline(seconds, self.engine.settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():
             self.drop()
             if self.engine.templates.update:
-                self.run_index_command(self.engine.templates.update, clock.rest(), "updating")
-            self.start(clock.rest())
+                self.run_index_command(self.engine.templates.update, deadline.remaining(), "updating")
+            self.start(deadline.remaining())

@@ -65,13 +65,13 @@ class McpSession(ToolSession["McpEngine"]):
 
     def start(self, seconds: float | None, *, serve: bool = True) -> None:
         """Run `index_command`, start the server unless `serve` is false, and make the `index` calls."""
-        clock = Deadline(seconds)
+        deadline = Deadline(seconds)
         with self.closed_on_failure():
             self.check_programs()
             if not self._indexed:
-                self._run_index_command(clock, "indexing")
+                self._run_index_command(deadline, "indexing")
             if serve:
-                self._start_server(clock.rest())
+                self._start_server(deadline.remaining())
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Call the search tool; restart a lost server first."""
@@ -101,15 +101,15 @@ class McpSession(ToolSession["McpEngine"]):
         finally:
             super().close()
 
-    def _run_index_command(self, clock: Deadline, action: str) -> None:
+    def _run_index_command(self, deadline: Deadline, action: str) -> None:
         if self._templates.index_command:
-            limit = clock.within(self._settings.index_timeout).rest()
+            limit = deadline.within(self._settings.index_timeout).remaining()
             self.run_index_command(self._templates.index_command, limit, action)
 
     def _start_server(self, seconds: float | None) -> None:
         """Start the server and make the `index` calls within the shorter of `seconds` and the configured limits."""
-        begin, clock = time.monotonic(), Deadline(seconds)
-        connection = self._connect(clock.within(self._settings.startup_timeout))
+        begin, deadline = time.monotonic(), Deadline(seconds)
+        connection = self._connect(deadline.within(self._settings.startup_timeout))
         self._connection, self._noted_junk = connection, 0
         self._version = connection.version
         if self._startup_seconds is None:
@@ -117,7 +117,7 @@ class McpSession(ToolSession["McpEngine"]):
         try:
             for call in self._checked:
                 check_call(connection.tools, call.tool, call.arguments)
-            self._call_indexing(self._index, clock.within(self._settings.index_timeout))
+            self._call_indexing(self._index, deadline.within(self._settings.index_timeout))
         except EngineError:
             if self._connection is not None:  # a running server is useless without its index
                 self._drop()
@@ -129,14 +129,14 @@ class McpSession(ToolSession["McpEngine"]):
         """Restart a lost server with a separate time limit."""
         return RestartCost() if self._connection is not None else self._restarts.restart(self._start_server)
 
-    def _call(self, call: ToolCall, clock: Deadline, limit: str) -> CallToolResult:
+    def _call(self, call: ToolCall, deadline: Deadline, limit: str) -> CallToolResult:
         """Call a tool; `limit` is the timeout setting to name in an error."""
         if self._connection is None:
             raise EngineError("the server is not running", hint="reopen the engine")
         try:
-            result = self._connection.call(call.tool, call.arguments, clock.deadline)
+            result = self._connection.call(call.tool, call.arguments, deadline.at)
         except Exception as problem:
-            explained = self._explain(problem, clock, limit)
+            explained = self._explain(problem, deadline, limit)
             if isinstance(problem, TimeoutError | OSError) or self._is_broken(problem):
                 self._drop()
             raise explained from problem
@@ -146,10 +146,10 @@ class McpSession(ToolSession["McpEngine"]):
         check_result(call.tool, result)
         return result
 
-    def _call_indexing(self, calls: Sequence[ToolCall], clock: Deadline) -> None:
+    def _call_indexing(self, calls: Sequence[ToolCall], deadline: Deadline) -> None:
         """Call tools that build or update an index; raise EngineError if their output matches `failed`."""
         for call in calls:
-            check_output(self._call(call, clock, "index_timeout"), self.engine.layout.text.failed)
+            check_output(self._call(call, deadline, "index_timeout"), self.engine.layout.text.failed)
 
     def _fill_calls(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         return tuple(
@@ -182,14 +182,14 @@ class McpSession(ToolSession["McpEngine"]):
             self._measure()
             self._transport = None
 
-    def _connect(self, clock: Deadline) -> McpConnection:
+    def _connect(self, deadline: Deadline) -> McpConnection:
         modes: tuple[ConnectMode, ...] = ("legacy", "auto")
         for mode in modes:
             self._transport = self._open_transport()
             try:
-                return McpConnection(self._transport, self.workspace.root, mode, clock.deadline)
+                return McpConnection(self._transport, self.workspace.root, mode, deadline.at)
             except Exception as problem:
-                explained = self._explain(problem, clock, "startup_timeout")
+                explained = self._explain(problem, deadline, "startup_timeout")
                 self._drop()
                 if mode == modes[-1] or not isinstance(problem, MCPError) or problem.code == CONNECTION_CLOSED:
                     raise explained from problem
@@ -218,12 +218,13 @@ class McpSession(ToolSession["McpEngine"]):
         closed = isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED
         return closed or (isinstance(self._transport, StdioTransport) and self._transport.problem is not None)
 
-    def _explain(self, problem: Exception, clock: Deadline, limit: str) -> EngineError:
+    def _explain(self, problem: Exception, deadline: Deadline, limit: str) -> EngineError:
         text = " ".join(str(problem).split())[:SHOWN_ERROR]
         pipes = self._transport if isinstance(self._transport, StdioTransport) else None
         stderr = f": {pipes.child.last_words}" if pipes and pipes.child.last_words else ""
         if isinstance(problem, TimeoutError):
-            return EngineTimeoutError(f"no answer after {format_duration(clock.limit)}{stderr}", hint=f"raise {limit}")
+            message = f"no answer after {format_duration(deadline.limit)}{stderr}"
+            return EngineTimeoutError(message, hint=f"raise {limit}")
         if pipes and isinstance(pipes.problem, OutputLimitExceeded):
             hint = "limit the size of the result, for example with {k}"
             return EngineError(f"the server printed {pipes.problem} in one line", hint=hint)
@@ -244,17 +245,17 @@ class UpdatableMcpSession(McpSession):
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Make the `update` calls or restart the server, within the shorter of `seconds` and the configured limit."""
-        clock = Deadline(seconds, self._settings.index_timeout)
+        deadline = Deadline(seconds, self._settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():
             if isinstance(self._settings.update, str):
                 self._end()
                 if self._settings.update == "index":
-                    self._run_index_command(clock, "updating")
-                self._start_server(clock.rest())
+                    self._run_index_command(deadline, "updating")
+                self._start_server(deadline.remaining())
             else:
                 self._restore()
-                self._call_indexing(self._fill_calls(self._templates.update), clock)
+                self._call_indexing(self._fill_calls(self._templates.update), deadline)
 
 
 def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:

@@ -114,12 +114,12 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     def open_shared(self, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
         """Open a session on the index shared by the variants; the first variant builds the index."""
-        indexing, clock = self.indexing, Deadline(seconds)
+        indexing, deadline = self.indexing, Deadline(seconds)
         index = cache.once(f"index {indexing.digest}", lambda: SharedIndex(self, corpus, cache), SharedIndex.close)
-        directory = index.acquire(self, clock.rest())
+        directory = index.acquire(self, deadline.remaining())
         try:
             with PathMask(corpus, directory.workspace).cleaning():
-                session = self.open_at(directory.workspace, clock.rest(), indexed=indexing.separate)
+                session = self.open_at(directory.workspace, deadline.remaining(), indexed=indexing.separate)
         except BaseException:
             index.release(directory)
             raise
