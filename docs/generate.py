@@ -13,7 +13,7 @@ from assay.scoring import MEASURES
 from assay.search.config import config_schema
 from assay.training.adapt import AdaptConfig
 from assay.training.config import TrainConfig
-from assay.training.pipeline import settings_of
+from assay.training.pipeline import iter_settings
 from docs.commands_page import commands
 from docs.engines_page import MADE, engines
 from docs.gate_page import gate
@@ -142,7 +142,7 @@ def _settings(listed: list[_Setting]) -> str:
 
 def _recipe(config: object) -> list[_Setting]:
     """List the settings of a recipe, those outside a table first, as TOML has them."""
-    return sorted(settings_of(config, ""), key=lambda one: "." in one[0])
+    return sorted(iter_settings(config, ""), key=lambda one: "." in one[0])
 
 
 _SHARED = ("mining", "kinds", "seed", "threads")  # what both kinds of recipes say in the same way

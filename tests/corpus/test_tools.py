@@ -19,7 +19,7 @@ def _python(code: str, seconds: float = 30.0, cwd: Path | None = None) -> Comman
 
 def test_tool_gives_both_streams_its_code_and_only_its_environment() -> None:
     done = _python("import os, sys; print(sorted(os.environ)); sys.stderr.write('error: no\\nbye\\n'); sys.exit(3)")
-    assert (done.code, done.err, done.last_words) == (3, "error: no\nbye\n", "error: no")
+    assert (done.code, done.err, done.last_error_line) == (3, "error: no\nbye\n", "error: no")
     assert b"'X'" in done.out
     assert b"HOME" not in done.out
 

@@ -20,7 +20,7 @@ from assay.engines.config_files import (
     apply_changes,
     flatten,
     leaves,
-    load_config,
+    load_config_template,
     nodes,
     same,
 )
@@ -73,7 +73,9 @@ x: 1
 def made(folder: Path, name: str, text: str, edits: dict[str, object], **more: Any) -> ConfigTemplate:
     """Read a template, as an engine does."""
     (folder / name).write_bytes(text.encode())
-    template = load_config(ConfigSettings(template=name, edits=edits, **more), {"here": str(folder)}, "engine x")
+    template = load_config_template(
+        ConfigSettings(template=name, edits=edits, **more), {"here": str(folder)}, "engine x"
+    )
     assert template is not None
     return template
 
@@ -183,7 +185,7 @@ def test_value_that_cannot_be_set_is_an_error(tmp_path: Path) -> None:
 
 def test_missing_template_is_told_with_its_place(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"tool\.toml: cannot be read"):
-        load_config(ConfigSettings(template="tool.toml"), {"here": str(tmp_path)}, "engine x")
+        load_config_template(ConfigSettings(template="tool.toml"), {"here": str(tmp_path)}, "engine x")
 
 
 def test_file_is_ours_alone_and_the_template_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

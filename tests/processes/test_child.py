@@ -118,7 +118,7 @@ def test_child_that_dies_midway_is_gone_before_the_deadline(source: str, drain: 
         child.write(b"q\n", soon())
         with pytest.raises(ChildExited):
             child.read_line(soon())
-        assert (child.describe_end(), child.last_words) == (words, said)
+        assert (child.describe_end(), child.last_error_line) == (words, said)
 
 
 def test_child_has_said_on_stderr_what_it_wrote_before_its_answer() -> None:
@@ -127,7 +127,7 @@ def test_child_has_said_on_stderr_what_it_wrote_before_its_answer() -> None:
         for number in range(200):
             child.write(b"%d\n" % number, soon())
             child.read_line(soon())
-            assert child.last_words == str(number)
+            assert child.last_error_line == str(number)
         assert child.stderr.endswith(b"198\n199\n")
 
 
@@ -172,7 +172,7 @@ def test_child_is_never_blocked_by_its_stderr() -> None:
         with pytest.raises(ChildExited):
             child.read_line(soon())
         child.describe_end()
-        assert (child.last_words, len(child.stderr)) == ("the end", 100)
+        assert (child.last_error_line, len(child.stderr)) == ("the end", 100)
 
 
 def test_child_that_ignores_the_request_to_end_is_killed() -> None:

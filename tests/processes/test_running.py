@@ -26,11 +26,11 @@ def run(code: str, *arguments: object, seconds: float = WATCHDOG, **limits: floa
 
 def test_process_gives_output_last_words_and_exit_code() -> None:
     finished = run("import sys; print('out'); print('first\\nlast\\n\\n', file=sys.stderr); sys.exit(3)")
-    assert (finished.stdout, finished.last_words, finished.code, finished.end) == (b"out\n", "last", 3, "exit")
+    assert (finished.stdout, finished.last_error_line, finished.code, finished.end) == (b"out\n", "last", 3, "exit")
     assert not finished.ok
     quiet = run("pass")
     assert quiet.ok
-    assert quiet.last_words == ""
+    assert quiet.last_error_line == ""
 
 
 def test_process_runs_here_with_our_environment_unless_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,7 +56,7 @@ def test_process_out_of_time_is_ended_with_its_children(tmp_path: Path, ignore: 
     finished = time_out(
         lambda limit: run_process(ProgramSpec(("sh", "-c", script)), limit, limits), lambda _: pids_in(pids, 2)
     )
-    assert (finished.end, finished.last_words, finished.ok) == ("timeout", "waiting", False)
+    assert (finished.end, finished.last_error_line, finished.ok) == ("timeout", "waiting", False)
     assert all(wait_until_gone(pid) for pid in pids_in(pids, 2))
 
 
@@ -77,7 +77,7 @@ def test_process_keeps_only_the_end_of_a_flood_on_stderr() -> None:
         stderr=100,
     )
     assert len(finished.stderr) == 100
-    assert finished.last_words == "the end"
+    assert finished.last_error_line == "the end"
 
 
 @pytest.mark.parametrize(("number", "name"), [("signal.SIGSEGV", "SIGSEGV"), ("signal.SIGRTMIN + 5", "signal ")])

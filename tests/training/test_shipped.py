@@ -9,9 +9,9 @@ import pytest
 
 from assay.search.static import open_static
 from assay.training.config import TrainConfig
-from assay.training.pipeline import read_recipe, settings_of
+from assay.training.pipeline import iter_settings, read_recipe
 from assay.training.repositories import PERMISSIVE
-from assay.training.sources import read_exclusions
+from assay.training.selection import read_exclusions
 from benchmarks.quality.synthetic import PACKAGES, REPORTED
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
@@ -72,12 +72,12 @@ def test_the_exclusion_list_has_every_corpus_that_a_gold_set_of_the_project_name
 def test_the_model_was_made_by_the_recipe_in_the_repository(folder):
     about = json.loads((folder / "model.json").read_text(encoding="utf-8"))
     recipe = read_recipe(RECIPES / "shipped.toml", TrainConfig)
-    said = {dotted: value for dotted, _, value in settings_of(recipe, "")}
+    said = {dotted: value for dotted, _, value in iter_settings(recipe, "")}
     made = flat(about["settings"])
     assert said.keys() - made.keys() <= YOUNGER
     assert {dotted: said[dotted] for dotted in made} == made
     written = flat(tomllib.loads((RECIPES / "shipped.toml").read_text(encoding="utf-8")))
-    assert written.keys() <= {dotted for dotted, _, _ in settings_of(TrainConfig(), "")}
+    assert written.keys() <= {dotted for dotted, _, _ in iter_settings(TrainConfig(), "")}
 
 
 def flat(table, prefix=""):

@@ -70,7 +70,7 @@ def query_in_subprocess(sessions: AuditSessions, conditions: ProcessConditions) 
     argv = (sys.executable, "-P", "-m", "assay.audit.worker", str(directory / "job"), str(directory / "answers"))
     finished = run_process(ProgramSpec(argv, None, {**os.environ, **conditions.environment}), seconds)
     if not (directory / "answers").is_file():
-        message = finished.last_words or finished.end
+        message = finished.last_error_line or finished.end
         if finished.end == "exit":  # errors of the engine are in the answers; this is an error of the worker
             raise NotPortableError(f"the process that was to ask it ended by itself: {message}")
         raise EngineError(f"in another process it failed: {message}", hint="run it by itself")

@@ -91,7 +91,7 @@ def _check_python() -> dict[str, object]:
 def _check_tool(name: str, use: str, hint: str) -> dict[str, object]:
     from shutil import which
 
-    from assay.engines.presets import PROBE_LIMITS
+    from assay.engines.tool import PROBE_LIMITS
     from assay.processes.running import ProgramSpec, run_process
 
     path = which(name)

@@ -91,7 +91,7 @@ def _load_config(args: Namespace, kind: type[C]) -> C:
 
 def _train_request(args: Namespace) -> TrainRequest:
     from assay.training.pipeline import TrainRequest
-    from assay.training.sources import Exclusions, read_exclusions
+    from assay.training.selection import Exclusions, read_exclusions
 
     if args.folder is None:
         raise ConfigError("nothing to train on", hint="name a folder that holds git repositories, or --adapt REPO")

@@ -128,7 +128,7 @@ def read_repository(
     except SetupError as error:
         return error.message
     if where.code or listed.code:
-        return (where if where.code else listed).last_words
+        return (where if where.code else listed).last_error_line
     top_level, exclude, *_ = os.fsdecode(where.out).split("\n")
     if not os.path.isdir(top_level) or not os.path.samefile(top_level, top):
         return "another repository"
@@ -191,7 +191,7 @@ def locate_git(request: CorpusRequest) -> LocatedCorpus:
     inside = git("rev-parse", "--git-dir", cwd=repository, limits=limits)
     if inside.code:
         raise CorpusError(
-            f"cannot read this repository: {inside.last_words}",
+            f"cannot read this repository: {inside.last_error_line}",
             file=repository,
             hint="use the directory of a git repository, or remove `git:` to use the files on disk",
         )
@@ -243,7 +243,7 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
         mirror.mkdir(parents=True)
         made = git("init", "--quiet", "--bare", "--template=", ".", cwd=mirror, limits=limits)
         if made.code:
-            raise SetupError(f"git init failed: {made.last_words}", file=mirror, hint="check `git --version`")
+            raise SetupError(f"git init failed: {made.last_error_line}", file=mirror, hint="check `git --version`")
     busy.touch()
 
     def resolve(name: str) -> str | None:
@@ -253,7 +253,7 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
         fetched = git("--git-dir=.", "fetch", "--quiet", *arguments, cwd=mirror, limits=limits)
         if fetched.code and not _NO_REVISION.search(fetched.err) and _NO_REPOSITORY.search(fetched.err):
             raise CorpusError(
-                f"{shown} is not a readable git repository: {strip_credentials(fetched.last_words)}",
+                f"{shown} is not a readable git repository: {strip_credentials(fetched.last_error_line)}",
                 hint="check the URL; private repositories need git credentials (git-credential, ssh)",
             )
         return fetched
@@ -265,7 +265,7 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
         deepen = ("--unshallow",) if (mirror / "shallow").exists() else ()
         fetched = fetch("--prune", "--update-head-ok", *deepen, "--", url, *_ALL_REFS)
         if fetched.code and not _NO_REVISION.search(fetched.err):
-            reason = strip_credentials(fetched.last_words)
+            reason = strip_credentials(fetched.last_error_line)
             raise SetupError(f"cannot fetch {shown}: {reason}", hint="check the network and the URL")
         commit = resolve(re.sub(r"^HEAD(?=[~^]|$)", "refs/assay/head", rev))
     busy.unlink()
@@ -282,7 +282,7 @@ def _resolve(rev: str, *options: str, cwd: Path, limits: ArchiveLimits) -> str |
 def _unpack(repository: Path, commit: str, work: Path, source: str, limits: ArchiveLimits) -> FetchedTree:
     listed = git("ls-tree", "-r", "-z", "--full-tree", commit, cwd=repository, limits=limits)
     if listed.code:
-        raise CorpusError(f"cannot list commit {commit}: {listed.last_words}", file=repository)
+        raise CorpusError(f"cannot list commit {commit}: {listed.last_error_line}", file=repository)
     blobs: list[tuple[str, str, str]] = []  # mode, object and path
     modules: list[str] = []
     for line in filter(None, listed.out.split(b"\0")):

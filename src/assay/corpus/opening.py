@@ -224,7 +224,7 @@ def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Cor
         answer = git(*arguments, cwd=root)
         if answer.code:
             hint = "check that `git init` works in an empty directory"
-            raise SetupError(f"git failed in a copy of the corpus: {answer.last_words}", hint=hint)
+            raise SetupError(f"git failed in a copy of the corpus: {answer.last_error_line}", hint=hint)
     return replace(corpus, root=root)
 
 

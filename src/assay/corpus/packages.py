@@ -118,7 +118,7 @@ def _fetch(package: PythonPackage, work: Path, limits: ArchiveLimits) -> Fetched
     listed = run_tool([*pip, "config", "list"], tool="pip", seconds=limits.tool_seconds)
     if listed.code:
         hint = "run `pip config list` and fix the problem"
-        raise SetupError(f"`pip config list` failed: {listed.last_words}", hint=hint)
+        raise SetupError(f"`pip config list` failed: {listed.last_error_line}", hint=hint)
     settings = parse_settings(listed.out.decode("utf-8", "replace"))
     link = _find_sdist(package, settings, limits)
     archive = work / link.filename
@@ -385,7 +385,7 @@ def pack(package: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
         if re.search(r"\b(E404|ETARGET|ENOVERSIONS)\b", output):
             raise CorpusError(f"npm has no {package}", hint=f"see `npm view {package.rpartition('@')[0]} versions`")
         raise SetupError(
-            f"npm pack {package} failed: {done.last_words}", hint="check the network and `npm config list`"
+            f"npm pack {package} failed: {done.last_error_line}", hint="check the network and `npm config list`"
         )
     try:
         (tarball,) = into.glob("*.tgz")

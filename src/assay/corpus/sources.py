@@ -211,7 +211,7 @@ class CommandOutput:
     err: str
 
     @property
-    def last_words(self) -> str:
+    def last_error_line(self) -> str:
         """The last line of stderr that is marked as an error, or else the last line."""
         lines = [line.strip() for line in self.err.splitlines() if line.strip() and "complete log of" not in line]
         marked = [line for line in lines if line.lower().startswith(("error", "fatal", "npm err", "npm error"))]

@@ -148,7 +148,7 @@ class MeasuredSession(Protocol):
 
 @runtime_checkable
 class SessionWithNotes(Protocol):
-    def remarks(self) -> tuple[str, ...]:
+    def session_notes(self) -> tuple[str, ...]:
         """Return the notes; called after `close`."""
 
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal, cast
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
 from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
-from assay.engines.config_files import ConfigSettings, check_config_used, load_config, recorded_config
+from assay.engines.config_files import ConfigSettings, check_config_used, load_config_template, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, make_index_settings
 from assay.engines.interactive import InteractiveSession, OutputMarker, UpdatableInteractiveSession, WireProtocol
@@ -34,7 +34,7 @@ from assay.engines.tool import (
     describe_failure,
     parse_command,
     repro_command,
-    run_tool,
+    run_engine_command,
     stat_files,
 )
 from assay.engines.workspace import IndexWorkspace, fixed_placeholders, placeholder_names
@@ -147,7 +147,7 @@ class CommandTemplates:
 def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngine:
     read = read_settings(CommandSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
-    template = load_config(read.config, fixed, WHERE)
+    template = load_config_template(read.config, fixed, WHERE)
     templates = _parse_templates(read, placeholder_names(fixed, template))
     check_config_used(template, templates.all(), WHERE)
     texts = (*templates.all(), *(template.texts if template else ()))
@@ -357,7 +357,7 @@ class CommandSession(ProgramSession):
 
     def _run(self, program: ProgramSpec, seconds: float | None) -> EngineReply:
         ok_codes, limit = self.engine.settings.ok_codes, min_timeout(seconds, self.engine.settings.timeout)
-        finished = run_tool(program, limit, hint="raise timeout", record=self.tracker.record_query_run)
+        finished = run_engine_command(program, limit, hint="raise timeout", record=self.tracker.record_query_run)
         silent = not finished.stdout.strip()
         if ok_codes is None:
             ok_codes = (0, _NO_MATCH) if silent and not finished.stderr.strip() else (0,)

@@ -156,7 +156,9 @@ class ConfigTemplate:
             raise ConfigError(str(error), file=self.file, line=int(line[1]) if line else None, hint=hint) from error
 
 
-def load_config(settings: ConfigSettings | None, fixed: Mapping[str, str], where: str) -> ConfigTemplate | None:
+def load_config_template(
+    settings: ConfigSettings | None, fixed: Mapping[str, str], where: str
+) -> ConfigTemplate | None:
     """Load a template and render it once, so that errors are raised before any program runs."""
     if settings is None:
         return None

@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
 from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
-from assay.engines.config_files import ConfigSettings, check_config_used, load_config, recorded_config
+from assay.engines.config_files import ConfigSettings, check_config_used, load_config_template, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, make_index_settings
 from assay.engines.json_output import parse_selector, select
@@ -344,7 +344,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     where = HttpSettings.where
     read = read_settings(HttpSettings, settings, where)
     fixed = fixed_placeholders(context)
-    config = load_config(read.config, fixed, where)
+    config = load_config_template(read.config, fixed, where)
     names = placeholder_names(fixed, config)
     _check_request(read.search, names, QUERY_PLACEHOLDERS, where)
     for name, request in read.requests.items():

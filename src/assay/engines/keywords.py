@@ -16,7 +16,7 @@ from assay.corpus import read_bytes
 from assay.engines.base import EngineContext, EngineDefaults, Session, SessionUsage
 from assay.engines.fingerprints import identity_of
 from assay.engines.restarts import UsageTracker
-from assay.engines.tool import describe_failure, run_tool
+from assay.engines.tool import describe_failure, run_engine_command
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProcessLimits, ProgramSpec
 from assay.settings import check_counts, read_settings, setting
@@ -73,7 +73,9 @@ class PythonCounter:
     def _output(self, arguments: Sequence[str], *, may_fail: bool = False) -> bytes:
         environment = {**os.environ, "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1"}
         task = ProgramSpec(tuple(arguments), self._corpus.root, environment)
-        done = run_tool(task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, record=self.tracker.record_query_run)
+        done = run_engine_command(
+            task, LIMITS.seconds, hint=_HINT, limits=LIMITS.process, record=self.tracker.record_query_run
+        )
         if done.code not in (0, 1) and not may_fail:
             raise EngineError(describe_failure(task, done), hint=_HINT)
         return b"" if done.code else done.stdout

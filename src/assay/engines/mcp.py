@@ -10,7 +10,13 @@ from urllib.parse import urlsplit
 
 from assay.digests import digest_of
 from assay.engines.base import EngineContext
-from assay.engines.config_files import ConfigSettings, ConfigTemplate, check_config_used, load_config, recorded_config
+from assay.engines.config_files import (
+    ConfigSettings,
+    ConfigTemplate,
+    check_config_used,
+    load_config_template,
+    recorded_config,
+)
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, IndexSettings, make_index_settings
 from assay.engines.output import OutputSettings, make_layout
@@ -264,7 +270,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
     """Make the engine; raise errors in the settings before any program starts."""
     read = read_settings(McpSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
-    config = load_config(read.config, fixed, WHERE)
+    config = load_config_template(read.config, fixed, WHERE)
     templates = read_templates(read, placeholder_names(fixed, config))
     check_config_used(config, templates.named, WHERE)
     indexing = _index_settings(read, templates, fixed, config)

@@ -221,7 +221,7 @@ class McpSession(ToolSession["McpEngine"]):
     def _explain(self, problem: Exception, deadline: Deadline, limit: str) -> EngineError:
         text = " ".join(str(problem).split())[:SHOWN_ERROR]
         pipes = self._transport if isinstance(self._transport, StdioTransport) else None
-        stderr = f": {pipes.child.last_words}" if pipes and pipes.child.last_words else ""
+        stderr = f": {pipes.child.last_error_line}" if pipes and pipes.child.last_error_line else ""
         if isinstance(problem, TimeoutError):
             message = f"no answer after {format_duration(deadline.limit)}{stderr}"
             return EngineTimeoutError(message, hint=f"raise {limit}")

@@ -14,6 +14,7 @@ from pathlib import Path, PurePath
 from assay.engines.fingerprints import iter_texts
 from assay.engines.kinds import KINDS
 from assay.engines.templates import INTERPRETER, fill
+from assay.engines.tool import PROBE_LIMITS, ProbeLimits
 from assay.errors import AssayError, ConfigError, EngineError, did_you_mean
 from assay.processes.running import ProgramSpec, run_process
 from assay.settings import merge, read_settings, unknown_name
@@ -128,15 +129,6 @@ def _keys(values: Mapping[str, object]) -> Iterator[tuple[str, ...]]:
 def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> ConfigError:
     line = find_line(file.text, ".".join(keys))
     return ConfigError(problem.message, file=file.path, line=line, hint=problem.hint)
-
-
-@dataclass(frozen=True, slots=True)
-class ProbeLimits:
-    seconds: float = 20.0  # seconds; a Python tool that imports a tensor library takes ten
-    shown: int = 60  # characters to show of output without a version
-
-
-PROBE_LIMITS = ProbeLimits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from assay.errors import ConfigError, EngineError
+from assay.processes.markers import new_marker
 from assay.processes.running import CompletedProgram, kill_orphans
-from assay.processes.watch import new_marker
 
 RESTARTS = 5  # default; tolerates a temporary problem, but not a program that dies at every query
 STARTUP_SECONDS = 60.0  # default; a Python program that imports a neural library takes 10 s
@@ -104,7 +104,7 @@ class UsageTracker:
         """Kill leftover processes; call after every program of the session has ended."""
         self._killed += kill_orphans(self.marker)
 
-    def remarks(self) -> tuple[str, ...]:
+    def session_notes(self) -> tuple[str, ...]:
         if not self._killed:
             return ()
         return (f"killed {self._killed} leftover {'process' if self._killed == 1 else 'processes'}",)

@@ -168,7 +168,7 @@ def close_session(session: Session) -> str | None:
 def session_notes(session: Session) -> tuple[str, ...]:
     if isinstance(session, _ThreadedSession):
         return (ABANDONED,) if session.abandoned else ()
-    return session.remarks() if isinstance(session, SessionWithNotes) else ()
+    return session.session_notes() if isinstance(session, SessionWithNotes) else ()
 
 
 def summarize(problem: BaseException | None) -> str:

@@ -152,8 +152,8 @@ class SharedSession(ExternalSession):
         stderr = "\n".join(filter(None, (self._directory.stderr, used.stderr)))
         return replace(used, store_bytes=size, stderr=self._mask.text(stderr))
 
-    def remarks(self) -> tuple[str, ...]:
-        return (*map(self._mask.text, self._inner.remarks()), *self._notes)
+    def session_notes(self) -> tuple[str, ...]:
+        return (*map(self._mask.text, self._inner.session_notes()), *self._notes)
 
     def close(self) -> None:
         try:

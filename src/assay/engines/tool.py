@@ -9,13 +9,12 @@ import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.clock import format_duration
 from assay.engines.base import EngineCrash, SearchFilter, SearchReply, SessionUsage
-from assay.engines.presets import PROBE_LIMITS
 from assay.engines.restarts import UsageTracker
 from assay.engines.templates import Filters, check_template, fill
 from assay.engines.workspace import CONFIG, STORE, IndexWorkspace
@@ -32,6 +31,17 @@ if TYPE_CHECKING:
 Argv = str | tuple[str, ...]
 _SHELL = re.compile(r"\|\|?|&&?|;|<|\d?>>?(?:&\d|/dev/null)?|\$\(.*", re.DOTALL)
 _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # options of find that end with ;
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeLimits:
+    """Limits of the command that prints a tool's version."""
+
+    seconds: float = 20.0  # a Python tool that imports a tensor library takes ten
+    shown: int = 60  # characters to show of output without a version
+
+
+PROBE_LIMITS = ProbeLimits()
 
 
 class ExternalSession(ABC):
@@ -58,7 +68,7 @@ class ExternalSession(ABC):
     def close(self) -> None:
         self.workspace.close()
 
-    def remarks(self) -> tuple[str, ...]:
+    def session_notes(self) -> tuple[str, ...]:
         return ()
 
     @property
@@ -125,7 +135,7 @@ def stat_files(commands: Sequence[Sequence[str]], values: Mapping[str, str]) -> 
     return [[path, os.stat(path).st_size, os.stat(path).st_mtime_ns] for path in sorted(files)]
 
 
-def run_tool(
+def run_engine_command(
     program: ProgramSpec,
     seconds: float | None,
     *,
@@ -157,7 +167,9 @@ def run_index_command(
     program: ProgramSpec, seconds: float | None, action: str, record: Callable[[CompletedProgram], None]
 ) -> None:
     """Run a command that builds or updates an index; raise EngineError unless it exits with code 0."""
-    finished = run_tool(program, seconds, hint="raise `index_timeout` or choose a smaller corpus", record=record)
+    finished = run_engine_command(
+        program, seconds, hint="raise `index_timeout` or choose a smaller corpus", record=record
+    )
     if finished.code:
         raise EngineError(f"{action} failed: {describe_failure(program, finished)}", hint=repro_command(program))
 
@@ -180,7 +192,7 @@ def describe_failure(program: ProgramSpec, finished: CompletedProgram) -> str:
 
 
 def _stderr_suffix(finished: CompletedProgram) -> str:
-    return f": {finished.last_words}" if finished.last_words else ""
+    return f": {finished.last_error_line}" if finished.last_error_line else ""
 
 
 def repro_command(program: ProgramSpec) -> str:
@@ -243,8 +255,8 @@ class ToolSession(ExternalSession, Generic[E]):
         finally:
             super().close()
 
-    def remarks(self) -> tuple[str, ...]:
-        return self.tracker.remarks()
+    def session_notes(self) -> tuple[str, ...]:
+        return self.tracker.session_notes()
 
 
 class ProgramSession(ToolSession["CommandEngine"]):
@@ -256,7 +268,7 @@ class ProgramSession(ToolSession["CommandEngine"]):
         if not self.engine.templates.version:
             return ""
         try:
-            finished = run_tool(self.fill(self.engine.templates.version), PROBE_LIMITS.seconds, hint="")
+            finished = run_engine_command(self.fill(self.engine.templates.version), PROBE_LIMITS.seconds, hint="")
         except (EngineError, SetupError):
             return ""
         lines = (finished.stdout + b"\n" + finished.stderr).decode(errors="replace").split("\n")

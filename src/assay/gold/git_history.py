@@ -65,7 +65,7 @@ def _list(directory: Path, most: int, *which: str) -> tuple[Commit, ...]:
 def _run(directory: Path, *arguments: str) -> str:
     answer = git(*_PLAIN, *arguments, cwd=directory, limits=ArchiveLimits())
     if answer.code:
-        raise SetupError(f"cannot read the git history of {directory}: {answer.last_words}")
+        raise SetupError(f"cannot read the git history of {directory}: {answer.last_error_line}")
     return answer.out.decode("utf-8", "surrogateescape")
 
 

@@ -66,7 +66,7 @@ class Child(ProcessGroup):
         return self._stderr_tail
 
     @property
-    def last_words(self) -> str:
+    def last_error_line(self) -> str:
         return last_line(self.stderr)
 
     def describe_end(self) -> str:

@@ -20,16 +20,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from assay.errors import SetupError
-from assay.processes.watch import (
-    LINUX,
-    ProgramMemory,
-    add_marker,
-    find_marked,
-    get_session,
-    has_marker,
-    new_marker,
-    own_marker,
-)
+from assay.processes.markers import add_marker, find_marked, get_session, has_marker, new_marker, own_marker
+from assay.processes.memory import LINUX, ProgramMemory
 
 #: Maximum bytes of one output; ten thousand results with their text are about 20 MB.
 ANSWER_BYTES: Final = 32_000_000
@@ -83,7 +75,7 @@ class CompletedProgram:
         return self.end == "exit" and self.code == 0
 
     @property
-    def last_words(self) -> str:
+    def last_error_line(self) -> str:
         return last_line(self.stderr)
 
     @property

@@ -66,7 +66,7 @@ def entry_name(kind: str, key: str) -> str:
     return hashlib.sha256(f"{kind}\0{key}".encode("utf-8", "surrogateescape")).hexdigest()[:40]
 
 
-def write_atomic(root: Path, path: Path, data: bytes) -> None:
+def replace_entry(root: Path, path: Path, data: bytes) -> None:
     """Write a file atomically; create its directories, again if another process removes them during the write.
 
     There is no fsync: a power failure may leave an empty file, which fails its checksum.

@@ -24,9 +24,9 @@ from assay.store.entries import (
     make_manifest,
     read_manifest,
     remove,
+    replace_entry,
     verify_checksum,
     wrap_disk_errors,
-    write_atomic,
 )
 from assay.store.kinds import INDEX, KINDS, LIMITED, StoreLimits, cache_dir
 from assay.store.maintenance import DiskUsage, PruneResult, iter_entries, measure_usage, prune, sweep, verify
@@ -94,7 +94,7 @@ class Store:
         """Store a value atomically."""
         location = self._place(kind, key)
         with wrap_disk_errors(location.path):
-            write_atomic(self.root, location.path, add_checksum(location.name, data))
+            replace_entry(self.root, location.path, add_checksum(location.name, data))
             self._grow(kind, len(data))
 
     def directory(self, kind: str, key: str, make: Callable[[Path], None], *, check: bool = True) -> Path:
@@ -246,7 +246,7 @@ class Store:
                 make(location.content)
             with wrap_disk_errors(location.path):
                 manifest = make_manifest(location.content)
-                write_atomic(self.root, location.finished, manifest.serialize(location.name))
+                replace_entry(self.root, location.finished, manifest.serialize(location.name))
         except BaseException:
             with suppress(OSError):
                 remove(self.root, location.path)

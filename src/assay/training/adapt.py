@@ -49,8 +49,8 @@ from assay.training.pipeline import (
     write_model,
 )
 from assay.training.repositories import GitRepo, LearningScope, list_files, open_repository
+from assay.training.selection import NO_EXCLUSIONS
 from assay.training.shards import KINDS, Bags, PairShard, draw_rank, read_shard, write_shard
-from assay.training.sources import NO_EXCLUSIONS
 from assay.training.translations import Translations
 from assay.training.vectors import EmbeddingTable, TrainProgress, limit_threads, train_vectors
 

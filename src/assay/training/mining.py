@@ -19,7 +19,7 @@ from assay.files import write_atomic
 from assay.processes.forks import run_forked
 from assay.syntax.parsing import GRAMMARS, grammar_packages, load_grammar
 from assay.training.config import MiningConfig
-from assay.training.miners import CommitMiner, mine_definitions, mine_headings, mine_path
+from assay.training.pairs import CommitMiner, mine_definitions, mine_headings, mine_path
 from assay.training.repositories import (
     PUBLIC,
     GitRepo,
@@ -35,15 +35,22 @@ from assay.training.repositories import (
     list_files,
     read_files,
 )
+from assay.training.selection import (
+    ExclusionIndex,
+    Exclusions,
+    build_exclusions,
+    find_scripts,
+    open_source,
+    select_files,
+)
 from assay.training.shards import KINDS, Collection, PairShard, RepoReport, pack, read_report, write_report, write_shard
-from assay.training.sources import ExclusionIndex, Exclusions, build_exclusions, find_scripts, open_source, select_files
 
 #: The code that determines the content of a shard.
 _CODE: Final = (
     "training/mining.py",
     "training/repositories.py",
-    "training/sources.py",
-    "training/miners.py",
+    "training/selection.py",
+    "training/pairs.py",
     "training/shards.py",
     "training/config.py",
     "redaction.py",

@@ -40,8 +40,8 @@ from assay.training.dataset import (
     write_vocabulary,
 )
 from assay.training.mining import prepare
+from assay.training.selection import ExclusionIndex, Exclusions
 from assay.training.shards import KINDS, RepoReport, read_report, read_shard
-from assay.training.sources import ExclusionIndex, Exclusions
 from assay.training.translations import Translations, learn_translations, read_translations, write_translations
 from assay.training.vectors import EmbeddingTable, Trained, TrainProgress, random_table, train_vectors
 
@@ -255,7 +255,7 @@ def read_recipe(path: Path, kind: type[T]) -> T:
             line = find_line(file.text, write_key(names))
             raise ConfigError(error.message, file=file.path, line=line, hint=error.hint) from error
     config = read_settings(kind, file.data, "recipe")
-    for dotted, field, value in settings_of(config, ""):
+    for dotted, field, value in iter_settings(config, ""):
         least, most = field.metadata.get("least"), field.metadata.get("most")
         if (least is not None and not value >= least) or (most is not None and not value <= most):
             expected = f"{least:g} or more" if most is None else f"a number from {least:g} to {most:g}"
@@ -264,12 +264,12 @@ def read_recipe(path: Path, kind: type[T]) -> T:
     return config
 
 
-def settings_of(record: object, prefix: str) -> Iterator[tuple[str, Field[Any], Any]]:
+def iter_settings(record: object, prefix: str) -> Iterator[tuple[str, Field[Any], Any]]:
     """List the settings of a record and of nested records, by dotted name."""
     for field in fields(cast(Any, record)):
         value = getattr(record, field.name)
         if is_dataclass(value):
-            yield from settings_of(value, f"{prefix}{field.name}.")
+            yield from iter_settings(value, f"{prefix}{field.name}.")
         else:
             yield f"{prefix}{field.name}", field, value
 

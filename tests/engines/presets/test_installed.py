@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
-from assay.engines.presets import Preset, ProbeLimits, check_installed, check_needs, load_preset, tool_version
+from assay.engines.presets import Preset, check_installed, check_needs, load_preset, tool_version
+from assay.engines.tool import ProbeLimits
 from assay.errors import EngineError
 from tests.waiting import WATCHDOG
 

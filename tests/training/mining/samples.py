@@ -8,8 +8,8 @@ from pathlib import Path
 from assay.training.config import MiningConfig
 from assay.training.mining import Mined, mine_repository
 from assay.training.repositories import GitRepo, find_repositories
+from assay.training.selection import ExclusionIndex, Exclusions, build_exclusions
 from assay.training.shards import KINDS, Bags, PairShard
-from assay.training.sources import ExclusionIndex, Exclusions, build_exclusions
 from tests.training.toy import MIT, git
 
 PYTHON = '''\

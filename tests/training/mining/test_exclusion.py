@@ -8,8 +8,7 @@ from assay.errors import ConfigError
 from assay.training.config import FileRules, MiningConfig, WindowRules
 from assay.training.mining import prepare
 from assay.training.repositories import find_repositories, repository_name
-from assay.training.shards import KINDS
-from assay.training.sources import (
+from assay.training.selection import (
     Exclusions,
     build_exclusions,
     compare,
@@ -19,6 +18,7 @@ from assay.training.sources import (
     merge_windows,
     read_exclusions,
 )
+from assay.training.shards import KINDS
 from tests.training.mining.samples import DOCS, FILES, GO, PYTHON, RUST, make, mined, pairs
 from tests.training.toy import MIT, git
 

@@ -15,8 +15,8 @@ from assay.training.repositories import (
     judge_directories,
     open_repository,
 )
+from assay.training.selection import NO_EXCLUSIONS
 from assay.training.shards import KINDS
-from assay.training.sources import NO_EXCLUSIONS
 from tests.training.mining.samples import FILES, GO, PYTHON, make, mined, pairs
 from tests.training.toy import MIT
 

@@ -17,8 +17,8 @@ from assay.processes.forks import run_forked
 from assay.training import mining
 from assay.training.config import Caps, MiningConfig
 from assay.training.mining import prepare
+from assay.training.selection import Exclusions
 from assay.training.shards import read_report, read_shard
-from assay.training.sources import Exclusions
 from tests.training.mining.samples import FILES, PYTHON, make
 from tests.training.toy import MIT
 from tests.waiting import wait_until
@@ -135,7 +135,7 @@ KILLED = """\
 import sys
 from pathlib import Path
 from assay.training.config import MiningConfig
-from assay.training.sources import Exclusions
+from assay.training.selection import Exclusions
 from assay.training.mining import prepare
 for event in prepare(Path(sys.argv[1]), MiningConfig(), Path(sys.argv[2]), Exclusions(()), 2).mine():
     print(event.done, flush=True)

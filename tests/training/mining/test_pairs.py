@@ -2,7 +2,7 @@ import pytest
 
 from assay.corpus.languages import LANGUAGES
 from assay.training.config import Caps, CommitSelection, FileRules, MiningConfig, PairRules
-from assay.training.miners import path_words
+from assay.training.pairs import path_words
 from assay.training.shards import KINDS
 from tests.training.mining.samples import DOCS, FILES, PYTHON, RUST, asking, make, mined, pairs, shard_of
 from tests.training.toy import MIT

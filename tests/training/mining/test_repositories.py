@@ -4,7 +4,7 @@ import pytest
 
 from assay.errors import CorpusError
 from assay.training.config import MiningConfig
-from assay.training.miners import changed_paths, list_subjects, read_changes
+from assay.training.pairs import changed_paths, list_subjects, read_changes
 from assay.training.repositories import find_repositories, list_files, read_files
 from tests.training.mining.samples import FILES, PYTHON, found, make, mined
 from tests.training.toy import MIT, git

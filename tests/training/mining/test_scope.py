@@ -9,8 +9,8 @@ from assay.errors import CorpusError
 from assay.training.config import MiningConfig
 from assay.training.mining import mine_repository
 from assay.training.repositories import LearningScope, list_files, open_repository
+from assay.training.selection import NO_EXCLUSIONS
 from assay.training.shards import KINDS, PairShard
-from assay.training.sources import NO_EXCLUSIONS
 from tests.training.toy import JARGON, git, jargon_file, make_jargon
 
 

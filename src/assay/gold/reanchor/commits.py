@@ -37,7 +37,9 @@ class GitRepository:
         if inside.code:
             trust = f"if you trust the repository: git config --global --add safe.directory {self.directory.resolve()}"
             hint = trust if "dubious ownership" in inside.err else "set a Git repository with --repo"
-            raise CorpusError(f"git cannot read this repository: {inside.last_words}", file=self.directory, hint=hint)
+            raise CorpusError(
+                f"git cannot read this repository: {inside.last_error_line}", file=self.directory, hint=hint
+            )
         resolved = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self.directory)
         if resolved.code:
             hint = "set a Git repository with --repo that has both revisions; fetch it first"
@@ -47,7 +49,7 @@ class GitRepository:
     def run(self, *arguments: str) -> bytes:
         result = git("-c", "core.quotePath=false", *arguments, cwd=self.directory)
         if result.code:
-            raise CorpusError(f"git cannot compare the revisions: {result.last_words}", file=self.directory)
+            raise CorpusError(f"git cannot compare the revisions: {result.last_error_line}", file=self.directory)
         return result.out
 
     def inside(self, path: str) -> str | None:

@@ -39,8 +39,7 @@ from assay.training.repositories import (
     TreeEntry,
     read_files,
 )
-from assay.training.shards import Collection, PairCandidate, draw_rank, path_terms
-from assay.training.sources import (
+from assay.training.selection import (
     COPIED_FILE,
     NO_LINES,
     OTHER_LICENSE,
@@ -53,6 +52,7 @@ from assay.training.sources import (
     is_test,
     open_source,
 )
+from assay.training.shards import Collection, PairCandidate, draw_rank, path_terms
 
 _ENGLISH: Final = 0.9  # minimum share of ASCII characters; texts below it are in another language
 
