@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.engines.restarts import UsageTracker
-from assay.engines.tool import check_program, fill_command, parse_command, run_index_command
+from assay.engines.tool import UsageTracker, check_program, fill_command, parse_command, run_index_command
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.processes.running import ProgramSpec
 from tests.processes import HANG

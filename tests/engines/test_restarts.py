@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from assay.engines.restarts import RESTART_SECONDS, RestartCost, Restarts
+from assay.engines.tool import RESTART_SECONDS, RestartCost, Restarts
 from assay.errors import EngineError
 
 

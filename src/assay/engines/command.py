@@ -13,13 +13,11 @@ from assay.digests import digest_of
 from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
 from assay.engines.config_files import ConfigSettings, check_config_used, load_config_template, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
-from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, make_index_settings
 from assay.engines.interactive import InteractiveSession, OutputMarker, UpdatableInteractiveSession, WireProtocol
 from assay.engines.json_output import parse_selector
 from assay.engines.output import OutputSettings, make_layout, parse_output
-from assay.engines.restarts import RESTARTS, STARTUP_SECONDS, check_restart_settings
 from assay.engines.secrets import check_literal_secrets, recorded_table, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import INDEX_KEYS_HELP, IndexBuilder, SharedIndexEngine, make_index_settings
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
     Filters,
@@ -29,8 +27,11 @@ from assay.engines.templates import (
     named_secrets,
 )
 from assay.engines.tool import (
+    RESTARTS,
+    STARTUP_SECONDS,
     Argv,
     ProgramSession,
+    check_restart_settings,
     describe_failure,
     parse_command,
     repro_command,

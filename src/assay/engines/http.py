@@ -14,11 +14,10 @@ from assay.clock import Deadline, format_duration, min_timeout
 from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
 from assay.engines.config_files import ConfigSettings, check_config_used, load_config_template, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
-from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, make_index_settings
 from assay.engines.json_output import parse_selector, select
 from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import INDEX_KEYS_HELP, IndexBuilder, SharedIndexEngine, make_index_settings
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
     Filters,

@@ -14,9 +14,8 @@ from assay.clock import Deadline, format_duration
 from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
 from assay.engines.json_output import Documents, Selector, clean, find_documents, parse_json, select, strip_ansi
 from assay.engines.output import OutputLayout, parse_document, parse_output
-from assay.engines.restarts import RestartCost, Restarts
 from assay.engines.templates import fill, fill_json, merge
-from assay.engines.tool import ProgramSession, corpus_checked, display_name, repro_command
+from assay.engines.tool import ProgramSession, RestartCost, Restarts, corpus_checked, display_name, repro_command
 from assay.errors import EngineError, EngineTimeoutError
 from assay.processes.child import Child, ChildExited, ChildTimeout, OutputLimitExceeded
 from assay.processes.running import ANSWER_BYTES, last_line

@@ -15,8 +15,7 @@ from typing import Literal
 from assay.corpus import read_bytes
 from assay.engines.base import EngineContext, EngineDefaults, Session, SessionUsage
 from assay.engines.fingerprints import identity_of
-from assay.engines.restarts import UsageTracker
-from assay.engines.tool import describe_failure, run_engine_command
+from assay.engines.tool import UsageTracker, describe_failure, run_engine_command
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProcessLimits, ProgramSpec
 from assay.settings import check_counts, read_settings, setting

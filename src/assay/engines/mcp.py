@@ -18,11 +18,15 @@ from assay.engines.config_files import (
     recorded_config,
 )
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
-from assay.engines.index_settings import INDEX_KEYS_HELP, IndexBuilder, IndexSettings, make_index_settings
 from assay.engines.output import OutputSettings, make_layout
-from assay.engines.restarts import RESTARTS, STARTUP_SECONDS, check_restart_settings
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
-from assay.engines.shared_index import SharedIndexEngine
+from assay.engines.shared_index import (
+    INDEX_KEYS_HELP,
+    IndexBuilder,
+    IndexSettings,
+    SharedIndexEngine,
+    make_index_settings,
+)
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
     Filters,
@@ -31,7 +35,7 @@ from assay.engines.templates import (
     make_filters,
     named_secrets,
 )
-from assay.engines.tool import Argv, parse_command, stat_files
+from assay.engines.tool import RESTARTS, STARTUP_SECONDS, Argv, check_restart_settings, parse_command, stat_files
 from assay.engines.workspace import IndexWorkspace, fixed_placeholders, placeholder_names
 from assay.errors import ConfigError, SetupError, install_hint
 from assay.settings import read_settings, setting
