@@ -16,7 +16,7 @@ def test_writer_never_writes_through_what_is_already_there(tmp_path: Path) -> No
     (tmp_path / "out" / "d").symlink_to(tmp_path)
     for name in ("a", "d/victim"):
         with pytest.raises(CorpusError):
-            writer.file(name, [b"evil"])
+            writer.add_file(name, [b"evil"])
     assert (tmp_path / "victim").read_text() == "safe"
 
 
@@ -24,8 +24,8 @@ def test_writer_never_writes_through_what_is_already_there(tmp_path: Path) -> No
 def test_writer_keeps_all_or_nothing(error: BaseException, tmp_path: Path) -> None:
     def fill() -> None:
         with TreeWriter(tmp_path / "out", source="x", limits=ArchiveLimits()) as writer:
-            writer.file("d/e/a.py", [b"1"])
-            writer.link("l", "d")
+            writer.add_file("d/e/a.py", [b"1"])
+            writer.add_link("l", "d")
             writer.finish(outside_links=False)
             raise error
 

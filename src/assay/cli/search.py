@@ -195,7 +195,7 @@ def index_command(args: Namespace) -> int:
     info(args, f"indexing {directory.resolve()} ...")
     began = time.perf_counter()
     opened = open_table(directory, config.index, workers, keep=True)
-    embed_table(opened.table, config.dense, opened.folder)
+    embed_table(opened.table, config.dense, opened.directory)
     data = _index_data(opened, time.perf_counter() - began)
     emit_blocks(args, f"The index of {directory.resolve()}", _index_blocks(data), data)
     return 0
@@ -207,8 +207,8 @@ def _index_data(opened: OpenedTable, seconds: float) -> dict[str, Any]:
     return {
         "schema": "assay/index/1",
         "folder": str(opened.corpus.root.resolve()),
-        "index": str(opened.folder),
-        "bytes": sum(file.stat().st_size for file in opened.folder.glob("*.assay")),
+        "index": str(opened.directory),
+        "bytes": sum(file.stat().st_size for file in opened.directory.glob("*.assay")),
         "files": len(files),
         "units": len(opened.table.chunks),
         "changed": opened.changed,

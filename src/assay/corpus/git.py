@@ -305,9 +305,9 @@ def _unpack(repository: Path, commit: str, work: Path, source: str, limits: Arch
                 raise CorpusError(message, hint="run `git fsck`, then fetch all objects")
             content = _read_exactly(stream, int(header[2]))
             if mode == "120000":
-                writer.link(path, b"".join(content).decode("utf-8", "surrogateescape"))
+                writer.add_link(path, b"".join(content).decode("utf-8", "surrogateescape"))
             else:
-                writer.file(path, content)
+                writer.add_file(path, content)
             stream.read(1)
         writer.finish(outside_links=True)
     notes = (f"submodules are excluded: {', '.join(sorted(modules))}",) if modules else ()

@@ -41,7 +41,7 @@ _END: Final = "(?:(?P<ps_d>/)|$)"
 @dataclass(frozen=True, slots=True)
 class IgnoreRule:
     ignore: bool  # False for a rule with `!`
-    folders_only: bool
+    directories_only: bool
     everything: bool  # `*`, `**`
     below: bool  # ends in `/**`: everything inside, not the directory itself
     pattern: re.Pattern[str]
@@ -49,7 +49,7 @@ class IgnoreRule:
 
     def matches(self, path: str, is_directory: bool) -> bool:
         """Return whether the rule matches a path relative to its ignore file."""
-        if self.folders_only and not is_directory:
+        if self.directories_only and not is_directory:
             return False
         if self.everything:
             return True
@@ -141,8 +141,8 @@ def _rule(line: str) -> IgnoreRule | None:
 
     line = re.sub(r"\[:(\w+):\]", lambda match: _CLASSES.get(match[1], match[0]), _trim(line))
     body = line.removeprefix("!")
-    folders_only = body.endswith("/")
-    stem = body[:-1] if folders_only else body
+    directories_only = body.endswith("/")
+    stem = body[:-1] if directories_only else body
     if not stem:
         return None
     try:
@@ -154,7 +154,7 @@ def _rule(line: str) -> IgnoreRule | None:
         return None
     everything, below = pattern.pattern == ".", stem.endswith("/**")
     parts = tuple(part for part in stem.split("/") if part) if "/" in stem else ()
-    return IgnoreRule(ignore, folders_only, everything, below, pattern, parts)
+    return IgnoreRule(ignore, directories_only, everything, below, pattern, parts)
 
 
 def _trim(line: str) -> str:

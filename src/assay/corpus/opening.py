@@ -202,7 +202,7 @@ class ListedPaths:
 
 
 def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Corpus:
-    """Copy a corpus into `folder`, keeping the name of its root; with `commit`, the copy is a git repository."""
+    """Copy a corpus into `directory`, keeping the name of its root; with `commit`, the copy is a git repository."""
     root = directory / (corpus.root.resolve().name or "corpus")
     root.mkdir(parents=True)
     for file in corpus.files:

@@ -111,15 +111,15 @@ def _unpack_zip(archive: Path, writer: TreeWriter) -> None:
             name = info.filename.replace("\\", "/")  # written by some tools on Windows
             mode = info.external_attr >> 16
             if info.is_dir() or name.endswith("/"):
-                writer.folder(name)
+                writer.add_directory(name)
             elif stat.S_ISLNK(mode):
                 with zipped.open(info) as member:
-                    writer.link(name, member.read(_CHUNK).decode("utf-8", "surrogateescape"))
+                    writer.add_link(name, member.read(_CHUNK).decode("utf-8", "surrogateescape"))
             elif stat.S_IFMT(mode) not in (0, stat.S_IFREG):
                 writer.refuse(name, "is a device or pipe")
             else:
                 with zipped.open(info) as member:
-                    writer.file(name, _chunks(member))
+                    writer.add_file(name, _chunks(member))
 
 
 def _unpack_tar(archive: Path, writer: TreeWriter) -> None:
@@ -131,14 +131,14 @@ def _unpack_tar(archive: Path, writer: TreeWriter) -> None:
         with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Member) as tar:
             for member in tar:
                 if member.isdir():
-                    writer.folder(member.name)
+                    writer.add_directory(member.name)
                 elif member.issym():
-                    writer.link(member.name, member.linkname)
+                    writer.add_link(member.name, member.linkname)
                 elif member.islnk():
-                    writer.hard_link(member.name, member.linkname)
+                    writer.add_hard_link(member.name, member.linkname)
                 elif member.isreg():
                     stream = tar.extractfile(member)
-                    writer.file(member.name, _chunks(stream) if stream else ())
+                    writer.add_file(member.name, _chunks(stream) if stream else ())
                 else:
                     writer.refuse(member.name, "is a device or pipe")
 
@@ -192,7 +192,7 @@ class TreeWriter:
             self.allowed = min(self.allowed, max(limits.ratio_grace_bytes, limits.ratio * archive_bytes))
         self._members = 0
         self._bytes = 0
-        self._folders: set[str] = set()
+        self._directories: set[str] = set()
         self._links: dict[str, str] = {}
         root.mkdir()
 
@@ -203,10 +203,10 @@ class TreeWriter:
         if kind is not None:
             shutil.rmtree(self.root, ignore_errors=True)
 
-    def folder(self, name: str) -> None:
+    def add_directory(self, name: str) -> None:
         self._make(self._admit(name), name)
 
-    def file(self, name: str, chunks: Iterable[bytes]) -> None:
+    def add_file(self, name: str, chunks: Iterable[bytes]) -> None:
         """Write a file, replacing an earlier member with this name, as tar and pip do."""
         parts = self._admit(name)
         if not parts:
@@ -226,19 +226,19 @@ class TreeWriter:
                         self.refuse(name, f"unpacks to more than {self.allowed:,} bytes")
                     stream.write(chunk)
 
-    def link(self, name: str, target: str) -> None:
+    def add_link(self, name: str, target: str) -> None:
         """Record a symbolic link, which `finish` creates."""
         parts = self._admit(name)
         if not parts or not target or "\0" in target:
             self.refuse(name, "is a link without a name or target")
         self._links["/".join(parts)] = target
 
-    def hard_link(self, name: str, target: str) -> None:
+    def add_hard_link(self, name: str, target: str) -> None:
         original = "/".join(self._parts(target))
         if original not in self.paths:
             self.refuse(name, f"is a hard link to {target!r}, which is not a file of this archive")
         with open(self.root / original, "rb") as stream:
-            self.file(name, _chunks(stream))
+            self.add_file(name, _chunks(stream))
 
     def finish(self, *, outside_links: bool) -> set[str]:
         """Create the links; raise CorpusError for a link that leaves the root unless `outside_links` is set."""
@@ -280,7 +280,7 @@ class TreeWriter:
     def _make(self, parts: list[str], member: str) -> None:
         for depth in range(1, len(parts) + 1):
             path = "/".join(parts[:depth])
-            if path in self._folders:
+            if path in self._directories:
                 continue
             with self._rejecting_bad_names(member):
                 try:
@@ -288,7 +288,7 @@ class TreeWriter:
                 except FileExistsError:
                     if not stat.S_ISDIR(os.lstat(self.root / path).st_mode):
                         self.refuse(member, f"is below {path!r}, which is not a directory")
-            self._folders.add(path)
+            self._directories.add(path)
 
     @contextmanager
     def _rejecting_bad_names(self, member: str) -> Iterator[None]:

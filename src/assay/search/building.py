@@ -57,7 +57,7 @@ class OpenedTable:
     table: IndexTable
     notes: tuple[str, ...]  # notes for the user, such as "the index is rebuilt"
     changed: int  # number of files analyzed
-    folder: Path
+    directory: Path
 
 
 def index_directory(root: Path, shape: str) -> Path:

@@ -109,7 +109,7 @@ class TranslationSettings:
     most: int = setting(10, "maximum number of translations per word")
 
     @property
-    def folder(self) -> str | None:
+    def directory(self) -> str | None:
         """Directory of the model; None for the bundled model."""
         return self.model.removeprefix(SHIPPED).removeprefix(":") or None
 

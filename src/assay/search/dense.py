@@ -142,7 +142,7 @@ def group_chunks(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup
 
 
 def embed_table(table: IndexTable, settings: DenseSettings, directory: Path | None) -> DenseScores | None:
-    """Embed every chunk and store the vectors in `folder` for reuse; return None if no model is configured."""
+    """Embed every chunk and store the vectors in `directory` for reuse; return None if no model is configured."""
     if not settings.model:
         return None
     parts = (

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
@@ -60,7 +61,7 @@ class Index:
         """Open the cached index of a directory, building or refreshing it if needed."""
         config = config or SearchConfig()
         opened = open_table(Path(path), config.index, workers)
-        dense = embed_table(opened.table, config.dense, opened.folder)
+        dense = embed_table(opened.table, config.dense, opened.directory)
         return cls._of(opened.corpus, opened.table, config, dense, opened.notes)
 
     def updated(self, corpus: Corpus) -> Self:
@@ -119,15 +120,15 @@ class Index:
         scores = rank(features, self.config)
         matches = self._files(scores, features) if per == "file" else self._spans(scores, features)
         for match in self._rerank(query, matches):
-
-            def text(match: _RankedSpan = match) -> str:  # evaluated only for a regular expression
-                if per == "span":
-                    return self._hit(match).snippet or ""
-                first, stop = self.view.chunk_range(match.file)
-                return chunk_text(self.table, match.file, first, stop - 1)
-
+            text = partial(self._text, match, per)  # evaluated only for a regular expression
             if accepts(match.file, match.span.chunk, match.score, text):
                 yield self._hit(match)
+
+    def _text(self, match: _RankedSpan, per: Per) -> str:
+        if per == "span":
+            return self._hit(match).snippet or ""
+        first, stop = self.view.chunk_range(match.file)
+        return chunk_text(self.table, match.file, first, stop - 1)
 
     def _files(self, scores: Values, features: QueryFeatures) -> Iterator[_RankedSpan]:
         chunks = rank_inside(features, self.config)

@@ -145,7 +145,7 @@ def _relations(index: Index, ties_by_chunk: _Ties, k: int) -> tuple[Relation, ..
     total = {row: sum(ties.values()) for row, ties in ties_by_chunk.items()}
 
     def order(row: int) -> tuple[float, bool, int]:
-        return -total[row], bool(files.noise[chunks.file[row]]) or bool(chunks.test[row]), row
+        return -total[row], bool(files.role[chunks.file[row]]) or bool(chunks.test[row]), row
 
     relations = []
     rows = sorted(total, key=order)[:k]

@@ -66,7 +66,7 @@ def select_spans(
 
 
 def _ranked(scores: Values) -> Iterator[int]:
-    """Yield rows in the order of `order_of`, but sort one block at a time: ten hits rarely need a second block."""
+    """Yield rows in the order of `rank_rows`, but sort one block at a time: ten hits rarely need a second block."""
     rows = (scores > 0).nonzero()[0]
     block = 256
     while len(rows) > block:

@@ -331,10 +331,8 @@ class PathNoise:
         weights = self.files if features.per == "file" else self.spans
         factors = [getattr(weights, role) if role in ABOUT and not words & ABOUT[role] else 1.0 for role in ROLES]
         if features.per == "file":
-            return np.asarray(scores * np.array(factors)[features.view.table.files.noise])
-        test = factors[ROLES.index("test")]
-        by_role = [factor for plain in factors for factor in (plain, test if plain == 1.0 else plain)]
-        return np.asarray(scores * np.array(by_role)[features.view.roles])
+            return np.asarray(scores * np.array(factors)[features.view.table.files.role])
+        return np.asarray(scores * features.view.role_factors(factors, factors[ROLES.index("test")]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class FileTable:
     hashes: tuple[str, ...]  # SHA-256 of each file
     problems: tuple[str, ...]  # parsing problem of each file; empty for none
     kind: ByteArray
-    noise: ByteArray
+    role: ByteArray  # position in `corpus.roles.ROLES`
     text: ByteArray  # all files, concatenated, as UTF-8
     text_offset: LongArray
 
@@ -305,7 +305,7 @@ def add_words(table: IndexTable, term: HashArray, chunk: LongArray, weight: floa
 
 
 #: Names in index files that differ from the names of fields.
-_STORED_NAMES: Final = {"chunks": "units", "chunk": "unit"}
+_STORED_NAMES: Final = {"chunks": "units", "chunk": "unit", "role": "noise"}
 
 
 def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:

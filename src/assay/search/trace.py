@@ -112,7 +112,7 @@ def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]
         return {}
     from assay.search.static import read_words
 
-    words = read_words(view.translator.settings.folder)
+    words = read_words(view.translator.settings.directory)
     translations = {}
     for term in query.terms:
         hashes = [hash_ for hash_, _ in view.translator(term, query.kind) if view.number(hash_) >= 0]

@@ -17,6 +17,7 @@ from assay.corpus.roles import ROLES
 from assay.search.query import QueryKind, term_hash
 from assay.search.table import (
     CHUNK_KINDS,
+    FILE_KINDS,
     IndexTable,
     IntArray,
     LongArray,
@@ -144,7 +145,9 @@ class CorpusView:
         return self.cached(("graph", config), lambda: build_graph(table.defined, table.used, self.file_count, config))
 
     #: Mask of the chunks of documentation.
-    docs = TableCache(lambda view: np.asarray(view.table.files.kind[view.table.chunks.file] == 1))
+    docs = TableCache(
+        lambda view: np.asarray(view.table.files.kind[view.table.chunks.file] == FILE_KINDS.index("docs"))
+    )
 
     @TableCache
     def declares(self) -> NDArray[np.bool_]:
@@ -170,11 +173,15 @@ class CorpusView:
         chunks = self.table.chunks
         return not bool(np.any(self.follows[1:] & (chunks.start[1:] <= chunks.end[:-1])))
 
+    def role_factors(self, factors: Sequence[float], test: float) -> Values:
+        """Return the factor of each chunk by its role; a chunk named like a test gets `test` if its factor is 1."""
+        by_code = [value for factor in factors for value in (factor, test if factor == 1.0 else factor)]
+        return np.array(by_code)[self._role_code]
+
     @TableCache
-    def roles(self) -> NDArray[np.uint8]:
-        """Code of each chunk's role: twice the role number of its file, plus one for a chunk named like a test."""
-        role = 2 * self.table.files.noise[self.table.chunks.file] + self.table.chunks.test
-        return np.where(self.docs, 2 * ROLES.index("docs"), role).astype(np.uint8)  # regardless of its directory
+    def _role_code(self) -> NDArray[np.uint8]:  # one number per chunk, so that a query needs one lookup per chunk
+        code = 2 * self.table.files.role[self.table.chunks.file] + self.table.chunks.test
+        return np.where(self.docs, 2 * ROLES.index("docs"), code).astype(np.uint8)  # regardless of its directory
 
     #: Index of each file's first chunk, then the total number of chunks.
     first_chunk = TableCache(lambda view: np.searchsorted(view.table.chunks.file, np.arange(view.file_count + 1)))
@@ -216,7 +223,7 @@ def make_translator(settings: TranslationSettings) -> Translator | None:
         return None
     from assay.search.static import Translator, open_static
 
-    return Translator(settings, open_static(settings.folder))
+    return Translator(settings, open_static(settings.directory))
 
 
 class QueryMemo:

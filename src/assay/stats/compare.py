@@ -126,7 +126,7 @@ def all_pairs(
 
 
 def with_leader(pairs: AllPairs, leader: str) -> AllPairs:
-    """Return `found` with this leader, and with the engines not shown to be worse than this leader as `leaders`."""
+    """Return `pairs` with this leader, and with the engines not shown to be worse than this leader as `leaders`."""
     beaten = {row.engine for row in pairs.rows if row.baseline == leader and row.verdict is Verdict.WORSE}
     beaten |= {row.baseline for row in pairs.rows if row.engine == leader and row.verdict is Verdict.BETTER}
     engines = [row.engine for row in pairs.means if row.measure == pairs.primary]
