@@ -148,7 +148,7 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     def either(first: str, second: str) -> YamlNode:
         given = [fields[key] for key in (first, second) if key in fields]
         if len(given) != 1:
-            raise entry.location.error(f"{entry.subject} needs '{first}' or '{second}'", f"add '{first}:'")
+            raise entry.location.error(f"{entry.subject} needs either '{first}' or '{second}'", f"add '{first}:'")
         return given[0]
 
     target, relationship = either("file", "target"), either("relationship", "type")

@@ -80,7 +80,7 @@ def _json_rows(record: JsonRecord) -> Iterator[CsvRow]:
     keys = [key for key in record.values if key != "targets"]
     cells = {key: record.word(key) if key in ("id", "grade") else record.text(key) for key in keys}
     if ("path" in cells) == ("targets" in record.values):
-        raise record.location.error(f"{record.subject} needs 'path' or 'targets'", 'write "path": "..."')
+        raise record.location.error(f"{record.subject} needs either 'path' or 'targets'", 'write "path": "..."')
     if "path" in cells:
         yield CsvRow(cells, record.location)
         return
