@@ -108,7 +108,7 @@ BAD = {
     "not yaml": (KARTA, "[shop/tax.py", "[[shop/tax.py", 21, "invalid YAML"),
     "another grade": (KARTA_LAYERS, "secondary:", "acceptable:", 10, "unknown key 'acceptable'"),
     "strength": (KARTA_LAYERS, "strength: high", "strength: huge", 21, "'huge'"),
-    "two files": (KARTA_LAYERS, "strength: high", "target: a.py", 19, "one of 'file' and 'target'"),
+    "two files": (KARTA_LAYERS, "strength: high", "target: a.py", 19, "either 'file' or 'target'"),
     "no phrasing": (KARTA_LAYERS.replace("    cognitive:", "    unknown:"), "", "", 5, "no phrasing"),
     "null retrieval": (
         KARTA_LAYERS,

@@ -47,8 +47,8 @@ def test_plain_gives_ids_with_blanks_sound_ones(tmp_path):
 
 JSON_BAD = {
     "unknown key": ('{"query": "q", "pth": "a.py", "path": "a.py"}', 1, "unknown key 'pth'"),
-    "neither": ('{"query": "q", "path": "a.py"}\n{"query": "q"}', 2, "one of 'path' and 'targets'"),
-    "both": ('{"query": "q", "path": "a.py", "targets": ["b.py"]}', 1, "one of 'path' and 'targets'"),
+    "neither": ('{"query": "q", "path": "a.py"}\n{"query": "q"}', 2, "either 'path' or 'targets'"),
+    "both": ('{"query": "q", "path": "a.py", "targets": ["b.py"]}', 1, "either 'path' or 'targets'"),
     "no targets": ('{"query": "q", "targets": []}', 1, "is empty"),
     "a number": ('{"query": "q", "targets": ["a.py", 1]}', 1, "not a string"),
     "grade": ('{"query": "q", "path": "a.py", "grade": -3}', 1, "invalid grade"),

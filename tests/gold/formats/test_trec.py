@@ -130,7 +130,7 @@ def test_a_target_with_a_blank_is_left_out_and_told_or_refused():
     written = write_trec(blank(Target(Span("a.py")), Target(Span("my file.py"), 1)))
     assert written.files["g.qrels"] == "q 0 a.py 2\n"
     assert any(sentence.startswith("1 target") for sentence in written.lost)
-    with pytest.raises(GoldError, match="cannot hold whitespace"):
+    with pytest.raises(GoldError, match="allows no whitespace"):
         write_trec(blank(Target(Span("a\xa0b.py"))))
 
 
