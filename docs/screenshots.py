@@ -100,7 +100,7 @@ def _take_all(tab: Tab, results: Path, work: Path) -> None:
         tab.driver.delete_all_cookies()
         _sign_in(tab, address, "eve", SETTLING[0])
         tab.go(SETTLING[0].route)
-        tab.click(".curtain button")
+        tab.click(".blinded button")
         for shot in SETTLING:
             tab.go(shot.route)
             tab.find(shot.waits)

@@ -113,7 +113,7 @@ def take_over(tab: Tab, house: House) -> None:
 def shown(tab: Tab) -> str:
     """Return the id of the item that is shown with its form and its code, ready for a vote."""
     script = (
-        "const desk = document.querySelector('.workplace');"
+        "const desk = document.querySelector('.item-page');"
         "return desk?.querySelector('.ballot') && desk.querySelector('.line.marked') ? desk.dataset.item : ''"
     )
     return str(tab.run(script))

@@ -103,8 +103,8 @@ def test_a_search_of_a_long_list_finds_what_is_not_drawn(browser: Tab, long_page
 @pytest.mark.nightly
 def test_back_from_a_query_far_down_leads_to_its_row(browser: Tab, long_page: Path) -> None:
     tab = _open(browser, long_page, "#/query/set-8/q1108/human")
-    assert tab.text(".way .note") == "1,111 of 1,250"
-    tab.click(".way a")
+    assert tab.text(".query-nav .note") == "1,111 of 1,250"
+    tab.click(".query-nav a")
     tab.find(".queries-view")
     tab.wait(lambda: "thing 1108" in tab.run("return document.activeElement.textContent"), "the row had no focus")
     box = tab.run("const b = document.activeElement.getBoundingClientRect(); return [b.top, innerHeight]")

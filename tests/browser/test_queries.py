@@ -154,7 +154,7 @@ def test_status_of_b_finds_the_failed_queries(listed: Tab) -> None:
     listed.wait(lambda: len(listed.all(ROWS)) == 2)
     assert all("late book" in text for text in listed.texts(".query-link"))
     listed.click(".query-link")
-    assert listed.wait(lambda: listed.all(".way .note") and listed.text(".way .note")) == "1 of 2"
+    assert listed.wait(lambda: listed.all(".query-nav .note") and listed.text(".query-nav .note")) == "1 of 2"
 
 
 def test_list_is_copied_as_markdown_in_its_order(listed: Tab) -> None:

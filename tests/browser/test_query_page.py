@@ -153,7 +153,7 @@ def test_j_and_k_go_through_the_filtered_list_in_its_order(browser: Tab, sample:
 
 def _at(tab: Tab, place: int, texts: list[str]) -> None:
     """Wait until the page is at this place of the list."""
-    tab.wait(lambda: tab.texts(".way .note") == [f"{place} of {len(texts)}"], f"query {place} was not shown")
+    tab.wait(lambda: tab.texts(".query-nav .note") == [f"{place} of {len(texts)}"], f"query {place} was not shown")
 
 
 def test_other_phrasings_are_a_step_away(opened: Tab) -> None:
@@ -165,7 +165,7 @@ def test_other_phrasings_are_a_step_away(opened: Tab) -> None:
 
 def test_query_is_copied_as_markdown(opened: Tab) -> None:
     opened.run("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
-    opened.click(".way .copy")
+    opened.click(".query-nav .copy")
     text = opened.wait(lambda: opened.run("return window.copied"))
     assert text.startswith("### what does a late book cost? \\<img src=x onerror=window.hacked=1\\>\n")
     assert f"- ✓ primary: `{HOSTILE_PATH}:6-9`" in text
@@ -175,7 +175,7 @@ def test_query_is_copied_as_markdown(opened: Tab) -> None:
 
 def test_what_cannot_be_copied_is_shown_to_be_copied_by_hand(opened: Tab) -> None:
     opened.run("navigator.clipboard.writeText = () => Promise.reject(new Error('closed'))")
-    opened.click(".way .copy")
+    opened.click(".query-nav .copy")
     assert opened.find("dialog textarea").get_attribute("value").startswith("### what does")
 
 

@@ -87,7 +87,7 @@ class Person:
 
     def post(self) -> str:
         """Read what the page says of votes that are on their way."""
-        return str(self.tab.run("return document.querySelector('.post').textContent"))
+        return str(self.tab.run("return document.querySelector('.outbox').textContent"))
 
     def readmitted(self, house: House) -> bool:
         """Open a new address in a tab beside this one, as soon as there is one."""
@@ -160,13 +160,13 @@ def test_a_review_needs_no_mouse(gold_file, browser):
     with served(gold_file) as house:
         sign_in(browser, house.url, "ada")
         browser.wait(lambda: shown(browser) == ids[0])
-        assert "engine-x" not in browser.text(".question")
+        assert "engine-x" not in browser.text(".query-card")
         browser.keys("j")
         browser.wait(lambda: shown(browser) == ids[1])
         browser.keys("k")
         browser.wait(lambda: shown(browser) == ids[0])
         browser.keys("e")
-        browser.wait(lambda: "engine-x" in browser.text(".question"))
+        browser.wait(lambda: "engine-x" in browser.text(".query-card"))
         vote(browser, "2", "saw the engine")
         browser.wait(lambda: shown(browser) == ids[1])
         vote(browser, "0", "not at all")
@@ -262,7 +262,7 @@ def test_votes_that_were_not_saved_outlive_the_browser_and_are_sent_under_no_oth
         browser.wait(lambda: shown(browser) == ids[0])
         house.kill()
         vote(browser, "2", "while the server is away")
-        browser.wait(lambda: "1 vote kept here" in browser.run("return document.querySelector('.post').textContent"))
+        browser.wait(lambda: "1 vote kept here" in browser.run("return document.querySelector('.outbox').textContent"))
         browser.crash().open(house.start())
         browser.find("#reviewer")
         sign_out = "return fetch('/review/leave', {method: 'POST', headers: {'Content-Type': 'application/json'}, "
@@ -271,7 +271,7 @@ def test_votes_that_were_not_saved_outlive_the_browser_and_are_sent_under_no_oth
         browser.wait(lambda: shown(browser) == ids[0])
         assert browser.texts(".queue .sign") == ["○", "○"]
         assert (votes(gold_file, "ada"), votes(gold_file, "bob")) == ([], [])
-        browser.click(".who")
+        browser.click(".signed-in")
         browser.fill("#reviewer", "ada")
         browser.keys(ENTER)
         browser.wait(lambda: browser.texts(".queue .sign") == ["2", "○"])
@@ -304,7 +304,7 @@ def test_a_vote_without_value_or_reason_is_not_sent(gold_file, browser):
     ids = propose(gold_file, 1)
     with served(gold_file) as house:
         sign_in(browser, house.url, "no name")
-        browser.wait(lambda: "invalid reviewer name" in browser.text(".sign-in"))
+        browser.wait(lambda: "Invalid reviewer name" in browser.text(".sign-in"))
         browser.fill("#reviewer", "ada")
         browser.keys(ENTER)
         browser.wait(lambda: shown(browser) == ids[0])
@@ -325,7 +325,7 @@ def test_hostile_text_is_text_and_an_adjudicator_settles(gold_file, browser):
         browser.wait(lambda: f"Returned by: {HOSTILE}" in browser.text(".origin"))
         browser.go("#/adjudicate")
         browser.wait(lambda: "2 items are open for you" in browser.text("main"))
-        browser.click(".curtain button")
+        browser.click(".blinded button")
         browser.wait(lambda: browser.all(".votes tr"))
         assert browser.texts(".votes tr") == [f"adathe answer{HOSTILE}", f"bobwrong{HOSTILE}"]
         browser.wait(lambda: browser.all(".line.marked"))
@@ -359,8 +359,8 @@ def test_a_name_is_taken_over_with_a_code_and_giving_up_outlives_a_kill(gold_fil
         first.wait(lambda: "ada sits at another browser" in first.text(".sign-in"))
         second.go("#/status")
         second.wait(lambda: "Locked while you vote" in second.text("main"))
-        assert "assay gold review gold.yaml --status" in second.text(".curtain")
-        second.click(".curtain button")
+        assert "assay gold review gold.yaml --status" in second.text(".blinded")
+        second.click(".blinded button")
         second.wait(lambda: second.all(".table-box"))
         house.kill()
         second.open(house.start())
@@ -419,7 +419,7 @@ def test_on_a_phone_the_vote_is_at_hand_and_nothing_speaks_of_keys(gold_file, br
         browser.wait(lambda: shown(browser) == ids[0])
         lowest, height, scrolled = browser.run(bottom)
         assert (lowest <= height, scrolled) == (True, 0)
-        assert [key for key in browser.all(".workplace kbd") if key.is_displayed()] == []
+        assert [key for key in browser.all(".item-page kbd") if key.is_displayed()] == []
 
 
 #: A view, something in it, and how it is looked at; the dark and the narrow page are made of the same parts.

@@ -244,7 +244,7 @@ def test_keys_alone_lead_through_the_queries(browser: Tab, sample: Path) -> None
     assert focused == texts[1]
     tab.keys(Keys.ENTER)
     assert tab.text(".query-view h1") == focused
-    assert tab.text(".way .note") == "2 of 12"
+    assert tab.text(".query-nav .note") == "2 of 12"
     tab.keys("j")
     tab.wait(lambda: tab.texts(".query-view h1") == [texts[2]])
     tab.keys("k")
@@ -275,7 +275,7 @@ def test_query_page_shows_gold_rankings_source_and_trace(browser: Tab, sample: P
     tab.wait(lambda: tab.texts(".ranking .letter") == ["A", "B", "C"])
     tab.driver.refresh()
     tab.wait(lambda: tab.texts(".ranking .letter") == ["A", "B", "C"], "the engine is not in the address")
-    assert f"- ✓ primary: `{HOSTILE_PATH}:6-9`" in copied(tab, ".way .copy")
+    assert f"- ✓ primary: `{HOSTILE_PATH}:6-9`" in copied(tab, ".query-nav .copy")
     tab.click(".phrasings li:nth-child(2) a")
     tab.wait(lambda: tab.texts(".query-view h1") == ["late fee days"])
     assert_harmless(tab)
@@ -384,7 +384,7 @@ def test_review_votes_by_keyboard_and_keeps_them_over_a_reload(browser: Tab, tmp
     with served(gold_file) as house:
         sign_in(browser, house.url, "ada")
         browser.wait(lambda: shown(browser) == ids[0])
-        assert "engine-x" not in browser.text(".question")
+        assert "engine-x" not in browser.text(".query-card")
         vote(browser, "2", "here it is")
         browser.wait(lambda: shown(browser) == ids[1])
         browser.keys("1")
@@ -398,7 +398,7 @@ def test_review_votes_by_keyboard_and_keeps_them_over_a_reload(browser: Tab, tmp
         browser.wait(lambda: shown(browser) == ids[2])
         vote(browser, "u", "cannot tell")
         browser.wait(lambda: "voted on everything" in browser.text("main"))
-        browser.wait(lambda: "all saved" in browser.text(".post"), "unsaved votes remain")
+        browser.wait(lambda: "all saved" in browser.text(".outbox"), "unsaved votes remain")
         assert_harmless(browser, f"http://127.0.0.1:{house.port}/")
     assert [(line["item"], line["value"], line["reason"]) for line in votes(gold_file, "ada")] == [
         (ids[0], "2", "here it is"), (ids[1], "1", "half a thought made whole"), (ids[2], "unsure", "cannot tell"),
@@ -414,7 +414,7 @@ def test_review_is_adjudicated_with_hostile_text_in_every_view(browser: Tab, tmp
         assert browser.text("#headline") == HOSTILE
         browser.go("#/adjudicate")
         browser.wait(lambda: "2 items are open for you" in browser.text("main"))
-        browser.click(".curtain button")
+        browser.click(".blinded button")
         browser.wait(lambda: browser.texts(".votes tr") == [f"adathe answer{HOSTILE}", f"bobwrong{HOSTILE}"])
         browser.wait(lambda: browser.all(".line.marked"))
         vote(browser, "1", "it helps")

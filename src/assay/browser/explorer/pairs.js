@@ -63,6 +63,8 @@ export function distinctHits(hits, level) {
  * matched once: equal lines first, then hits that share a line or, at file level, the file.
  */
 export function matchDistinct(before, after, level) {
+  const equalPaths = (a, b) => a.path === b.path;
+  const equalLines = (a, b) => a.path === b.path && a.start === b.start && a.end === b.end;
   const [old, current] = [distinctHits(before, level), distinctHits(after, level)];
   const free = new Set(old.keys());
   const matches = new Map();
@@ -78,15 +80,7 @@ export function matchDistinct(before, after, level) {
   return matches;
 }
 
-function equalPaths(a, b) {
-  return a.path === b.path;
-}
-
-function equalLines(a, b) {
-  return equalPaths(a, b) && a.start === b.start && a.end === b.end;
-}
-
 /** Return whether two spans share a line; a span without lines is the whole file. */
 export function shareLines(a, b) {
-  return equalPaths(a, b) && (!a.start || !b.start || (a.start <= b.end && b.start <= a.end));
+  return a.path === b.path && (!a.start || !b.start || (a.start <= b.end && b.start <= a.end));
 }

@@ -1,7 +1,6 @@
 // One item: the query and the form at the side, the code beside them. Votes and decisions use the same page.
 
 import { fill, h } from "../common/dom.js";
-import { spanText } from "../common/format.js";
 import { announce } from "../common/page.js";
 import { pickDefinition, pickFile } from "./picker.js";
 import { getPatiently, revealEngines, send, troubleNote } from "./session.js";
@@ -10,15 +9,16 @@ import { sourcePane } from "./source.js";
 /** Build the page: {element, show(id), keys, close()}; `below(item)` returns what follows the query. */
 export function itemPage(session, { below, footer }) {
   const page = { session, below, item: null, request: 0 };
-  page.query = h("div.question-box");
+  page.query = h("div.query-box");
   page.form = h("div.form-box");
   page.proposal = proposalStrip(
     session.about,
     (proposal) => propose(page, proposal),
     () => page.source.select(null),
   );
-  page.source = sourcePane(session.about.colours, (lines) => page.proposal.offer(lines && linesAnchor(lines)));
-  page.element = h("div.workplace", [
+  const offerLines = (lines) => page.proposal.offer(lines && `${lines.path}:${lines.start}-${lines.end}`);
+  page.source = sourcePane(session.about.colours, offerLines);
+  page.element = h("div.item-page", [
     h("div.side-column", page.query, page.form, footer),
     h("div.code-column", codeTools(page), page.source.element, page.proposal.element),
   ]);
@@ -132,7 +132,7 @@ function queryCard(page, item) {
       { class: kind },
       pairs.map(([name, text]) => [h("dt", name), h("dd", text)]),
     );
-  return h("section.question", { "aria-label": "The query" }, [
+  return h("section.query-card", { "aria-label": "The query" }, [
     h("p.kicker", page.session.about.kinds[item.kind].question, " · ", h("span.mono", query.id)),
     h("h1", { id: "headline" }, headline),
     others.length > 0 &&
@@ -294,9 +294,4 @@ function proposalStrip({ proposed, values }, submit, cancel) {
     ]);
   };
   return { element: strip, offer, focus: () => strip.querySelector("input")?.focus() };
-}
-
-/** Format lines as an anchor: a single line is a range too. */
-function linesAnchor(lines) {
-  return lines.start === lines.end ? `${lines.path}:${lines.start}-${lines.end}` : spanText(lines);
 }

@@ -56,10 +56,10 @@ async function signOut(storage) {
 
 /** Build the frame: {main, enter(session), mark(view)}. */
 function buildFrame(about, leave) {
-  const main = h("main.desk", { id: "content", tabindex: "-1" });
+  const main = h("main.review-main", { id: "content", tabindex: "-1" });
   const links = h("nav.views", { "aria-label": "Views", hidden: true });
-  const outbox = h("span.post", { role: "status" });
-  const reviewer = h("button.quiet-button.who", { hidden: true, title: "Sign out", onclick: leave });
+  const outbox = h("span.outbox", { role: "status" });
+  const reviewer = h("button.quiet-button.signed-in", { hidden: true, title: "Sign out", onclick: leave });
   const bar = h("header.topbar", [
     h("button.skip", { onclick: () => main.focus() }, "Skip to the content"),
     h("span.brand", h("strong", "Assay"), h("span.suite", about.set)),

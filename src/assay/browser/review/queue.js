@@ -168,7 +168,7 @@ function voteState(session, item) {
   if (session.outbox.isPending(item.item)) return { sign: "…", words: "not sent yet" };
   if (!item.mine) return { sign: "○", words: "open" };
   const { mark, word, tone } = session.about.values[item.mine.value];
-  return { sign: mark, words: `you voted ${word}`, tone: `done said-${tone}` };
+  return { sign: mark, words: `you voted ${word}`, tone: `done voted-${tone}` };
 }
 
 /** Create the entry of an item; a query that repeats the one above is shown to screen readers only. */
@@ -177,7 +177,7 @@ export function itemLink({ href, isCurrent, sign, words, tone = "", item, isRepe
   return h("li", [
     h("a", props, [
       h("span.sign", { "aria-label": words, role: "img" }, sign),
-      h("span", { class: isRepeated ? "visually-hidden" : "asks" }, item.headline),
+      h("span", { class: isRepeated ? "visually-hidden" : "item-headline" }, item.headline),
       h("span.anchor.mono", item.anchor),
     ]),
   ]);

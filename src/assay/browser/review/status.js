@@ -48,7 +48,7 @@ export function unblindedView(session, main, name, draw) {
 }
 
 function blindedNote(session, open, stopVoting) {
-  return h("div.card.curtain", [
+  return h("div.card.blinded", [
     h("h1", "Locked while you vote"),
     h("p", [
       `${counted(open, "item")} ${open === 1 ? "is" : "are"} open for you. `,
@@ -203,7 +203,7 @@ function acceptedSection(session) {
 function acceptedTables({ taken, refused }, meanings) {
   const columns = [
     headColumn("query", "Query", (row) => `${row.query} ${row.headline}`, {
-      cell: (row) => [row.query, h("span.asks-below", row.headline)],
+      cell: (row) => [row.query, h("span.headline-below", row.headline)],
     }),
     textColumn("anchor", "Target", (row) => row.anchor, { cell: (row) => h("span.mono", row.anchor) }),
     textColumn("value", "Becomes", (row) => row.value, { text: (row) => meanings[row.value].outcome }),

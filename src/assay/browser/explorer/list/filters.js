@@ -61,7 +61,7 @@ export function filterForm(data, change) {
     filterChoice("form", "Phrasing", data.forms, change, { first: "headline", more: [["all", "all phrasings"]] }),
     filterChoice("gold", "Gold set", data.golds, change),
     filterChoice("repo", "Repository", repositoryChoices(data), change),
-    ...tagChoices(data).map(([name, values]) => filterChoice(TAG_PREFIX + name, capitalize(name), values, change)),
+    ...tagChoices(data).map(({ name, title, values }) => filterChoice(TAG_PREFIX + name, title, values, change)),
     filterChoice("leak", "Leakage", leakageChoices(data), change),
     filterChoice("status", "Answer of B", statusChoices(data), change),
   ].filter(Boolean);
@@ -126,15 +126,18 @@ function repositoryChoices({ units, golds, repositories }) {
   return pairs.size === golds.length && pairs.size === repositories.length ? [] : repositories;
 }
 
-/** Return [name, values] of the tags with several values, by name. */
+/** Return {name, title, values} of the tags with several values, by name. */
 function tagChoices(data) {
   const known = new Map();
   for (const { tags } of data.queries)
     for (const [name, value] of Object.entries(tags)) known.set(name, (known.get(name) ?? new Set()).add(value));
   return [...known]
     .filter(([, values]) => values.size > 1 && values.size <= MAX_TAG_VALUES)
-    .map(([name, values]) => [name, [...values].sort()])
-    .sort(([a], [b]) => (a < b ? -1 : 1));
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, values]) => {
+      const title = name.charAt(0).toUpperCase() + name.slice(1).replaceAll("_", " ");
+      return { name, title, values: [...values].sort() };
+    });
 }
 
 function leakageChoices({ units }) {
@@ -150,8 +153,4 @@ function leakageChoices({ units }) {
 function statusChoices(data) {
   const known = new Set(data.engines.flatMap((engine) => Object.keys(engine.statuses)));
   return data.has("rankings") ? [...known].sort() : [];
-}
-
-function capitalize(word) {
-  return word.charAt(0).toUpperCase() + word.slice(1).replaceAll("_", " ");
 }

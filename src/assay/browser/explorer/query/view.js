@@ -81,7 +81,7 @@ function queryHead(view, { total, index, before, after }) {
       ? h("a.step", { href: queryHref(neighbor, params), rel }, word, " ", h("kbd", { "aria-hidden": "true" }, key))
       : h("span.soft.step", word);
   return h("header.query-head", [
-    h("nav.way", { "aria-label": "Queries" }, [
+    h("nav.query-nav", { "aria-label": "Queries" }, [
       h("a", { href: queriesHref({ ...params, engines: null }) }, "← All queries"),
       h("span.note", index < 0 ? "not in this list" : `${grouped(index + 1)} of ${grouped(total)}`),
       step(before, "Previous", "k", "prev"),

@@ -73,7 +73,7 @@ function renderLimits(data) {
     results.stderr.length > 0 && [
       subtitle("Engine stderr"),
       results.stderr.map(({ engine, gold, text }) =>
-        folded(`${engine} on ${gold}`, h("pre.said", { tabindex: "0" }, text)),
+        folded(`${engine} on ${gold}`, h("pre.stderr", { tabindex: "0" }, text)),
       ),
     ],
   );
