@@ -62,6 +62,11 @@ def units() -> list[tuple[str, int]]:
     return [(gold, number) for gold, many in SIZES.items() for number in range(many)]
 
 
+def target_path(number: int) -> str:
+    """Return the path of a query's target; it has no digits, which would be words of the query."""
+    return f"right/{'xyz'[number % 3]}{'abcdefghij'[number // 3]}.py"
+
+
 def failed(engine: str, gold: str, number: int) -> bool:
     """Say whether a query got no answer."""
     return engine == WEAK and gold == "large" and number < FAILED
@@ -71,7 +76,7 @@ def made_run() -> Run:
     """Make the run."""
     golds = tuple(GoldSet(name, CorpusSpec("path", name), tuple(map(_query, range(n)))) for name, n in SIZES.items())
     facts = {name: CorpusInfo(f"repository {name}", None, name, 3, problems=(f"{name} is odd",)) for name in SIZES}
-    rights = (f"right/{number}.py" for number in range(max(SIZES.values())))
+    rights = (target_path(number) for number in range(max(SIZES.values())))
     paths = (*rights, "trap.py", *(f"other{place}.py" for place in range(1, 10)))
     lines = {name: dict.fromkeys(paths, (40,) * 9) for name in SIZES}
     header = RunMetadata(corpora=facts, skipped={"absent": "no licence"})
@@ -84,7 +89,7 @@ def _query(number: int) -> Query:
     forms = {"human": f"{asked}, {number}?", "keyword": f"wanted {number}"}
     trap = Adversary(Target(Span("trap.py")), "sibling", "strong", "looks alike")
     tags = {"part": "helped" if helped(number) else "hurt"}
-    return Query(f"q{number}", forms, (Target(Span(f"right/{number}.py", 1, 4), 2),), (trap,), tags=tags)
+    return Query(f"q{number}", forms, (Target(Span(target_path(number), 1, 4), 2),), (trap,), tags=tags)
 
 
 def _engine(name: str) -> EngineRun:
@@ -104,7 +109,7 @@ def _ranking(engine: str, gold: str, number: int, form: str) -> Ranking:
     if failed(engine, gold, number):
         return Ranking(gold, f"q{number}", form, (), (), Status.ERROR, seconds, "gone")
     hits = [Hit(f"other{place}.py", 1, 1) for place in range(1, 10)]
-    hits.insert(rank_of(engine, gold, number, form) - 1, Hit(f"right/{number}.py", 1, 4))
+    hits.insert(rank_of(engine, gold, number, form) - 1, Hit(target_path(number), 1, 4))
     if trapped(engine, number):
         hits[0] = hits[0] if hits[0].path.startswith("right/") else Hit("trap.py", 1, 2)
     notes = ("2 of 10 hits name no file: /tmp/x",) if engine == WEAK else ()

@@ -187,7 +187,9 @@ def test_slices_have_the_colour_of_their_sign_and_their_p(seen: Seen) -> None:
     for part, is_helped in (("helped", True), ("hurt", False)):
         change = mean(gain(seen, g, n) for g, n in units() if helped(n) == is_helped)
         assert (change > 0) == is_helped
-        assert drawn[part]["tone"] == ("good" if is_helped else "bad")
+        interval = next(item.row.interval for item in seen.results.slices if item.value == part)
+        excludes_zero = interval.low > 0 or interval.high < 0
+        assert drawn[part]["tone"] == (("good" if is_helped else "bad") if excludes_zero else "plain")
         assert drawn[part]["text"].startswith("+" if is_helped == higher else "−")
     for item in seen.results.slices:
         assert item.row.p_adjusted is not None
