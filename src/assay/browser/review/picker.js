@@ -59,17 +59,18 @@ function openPicker(title, find, choose) {
     fill(list, entries);
     fill(rest, found.rest);
   };
+  const chooseFirst = () => list.querySelector("button")?.click();
   dialog.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const stops = [field, ...list.querySelectorAll("button")];
     if (step) stops[(stops.indexOf(document.activeElement) + step + stops.length) % stops.length].focus();
-    else if (event.key === "Enter" && event.target === field) list.querySelector("button")?.click();
+    else if (event.key === "Enter" && event.target === field) searching.then(chooseFirst);
     else return;
     event.preventDefault();
   });
-  field.addEventListener("input", search);
+  field.addEventListener("input", () => (searching = search()));
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-  search();
+  let searching = search(); // Enter waits for it: the list may still show the matches of an older text
 }
