@@ -1,32 +1,41 @@
-"""Routes of the run explorer."""
+"""Routes of the run explorer: the list of runs, the page of one run, and of two runs side by side."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from assay.browser.bundle import page
-from assay.errors import AssayError
+from assay.errors import AssayError, NotComparableError
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.records.merge import comparability_of
+from assay.experiment.spec.model import analysis_plan_of
 from assay.experiment.tracing import explainable_engines
 from assay.gold.load import log_reaccess
 from assay.gold.split import SEALED, split_of
 from assay.report.analysis import analyse_case
+from assay.report.comparison import changed_corpora, require_comparable
 from assay.report.explorer.excerpts import PageLimits
 from assay.report.explorer.page import TooSmallError, build_page
 from assay.report.results import Results
 from assay.report.rows import carry_over, read_rows
-from assay.report.scored_run import ScoredRun, open_case
+from assay.report.scored_run import ScoredRun, engines_under_test, open_case
 from assay.stats.records import RunNames
-from assay.types import EngineRun, Query
-from assay.web.pairs import CorpusChangedError, JudgedQuery, pair_runs, rerun_payload
-from assay.web.rerun import RerunRequest, RerunService
-from assay.web.runs import LIMITS, CachedRun, ExploringLimits, RunCache, RunList, card, described, values_of
+from assay.stats.runs import shared_sentence
+from assay.types import AnalysisPlan, EngineRun, GoldSet, Query, Run
+from assay.web.rerun import (
+    JudgedQuery,
+    RerunRequest,
+    RerunService,
+    changed_settings,
+    describe_settings,
+    rerun_payload,
+)
+from assay.web.runs import LIMITS, CachedRun, ExploringLimits, RunCache, RunList, card
 from assay.web.server import (
     HttpError,
     LruCache,
@@ -40,83 +49,16 @@ from assay.web.server import (
 )
 
 _STYLES = ("base.css", "runs.css")
-#: The address of a comparison, from itself, for who wants it although the corpus changed.
-CHANGED = "?changed=1"
-#: A run whose page is larger than one that is mailed is shown all the same; its source is asked for file by file.
+#: Limits of pages above the size of report.html; their source is fetched file by file.
 _LARGE = PageLimits(max_bytes=100_000_000, source=False)
 
-
-def list_page(*, review: bool) -> bytes:
-    """Make the page that lists the runs; it asks the server for them."""
-    data = {"runs": json.dumps({"review": review}).encode("utf-8")}
-    return page(title="Runs · Assay", script="runs/main.js", styles=_STYLES, data=data, live=True)
-
-
-def problem_page(error: AssayError) -> bytes:
-    """Make the page that says why there is no other, and offers what can be had all the same."""
-    offer = {"href": CHANGED, "text": "Compare all the same"} if isinstance(error, CorpusChangedError) else None
-    said = json.dumps({"message": sentence_of(error), "hint": error.hint, "offer": offer}).encode("utf-8")
-    return page(title="Assay", script="runs/main.js", styles=_STYLES, data={"problem": said}, live=True)
-
-
-def run_page(opened: CachedRun) -> bytes:
-    """Make the page of one run, under the claim that it was made for."""
-    run = opened.run
-    log_reaccess(run.suite, "serve", [engine.name for engine in run.engines])
-    case = open_case(run, opened.claim)
-    results = analyse_case(case)
-    rows = carry_over(results.rows, read_rows(opened.found.path) or (), comparability_of(run))
-    live = _live([opened], {engine.name: (0, engine.name) for engine in run.engines})
-    return _made(case, replace(results, rows=rows), opened, live)
-
-
-def pair_page(old: CachedRun, new: CachedRun, *, moved: bool = False) -> bytes:
-    """Make the page of two runs side by side, the first the baseline; `moved` allows a corpus that changed."""
-    pair = pair_runs(old.run, new.run, RunNames(old.found.name, new.found.name), moved=moved)
-    log_reaccess(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
-    case = open_case(pair.run, pair.claim)
-    results = analyse_case(case)
-    results = replace(results, warnings=(*pair.notes, *results.warnings))
-    live = _live([new, old], {name: (1 - side, own) for name, (side, own) in pair.origins.items()})
-    return _made(case, results, new, live)
-
-
-def _made(case: ScoredRun, results: Results, source: CachedRun, live: Mapping[str, Any]) -> bytes:
-    try:
-        return build_page(case, results, texts=CorpusTexts(source.run), live=live).data
-    except TooSmallError:
-        return build_page(case, results, texts=None, limits=_LARGE, live=live).data
-
-
-def _live(runs: Sequence[CachedRun], engines: Mapping[str, tuple[int, str]]) -> dict[str, Any]:
-    """Say what a page may ask of its server: files of the first run, and the engines that can be asked again.
-
-    `engines` maps each name of the page to the run it is of and its name there.
-    """
-    known: list[Mapping[str, EngineRun]] = [
-        {one.name: one for one in explainable_engines(opened.run)} for opened in runs
-    ]
-    return {
-        "home": "/",
-        "source": f"/api/run/{runs[0].found.id}/source",
-        "settings": described(),
-        "engines": [
-            {
-                "name": called,
-                "engine": own,
-                "ask": f"/api/run/{quote(runs[side].found.id)}/ask",
-                "values": values_of(known[side][own]),
-            }
-            for called, (side, own) in sorted(engines.items(), key=lambda item: item[1][0])
-            if own in known[side]
-        ],
-    }
+_Key = tuple[str, str, str]  # gold set, query, phrasing
 
 
 def explorer_routes(
     roots: Sequence[Path], *, review: bool = False, limits: ExploringLimits = LIMITS
 ) -> tuple[Route, ...]:
-    """Serve the runs below some folders; `review` has the list link to the review of a gold set."""
+    """Return the routes of the runs below some directories; `review` links the list to a review."""
     explorer = Explorer(RunList(roots, limits), review=review)
     return (
         Route("GET", "/", explorer.show_list),
@@ -124,26 +66,26 @@ def explorer_routes(
         Route("GET", "/compare/{old}/{new}", explorer.show_pair),
         Route("GET", "/api/runs", explorer.list_runs),
         Route("GET", "/api/run/{id}/source", explorer.read_source),
-        Route("POST", "/api/run/{id}/ask", explorer.ask),
+        Route("POST", "/api/run/{id}/ask", explorer.rerun),
     )
 
 
 class Explorer:
-    """What the addresses of the explorer answer."""
+    """Handlers of the explorer's routes."""
 
     def __init__(self, library: RunList, *, review: bool) -> None:
         self._library = library
         self._runs = RunCache(library)
-        self._asker = RerunService(library.limits)
+        self._reruns = RerunService(library.limits)
         self._pages: LruCache[tuple[str, ...], bytes] = LruCache(library.limits.pages)
         self._review = review
 
     def show_list(self, _request: WebRequest) -> Response:
-        """Show the page that lists the runs."""
-        return page_response(list_page(review=self._review))
+        data = {"runs": json.dumps({"review": self._review}).encode("utf-8")}
+        return page_response(page(title="Runs · Assay", script="runs/main.js", styles=_STYLES, data=data, live=True))
 
     def list_runs(self, _request: WebRequest) -> Response:
-        """List the runs, the newest first."""
+        """Return the runs, the newest first."""
         cards = [card(found) for found in self._library.scan()]
         cards.sort(key=lambda one: one["name"])
         cards.sort(key=lambda one: (one["made"], one["written"]), reverse=True)
@@ -152,27 +94,25 @@ class Explorer:
         )
 
     def show_run(self, request: WebRequest) -> Response:
-        """Show one run."""
-        return _shown(lambda: self._run_page(request.parts["id"]))
+        def make() -> bytes:
+            opened = self._runs.open(request.parts["id"])
+            return self._pages.get((opened.found.id, opened.digest), lambda: _run_page(opened))
+
+        return _page_or_error(make)
 
     def show_pair(self, request: WebRequest) -> Response:
-        """Show two runs side by side."""
-        moved = request.query.get("changed") == "1"
-        return _shown(lambda: self._pair_page(request.parts["old"], request.parts["new"], moved=moved))
+        def make() -> bytes:
+            if request.parts["old"] == request.parts["new"]:
+                raise HttpError(400, "a run is not compared with itself", hint="go back and pick two")
+            old, new = self._runs.open(request.parts["old"]), self._runs.open(request.parts["new"])
+            moved = request.query.get("changed") == "1"
+            key = (old.found.id, old.digest, new.found.id, new.digest, str(moved))
+            return self._pages.get(key, lambda: _pair_page(old, new, moved=moved))
 
-    def _run_page(self, run_id: str) -> bytes:
-        opened = self._runs.open(run_id)
-        return self._pages.get((opened.found.id, opened.digest), lambda: run_page(opened))
-
-    def _pair_page(self, first: str, second: str, *, moved: bool) -> bytes:
-        if first == second:
-            raise HttpError(400, "a run is not compared with itself", hint="go back and pick two")
-        old, new = self._runs.open(first), self._runs.open(second)
-        key = (old.found.id, old.digest, new.found.id, new.digest, str(moved))
-        return self._pages.get(key, lambda: pair_page(old, new, moved=moved))
+        return _page_or_error(make)
 
     def read_source(self, request: WebRequest) -> Response:
-        """Give a whole file of a corpus, as the run saw it; only files that the records name."""
+        """Return a file of a corpus as it was in the run; only files in the records."""
         opened = self._runs.open(request.parts["id"])
         gold, path = opened.gold(request.query.get("gold", "")).name, request.query.get("path", "")
         sizes = opened.run.lines.get(gold, {}).get(path)
@@ -183,30 +123,36 @@ class Explorer:
         texts = CorpusTexts(opened.run)
         text = texts(gold, path)
         if text is None:
-            raise HttpError(
-                404, " ".join(texts.notes) or "the file is not here", hint="bring the corpus back as it was"
-            )
+            message = " ".join(texts.notes) or "the file is not here"
+            raise HttpError(404, message, hint="bring the corpus back as it was")
         return json_response({"path": path, "text": text})
 
-    def ask(self, request: WebRequest) -> Response:
-        """Ask the builtin engine of a run once more."""
+    def rerun(self, request: WebRequest) -> Response:
+        """Query the builtin engine of a run again."""
         opened = self._runs.open(request.parts["id"])
-        known = _known(opened, request)
-        text = known.query.forms[known.form] if known else _own_words(opened, request)
+        known = _find_query(opened, request)
+        text = known.query.forms[known.form] if known else _own_text(opened, request)
         follow = tuple(dict.fromkeys(target.span.path for target in known.query.targets)) if known else ()
-        order = RerunRequest(request.text("engine"), request.text("gold"), text, _changes(request), follow)
-        return json_response(rerun_payload(opened, self._asker.ask(opened, order), known))
+        changes = request.data.get("changes", {})
+        if not isinstance(changes, dict):
+            raise HttpError(400, "'changes' must be a table of settings", hint="reload the page")
+        rerun = RerunRequest(request.text("engine"), request.text("gold"), text, changes, follow)
+        return json_response(rerun_payload(opened, self._reruns.run(opened, rerun), known))
 
 
-def _shown(make: Callable[[], bytes]) -> Response:
+def _page_or_error(make: Callable[[], bytes]) -> Response:
     try:
         return page_response(make())
     except AssayError as error:
-        return page_response(problem_page(error), status_of(error))
+        offer = {"href": "?changed=1", "text": "Compare all the same"} if isinstance(error, _CorpusChanged) else None
+        problem = {"message": sentence_of(error), "hint": error.hint, "offer": offer}
+        data = {"problem": json.dumps(problem).encode("utf-8")}
+        content = page(title="Assay", script="runs/main.js", styles=_STYLES, data=data, live=True)
+        return page_response(content, status_of(error))
 
 
-def _known(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
-    """Find the query that a request names; None where it brings words of its own."""
+def _find_query(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
+    """Return the query of the run that a request names, or None for a text of its own."""
     if "query" not in request.data:
         return None
     gold, query_id, form = opened.gold(request.text("gold")), request.text("query"), request.text("form")
@@ -217,16 +163,15 @@ def _known(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
     raise HttpError(404, "this run has no such query", hint="reload the page")
 
 
-def _own_words(opened: CachedRun, request: WebRequest) -> str:
+def _own_text(opened: CachedRun, request: WebRequest) -> str:
     text, gold = request.text("text"), opened.gold(request.text("gold"))
     for query in gold.queries:
-        if _folded(text) in map(_folded, query.forms.values()):
+        if _normalize(text) in map(_normalize, query.forms.values()):
             _refuse_sealed(query)
     return text
 
 
-def _folded(text: str) -> str:
-    """Write words so that only other words differ: blanks and capitals are nothing."""
+def _normalize(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
@@ -236,8 +181,161 @@ def _refuse_sealed(query: Query) -> None:
         raise HttpError(403, "this query is sealed: nothing is tuned on it", hint=hint)
 
 
-def _changes(request: WebRequest) -> Mapping[str, object]:
-    changes = request.data.get("changes", {})
-    if not isinstance(changes, dict):
-        raise HttpError(400, "'changes' must be a table of settings", hint="reload the page")
-    return changes
+def _run_page(opened: CachedRun) -> bytes:
+    run = opened.run
+    log_reaccess(run.suite, "serve", [engine.name for engine in run.engines])
+    case = open_case(run, opened.claim)
+    results = analyse_case(case)
+    rows = carry_over(results.rows, read_rows(opened.found.path) or (), comparability_of(run))
+    live = _live_data([opened], {engine.name: (0, engine.name) for engine in run.engines})
+    return _build(case, replace(results, rows=rows), opened, live)
+
+
+def _pair_page(old: CachedRun, new: CachedRun, *, moved: bool) -> bytes:
+    pair = _pair_runs(old.run, new.run, RunNames(old.found.name, new.found.name), moved=moved)
+    log_reaccess(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
+    case = open_case(pair.run, pair.claim)
+    results = analyse_case(case)
+    results = replace(results, warnings=(*pair.notes, *results.warnings))
+    live = _live_data([new, old], {name: (1 - side, own) for name, (side, own) in pair.origins.items()})
+    return _build(case, results, new, live)
+
+
+def _build(case: ScoredRun, results: Results, source: CachedRun, live: Mapping[str, Any]) -> bytes:
+    try:
+        return build_page(case, results, texts=CorpusTexts(source.run), live=live).data
+    except TooSmallError:
+        return build_page(case, results, texts=None, limits=_LARGE, live=live).data
+
+
+def _live_data(runs: Sequence[CachedRun], engines: Mapping[str, tuple[int, str]]) -> dict[str, Any]:
+    """Return what a page may request: source files of the first run, and engines that can be rerun.
+
+    `engines` maps each name on the page to the index of its run and its name there.
+    """
+    known: list[Mapping[str, EngineRun]] = [
+        {engine.name: engine for engine in explainable_engines(opened.run)} for opened in runs
+    ]
+    return {
+        "home": "/",
+        "source": f"/api/run/{runs[0].found.id}/source",
+        "settings": describe_settings(),
+        "engines": [
+            {
+                "name": name,
+                "engine": own,
+                "ask": f"/api/run/{quote(runs[side].found.id)}/ask",
+                "values": changed_settings(known[side][own]),
+            }
+            for name, (side, own) in sorted(engines.items(), key=lambda item: item[1][0])
+            if own in known[side]
+        ],
+    }
+
+
+class _CorpusChanged(NotComparableError):
+    """The corpus changed between two runs; the user may compare them anyway."""
+
+
+@dataclass(frozen=True, slots=True)
+class _RunPair:
+    """Two runs joined into one on their common queries."""
+
+    run: Run
+    claim: AnalysisPlan
+    notes: tuple[str, ...]
+    origins: Mapping[str, tuple[int, str]]  # engine -> its run (0 old, 1 new) and its name there
+
+
+def _pair_runs(old: Run, new: Run, names: RunNames, *, moved: bool) -> _RunPair:
+    """Join two runs that `assay compare` would compare; `moved` allows a changed corpus."""
+    require_comparable(old, new, moved=True)
+    changed = changed_corpora(old, new)
+    if changed and not moved:
+        hint = "a difference between the runs may come from the code that was searched, not from the engines"
+        raise _CorpusChanged(" ".join(changed), hint=hint)
+    hashed = _hashed_keys(old) & _hashed_keys(new)
+    keys = {key for key, _ in hashed}
+    sentence = shared_sentence(len({key[:2] for key in keys}), max(len(old.hashes), len(new.hashes)), names)
+    origins = _name_engines(old, new, names)
+    claim = _pair_claim(old, new, names)
+    run = replace(
+        new,
+        suite=replace(
+            new.suite, golds=tuple(gold for one in new.suite.golds if (gold := _restrict(one, keys)).queries)
+        ),
+        engines=tuple(_rename((old, new)[side], own, name, keys) for name, (side, own) in origins.items()),
+        lines={gold: {**old.lines.get(gold, {}), **lines} for gold, lines in new.lines.items()},
+        header=replace(new.header, skipped={}, timed=old.header.timed and new.header.timed, claim=claim),
+    )
+    notes = (*changed, sentence)
+    configs = {engine.name: engine.config for engine in old.engines}
+    reset = [engine.name for engine in new.engines if configs.get(engine.name, engine.config) != engine.config]
+    if reset:
+        notes = (*notes, f"Settings changed between the runs: {', '.join(reset)}.")
+    return _RunPair(run, claim, notes, origins)
+
+
+def _hashed_keys(run: Run) -> set[tuple[_Key, str]]:
+    """Return the queries that every engine of a run answered, with their hashes."""
+    by_engine = [{(one.gold, one.query, one.form) for one in engine.rankings} for engine in run.engines]
+    keys = set.intersection(*by_engine) if by_engine else set()
+    hashes = ((key, run.hashes.get(f"{key[0]}/{key[1]}", "")) for key in keys)
+    return {(key, digest) for key, digest in hashes if digest}
+
+
+def _restrict(gold: GoldSet, keys: set[_Key]) -> GoldSet:
+    queries = []
+    for query in gold.queries:
+        forms = {form: text for form, text in query.forms.items() if (gold.name, query.id, form) in keys}
+        if forms:
+            queries.append(replace(query, forms=forms))
+    return replace(gold, queries=tuple(queries))
+
+
+def _name_engines(old: Run, new: Run, names: RunNames) -> dict[str, tuple[int, str]]:
+    """Name each engine with its run; references with equal rankings are kept once, under their own name."""
+    before = {engine.name: _rankings(engine) for engine in old.engines}
+    same = [
+        engine.name
+        for engine in new.engines
+        if engine.role != "contestant" and engine.name in before and _rankings(engine) == before[engine.name]
+    ]
+    origins = {
+        f"{engine.name} @ {run_name}": (side, engine.name)
+        for side, (run, run_name) in enumerate(((old, names.old), (new, names.new)))
+        for engine in run.engines
+        if engine.name not in same
+    }
+    return origins | {name: (1, name) for name in same}
+
+
+def _rankings(engine: EngineRun) -> dict[_Key, object]:
+    return {(one.gold, one.query, one.form): (one.hits, one.status) for one in engine.rankings}
+
+
+def _rename(run: Run, own: str, name: str, keys: set[_Key]) -> EngineRun:
+    engine = next(engine for engine in run.engines if engine.name == own)
+    variation = engine.variation
+    if variation:
+        variation = replace(variation, base=variation.base + name.removeprefix(own))
+    return replace(
+        engine,
+        name=name,
+        rankings=tuple(one for one in engine.rankings if (one.gold, one.query, one.form) in keys),
+        variation=variation,
+        date=engine.date or run.header.date,
+        assay=engine.assay or run.header.assay,
+        environment=engine.environment or run.header.environment,
+    )
+
+
+def _pair_claim(old: Run, new: Run, names: RunNames) -> AnalysisPlan:
+    before, after = engines_under_test(old), engines_under_test(new)
+    shared = [name for name in after if name in before]
+    if not before or not after:
+        raise NotComparableError("one of the runs has no engine under test", hint="run one more engine")
+    claim = analysis_plan_of(new)
+    declared = [name for name in claim.family if name in shared]
+    baseline = (declared or shared or [before[0]])[0]
+    return replace(claim, baseline=f"{baseline} @ {names.old}", family=(), tables=())

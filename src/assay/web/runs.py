@@ -7,13 +7,11 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from assay.digests import text_digest
-from assay.engines.kinds import KINDS, SettingPage
-from assay.errors import AssayError, ConfigError, closest_match
+from assay.errors import AssayError, ConfigError
 from assay.experiment import read_run
 from assay.experiment.records.directory import (
     COMMITTED,
@@ -28,71 +26,9 @@ from assay.experiment.records.directory import (
 )
 from assay.experiment.spec.model import analysis_plan_of
 from assay.report.comparison import verdict_tone
-from assay.search.config import SHIPPED
-from assay.settings import apply_overrides, flatten
 from assay.stats.records import ComparisonRow, Verdict
-from assay.types import AnalysisPlan, EngineRun, GoldSet, Run
+from assay.types import AnalysisPlan, GoldSet, Run
 from assay.web.server import HttpError, LruCache, sentence_of
-
-#: Addresses and names of secrets: whoever changes them chooses whom the code is sent to.
-_CLOSED = ("url", "token_env")
-_CHOICES = "one of "
-
-
-@cache
-def pages() -> Mapping[str, SettingPage]:
-    """Describe every setting of the builtin engine that a page may change, by dotted name."""
-    builtin = KINDS["builtin"].describe_settings()
-    return {page.name: page for page in builtin if page.name.rpartition(".")[2] not in _CLOSED}
-
-
-def described() -> list[dict[str, Any]]:
-    """List the settings for the page."""
-    return [
-        {
-            "name": page.name,
-            "type": page.type,
-            "choices": page.type.removeprefix(_CHOICES).split(", ") if page.type.startswith(_CHOICES) else None,
-            "default": _default(page),
-            "about": page.about,
-            "index": page.name.startswith("search.index."),
-            "model": _names_model(page.name),
-        }
-        for page in pages().values()
-    ]
-
-
-def values_of(engine: EngineRun) -> dict[str, object]:
-    """Give what an engine of a run was set to, where that is not the default."""
-    given = _flat(engine.config)
-    return {name: given[name] for name, page in pages().items() if name in given and given[name] != _default(page)}
-
-
-def changed_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str, Any]:
-    """Give the settings of an engine with some of them changed; what a page may not change is refused."""
-    for name, value in changes.items():
-        if name not in pages():
-            near = closest_match(name, pages())
-            hint = f"did you mean {near[0]}?" if near else "the panel lists the settings"
-            raise ConfigError(f"{name!r} is no setting that can be changed here", hint=hint)
-        if _names_model(name) and value not in ("", SHIPPED, _flat(engine.config).get(name)):
-            raise ConfigError(
-                f"{name} = {value!r}: a page names no new models",
-                hint="here a model is turned off, or taken as it ships; set others in assay.toml",
-            )
-    return apply_overrides(dict(engine.config), changes)
-
-
-def _flat(config: Mapping[str, object]) -> dict[str, object]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in flatten(config).items()}
-
-
-def _default(page: SettingPage) -> object:
-    return None if page.default in (None, "none") else json.loads(page.default)
-
-
-def _names_model(name: str) -> bool:
-    return name.endswith("model")
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def _values(reply):
         ({"text": "x" * 5000}, 400, "characters"),
         ({}, 400, "'text' must be a text"),
         ({"text": 3}, 400, "'text' must be a text"),
-        ({"text": "a", "engine": "keywords"}, 400, "no builtin engine"),
+        ({"text": "a", "engine": "keywords"}, 400, "cannot trace"),
         ({"text": "a", "gold": "other"}, 404, "no such gold set"),
         ({"query": "nowhere", "form": "human"}, 404, "no such query"),
         ({"query": "cart", "form": "other"}, 404, "no such query"),
