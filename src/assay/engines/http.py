@@ -91,7 +91,7 @@ class ReadinessProbe(RequestTemplate):
 
     def __post_init__(self) -> None:
         if not self.every > 0:
-            raise ConfigError(f"engine http: ready.every: expected more than 0 seconds, got {self.every:g}")
+            raise ConfigError(f"engine http: ready.every: expected more than 0, got {self.every:g}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class HttpSettings(RequestTemplate, OutputSettings):
         if self.retries < 0:
             raise ConfigError(f"{self.where}: retries: expected at least 0, got {self.retries}")
         if self.rate is not None and not self.rate > 0:
-            raise ConfigError(f"{self.where}: rate: expected more than 0 requests per second, got {self.rate:g}")
+            raise ConfigError(f"{self.where}: rate: expected more than 0, got {self.rate:g}")
 
     @property
     def search(self) -> RequestTemplate:

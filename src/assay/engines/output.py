@@ -81,7 +81,7 @@ class OutputSettings:
         check_counts(self.where, oversample=self.oversample)
         for name, seconds in (("timeout", self.timeout), ("index_timeout", self.index_timeout)):
             if seconds is not None and not seconds > 0:
-                raise ConfigError(f"{self.where}: {name}: expected more than 0 seconds, got {seconds:g}")
+                raise ConfigError(f"{self.where}: {name}: expected more than 0, got {seconds:g}")
 
     def recorded(self) -> dict[str, object]:
         """Return the settings for the records, without `index_timeout`, which does not affect rankings."""

@@ -217,7 +217,7 @@ def repro_command(program: ProgramSpec) -> str:
 
 def check_restart_settings(where: str, startup_timeout: float, restarts: int) -> None:
     if not startup_timeout > 0:
-        raise ConfigError(f"{where}: startup_timeout: expected more than 0 seconds, got {startup_timeout:g}")
+        raise ConfigError(f"{where}: startup_timeout: expected more than 0, got {startup_timeout:g}")
     if restarts < 0:
         raise ConfigError(f"{where}: restarts: expected at least 0, got {restarts}")
 

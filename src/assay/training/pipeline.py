@@ -258,8 +258,8 @@ def read_recipe(path: Path, kind: type[T]) -> T:
     for dotted, field, value in iter_settings(config, ""):
         least, most = field.metadata.get("least"), field.metadata.get("most")
         if (least is not None and not value >= least) or (most is not None and not value <= most):
-            expected = f"{least:g} or more" if most is None else f"a number from {least:g} to {most:g}"
-            message = f"{dotted}: expected {expected}, got {value!r}"
+            expected = f"at least {least:g}" if most is None else f"a number from {least:g} to {most:g}"
+            message = f"recipe: {dotted}: expected {expected}, got {value!r}"
             raise ConfigError(message, file=path, line=find_line(file.text, dotted))
     return config
 

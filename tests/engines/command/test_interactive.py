@@ -497,7 +497,7 @@ def test_marker_that_never_comes_within_the_time_of_the_run_names_that(server: S
     [
         ({"argv": ["t", "{query}"], "startup_timeout": 5.0}, "`startup_timeout` cannot be used with mode"),
         ({"argv": ["t"], **LINES, "startup_timeout": 5.0}, "`startup_timeout` requires `ready`"),
-        ({"argv": ["t"], **PROMPT, "startup_timeout": 0.0}, "startup_timeout: expected more than 0 seconds, got 0"),
+        ({"argv": ["t"], **PROMPT, "startup_timeout": 0.0}, "startup_timeout: expected more than 0, got 0"),
     ],
 )
 def test_startup_timeout_without_a_meaning_is_refused(settings: dict[str, object], words: str) -> None:

@@ -39,7 +39,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "rate": ({"url": URL, "rate": 0}, "rate: expected more than 0"),
     "concurrency": ({"url": URL, "concurrency": 0}, "concurrency: expected at least 1, got 0"),
     "retries": ({"url": URL, "retries": -1}, "retries: expected at least 0, got -1"),
-    "timeout": ({"url": URL, "timeout": 0}, "timeout: expected more than 0 seconds, got 0"),
+    "timeout": ({"url": URL, "timeout": 0}, "timeout: expected more than 0, got 0"),
     "every": ({"url": URL, "ready": {"url": "http://h/", "path": "x", "every": 0}}, "every: expected more than 0"),
     "ready for nothing": (
         {"url": URL, "ready": {"url": "http://h/", "path": "x"}},

@@ -229,8 +229,8 @@ def test_answers_without_end_are_cut_and_told() -> None:
         ({"nothing": "["}, "nothing: unterminated"),
         ({"failed": "["}, "failed: unterminated"),
         ({"oversample": 0}, "engine: oversample: expected at least 1, got 0"),
-        ({"timeout": 0}, "timeout: expected more than 0 seconds, got 0"),
-        ({"index_timeout": -1.0}, "index_timeout: expected more than 0 seconds, got -1"),
+        ({"timeout": 0}, "timeout: expected more than 0, got 0"),
+        ({"index_timeout": -1.0}, "index_timeout: expected more than 0, got -1"),
     ],
 )
 def test_rules_that_cannot_work_are_refused(settings: dict[str, object], message: str) -> None:

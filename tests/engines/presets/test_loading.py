@@ -89,7 +89,7 @@ def test_a_preset_without_one_of_its_tables_is_refused(preset_file: Path) -> Non
 
 
 def test_a_mistake_of_the_user_is_not_blamed_on_the_preset(preset_file: Path) -> None:
-    with pytest.raises(ConfigError, match="timeout: expected more than 0 seconds, got -1") as caught:
+    with pytest.raises(ConfigError, match="timeout: expected more than 0, got -1") as caught:
         make_engine({"preset": str(preset_file), "timeout": -1})
     assert caught.value.file is None
 
