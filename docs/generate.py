@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import Field
+from collections.abc import Callable, Iterator
+from dataclasses import Field, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assay.gold.lint.rules import RULES
 from assay.scoring import MEASURES
 from assay.search.config import config_schema
 from assay.training.adapt import AdaptConfig
 from assay.training.config import TrainConfig
-from assay.training.pipeline import iter_settings
 from docs.commands_page import commands
 from docs.engines_page import MADE, engines
 from docs.gate_page import gate
@@ -142,7 +141,16 @@ def _settings(listed: list[_Setting]) -> str:
 
 def _recipe(config: object) -> list[_Setting]:
     """List the settings of a recipe, those outside a table first, as TOML has them."""
-    return sorted(iter_settings(config, ""), key=lambda one: "." in one[0])
+    return sorted(_iter_settings(config, ""), key=lambda one: "." in one[0])
+
+
+def _iter_settings(record: object, prefix: str) -> Iterator[_Setting]:
+    for field in fields(cast(Any, record)):
+        value = getattr(record, field.name)
+        if is_dataclass(value):
+            yield from _iter_settings(value, f"{prefix}{field.name}.")
+        else:
+            yield f"{prefix}{field.name}", field, value
 
 
 _SHARED = ("mining", "kinds", "seed", "threads")  # what both kinds of recipes say in the same way

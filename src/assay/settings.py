@@ -1,6 +1,6 @@
 """Settings from TOML or the command line as frozen records; unknown keys are errors.
 
-Fields are documented in `field(metadata={"about": ...})`.
+Fields are documented in `field(metadata={"about": ...})`; numbers may have the bounds `least`, `most` and `above`.
 """
 
 from __future__ import annotations
@@ -20,10 +20,19 @@ from assay.toml import write_key
 T = TypeVar("T")
 
 
-def setting(default: T, about: str, *, repr: bool = True) -> T:  # noqa: A002 - as in dataclasses.field
-    """Declare a field of a settings record with its documentation."""
+def setting(
+    default: T,
+    about: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+    repr: bool = True,  # noqa: A002 - as in dataclasses.field
+) -> T:
+    """Declare a field of a settings record with its documentation and with the bounds of its values."""
     value: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
-    return cast(T, dataclasses.field(**value, repr=repr, metadata={"about": about}))
+    metadata = {"about": about, "least": least, "most": most, "above": above}
+    return cast(T, dataclasses.field(**value, repr=repr, metadata=metadata))
 
 
 def read_settings(record: type[T], values: Mapping[str, object], where: str) -> T:
@@ -51,7 +60,21 @@ def _read_record(kind: Any, base: Any, values: Mapping[str, object], where: str,
             read[key] = _read_record(type(default), default, value, at, ".")
         else:
             read[key] = coerce(value, hints[key], at)
+            _check_bounds(read[key], known[key].metadata, at)
     return kind(**read) if base is None else replace(base, **read)
+
+
+def _check_bounds(value: Any, bounds: Mapping[str, Any], where: str) -> None:  # noqa: ANN401 - a value of any setting
+    least, most, above = (bounds.get(name) for name in ("least", "most", "above"))
+    if value is None:
+        return
+    if above is not None and not value > above:
+        expected = f"more than {above:g}"
+    elif (least is not None and not value >= least) or (most is not None and not value <= most):
+        expected = f"at least {least:g}" if most is None else f"a number from {least:g} to {most:g}"
+    else:
+        return
+    raise ConfigError(f"{where}: expected {expected}, got {value:g}")
 
 
 def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:

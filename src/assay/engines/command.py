@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
@@ -31,7 +31,6 @@ from assay.engines.tool import (
     STARTUP_SECONDS,
     Argv,
     ProgramSession,
-    check_restart_settings,
     describe_failure,
     parse_command,
     repro_command,
@@ -76,8 +75,6 @@ class CommandSettings(OutputSettings):
     out or prints too much, the query fails; the restart before the next query is excluded from query times.
     """
 
-    where: ClassVar[str] = WHERE
-
     argv: Argv = field(
         metadata={"about": "program and arguments, with {query}; a string is split like a shell command"}
     )
@@ -108,9 +105,9 @@ class CommandSettings(OutputSettings):
     )
     language_filter: Argv | Mapping[str, object] = setting((), "like path_filter, for each language, with {language}")
     startup_timeout: float = setting(
-        STARTUP_SECONDS, "maximum seconds until an interactive program is ready, including indexing at startup"
+        STARTUP_SECONDS, "maximum seconds until an interactive program is ready, including indexing at startup", above=0
     )
-    restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them")
+    restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them", least=0)
     git: bool = setting(False, "make the copy of the corpus a Git repository")
     ok_codes: tuple[int, ...] | None = setting(
         None, "exit codes that mean no results; default: 0, and 1 without any output"
@@ -120,10 +117,6 @@ class CommandSettings(OutputSettings):
     )
     config: ConfigSettings | None = setting(None, "configuration file {config} rendered from a template")
     index_keys: tuple[str, ...] | None = setting(None, INDEX_KEYS_HELP)
-
-    def __post_init__(self) -> None:
-        OutputSettings.__post_init__(self)
-        check_restart_settings(self.where, self.startup_timeout, self.restarts)
 
 
 @dataclass(frozen=True, slots=True)

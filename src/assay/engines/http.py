@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import ClassVar, Literal, cast
+from typing import Literal, cast
 from urllib.parse import urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
@@ -43,7 +43,7 @@ from assay.http import (
     parse_web_address,
     read_token,
 )
-from assay.settings import check_counts, read_settings, setting
+from assay.settings import read_settings, setting
 from assay.types import Corpus
 
 
@@ -67,6 +67,7 @@ class RateLimiter:
         return time.monotonic() - begin
 
 
+WHERE = "engine http"
 Method = Literal["GET", "POST", "PUT"]
 Body = Mapping[str, object] | str
 
@@ -87,11 +88,7 @@ class ReadinessProbe(RequestTemplate):
     path: str = field(metadata={"about": "selector of the state in the JSON response"})
     value: object = setting(True, "state that means that the index is ready")
     # an index takes seconds to minutes; more requests would only load the server
-    every: float = setting(0.5, "seconds between requests")
-
-    def __post_init__(self) -> None:
-        if not self.every > 0:
-            raise ConfigError(f"engine http: ready.every: expected more than 0, got {self.every:g}")
+    every: float = setting(0.5, "seconds between requests", above=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,27 +103,17 @@ class HttpSettings(RequestTemplate, OutputSettings):
     Requests are retried within the query timeout after status 429, 5xx and lost connections. Redirects fail.
     """
 
-    where: ClassVar[str] = "engine http"
-
     token_env: str | None = setting(None, "environment variable with the bearer token for every request")
     index: RequestTemplate | None = setting(None, "request that builds the index: url, method, headers, body, form")
     update: RequestTemplate | None = setting(None, "request that updates the index after files change; default: index")
     ready: ReadinessProbe | None = setting(None, "request to repeat until path equals value: url, path, value, every")
     path_filter: Mapping[str, object] = setting({}, "fields to add to the body, else to the URL: {path} is a glob")
     language_filter: Mapping[str, object] = setting({}, "fields to add to the body, else to the URL, with {language}")
-    retries: int = setting(2, "retries per query, for example after a rate limit")
-    rate: float | None = setting(None, "maximum requests per second; the wait is excluded from query times")
+    retries: int = setting(2, "retries per query, for example after a rate limit", least=0)
+    rate: float | None = setting(None, "maximum requests per second; the wait is excluded from query times", above=0)
     config: ConfigSettings | None = setting(None, "configuration file {config}: template, format, edits, new_keys")
     index_keys: tuple[str, ...] | None = setting(None, INDEX_KEYS_HELP)
-    concurrency: int = setting(1, "maximum concurrent queries")
-
-    def __post_init__(self) -> None:
-        OutputSettings.__post_init__(self)
-        check_counts(self.where, concurrency=self.concurrency)
-        if self.retries < 0:
-            raise ConfigError(f"{self.where}: retries: expected at least 0, got {self.retries}")
-        if self.rate is not None and not self.rate > 0:
-            raise ConfigError(f"{self.where}: rate: expected more than 0, got {self.rate:g}")
+    concurrency: int = setting(1, "maximum concurrent queries", least=1)
 
     @property
     def search(self) -> RequestTemplate:
@@ -183,7 +170,7 @@ def _encode_form(table: Mapping[str, object]) -> str:
         for item in value if isinstance(value, list | tuple) else [value]:
             if isinstance(item, Mapping):
                 raise ConfigError(
-                    f"engine http: {key}: a form cannot contain a table", hint="use strings, numbers and lists"
+                    f"{WHERE}: {key}: a form cannot contain a table", hint="use strings, numbers and lists"
                 )
             pairs.append((key, str(item).lower() if isinstance(item, bool) else str(item)))
     return urlencode(pairs, errors="replace")
@@ -340,26 +327,25 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     url = settings.get("url")
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}
-    where = HttpSettings.where
-    read = read_settings(HttpSettings, settings, where)
+    read = read_settings(HttpSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
-    config = load_config_template(read.config, fixed, where)
+    config = load_config_template(read.config, fixed, WHERE)
     names = placeholder_names(fixed, config)
-    _check_request(read.search, names, QUERY_PLACEHOLDERS, where)
+    _check_request(read.search, names, QUERY_PLACEHOLDERS, WHERE)
     for name, request in read.requests.items():
         if name != "search":
-            _check_request(request, names, (), f"{where}: {name}")
-    filters = make_filters(read.path_filter, read.language_filter, (*names, *QUERY_PLACEHOLDERS), where)
+            _check_request(request, names, (), f"{WHERE}: {name}")
+    filters = make_filters(read.path_filter, read.language_filter, (*names, *QUERY_PLACEHOLDERS), WHERE)
     _check_settings(read)
-    check_config_used(config, read.templates, where)
+    check_config_used(config, read.templates, WHERE)
     read_token(read.token_env)
     builder: IndexBuilder = "server" if read.index else "none"
     index_url = read.index.url if read.index else ""
     address = index_url and parse_web_address(fill_url(index_url, dict.fromkeys(placeholder_names(fixed), "x"))).netloc
     always = ("index", "update", "ready", "token_env")
     about = index_url and recorded_url(index_url)
-    indexing = make_index_settings(where, read, always, builder, fixed, config, about, address)
-    layout = make_layout(read, where)
+    indexing = make_index_settings(WHERE, read, always, builder, fixed, config, about, address)
+    layout = make_layout(read, WHERE)
     return HttpEngine(read, fixed, config, indexing, layout, filters, read.oversample, read.concurrency)
 
 
@@ -385,15 +371,14 @@ def _check_request(request: RequestTemplate, common: Sequence[str], query: Seque
 
 
 def _check_settings(settings: HttpSettings) -> None:
-    where = HttpSettings.where
     if not has_placeholder([settings.url, settings.body or ""], "query"):
-        raise ConfigError(f"{where}: no {{query}} in `url` or `body`", hint="add {query} to `url` or `body`")
+        raise ConfigError(f"{WHERE}: no {{query}} in `url` or `body`", hint="add {query} to `url` or `body`")
     filters = {"path_filter": settings.path_filter, "language_filter": settings.language_filter}
-    check_literal_secrets(where, {**filters, "token_env": settings.token_env or ""})
+    check_literal_secrets(WHERE, {**filters, "token_env": settings.token_env or ""})
     for name, table in filters.items():
         if table and isinstance(settings.body, str):
-            raise ConfigError(f"{where}: {name} requires a table as `body`, got a string", hint='use { q = "{query}" }')
+            raise ConfigError(f"{WHERE}: {name} requires a table as `body`, got a string", hint='use { q = "{query}" }')
     if settings.ready is not None:
-        parse_selector(settings.ready.path, f"{where}: ready.path")
+        parse_selector(settings.ready.path, f"{WHERE}: ready.path")
         if settings.index is None and settings.update is None:
-            raise ConfigError(f"{where}: `ready` requires `index` or `update`", hint="add [index], or remove `ready`")
+            raise ConfigError(f"{WHERE}: `ready` requires `index` or `update`", hint="add [index], or remove `ready`")

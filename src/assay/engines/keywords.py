@@ -18,7 +18,7 @@ from assay.engines.fingerprints import identity_of
 from assay.engines.tool import UsageTracker, describe_failure, run_engine_command
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProcessLimits, ProgramSpec
-from assay.settings import check_counts, read_settings, setting
+from assay.settings import read_settings, setting
 from assay.syntax.identifiers import STOP_WORDS
 from assay.syntax.text import count_lines
 from assay.types import Corpus, EngineRole, Hit
@@ -178,12 +178,11 @@ def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int
 class KeywordsSettings:
     # Not part of the configuration, because the ranking is the same.
     backend: Backend = setting("auto", "program that counts words; does not affect the ranking")
-    window: int = setting(40, "lines per result, those with the most distinct words")  # the chunk size of builtin
-    shortest: int = setting(2, "minimum length of counted words")  # single letters are in every file
-    cached_words: int = setting(4096, "maximum words with cached counts")  # queries in a suite share most words
-
-    def __post_init__(self) -> None:
-        check_counts("engine keywords", window=self.window, shortest=self.shortest, cached_words=self.cached_words)
+    # the chunk size of builtin
+    window: int = setting(40, "lines per result, those with the most distinct words", least=1)
+    shortest: int = setting(2, "minimum length of counted words", least=1)  # single letters are in every file
+    # queries in a suite share most words
+    cached_words: int = setting(4096, "maximum words with cached counts", least=1)
 
 
 @dataclass(frozen=True, slots=True)

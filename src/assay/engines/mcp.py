@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from assay.digests import digest_of
@@ -35,7 +35,7 @@ from assay.engines.templates import (
     make_filters,
     named_secrets,
 )
-from assay.engines.tool import RESTARTS, STARTUP_SECONDS, Argv, check_restart_settings, parse_command, stat_files
+from assay.engines.tool import RESTARTS, STARTUP_SECONDS, Argv, parse_command, stat_files
 from assay.engines.workspace import IndexWorkspace, fixed_placeholders, placeholder_names
 from assay.errors import ConfigError, SetupError, install_hint
 from assay.settings import read_settings, setting
@@ -73,8 +73,6 @@ class McpSettings(OutputSettings):
     `update = "restart"` restarts the server; `update = "index"` runs `index_command` before the restart.
     """
 
-    where: ClassVar[str] = WHERE
-
     command: Argv = setting((), "server command; a string is split like a shell command")
     index_command: Argv = setting((), "command that builds an index before startup, excluded from startup time")
     url: str = setting("", "URL of a server, for streamable HTTP")
@@ -90,15 +88,11 @@ class McpSettings(OutputSettings):
     path_filter: Mapping[str, object] = setting({}, "arguments that restrict a search to {path}, a glob")
     language_filter: Mapping[str, object] = setting({}, "arguments that restrict a search to {language}")
     content: Content = setting("auto", "part of the result to parse; auto: structured content if present, else text")
-    startup_timeout: float = setting(STARTUP_SECONDS, "maximum seconds for the server to start and initialize")
-    restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them")
+    startup_timeout: float = setting(STARTUP_SECONDS, "maximum seconds for the server to start and initialize", above=0)
+    restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them", least=0)
     git: bool = setting(False, "make the copy of the corpus a Git repository")
     config: ConfigSettings | None = setting(None, "configuration file {config}: template, format, edits, new_keys")
     index_keys: tuple[str, ...] | None = setting(None, f"{INDEX_KEYS_HELP}; a separate server makes the index calls")
-
-    def __post_init__(self) -> None:
-        OutputSettings.__post_init__(self)
-        check_restart_settings(WHERE, self.startup_timeout, self.restarts)
 
 
 @dataclass(frozen=True, slots=True)

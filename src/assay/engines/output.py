@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import islice
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, Literal, cast
 
 from assay.engines.base import EngineReply
 from assay.engines.json_output import (
@@ -36,7 +36,7 @@ from assay.engines.text_output import (
     suggest_setting,
 )
 from assay.errors import ConfigError, EngineError
-from assay.settings import check_counts, setting
+from assay.settings import setting
 from assay.types import TIME_LIMITS, Cost, Hit
 
 Format = Literal["auto", "json", "jsonl", "text"]
@@ -47,12 +47,7 @@ _COST_FIELDS = ("tokens", "calls")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputSettings:
-    """Settings of engine kinds whose output is parsed.
-
-    A subclass must call `OutputSettings.__post_init__` by name, because `super()` does not work with slots.
-    """
-
-    where: ClassVar[str] = "engine"
+    """Settings of engine kinds whose output is parsed."""
 
     format: Format = setting("auto", "output format; text has one location per line")
     path: str = setting("", "JSON: selector of the path, such as results[].file_path")
@@ -71,17 +66,11 @@ class OutputSettings:
     failed: str = setting(
         "", "regular expression that matches the output of a failure; applied to output without results"
     )
-    oversample: int = setting(1, "multiple of k results to request, so that k distinct files remain")
-    timeout: float | None = setting(None, "maximum seconds per query; the run's limit also applies")
+    oversample: int = setting(1, "multiple of k results to request, so that k distinct files remain", least=1)
+    timeout: float | None = setting(None, "maximum seconds per query; the run's limit also applies", above=0)
     index_timeout: float = setting(
-        TIME_LIMITS.index, "maximum seconds for indexing and startup; the run's limit also applies"
+        TIME_LIMITS.index, "maximum seconds for indexing and startup; the run's limit also applies", above=0
     )
-
-    def __post_init__(self) -> None:
-        check_counts(self.where, oversample=self.oversample)
-        for name, seconds in (("timeout", self.timeout), ("index_timeout", self.index_timeout)):
-            if seconds is not None and not seconds > 0:
-                raise ConfigError(f"{self.where}: {name}: expected more than 0, got {seconds:g}")
 
     def recorded(self) -> dict[str, object]:
         """Return the settings for the records, without `index_timeout`, which does not affect rankings."""

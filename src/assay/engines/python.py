@@ -33,10 +33,11 @@ class PythonSettings:
     )
     folder: str = setting(".", "directory to import the module from, besides the Python path")
     options: Mapping[str, object] = setting({}, "arguments for a class or factory, without secrets; recorded")
-    oversample: int | None = setting(None, "multiple of k results to request; default: as declared by the engine")
+    oversample: int | None = setting(
+        None, "multiple of k results to request; default: as declared by the engine", least=1
+    )
 
     def __post_init__(self) -> None:
-        check_counts("engine python", oversample=1 if self.oversample is None else self.oversample)
         module, _, name = self.target.partition(":")
         if not (module and name):
             raise ConfigError(

@@ -15,7 +15,7 @@ from assay.corpus import read_text
 from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session
 from assay.engines.fingerprints import identity_of
 from assay.errors import ConfigError, EngineError
-from assay.settings import check_counts, read_settings, setting
+from assay.settings import read_settings, setting
 from assay.syntax.symbols import extract_symbols
 from assay.syntax.tokens import line_bytes
 from assay.types import Corpus, EngineRole, Hit, Span, Suite, Target
@@ -24,10 +24,7 @@ from assay.types import Corpus, EngineRole, Hit, Span, Suite, Target
 @dataclass(frozen=True, slots=True)
 class RandomSettings:
     seed: int = setting(0, "random seed; default: the seed of the run")
-    window: int = setting(40, "lines per result")  # the chunk size of builtin
-
-    def __post_init__(self) -> None:
-        check_counts("engine random", window=self.window)
+    window: int = setting(40, "lines per result", least=1)  # the chunk size of builtin
 
 
 @dataclass(frozen=True, slots=True)

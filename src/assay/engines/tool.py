@@ -215,13 +215,6 @@ def repro_command(program: ProgramSpec) -> str:
     return f"to reproduce, run in the corpus directory: {shlex.join(argv)}"
 
 
-def check_restart_settings(where: str, startup_timeout: float, restarts: int) -> None:
-    if not startup_timeout > 0:
-        raise ConfigError(f"{where}: startup_timeout: expected more than 0, got {startup_timeout:g}")
-    if restarts < 0:
-        raise ConfigError(f"{where}: restarts: expected at least 0, got {restarts}")
-
-
 @dataclass(frozen=True, slots=True)
 class RestartCost:
     """Time and notes of a restart; zero and empty without a restart."""

@@ -17,10 +17,11 @@ from assay.processes.forks import run_forked
 from assay.search.query import term_hash
 from assay.search.static import StaticModel, open_static
 from assay.search.vectors import unit_rows
+from assay.settings import setting
 from assay.stats import ComparisonRow, QueryValue, RunNames, ValueRange, Verdict, compare_values
 from assay.stats.config import DEFAULT
 from assay.syntax.parsing import GRAMMARS, load_grammar
-from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorTrainConfig, setting
+from assay.training.config import HeldOutConfig, KindWeights, MiningConfig, TrainConfig, VectorTrainConfig
 from assay.training.dataset import (
     TF_POWER,
     Products,

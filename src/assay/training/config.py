@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar
+from typing import Literal
 
-T = TypeVar("T")
+from assay.settings import setting
+
 SameFile = Literal["all", "kinds", "none"]
-
-
-def setting(default: T, about: str, *, least: float | None = None, most: float | None = None) -> T:
-    """Return a dataclass field with a description, and with bounds that `pipeline.read_recipe` checks."""
-    bounds = {name: bound for name, bound in (("least", least), ("most", most)) if bound is not None}
-    return field(default=default, metadata={"about": about, **bounds})
 
 
 @dataclass(frozen=True, slots=True)

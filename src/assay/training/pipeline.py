@@ -8,11 +8,11 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import Field, asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from hashlib import blake2b, sha256
 from importlib import metadata, resources
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -254,24 +254,7 @@ def read_recipe(path: Path, kind: type[T]) -> T:
         except ConfigError as error:
             line = find_line(file.text, write_key(names))
             raise ConfigError(error.message, file=file.path, line=line, hint=error.hint) from error
-    config = read_settings(kind, file.data, "recipe")
-    for dotted, field, value in iter_settings(config, ""):
-        least, most = field.metadata.get("least"), field.metadata.get("most")
-        if (least is not None and not value >= least) or (most is not None and not value <= most):
-            expected = f"at least {least:g}" if most is None else f"a number from {least:g} to {most:g}"
-            message = f"recipe: {dotted}: expected {expected}, got {value!r}"
-            raise ConfigError(message, file=path, line=find_line(file.text, dotted))
-    return config
-
-
-def iter_settings(record: object, prefix: str) -> Iterator[tuple[str, Field[Any], Any]]:
-    """List the settings of a record and of nested records, by dotted name."""
-    for field in fields(cast(Any, record)):
-        value = getattr(record, field.name)
-        if is_dataclass(value):
-            yield from iter_settings(value, f"{prefix}{field.name}.")
-        else:
-            yield f"{prefix}{field.name}", field, value
+    return read_settings(kind, file.data, "recipe")
 
 
 def pack(table: EmbeddingTable, vocabulary: Vocabulary, translations: Translations) -> PackedModel:
