@@ -130,9 +130,9 @@ def test_settings_of_the_folder_are_those_of_the_start(shop):
     (shop / "assay.toml").write_text("[search]\nstem.files = 0.9\n", encoding="utf-8")
     server = serve(shop)
     (shop / "assay.toml").write_text('[search]\ndescription.url = "http://example.invalid/"\n', encoding="utf-8")
-    from assay.search.config import load_config
+    from assay.search.config import load_search_config
 
-    index = Index.build(shop, load_config(["stem.files=0.9"]))
+    index = Index.build(shop, load_search_config(["stem.files=0.9"]))
     assert rows(ask(server, "search", query="cart total")) == expected(index.search("cart total"))
 
 

@@ -315,7 +315,9 @@ def test_check_has_no_empty_heading(shop, capsys):
 def test_mistake_in_an_engine_of_the_file_is_told_with_its_line(shop, capsys, command):
     (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n\n[engines.mine]\nkind = "comand"\n')
     assert main([*command, "mine", *(["what"] if command[-1] == "ask" else []), "."]) == 2
-    assert "assay.toml:4: mine: unknown kind of engine 'comand'\nhint: did you mean 'command'?" in capsys.readouterr().err
+    assert (
+        "assay.toml:4: mine: unknown kind of engine 'comand'\nhint: did you mean 'command'?" in capsys.readouterr().err
+    )
 
 
 def test_mistake_in_a_flag_is_not_blamed_on_the_file(shop, capsys):

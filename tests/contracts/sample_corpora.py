@@ -21,7 +21,7 @@ import assay
 from assay.corpus import open_corpus, parse_spec, read_text
 from assay.engines import make_engine
 from assay.search import Per
-from assay.search.config import load_config
+from assay.search.config import load_search_config
 from assay.search.table import CHUNK_KINDS, table_arrays
 from assay.syntax.symbols import extract_symbols
 from assay.types import Corpus
@@ -122,11 +122,11 @@ def index_of(name: str, *settings: str) -> assay.Index:
 
 
 def build_index(root: Path, *settings: str) -> assay.Index:
-    return assay.Index.build(root, load_config(settings))
+    return assay.Index.build(root, load_search_config(settings))
 
 
 def open_index(root: Path, *settings: str) -> assay.Index:
-    return assay.Index.open(root, load_config(settings))
+    return assay.Index.open(root, load_search_config(settings))
 
 
 def walked(root: Path, include: tuple[str, ...] = (), exclude: tuple[str, ...] = ()) -> Corpus:

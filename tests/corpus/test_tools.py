@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from assay.corpus import sources
-from assay.corpus.sources import CommandOutput, run_tool
+from assay.corpus.sources import CommandOutput, run_fetch_tool
 from assay.errors import SetupError
 from assay.processes.running import CompletedProgram, ProcessLimits, ProgramSpec, run_process
 from tests.processes import wait_until_gone
 
 
 def _python(code: str, seconds: float = 30.0, cwd: Path | None = None) -> CommandOutput:
-    return run_tool([sys.executable, "-c", code], tool="git", seconds=seconds, cwd=cwd, env={"X": "1"})
+    return run_fetch_tool([sys.executable, "-c", code], tool="git", seconds=seconds, cwd=cwd, env={"X": "1"})
 
 
 def test_tool_gives_both_streams_its_code_and_only_its_environment() -> None:
@@ -41,7 +41,7 @@ time.sleep(3600)
 
 def test_tool_that_is_missing_says_how_to_get_it_but_a_missing_folder_is_no_missing_tool(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match="git is not installed") as caught:
-        run_tool([str(tmp_path / "nothing")], tool="git", seconds=5)
+        run_fetch_tool([str(tmp_path / "nothing")], tool="git", seconds=5)
     assert "git-scm.com" in (caught.value.hint or "")
     with pytest.raises(SetupError, match="no directory"):
         _python("", cwd=tmp_path / "gone")

@@ -22,7 +22,7 @@ from assay.search.config import (
     config_text,
     find_config,
     flatten_config,
-    load_config,
+    load_search_config,
     setting_hints,
 )
 from assay.search.signals import Bm25, FileStem
@@ -39,24 +39,24 @@ def written(tmp_path: Path, text: str) -> Path:
 
 def refused(overrides: list[str], file: Path | None = None, environ: dict[str, str] | None = None) -> ConfigError:
     with pytest.raises(ConfigError) as caught:
-        load_config(overrides, file, environ or {})
+        load_search_config(overrides, file, environ or {})
     assert caught.value.hint
     return caught.value
 
 
 def test_nothing_given_is_the_default():
-    assert load_config() == SearchConfig()
+    assert load_search_config() == SearchConfig()
 
 
 def test_each_source_overrides_the_one_before_it(tmp_path):
     file = written(tmp_path, "[search.stem]\nfiles = 0.1\nspans = 0.1\nprefix = 0.1\n")
     environ = {"ASSAY_SEARCH__STEM__SPANS": "0.2", "ASSAY_SEARCH__STEM__PREFIX": "0.2", "PATH": "/bin"}
-    made = load_config(["stem.prefix=0.3"], file, environ)
+    made = load_search_config(["stem.prefix=0.3"], file, environ)
     assert made.stem == FileStem(files=0.1, spans=0.2, prefix=0.3)
 
 
 def test_later_flags_win():
-    assert load_config(["stem.files=0.1", "stem.files=0.2"]).stem.files == 0.2
+    assert load_search_config(["stem.files=0.1", "stem.files=0.2"]).stem.files == 0.2
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_later_flags_win():
     ],
 )
 def test_file_may_nest_as_toml_does(tmp_path, text):
-    assert load_config((), written(tmp_path, text)).index.chunks == ChunkConfig(kind="lines", size=30)
+    assert load_search_config((), written(tmp_path, text)).index.chunks == ChunkConfig(kind="lines", size=30)
 
 
 @pytest.mark.parametrize(
@@ -77,16 +77,16 @@ def test_file_may_nest_as_toml_does(tmp_path, text):
     [("without=stem,noise", ("stem", "noise")), ('without=["stem"]', ("stem",)), ("without=", ()), ("without=[]", ())],
 )
 def test_lists_need_no_brackets(text, value):
-    assert load_config([text]).without == value
+    assert load_search_config([text]).without == value
 
 
 @pytest.mark.parametrize(("text", "value"), [("a b ", "a b "), ('"a "', "a "), ("12", "12"), ("true", "true")])
 def test_text_is_taken_as_it_stands(text, value):
-    assert load_config([f"dense.query_prefix={text}"]).dense.query_prefix == value
+    assert load_search_config([f"dense.query_prefix={text}"]).dense.query_prefix == value
 
 
 def test_names_in_variables_keep_their_single_underscores():
-    assert load_config((), None, {"ASSAY_SEARCH__INDEX__LONGEST_WORD": "50"}).index.longest_word == 50
+    assert load_search_config((), None, {"ASSAY_SEARCH__INDEX__LONGEST_WORD": "50"}).index.longest_word == 50
 
 
 BAD_FILES = {
@@ -161,18 +161,18 @@ def test_stages_are_those_of_the_pipeline():
 
 
 def test_shown_configuration_has_every_setting_and_reads_back(tmp_path):
-    made = load_config(["stem.files=0.25", "without=noise", "index.chunks.kind=lines"])
+    made = load_search_config(["stem.files=0.25", "without=noise", "index.chunks.kind=lines"])
     text = config_text(made)
-    assert load_config((), written(tmp_path, text)) == made
+    assert load_search_config((), written(tmp_path, text)) == made
     for key in setting_hints():
         assert find_line(text, f"search.{key}") is not None, key
 
 
 @given(st.dictionaries(st.sampled_from([key for key in NUMBERS if "overlap" not in key]), st.just(1), min_size=1))
 def test_settings_given_in_any_way_are_the_same(values):
-    flags = load_config([f"{key}={value}" for key, value in values.items()])
+    flags = load_search_config([f"{key}={value}" for key, value in values.items()])
     variables = {f"ASSAY_SEARCH__{key.upper().replace('.', '__')}": str(value) for key, value in values.items()}
-    assert flags == load_config((), None, variables)
+    assert flags == load_search_config((), None, variables)
     assert {key: flatten_config(flags)[key] for key in values} == values
 
 
@@ -211,5 +211,5 @@ def test_file_of_a_folder_is_found(tmp_path):
 
 
 def test_one_strength_leaves_the_others_of_its_table_as_they_were() -> None:
-    config = load_config(["noise.spans.test=0.4"], None, {})
+    config = load_search_config(["noise.spans.test=0.4"], None, {})
     assert config.noise.spans == replace(SearchConfig().noise.spans, test=0.4)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError, NotComparableError
-from assay.stats import all_pairs, compare, compare_scores, compare_slices, means, means_only, plan_claim
+from assay.stats import all_pairs, compare, compare_scores, compare_slices, means, means_only, plan_comparison
 from assay.stats.clustered import cluster_table, estimate
 from assay.stats.tables import partition
 from assay.types import Scores, Unit
@@ -149,7 +149,7 @@ def test_unit_that_is_not_there_is_refused(cluster):
         lambda: compare(scored(MANY), baseline="old", primary=Q, cluster=cluster, B=B),
         lambda: all_pairs(scored(MANY), Q, cluster=cluster, B=B),
         lambda: compare_slices(scored(MANY), baseline="old", primary=Q, cluster=cluster, B=B),
-        lambda: plan_claim(scored(MANY), baseline="old", engine="new", primary=Q, delta=0.1, cluster=cluster),
+        lambda: plan_comparison(scored(MANY), baseline="old", engine="new", primary=Q, delta=0.1, cluster=cluster),
     ):
         with pytest.raises(ConfigError, match="cluster") as caught:
             call()
@@ -167,13 +167,13 @@ def test_few_declared_repositories_give_no_p_value():
 def test_plan_is_made_for_the_declared_unit():
     scores = scored(MANY)
     plans = {
-        c: plan_claim(scores, baseline="old", engine="new", primary=Q, delta=0.05, cluster=c)
+        c: plan_comparison(scores, baseline="old", engine="new", primary=Q, delta=0.05, cluster=c)
         for c in ("auto", "intent", "repository", "tag:team")
     }
     assert plans["auto"] == plans["repository"]
     assert "8 clusters by the tag team" in plans["tag:team"].sentence
     assert or_none(plans["intent"].mde_now) <= or_none(plans["auto"].mde_now)
-    alone = plan_claim(scored(FEW[::3]), baseline="old", engine="new", primary=Q, delta=0.05, cluster="repository")
+    alone = plan_comparison(scored(FEW[::3]), baseline="old", engine="new", primary=Q, delta=0.05, cluster="repository")
     assert alone.queries is None
 
 
@@ -182,7 +182,7 @@ def test_plan_counts_the_spread_between_what_is_drawn_and_no_other():
         values = np.zeros((2, 1, len(units)))
         values[1, 0] = [0.1 * int(u.repository[1:]) + 0.01 * (i % 5) for i, u in enumerate(units)]
         scores = Scores(("old", "new"), (Q,), tuple(units), values)
-        return plan_claim(scores, baseline="old", engine="new", primary=Q, delta=0.05, cluster=cluster).mde_now
+        return plan_comparison(scores, baseline="old", engine="new", primary=Q, delta=0.05, cluster=cluster).mde_now
 
     assert now(FEW, "auto") == now(FEW, "intent") is not None
     assert now(FEW, "repository") is None  # three clusters give no p-value

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from assay.errors import ConfigError
-from assay.stats import SamplePlan, compare, components_of, plan, plan_claim
+from assay.stats import SamplePlan, compare, components_of, plan, plan_comparison
 from assay.stats.config import DEFAULT
 from assay.stats.power import planned_mde
 from assay.stats.sample_size import Pilot, read_pilot
@@ -28,7 +28,7 @@ ROUGH = mock.patch("assay.stats.sample_size.DEFAULT", replace(DEFAULT, plan_sets
 
 def plan_of(scores_of, differences, repositories=None, **options) -> SamplePlan:
     table = scores_of({"old": np.zeros(len(differences)), "new": np.asarray(differences)}, repositories)
-    return plan_claim(table, baseline="old", engine="new", primary="nDCG@10", **({"delta": 0.1} | options))
+    return plan_comparison(table, baseline="old", engine="new", primary="nDCG@10", **({"delta": 0.1} | options))
 
 
 def drawn(repositories: int, each: int, between: float = 0.1, seed: int = 0):
@@ -42,11 +42,11 @@ def test_pilot_without_values_names_the_measure(scores_of):
         plan_of(scores_of, [math.nan] * 12)
 
 
-def test_plan_claim_agrees_with_the_minimal_difference_of_the_comparison(scores_of):
+def test_plan_comparison_agrees_with_the_minimal_difference_of_the_comparison(scores_of):
     table = random_table(scores_of, 1, 200, engines=2)
     row = compare(table, baseline="e0", primary="nDCG@10", B=B).rows[0]
     assert row.mde is not None
-    found = plan_claim(table, baseline="e0", engine="e1", primary="nDCG@10", delta=row.mde)
+    found = plan_comparison(table, baseline="e0", engine="e1", primary="nDCG@10", delta=row.mde)
     assert found.queries == pytest.approx(200, rel=0.1)
     assert found.mde_now == pytest.approx(row.mde, rel=0.05)
 
@@ -121,7 +121,7 @@ def test_plan_does_not_depend_on_the_direction(seed, repositories, delta):
     values = np.stack([np.zeros(len(homes)), differences])[:, None]
     table = Scores(("old", "new"), ("nDCG@10",), units, values)
     there, back = (
-        plan_claim(table, baseline=a, engine=b, primary="nDCG@10", delta=delta)
+        plan_comparison(table, baseline=a, engine=b, primary="nDCG@10", delta=delta)
         for a, b in (("old", "new"), ("new", "old"))
     )
     assert there.mde_now == pytest.approx(back.mde_now)

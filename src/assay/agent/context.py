@@ -160,9 +160,9 @@ class _CacheEntry:
         return index
 
     def _load_config(self) -> SearchConfig:
-        from assay.search.config import find_config, load_config
+        from assay.search.config import find_config, load_search_config
 
-        return load_config((), find_config(self._directory), os.environ)
+        return load_search_config((), find_config(self._directory), os.environ)
 
 
 @dataclass(frozen=True, slots=True)

@@ -150,13 +150,13 @@ def _check_terminal() -> dict[str, object]:
 
 def _check_config() -> dict[str, object]:
     from assay.experiment.spec import FILE, load_spec
-    from assay.search.config import load_config
+    from assay.search.config import load_search_config
 
     if not Path(FILE).is_file():
         return _check(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
     try:
         spec = load_spec(Path(FILE))
-        load_config((), Path(FILE), os.environ)
+        load_search_config((), Path(FILE), os.environ)
     except AssayError as error:
         return _check(FILE, "failed", str(error).replace("\n", " "))
     return _check(FILE, "ok", f"{len(spec.entries())} engines, {len(spec.gold)} gold sources")

@@ -368,7 +368,7 @@ def _plan_from_assumptions(args: Namespace) -> tuple[SamplePlan, str]:
 def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
     from assay.report.scored_run import failed_engines, family_of
     from assay.scoring import score
-    from assay.stats import plan_claim
+    from assay.stats import plan_comparison
 
     reject_flags(args, "a plan from a pilot", "repositories", "queries")
     directory = args.results or RESULTS
@@ -379,7 +379,7 @@ def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
     engine = args.engine or next((name for name in family_of(run, claim) if name not in failed), None)
     if engine is None:
         raise ConfigError(f"no engine to compare with {claim.baseline}", hint="name one with --engine")
-    plan = plan_claim(
+    plan = plan_comparison(
         score(run, [claim.primary]),
         baseline=claim.baseline,
         engine=engine,

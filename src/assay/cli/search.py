@@ -333,9 +333,9 @@ def check_directory(text: str) -> Path:
 
 
 def _load_config(args: Namespace, directory: Path) -> SearchConfig:
-    from assay.search.config import find_config, load_config
+    from assay.search.config import find_config, load_search_config
 
-    return load_config(args.set, Path(args.config) if args.config else find_config(directory), os.environ)
+    return load_search_config(args.set, Path(args.config) if args.config else find_config(directory), os.environ)
 
 
 def workers_of(args: Namespace) -> int | None:

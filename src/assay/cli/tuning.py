@@ -438,7 +438,7 @@ def _compare_runs(args: Namespace, old_run: Run, new_run: Run, claim: AnalysisPl
     from assay.report.scored_run import failed_engines
     from assay.scoring import score
     from assay.stats.compare import by_repository, compare_pairs
-    from assay.stats.config import settings_of
+    from assay.stats.config import compare_options
     from assay.stats.runs import EngineOfRun, join_sides
 
     require_comparable(old_run, new_run, moved=args.allow_changed_corpus)
@@ -452,7 +452,7 @@ def _compare_runs(args: Namespace, old_run: Run, new_run: Run, claim: AnalysisPl
         claim.primary,
     )
     pair = (joined.names.new, joined.names.old)
-    comparison = compare_pairs(joined.scores, [pair], primary=claim.primary, **settings_of(claim))
+    comparison = compare_pairs(joined.scores, [pair], primary=claim.primary, **compare_options(claim))
     changes = by_repository(joined.scores, *pair, claim.primary)
     info(args, joined.sentence)
     return MeasuredChange(new_run, new, old, comparison.rows[0], changes)

@@ -1,7 +1,7 @@
 """Corpora: sources of code and the selection of files."""
 
-from assay.corpus.contents import StatCache, WalkConfig
-from assay.corpus.opening import decode_text, open_corpus, read_bytes, read_text
+from assay.corpus.contents import StatCache, WalkConfig, decode_text
+from assay.corpus.opening import open_corpus, read_bytes, read_text
 from assay.corpus.spec import parse_spec, spec_text
 from assay.corpus.unpack import ArchiveLimits
 

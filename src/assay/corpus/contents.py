@@ -113,6 +113,14 @@ def examine(real: str, walking: WalkConfig) -> FileContents:
     return FileContents(shebang, len(data), hashlib.sha256(data).hexdigest(), utf8)
 
 
+def decode_text(data: bytes) -> str:
+    """Decode bytes as UTF-8 without a byte-order mark, or as Latin-1 if they are not UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
 def binary_format(head: bytes, walking: WalkConfig) -> str | None:
     """Return the binary format of a file by its first bytes, or None for text in any encoding."""
     for name, magic in _MAGIC.items():

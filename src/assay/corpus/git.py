@@ -27,7 +27,7 @@ from assay.corpus.sources import (
     locate_tree,
     missing_tool,
     named_directory,
-    run_tool,
+    run_fetch_tool,
 )
 from assay.corpus.spec import is_url
 from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree, TreeWriter
@@ -47,7 +47,9 @@ _SAFE: Final = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull
 
 
 def git(*arguments: str, cwd: Path, limits: ArchiveLimits = DEFAULT_LIMITS) -> CommandOutput:
-    return run_tool(["git", *_SAFE, *arguments], tool="git", seconds=limits.tool_seconds, cwd=cwd, env=_environment())
+    return run_fetch_tool(
+        ["git", *_SAFE, *arguments], tool="git", seconds=limits.tool_seconds, cwd=cwd, env=_environment()
+    )
 
 
 def _environment() -> dict[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from assay.corpus.contents import DEFAULT_WALKING, StatCache, WalkConfig
+from assay.corpus.contents import DEFAULT_WALKING, StatCache, WalkConfig, decode_text
 from assay.corpus.git import git, locate_git
 from assay.corpus.ignore import compile_globs
 from assay.corpus.sources import KINDS, CorpusRequest, LocatedCorpus, TreeCache, locate_path, locate_stdlib
@@ -141,14 +141,6 @@ def find_local(
 def read_text(corpus: Corpus, path: str) -> str:
     """Read a file as UTF-8 without its byte-order mark, or as Latin-1 if it is not UTF-8."""
     return decode_text(read_bytes(corpus, path))
-
-
-def decode_text(data: bytes) -> str:
-    """Decode bytes as UTF-8 without a byte-order mark, or as Latin-1 if they are not UTF-8."""
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def read_bytes(corpus: Corpus, path: str) -> bytes:

@@ -31,7 +31,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit, urlunsplit
 from packaging.utils import InvalidName, canonicalize_name
 from packaging.version import InvalidVersion, Version
 
-from assay.corpus.sources import CorpusRequest, LocatedCorpus, locate_tree, missing_tool, run_tool
+from assay.corpus.sources import CorpusRequest, LocatedCorpus, locate_tree, missing_tool, run_fetch_tool
 from assay.corpus.unpack import ArchiveLimits, FetchedTree, hash_of, unpack
 from assay.errors import CorpusError, SetupError
 from assay.redaction import strip_credentials
@@ -115,7 +115,7 @@ def _fetch(package: PythonPackage, work: Path, limits: ArchiveLimits) -> Fetched
     if package.form != "sdist" and (wheel := _download_wheel(package, pip, work / "wheel", limits)):
         note = f"pypi:{package} is the wheel {wheel.name}"
         return unpack(wheel, work / "tree", limits=limits, revision=package.text, notes=(note,))
-    listed = run_tool([*pip, "config", "list"], tool="pip", seconds=limits.tool_seconds)
+    listed = run_fetch_tool([*pip, "config", "list"], tool="pip", seconds=limits.tool_seconds)
     if listed.code:
         hint = "run `pip config list` and fix the problem"
         raise SetupError(f"`pip config list` failed: {listed.last_error_line}", hint=hint)
@@ -154,7 +154,7 @@ def _download_wheel(package: PythonPackage, pip: tuple[str, ...], into: Path, li
     """Download a wheel, or return None if pip finds none; never an sdist, whose setup.py would run."""
     # --only-binary comes last, so that it overrides a configured `no-binary`.
     options = ("--no-deps", "--no-input", "--progress-bar=off", "--dest", str(into), "--only-binary=:all:")
-    done = run_tool([*pip, "download", *options, "--", str(package)], tool="pip", seconds=limits.tool_seconds)
+    done = run_fetch_tool([*pip, "download", *options, "--", str(package)], tool="pip", seconds=limits.tool_seconds)
     if "DO NOT MATCH THE HASHES" in done.err or re.search(r"Expected sha\d+", done.err):
         raise CorpusError(
             f"the hash of the wheel of {package} does not match its index",
@@ -374,7 +374,7 @@ def pack(package: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
     into = work / "tarball"
     into.mkdir()
     options = ("--ignore-scripts", "--json", f"--pack-destination={into}")
-    done = run_tool(["npm", "pack", *options, "--", package], tool="npm", seconds=limits.tool_seconds)
+    done = run_fetch_tool(["npm", "pack", *options, "--", package], tool="npm", seconds=limits.tool_seconds)
     if done.code:
         output = done.err + done.out.decode("utf-8", "replace")
         if re.search(r"\bEINTEGRITY\b", output):

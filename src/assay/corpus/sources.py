@@ -218,7 +218,7 @@ class CommandOutput:
         return (marked or lines or [f"exit code {self.code}"])[-1]
 
 
-def run_tool(
+def run_fetch_tool(
     argv: Sequence[str], *, tool: str, seconds: float, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> CommandOutput:
     """Run git, pip or npm; raise SetupError if it is missing, times out or prints too much."""

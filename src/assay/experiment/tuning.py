@@ -27,7 +27,7 @@ from assay.settings import setting
 from assay.stats import compare, means
 from assay.stats.clustered import ClusterTable, cluster_table
 from assay.stats.compare import RepositoryChange, by_repository
-from assay.stats.config import DEFAULT, settings_of
+from assay.stats.config import DEFAULT, compare_options
 from assay.stats.distributions import t_quantile, t_sf
 from assay.stats.records import ComparisonRow, Interval, MeanRow, ValueRange, Verdict
 from assay.stats.selection import draw_halves
@@ -195,7 +195,7 @@ def tune_scores(
 
 
 def _compare(scores: Scores, engine: str, baseline: str, plan: AnalysisPlan) -> ComparisonRow:
-    found = compare(scores, baseline=baseline, primary=plan.primary, family=(engine,), **settings_of(plan))
+    found = compare(scores, baseline=baseline, primary=plan.primary, family=(engine,), **compare_options(plan))
     return next(row for row in found.rows if row.engine == engine)
 
 

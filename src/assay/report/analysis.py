@@ -61,7 +61,7 @@ from assay.scoring import (
     ties,
 )
 from assay.stats import compare_slices, means_only
-from assay.stats.config import settings_of
+from assay.stats.config import compare_options
 from assay.stats.records import Comparison, SliceRow
 from assay.types import AnalysisPlan, EngineRun, Run, Scores, Status
 
@@ -157,7 +157,7 @@ def _slices(case: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:
     if challenger == claim.baseline or {challenger, claim.baseline} & failed_engines(case.run):
         return ()
     scores = pick(case.scores, engines=(claim.baseline, challenger), measures=(claim.primary,))
-    return compare_slices(scores, baseline=claim.baseline, primary=claim.primary, **settings_of(claim))
+    return compare_slices(scores, baseline=claim.baseline, primary=claim.primary, **compare_options(claim))
 
 
 def _headline_forms(forms: Sequence[str], primary: str) -> str:

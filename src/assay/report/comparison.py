@@ -38,7 +38,7 @@ from assay.scoring import identical_rankings, score
 from assay.scoring.score import Scorer
 from assay.stats import RunNames, all_pairs, compare, compare_scores, means, means_only
 from assay.stats.compare import with_leader
-from assay.stats.config import DEFAULT, CompareSettings, settings_of
+from assay.stats.config import DEFAULT, CompareSettings, compare_options
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance
 from assay.types import AnalysisPlan, Run, Scores
@@ -97,7 +97,7 @@ def _add_run_variance(found: Comparison, claim: AnalysisPlan, old: _Side, new: _
     def variance_of(row: ComparisonRow) -> RunVariance | None:
         return chance_between(stability(*old[row.baseline], row.measure), stability(*new[row.engine], row.measure))
 
-    return add_run_variance(found, variance_of, CompareSettings(**settings_of(claim)))
+    return add_run_variance(found, variance_of, CompareSettings(**compare_options(claim)))
 
 
 def mark_identical(found: _Comparison, run: Run | Scorer) -> _Comparison:
@@ -128,7 +128,7 @@ def compare_family(scores: Scores, claim: AnalysisPlan, family: Sequence[str], d
         baseline=claim.baseline,
         primary=claim.primary,
         family=left,
-        **settings_of(claim),
+        **compare_options(claim),
     )
     every = means(scores, alpha=claim.alpha, cluster=claim.cluster) if dead else found.means
     return _note_failed(replace(found, means=every), failed, claim.baseline)
@@ -157,7 +157,7 @@ def compare_all_pairs(run: Run, claim: AnalysisPlan) -> AllPairs:
             hint="assay score shows what they said",
         )
     scores = pick(score(run, claim.measures), engines=left)
-    found = all_pairs(scores, claim.primary, **settings_of(claim))
+    found = all_pairs(scores, claim.primary, **compare_options(claim))
     found = with_leader(found, choose_leader(run, claim, mean_gains(found, claim.primary)))
     found = _note_failed(mark_identical(found, run), failed)
     return replace(found, notes=(*synthetic_notes(run), *found.notes))
@@ -229,7 +229,7 @@ def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engi
         primary=claim.primary,
         names=names,
         family=None if engine else claim.family or None,
-        **settings_of(claim),
+        **compare_options(claim),
     )
     return _note_failed(found, labels)
 

@@ -27,7 +27,7 @@ from assay.report.scored_run import (
 )
 from assay.scoring import parse_measure
 from assay.stats import all_pairs, paired_percentile_bootstrap, percentile_bootstrap
-from assay.stats.config import DEFAULT, settings_of
+from assay.stats.config import DEFAULT, compare_options
 from assay.stats.records import Comparison, Interval, MeanRow, Verdict
 from assay.stats.tables import headline
 
@@ -172,7 +172,7 @@ def compare_pairwise(
     if len(names) < 2:
         return ()
     scores = pick(case.scores, engines=names, measures=(case.primary,))
-    pairs = all_pairs(scores, case.primary, **settings_of(case.claim))
+    pairs = all_pairs(scores, case.primary, **compare_options(case.claim))
     return tuple(
         PairwiseDifference(
             row.engine, row.baseline, row.measure, row.difference, row.interval, row.verdict, row.identical

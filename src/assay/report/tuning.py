@@ -16,7 +16,7 @@ from assay.report.scored_run import failed_engines, pick, synthetic_notes
 from assay.scoring import score
 from assay.stats import means
 from assay.stats.compare import RepositoryChange, RepositoryTally, by_repository, compare_pairs, tally, worst
-from assay.stats.config import settings_of
+from assay.stats.config import compare_options
 from assay.stats.records import ComparisonRow, MeanRow, Verdict
 from assay.stats.verdicts import undecidable
 from assay.toml import write_key, write_value
@@ -182,7 +182,7 @@ def ablation_result(
         raise EngineError(f"{names} answered no query: nothing is left to compare", hint=hint)
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
     pairs = [(step.variant, step.against) for step in left]
-    found = mark_identical(compare_pairs(scores, pairs, primary=claim.primary, **settings_of(claim)), run)
+    found = mark_identical(compare_pairs(scores, pairs, primary=claim.primary, **compare_options(claim)), run)
     rows = []
     for step, row in zip(left, found.rows, strict=True):
         changes = by_repository(scores, step.variant, step.against, claim.primary)

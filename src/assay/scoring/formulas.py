@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from assay.errors import InputError
-from assay.scoring.grid import BoolArray, FloatArray, Grid, GridCell, IntArray, Place
+from assay.scoring.grid import BoolArray, FloatArray, Grid, GridCell, IntArray, SpanKey
 from assay.scoring.match import Level, assign_targets, project
 from assay.syntax.tokens import BYTES_PER_TOKEN, estimate_tokens
 from assay.types import Hit, Run, Span, Target
@@ -213,7 +213,7 @@ def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = F
     wanted = [[t for t in projection.targets if t.grade >= least] for projection in grid.projections("lines")]
     files = [frozenset(target.span.path for target in targets) for targets in wanted]
 
-    def compute(unit: int, spans: Iterable[Place]) -> float:
+    def compute(unit: int, spans: Iterable[SpanKey]) -> float:
         returned, targets = [Span(*span) for span in spans], wanted[unit]
         known = grid.run.lines.get(grid.units[unit].gold, {})
         lengths: dict[str, int] = {}
@@ -224,7 +224,7 @@ def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = F
 
     missed = [compute(unit, ()) for unit in range(len(wanted))]
     for cell in grid.cells():
-        spans = grid.places(cell, k)
+        spans = grid.distinct_spans(cell, k)
         inside = [span for span in spans if span[0] in files[cell.unit]]
         computed = compute(cell.unit, spans if elsewhere else inside) if inside else missed[cell.unit]
         values[cell.engine, cell.unit] = computed

@@ -30,7 +30,7 @@ BoolArray = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 #: Path, start and end of a hit; a tuple, because most hits never need a span.
-Place = tuple[str, int | None, int | None]
+SpanKey = tuple[str, int | None, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Grid:
                 else:
                     yield GridCell(engine, unit, ranking.hits[:limit], ranking.tokens[:limit])
 
-    def places(self, cell: GridCell, k: int) -> list[Place]:
+    def distinct_spans(self, cell: GridCell, k: int) -> list[SpanKey]:
         """Return the distinct spans inside a cutoff, in rank order."""
         returned = cell.hits[: int(k * self.oversample[cell.engine])]
         return list(dict.fromkeys([(hit.path, hit.start, hit.end) for hit in returned]))[:k]

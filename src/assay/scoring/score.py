@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from assay.errors import ConfigError
-from assay.scoring.grid import FloatArray, Grid, IntArray, Place
+from assay.scoring.grid import FloatArray, Grid, IntArray, SpanKey
 from assay.scoring.measures import Measure, parse_measure
 from assay.types import Query, Run, Scores, Status, Suite
 
@@ -58,7 +58,7 @@ def as_scorer(run: Run | Scorer) -> Scorer:
 def number_rankings(run: Run) -> IntArray:
     asked = {(r.gold, r.query, r.form): None for engine in run.engines for r in engine.rankings}
     column = {key: index for index, key in enumerate(asked)}
-    known: dict[tuple[Place, ...], int] = {(): 0}
+    known: dict[tuple[SpanKey, ...], int] = {(): 0}
     codes = np.zeros((len(run.engines), len(column)), dtype=np.intp)
     for engine, row in zip(run.engines, codes, strict=True):
         answered = [r for r in engine.rankings if r.status == Status.OK]

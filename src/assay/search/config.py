@@ -306,7 +306,7 @@ def find_config(directory: Path) -> Path | None:
     return path if os.path.isfile(path) else None  # an unreadable directory is reported by the walk
 
 
-def load_config(
+def load_search_config(
     overrides: Sequence[str] = (), file: Path | None = None, environ: Mapping[str, str] | None = None
 ) -> SearchConfig:
     """Load the settings from file, environment and `overrides` (`key=value`, the last one wins)."""
@@ -408,7 +408,7 @@ def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
 
 
 def config_text(config: SearchConfig) -> str:
-    """Return the settings as commented TOML that `load_config` can read."""
+    """Return the settings as commented TOML that `load_search_config` can read."""
     return "\n\n".join("\n".join(table) for table in _tables(redact_settings(config), TABLE)) + "\n"
 
 

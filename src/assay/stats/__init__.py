@@ -17,11 +17,11 @@ from assay.stats.records import (
     Verdict,
 )
 from assay.stats.runs import compare_scores, compare_values, read_values
-from assay.stats.sample_size import components_of, plan, plan_claim
+from assay.stats.sample_size import components_of, plan, plan_comparison
 
 __all__ = [
     "AllPairs", "Comparison", "ComparisonRow", "Interval", "MeanRow", "QueryValue", "RunNames", "SamplePlan",
     "SizeRange", "SliceRow", "ValueRange", "Verdict", "all_pairs", "compare", "compare_scores", "compare_slices",
     "compare_values", "components_of", "means", "means_only", "paired_percentile_bootstrap", "percentile_bootstrap",
-    "plan", "plan_claim", "read_values",
+    "plan", "plan_comparison", "read_values",
 ]  # fmt: skip

@@ -92,9 +92,9 @@ class CompareOptions(TypedDict, total=False):
     cluster: str
 
 
-def settings_of(claim: AnalysisPlan) -> CompareOptions:
-    """Return the arguments for a comparison from an analysis plan: `compare(scores, **settings_of(claim), ...)`."""
-    return CompareOptions(margin=claim.margin, alpha=claim.alpha, seed=claim.seed, cluster=claim.cluster)
+def compare_options(plan: AnalysisPlan) -> CompareOptions:
+    """Return the arguments for a comparison from an analysis plan: `compare(scores, **compare_options(plan), ...)`."""
+    return CompareOptions(margin=plan.margin, alpha=plan.alpha, seed=plan.seed, cluster=plan.cluster)
 
 
 #: Units of sampling; a tag is written tag:NAME.

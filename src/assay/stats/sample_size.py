@@ -160,7 +160,7 @@ _ROUNDS = 5
 _SETTLED = 0.005
 
 
-def plan_claim(
+def plan_comparison(
     scores: Scores,
     *,
     baseline: str,

@@ -202,9 +202,9 @@ def _verdicts(gap: TopTwoGap, run: Run) -> dict[str, str]:
     """Return the verdict on the two best engines under each assumption about unjudged results."""
     from assay.experiment.spec.model import analysis_plan_of
     from assay.stats import compare
-    from assay.stats.config import settings_of
+    from assay.stats.config import compare_options
 
-    settings = settings_of(analysis_plan_of(run))
+    settings = compare_options(analysis_plan_of(run))
     verdicts = {}
     for name, scores in gap.scenes.items():
         comparison = compare(scores, baseline=gap.second, primary=scores.measures[0], **settings)

@@ -162,9 +162,9 @@ def change_plan(
 def check_plan(plan: AnalysisPlan, k: int, engines: Sequence[str]) -> AnalysisPlan:
     """Raise ConfigError for a plan that the engines and k of a run cannot satisfy; return the plan."""
     from assay.scoring import parse_measure
-    from assay.stats.config import CompareSettings, settings_of
+    from assay.stats.config import CompareSettings, compare_options
 
-    CompareSettings(**settings_of(plan))
+    CompareSettings(**compare_options(plan))
     deepest = max(parse_measure(measure).depth for measure in plan.measures)
     if deepest > k:
         hint = "increase k, or lower the cutoff of the measure"
