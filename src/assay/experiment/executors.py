@@ -157,10 +157,10 @@ class FuturesAdapter:
 
     shares_disk = False  # unknown
 
-    def __init__(self, executor: FuturesExecutor, *, width: int | None = None) -> None:
+    def __init__(self, executor: FuturesExecutor) -> None:
         self._executor = executor
         # One more task than workers, so that no worker waits while this process stores a result.
-        self.width = width or cast(int, getattr(executor, "_max_workers", None) or available_threads()) + 1
+        self.width = cast(int, getattr(executor, "_max_workers", None) or available_threads()) + 1
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
         return self._executor.submit(function, *args)

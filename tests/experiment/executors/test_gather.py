@@ -178,8 +178,3 @@ def test_given_executor_that_breaks_is_an_error_that_names_a_task(tmp_path):
         jobs = [Job("killer", str(tmp_path), deaths=9)]
         with pytest.raises(EngineError, match="killer was lost once because its worker died"):
             list(gather(FuturesAdapter(pool), do, jobs))
-
-
-def test_given_width_can_be_named():
-    with ThreadPoolExecutor(3) as threads:
-        assert (FuturesAdapter(threads).width, FuturesAdapter(threads, width=50).width) == (4, 50)
