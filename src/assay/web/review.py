@@ -58,64 +58,64 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReviewSession:
-    """What all requests of a review work with; `check` finds what is wrong with a set, as lint does."""
+    """State that all requests of a review share; `check` lints a set."""
 
-    desk: ReviewWorkspace
+    workspace: ReviewWorkspace
     check: Callable[[GoldSet], Sequence[AnchorProblem]]
-    seats: ReviewerRegistry
+    registry: ReviewerRegistry
     rules: ReviewRules = field(default_factory=ReviewRules)
     writing: threading.RLock = field(default_factory=threading.RLock)
     ballots: dict[str, VoteLog] = field(default_factory=dict)
 
     def item(self, given: str) -> ReviewItem:
-        """Find an item by its whole id."""
-        for item in self.desk.items():
+        """Return the item with an id."""
+        for item in self.workspace.items():
             if item.id == given:
                 return item
         raise HttpError(404, f"the queue has no item '{given[:40]}'", hint="reload the page")
 
     def ballot(self, name: str) -> VoteLog:
-        """Open the votes of a reviewer; a name that differs from another's by case alone is refused at once."""
-        ballot = self.ballots.get(name) or self.ballots.setdefault(name, VoteLog(self.desk.queue, name))
+        """Open the votes of a reviewer; reject a name that differs from another only by case."""
+        ballot = self.ballots.get(name) or self.ballots.setdefault(name, VoteLog(self.workspace.queue, name))
         ballot.check_namesake()
         return ballot
 
     def asker(self, request: WebRequest) -> VoteLog:
-        """Open the votes of who asks; the browser must sit there under that name."""
+        """Open the votes of the reviewer, whose name the browser must have."""
         ballot = self.ballot(reviewer_of(request))
-        self.seats.check(request, ballot.reviewer)
+        self.registry.check(request, ballot.reviewer)
         return ballot
 
     def speaker(self, request: WebRequest) -> VoteLog:
-        """Open the votes of who says something; a name that is free is given to the browser."""
+        """Open the votes of the reviewer; assign a free name to the browser."""
         ballot = self.ballot(reviewer_of(request))
-        self.seats.sit(request, ballot.reviewer)
+        self.registry.sit(request, ballot.reviewer)
         return ballot
 
     def voter(self, request: WebRequest) -> VoteLog:
-        """Open the votes of who votes; nobody does who saw what others said."""
+        """Open the votes of a blinded reviewer, or raise HttpError."""
         ballot = self.speaker(request)
         if self.adjudicates(ballot.reviewer):
             hint = "decide what is disputed; somebody else votes"
             raise HttpError(409, f"{ballot.reviewer} adjudicates, and has seen what others said", hint=hint)
-        self.seats.check_blind(request, ballot.reviewer)
+        self.registry.check_blind(request, ballot.reviewer)
         return ballot
 
     def looker(self, request: WebRequest) -> str:
-        """Name who is shown what others said: one who still votes is not, and that somebody was is noted."""
+        """Return the name of a reviewer with no open items, and log that the reviewer is unblinded."""
         ballot = self.asker(request)
         self.check_curtain(ballot.reviewer)
-        self.seats.look(request, ballot.reviewer)
+        self.registry.look(request, ballot.reviewer)
         log_unblinding(ballot)
         return ballot.reviewer
 
     def adjudicates(self, name: str) -> bool:
-        """Tell whether somebody gave up voting."""
-        return is_adjudicator(self.desk.queue, name)
+        """Return whether a reviewer stopped voting to adjudicate."""
+        return is_adjudicator(self.workspace.queue, name)
 
     def check_curtain(self, name: str) -> None:
-        """Refuse to show anything of others to one who still votes."""
-        left = 0 if self.adjudicates(name) else len(list_open_items(self.desk, self.ballot(name)))
+        """Raise HttpError if a reviewer has open items: other votes stay hidden until then."""
+        left = 0 if self.adjudicates(name) else len(list_open_items(self.workspace, self.ballot(name)))
         if left:
             items = "1 item is" if left == 1 else f"{left} items are"
             hint = "vote on them first, or give up voting to adjudicate"
@@ -123,7 +123,6 @@ class ReviewSession:
 
 
 def reviewer_of(request: WebRequest) -> str:
-    """Name who asks."""
     name = request.query.get("as") or request.data.get("as")
     if not isinstance(name, str) or not name:
         raise HttpError(400, "nobody is named", hint="say who you are")
@@ -131,7 +130,7 @@ def reviewer_of(request: WebRequest) -> str:
 
 
 def listed(item: ReviewItem) -> dict[str, object]:
-    """Write an item as every list of them begins."""
+    """Return the fields of an item that every list has."""
     query = item.query
     return {
         "item": item.id,
@@ -144,107 +143,114 @@ def listed(item: ReviewItem) -> dict[str, object]:
 
 @dataclass(frozen=True)
 class AdjudicationApi:
-    """Answers those who have nothing left to vote on, or gave it up."""
+    """Handlers for unblinded reviewers."""
 
-    room: ReviewSession
+    session: ReviewSession
 
     def standing(self, request: WebRequest) -> Response:
         """Count the items by state and the votes by reviewer."""
-        self.room.looker(request)
-        found = count_progress(self._standings(), read_closed(self.room.desk.queue))
-        return json_response({"tally": asdict(found), "least": self.room.rules.least})
+        self.session.looker(request)
+        found = count_progress(self._statuses(), read_closed(self.session.workspace.queue))
+        return json_response({"tally": asdict(found), "least": self.session.rules.least})
 
     def accepted(self, request: WebRequest) -> Response:
-        """Say what would be accepted now; the whole set is linted for it, so that it may take a while."""
-        self.room.looker(request)
-        desk = self.room.desk
-        made = preview(desk.queue, desk.load(), self.room.check, corpus=desk.given, rules=self.room.rules)
-        taken = [_settled(standing) for standing in made.taken]
+        """Return what would be accepted now; lints the whole set, which may take seconds."""
+        self.session.looker(request)
+        workspace = self.session.workspace
+        made = preview(
+            workspace.queue, workspace.load(), self.session.check, corpus=workspace.given, rules=self.session.rules
+        )
+        taken = [_settled(status) for status in made.taken]
         refused = [{"item": one.item, "query": one.query, "reason": one.reason} for one in made.refused]
         return json_response({"taken": taken, "refused": refused})
 
     def agreement(self, request: WebRequest) -> Response:
-        """Compute how far the reviewers agree, as `assay gold agreement` does."""
-        self.room.looker(request)
-        queue = self.room.desk.queue
+        """Return the agreement of reviewers, as `assay gold agreement` does."""
+        self.session.looker(request)
+        queue = self.session.workspace.queue
         found = compute_agreement(
-            self.room.desk.items(), read_all_votes(queue), read_decisions(queue), taken=read_acceptance_times(queue)
+            self.session.workspace.items(),
+            read_all_votes(queue),
+            read_decisions(queue),
+            taken=read_acceptance_times(queue),
         )
         return json_response({"kinds": [asdict(kind) for kind in found]})
 
     def disputed(self, request: WebRequest) -> Response:
-        """Show what is disputed with all votes; what the asker voted on is left to a third person."""
-        name = self.room.looker(request)
-        disputed = [standing for standing in self._standings() if standing.state == "disputed"]
-        others = [standing for standing in disputed if not standing.has_vote_of(name)]
-        listed = [_disputed(standing) for standing in others]
+        """Return disputed items with all votes, except those that the reviewer voted on."""
+        name = self.session.looker(request)
+        disputed = [status for status in self._statuses() if status.state == "disputed"]
+        others = [status for status in disputed if not status.has_vote_of(name)]
+        listed = [_disputed(status) for status in others]
         return json_response({"items": listed, "third": len(disputed) - len(others)})
 
     def decide(self, request: WebRequest) -> Response:
-        """Take a decision: it is on the disk when this is answered. The same again is the one there is."""
-        name = self.room.looker(request)
-        said = VoteInput(self.room.item(request.text("item")).id, request.text("value"), request.text("reason"))
-        with self.room.writing:
-            found = self._standings()
+        """Record a decision before the response; a repeated one changes nothing."""
+        name = self.session.looker(request)
+        said = VoteInput(self.session.item(request.text("item")).id, request.text("value"), request.text("reason"))
+        with self.session.writing:
+            found = self._statuses()
             known = next((s.decision for s in found if s.item.id == said.item), None)
             if known is None or (known.by, known.value, known.reason) != (name, said.value, said.reason):
-                record_decisions(self.room.desk.queue, [make_decision(self.room.desk, name, said, found)])
+                record_decisions(
+                    self.session.workspace.queue, [make_decision(self.session.workspace, name, said, found)]
+                )
         return json_response({"item": said.item})
 
-    def _standings(self) -> tuple[ItemStatus, ...]:
-        return read_statuses(self.room.desk.queue, self.room.rules)
+    def _statuses(self) -> tuple[ItemStatus, ...]:
+        return read_statuses(self.session.workspace.queue, self.session.rules)
 
 
-def _disputed(standing: ItemStatus) -> dict[str, object]:
-    return listed(standing.item) | {
-        "values": [value for value in vote_values(standing.item.kind) if value != UNSURE],
-        "votes": [vote_mapping(vote) for vote in standing.votes],
+def _disputed(status: ItemStatus) -> dict[str, object]:
+    return listed(status.item) | {
+        "values": [value for value in vote_values(status.item.kind) if value != UNSURE],
+        "votes": [vote_mapping(vote) for vote in status.votes],
     }
 
 
-def _settled(standing: ItemStatus) -> dict[str, object]:
-    return listed(standing.item) | {"value": standing.value, "by": list(standing.supporters)}
+def _settled(status: ItemStatus) -> dict[str, object]:
+    return listed(status.item) | {"value": status.value, "by": list(status.supporters)}
 
 
 @dataclass(frozen=True)
 class VotingApi:
-    """Answers those who vote."""
+    """Handlers for voting reviewers."""
 
-    room: ReviewSession
+    session: ReviewSession
 
     def queue(self, request: WebRequest) -> Response:
-        """List what the reviewer voted on, and what is open for them."""
-        ballot = self.room.asker(request)
-        mine, closed = ballot.votes(), read_closed(self.room.desk.queue)
-        items = [item for item in self.room.desk.items() if item.id in mine or item.id not in closed]
+        """Return the items that the reviewer voted on, and the open ones."""
+        ballot = self.session.asker(request)
+        mine, closed = ballot.votes(), read_closed(self.session.workspace.queue)
+        items = [item for item in self.session.workspace.items() if item.id in mine or item.id not in closed]
         listed = [_listed(item, mine.get(item.id)) for item in items]
         return json_response({"as": ballot.reviewer, "items": listed, "adjudicates": self._adjudicates(ballot)})
 
     def sit(self, request: WebRequest) -> Response:
-        """Give the browser the name that somebody votes under."""
-        return json_response({"as": self.room.speaker(request).reviewer})
+        """Assign a reviewer name to the browser."""
+        return json_response({"as": self.session.speaker(request).reviewer})
 
     def leave(self, request: WebRequest) -> Response:
-        """Set the name free that the browser has."""
-        self.room.seats.leave(request)
+        """Release the reviewer name of the browser."""
+        self.session.registry.leave(request)
         return json_response({})
 
     def print_code(self, request: WebRequest) -> Response:
-        """Print at the terminal of the server what lets this browser have a name that another one has."""
-        self.room.seats.print_code(self.room.ballot(reviewer_of(request)).reviewer)
+        """Print the code for a takeover of a name on the terminal of the server."""
+        self.session.registry.print_code(self.session.ballot(reviewer_of(request)).reviewer)
         return json_response({})
 
     def take_over(self, request: WebRequest) -> Response:
-        """Give this browser a name that another one has, for the code."""
-        name = self.room.ballot(reviewer_of(request)).reviewer
-        self.room.seats.take_over(request, name, request.text("code"))
+        """Move a name from another browser to this one, if the code is right."""
+        name = self.session.ballot(reviewer_of(request)).reviewer
+        self.session.registry.take_over(request, name, request.text("code"))
         return json_response({"as": name})
 
     def item(self, request: WebRequest) -> Response:
-        """Show one item with its places, and what the reviewer said of it."""
-        ballot = self.room.asker(request)
-        item = self.room.item(request.query.get("item", ""))
-        view = self.room.desk.viewer.view(item)
+        """Return one item with its excerpts and the votes of the reviewer."""
+        ballot = self.session.asker(request)
+        item = self.session.item(request.query.get("item", ""))
+        view = self.session.workspace.viewer.view(item)
         shown = view_mapping(view, engines=request.query.get("engines") == "1")
         shown["places"] = [_place(place) for place in view.excerpts]
         shown["query"] = _query(item)
@@ -254,34 +260,36 @@ class VotingApi:
         return json_response(shown | {"mine": past[-1] if past else None, "past": past[:-1], "has_engines": engines})
 
     def vote(self, request: WebRequest) -> Response:
-        """Take a vote: it is on the disk when this is answered. The same vote again is the one there is."""
-        item = self.room.item(request.text("item"))
-        with self.room.writing:
-            ballot = self.room.voter(request)
+        """Record a vote before the response; a repeated one changes nothing."""
+        item = self.session.item(request.text("item"))
+        with self.session.writing:
+            ballot = self.session.voter(request)
             said = VoteInput(item.id, request.text("value"), request.text("reason"))
             vote = self._cast(ballot, item, said, request)
         return json_response({"item": item.id, "mine": _said(vote)})
 
     def place(self, request: WebRequest) -> Response:
-        """Take another place for the query of an item, with the vote of who found it."""
-        about = self.room.item(request.text("item"))
-        with self.room.writing:
-            ballot = self.room.voter(request)
-            item = propose_location(self.room.desk, about, request.text("anchor"))
+        """Add a location for the query of an item, with the vote of its finder."""
+        about = self.session.item(request.text("item"))
+        with self.session.writing:
+            ballot = self.session.voter(request)
+            item = propose_location(self.session.workspace, about, request.text("anchor"))
             said = VoteInput(item.id, request.text("value"), request.text("reason"))
             check_vote(item, said.value, said.reason)
-            self.room.desk.queue.add([item])
-            vote = self._cast(ballot, self.room.item(item.id), said, request)
+            self.session.workspace.queue.add([item])
+            vote = self._cast(ballot, self.session.item(item.id), said, request)
         return json_response({"item": _listed(item, vote)})
 
     def give_up(self, request: WebRequest) -> Response:
-        """Take somebody's word that they vote no more, and lift the curtain for them."""
-        with self.room.writing:
-            become_adjudicator(self.room.speaker(request))
+        """Make the reviewer an adjudicator, who sees other votes and votes no more."""
+        with self.session.writing:
+            become_adjudicator(self.session.speaker(request))
         return json_response({"adjudicates": True})
 
     def _cast(self, ballot: VoteLog, item: ReviewItem, said: VoteInput, request: WebRequest) -> Vote:
-        vote = make_vote(self.room.desk, ballot.reviewer, item, said, engines=request.data.get("engines") is True)
+        vote = make_vote(
+            self.session.workspace, ballot.reviewer, item, said, engines=request.data.get("engines") is True
+        )
         seen = request.data.get("after")
         try:
             return ballot.cast_once(vote, seen if isinstance(seen, str) else None)
@@ -289,7 +297,7 @@ class VotingApi:
             raise HttpError(409, error.message, hint=error.hint) from error
 
     def _adjudicates(self, ballot: VoteLog) -> bool:
-        return self.room.adjudicates(ballot.reviewer)
+        return self.session.adjudicates(ballot.reviewer)
 
 
 def _listed(item: ReviewItem, vote: Vote | None) -> dict[str, object]:
@@ -323,7 +331,7 @@ def _adversary(item: ReviewItem) -> dict[str, str] | None:
 
 
 def vote_labels() -> dict[str, object]:
-    """Say for each kind of item what is asked and what may be answered, and for each value what it means."""
+    """Return the question and values of each kind of item, and the meaning of each value."""
     kinds = {kind: {"question": QUESTIONS[kind], "values": list(vote_values(kind))} for kind in KINDS}
     values = {value: asdict(meaning) for value, meaning in MEANINGS.items()}
     return {"kinds": kinds, "values": values, "proposed": list(PROPOSED)}
@@ -331,30 +339,28 @@ def vote_labels() -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class CodeLimits:
-    """How much of the code one answer holds."""
+    """Limits of one response with code."""
 
-    lines: int = 1_000  # of a file; the page asks for more as one scrolls
-    columns: int = 2_000  # of a line: beyond it there is nothing to read, and much to draw
-    paths: int = 60  # that a search lists; who sees none that fits types on
+    lines: int = 1_000  # of a file; the page requests more while scrolling
+    columns: int = 2_000  # of a line: longer ones are slow to draw
+    paths: int = 60  # in a search result
 
 
-#: Files whose colours are kept: those that a few reviewers look at just now.
-_KEPT_FILES = 16
-_coloured = lru_cache(maxsize=_KEPT_FILES)(highlight)
+_highlight = lru_cache(maxsize=16)(highlight)  # files that a few reviewers look at
 
 
 @dataclass(frozen=True)
 class SourceBrowser:
-    """Answers what a page asks of the code."""
+    """Handlers for source code of the corpus."""
 
-    desk: ReviewWorkspace
+    workspace: ReviewWorkspace
     limits: CodeLimits = CodeLimits()
 
     def lines(self, request: WebRequest) -> Response:
-        """Give some lines of a file, as runs of `[colour, text]`."""
+        """Return lines of a file as lists of `[color, text]`."""
         file = self._file(request)
-        text = read_text(self.desk.corpus, file.path)
-        rows = _coloured(text, grammar_name(file.path, file.language, text))
+        text = read_text(self.workspace.corpus, file.path)
+        rows = _highlight(text, grammar_name(file.path, file.language, text))
         start = max(1, _number(request, "start", 1))
         end = min(len(rows), start + self.limits.lines - 1, _number(request, "end", len(rows)))
         shown = [self._row(row) for row in rows[start - 1 : end]]
@@ -362,18 +368,20 @@ class SourceBrowser:
         return json_response(answer)
 
     def definitions(self, request: WebRequest) -> Response:
-        """List what a file defines; one that may crash its parser defines nothing here."""
+        """Return the definitions of a file; none if the file may crash its parser."""
         file = self._file(request)
-        text = read_text(self.desk.corpus, file.path)
+        text = read_text(self.workspace.corpus, file.path)
         grammar = grammar_name(file.path, file.language, text)
         torn = grammar is not None and is_malformed(text.encode("utf-8", "replace"), grammar)
         found = () if torn else extract_symbols(file.path, text, file.language)
         return json_response({"path": file.path, "definitions": [[s.name, s.kind, s.start, s.end] for s in found]})
 
     def paths(self, request: WebRequest) -> Response:
-        """Find files whose path holds every word that was typed: names before folders, short before long."""
+        """Return paths that contain every word: matches in file names first, then short paths."""
         words = request.query.get("find", "").casefold().split()
-        found = [file.path for file in self.desk.corpus.files if all(word in file.path.casefold() for word in words)]
+        found = [
+            file.path for file in self.workspace.corpus.files if all(word in file.path.casefold() for word in words)
+        ]
 
         def key(path: str) -> tuple[int, int, str]:
             name = path.casefold().rpartition("/")[2]
@@ -383,7 +391,7 @@ class SourceBrowser:
 
     def _file(self, request: WebRequest) -> SourceFile:
         path = request.query.get("path", "")
-        for file in self.desk.corpus.files:
+        for file in self.workspace.corpus.files:
             if file.path == path:
                 return file
         raise HttpError(404, f"the corpus has no file '{path[:200]}'", hint="choose one that the search lists")
@@ -410,29 +418,28 @@ def _number(request: WebRequest, name: str, otherwise: int) -> int:
     return int(text)
 
 
-#: Where the page is; what it asks for is below.
 REVIEW = "/review"
 
 
 def review_routes(
-    desk: ReviewWorkspace,
+    workspace: ReviewWorkspace,
     check: Callable[[GoldSet], Sequence[AnchorProblem]],
     *,
     tell: Callable[[str], None],
     rules: ReviewRules | None = None,
     name: str = "",
 ) -> tuple[Route, ...]:
-    """Give the addresses of the review of one set; `check` is lint, `name` who most likely sits there.
+    """Return the routes of the review of one set.
 
-    `tell` says something at the terminal of the server, which not everybody sees who sits at a browser.
+    `check` lints a set, `tell` prints on the terminal of the server, and `name` is the suggested reviewer.
     """
-    desk.corpus, desk.commit  # noqa: B018  # opened before anybody asks, from one thread
-    seats = ReviewerRegistry(seats_file(desk.path), tell, lambda name: has_taken_part(desk.queue, name))
-    room = ReviewSession(desk, check, seats, rules or ReviewRules())
-    voting, settling, code = VotingApi(room), AdjudicationApi(room), SourceBrowser(desk)
+    workspace.corpus, workspace.commit  # noqa: B018  # opened before the first request, in one thread
+    registry = ReviewerRegistry(seats_file(workspace.path), tell, lambda name: has_taken_part(workspace.queue, name))
+    session = ReviewSession(workspace, check, registry, rules or ReviewRules())
+    voting, adjudication, code = VotingApi(session), AdjudicationApi(session), SourceBrowser(workspace)
 
     def show(request: WebRequest) -> Response:
-        return with_cookie(request, page_response(_page(desk, name)))
+        return with_cookie(request, page_response(_page(workspace, name)))
 
     return (
         Route("GET", REVIEW, show),
@@ -448,30 +455,30 @@ def review_routes(
         Route("GET", f"{REVIEW}/lines", code.lines),
         Route("GET", f"{REVIEW}/definitions", code.definitions),
         Route("GET", f"{REVIEW}/paths", code.paths),
-        Route("GET", f"{REVIEW}/standing", settling.standing),
-        Route("GET", f"{REVIEW}/accepted", settling.accepted),
-        Route("GET", f"{REVIEW}/agreement", settling.agreement),
-        Route("GET", f"{REVIEW}/disputed", settling.disputed),
-        Route("POST", f"{REVIEW}/decide", settling.decide),
+        Route("GET", f"{REVIEW}/standing", adjudication.standing),
+        Route("GET", f"{REVIEW}/accepted", adjudication.accepted),
+        Route("GET", f"{REVIEW}/agreement", adjudication.agreement),
+        Route("GET", f"{REVIEW}/disputed", adjudication.disputed),
+        Route("POST", f"{REVIEW}/decide", adjudication.decide),
     )
 
 
-def _code(desk: ReviewWorkspace) -> str:
-    spec = desk.corpus.spec
-    return str(desk.corpus.root) if spec.kind == "path" else spec_text(spec)
+def _code(workspace: ReviewWorkspace) -> str:
+    spec = workspace.corpus.spec
+    return str(workspace.corpus.root) if spec.kind == "path" else spec_text(spec)
 
 
-def _page(desk: ReviewWorkspace, name: str) -> bytes:
+def _page(workspace: ReviewWorkspace, name: str) -> bytes:
     about = {
-        "set": desk.path.name,
-        "place": str(desk.path.absolute()),  # drafts of one set must not turn up in another
-        "corpus": _code(desk),
+        "set": workspace.path.name,
+        "place": str(workspace.path.absolute()),  # keeps the drafts of two sets apart
+        "corpus": _code(workspace),
         "name": name,
         **vote_labels(),
         "colours": COLORS,
     }
     return page(
-        title=f"Review of {desk.path.name}",
+        title=f"Review of {workspace.path.name}",
         script="review/main.js",
         styles=("base.css", "review.css"),
         data={"review": json.dumps(about, ensure_ascii=True).encode()},

@@ -17,9 +17,9 @@ from assay.store import Store
 from assay.store.kinds import SEATS
 from assay.web.server import HttpError, Response, WebRequest
 
-#: Without the port: a server that is started again may have another one, and a browser is the same one there.
+#: Without the port, which may differ after a restart.
 COOKIE = "assay-reviewer"
-_COOKIE_SECONDS = 180 * 86_400  # a review that takes half a year has other problems
+_COOKIE_SECONDS = 180 * 86_400  # a review takes at most half a year
 _ID = re.compile(r"[A-Za-z0-9_-]{32,64}")
 _LINE = MappingKeys(("what", "browser", "name", "on"))
 _SIT, _LEAVE, _SAW = "sit", "leave", "saw"
@@ -27,25 +27,25 @@ _SIT, _LEAVE, _SAW = "sit", "leave", "saw"
 
 @dataclass(frozen=True, slots=True)
 class CodeRules:
-    """How a name is taken over."""
+    """Rules of the code that moves a name to another browser."""
 
-    digits: int = 6  # somebody reads them off a terminal
-    tries: int = 5  # then a new code is printed; one guess in 200,000 gets in
+    digits: int = 6  # typed from a terminal
+    tries: int = 5  # per code; a guess succeeds once in 200,000 times
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewerState:
-    """Who sits where, and who saw what others said."""
+    """Names and browsers of reviewers, and which browsers are unblinded."""
 
-    browsers: Mapping[str, str] = field(default_factory=dict)  # by name, whatever its case
-    names: Mapping[str, str] = field(default_factory=dict)  # as it was written, by browser
-    saw: Mapping[str, frozenset[str]] = field(default_factory=dict)  # the names a browser had when it looked
+    browsers: Mapping[str, str] = field(default_factory=dict)  # by case-folded name
+    names: Mapping[str, str] = field(default_factory=dict)  # by browser
+    saw: Mapping[str, frozenset[str]] = field(default_factory=dict)  # names that a browser had when it was unblinded
 
 
 class ReviewerRegistry:
-    """The seats of the review of one set; `tell` says something at the terminal of the server.
+    """The reviewer names of one review; `tell` prints on the terminal of the server.
 
-    `has_spoken` tells whether there is something to read under a name that nobody sits there with.
+    `has_spoken` returns whether a name without a browser has votes.
     """
 
     def __init__(
@@ -56,59 +56,59 @@ class ReviewerRegistry:
         rules: CodeRules | None = None,
     ) -> None:
         self._path, self._tell, self._has_spoken, self._rules = path, tell, has_spoken, rules or CodeRules()
-        self._seating = JournalCache(path, lambda: _seating(read_rows(path)))
+        self._state = JournalCache(path, lambda: _state(read_rows(path)))
         self._codes: dict[str, tuple[str, int]] = {}  # code and tries left, by name
 
     def check(self, request: WebRequest, name: str) -> str:
-        """Give the browser that asks, which must sit there under the name."""
+        """Return the browser of a request, which must have the name."""
         browser = browser_of(request)
-        seating = self._seating()
-        if seating.browsers.get(name.casefold()) != browser:
-            self._check_free(seating, browser, name)
+        state = self._state()
+        if state.browsers.get(name.casefold()) != browser:
+            self._check_free(state, browser, name)
             raise HttpError(409, f"nobody sits here as {name}", hint="reload the page, and say who you are")
         return browser
 
     def sit(self, request: WebRequest, name: str) -> str:
-        """Give a free name to the browser that asks; whoever has it keeps it."""
+        """Assign a free name to the browser of a request."""
         browser = browser_of(request)
-        if self._seating().browsers.get(name.casefold()) == browser:
+        if self._state().browsers.get(name.casefold()) == browser:
             return browser
         with open_journal(self._path) as journal:
-            self._check_free(_seating(journal.rows()), browser, name)
+            self._check_free(_state(journal.rows()), browser, name)
             journal.append([_line(_SIT, browser, name)])
         return browser
 
     def leave(self, request: WebRequest) -> None:
-        """Set the name free that the browser has, if it has one."""
+        """Release the name of the browser."""
         browser = browser_of(request)
         with open_journal(self._path) as journal:
-            name = _seating(journal.rows()).names.get(browser)
+            name = _state(journal.rows()).names.get(browser)
             if name is not None:
                 journal.append([_line(_LEAVE, browser, name)])
 
     def look(self, request: WebRequest, name: str) -> None:
-        """Note that a browser is shown what others said."""
+        """Log that a browser is unblinded."""
         browser = self.check(request, name)
-        if name.casefold() not in self._seating().saw.get(browser, ()):
+        if name.casefold() not in self._state().saw.get(browser, ()):
             with open_journal(self._path) as journal:
                 journal.append([_line(_SAW, browser, name)])
 
     def check_blind(self, request: WebRequest, name: str) -> None:
-        """Refuse a vote from a browser that was shown what others said under another name."""
-        saw = self._seating().saw.get(browser_of(request), frozenset()) - {name.casefold()}
+        """Raise HttpError if the browser was unblinded under another name."""
+        saw = self._state().saw.get(browser_of(request), frozenset()) - {name.casefold()}
         if saw:
             known = ", ".join(sorted(saw))
             hint = f"who has not seen it votes from another browser, or another profile of this one; {name} decides"
             raise HttpError(409, f"this browser has seen what others said, as {known}", hint=hint)
 
     def print_code(self, name: str) -> None:
-        """Print at the terminal what lets another browser have a name."""
+        """Print the code that moves a name to another browser."""
         code = "".join(secrets.choice("0123456789") for _ in range(self._rules.digits))
         self._codes[name.casefold()] = (code, self._rules.tries)
         self._tell(f"a browser wants to sit here as {name}; the code that lets it: {code}")
 
     def take_over(self, request: WebRequest, name: str, given: str) -> None:
-        """Give a name that is somebody's to the browser that knows the code; the code is good once."""
+        """Move a name to the browser that sends the code; a code works once."""
         browser = browser_of(request)
         code, tries = self._codes.pop(name.casefold(), ("", 0))
         if not code or not hmac.compare_digest(given.strip().encode(), code.encode()):
@@ -117,13 +117,13 @@ class ReviewerRegistry:
             hint = "read it off the terminal of the server, or ask for another"
             raise HttpError(409, "that is not the code", hint=hint)
         with open_journal(self._path) as journal:
-            self._check_own(_seating(journal.rows()), browser, name)
+            self._check_own(_state(journal.rows()), browser, name)
             journal.append([_line(_SIT, browser, name)])
         self._tell(f"{name} was taken over by that browser")
 
-    def _check_free(self, seating: ReviewerState, browser: str, name: str) -> None:
-        self._check_own(seating, browser, name)
-        taken = name.casefold() in seating.browsers
+    def _check_free(self, state: ReviewerState, browser: str, name: str) -> None:
+        self._check_own(state, browser, name)
+        taken = name.casefold() in state.browsers
         if taken or self._has_spoken(name):
             hint = "if that is you, take it over with a code from the terminal of the server; if not, take another name"
             raise NameTakenError(
@@ -131,32 +131,32 @@ class ReviewerRegistry:
             )
 
     @staticmethod
-    def _check_own(seating: ReviewerState, browser: str, name: str) -> None:
-        own = seating.names.get(browser)
+    def _check_own(state: ReviewerState, browser: str, name: str) -> None:
+        own = state.names.get(browser)
         if own is not None and own.casefold() != name.casefold():
             hint = f"go on as {own}, or sign out first: click the name in the bar"
             raise HttpError(409, f"this browser sits here as {own}", hint=hint)
 
 
 class NameTakenError(HttpError):
-    """A name that is somebody's; the page asks for the code."""
+    """A name of another browser; the page asks for the code."""
 
     def __init__(self, message: str, *, hint: str) -> None:
         super().__init__(423, message, hint=hint)
 
 
 def seats_file(gold_file: Path) -> Path:
-    """Give the file of the cache that holds who sits where at one set."""
+    """Return the cache file with the reviewer names of one set."""
     return Store().path(SEATS.name, str(gold_file.resolve())) / "seats.jsonl"
 
 
 def port_file(gold_file: Path) -> Path:
-    """Give the file of the cache that holds the port that the review of one set was last at."""
+    """Return the cache file with the last port of the review of one set."""
     return seats_file(gold_file).with_suffix(".port")
 
 
 def browser_of(request: WebRequest) -> str:
-    """Know a browser by its cookie; what is kept of it is a digest."""
+    """Return the digest of the browser's cookie, or raise HttpError."""
     given = request.cookies.get(COOKIE, "")
     if not _ID.fullmatch(given):
         raise HttpError(409, "this browser is not known here", hint="reload the page, and let it keep cookies")
@@ -164,14 +164,14 @@ def browser_of(request: WebRequest) -> str:
 
 
 def with_cookie(request: WebRequest, response: Response) -> Response:
-    """Have a browser known from now on; one that is known stays who it is."""
+    """Add the cookie that identifies the browser, keeping an existing one."""
     given = request.cookies.get(COOKIE, "")
     own = given if _ID.fullmatch(given) else secrets.token_urlsafe(32)
     cookie = f"{COOKIE}={own}; HttpOnly; SameSite=Strict; Path=/review; Max-Age={_COOKIE_SECONDS}"
     return replace(response, headers={**response.headers, "Set-Cookie": cookie})
 
 
-def _seating(rows: Iterable[YamlNode]) -> ReviewerState:
+def _state(rows: Iterable[YamlNode]) -> ReviewerState:
     browsers: dict[str, str] = {}
     names: dict[str, str] = {}
     saw: dict[str, frozenset[str]] = {}

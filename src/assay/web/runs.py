@@ -33,40 +33,40 @@ from assay.web.server import HttpError, LruCache, sentence_of
 
 @dataclass(frozen=True, slots=True)
 class ExploringLimits:
-    """Bounds of what one server holds in memory and does for one request."""
+    """Limits of memory and of one request."""
 
-    depth: int = 3  # folders below the one that was named: results/2026-11/shop
-    folders: int = 20_000  # that are looked into for runs: a home folder would take minutes
-    runs: int = 1_000  # that are listed; somebody has put them there by a program
-    opened: int = 3  # runs in memory: two that are compared, and one more; a big one takes 200 MB
+    depth: int = 3  # of directories below the given one: results/2026-11/shop
+    folders: int = 20_000  # scanned for runs: a home directory would take minutes
+    runs: int = 1_000  # listed
+    opened: int = 3  # runs in memory: two that are compared and one more; a large one takes 200 MB
     pages: int = 6  # 3 MB each
-    corpora: int = 8  # lists of files; one has some 100 bytes a file
-    indexes: int = 3  # the run's own, one of other settings, and the one before it; 100 MB for a large repository
-    fresh: float = 20.0  # seconds for which a corpus is not looked at again: 5,000 files take one
-    query: int = 4_000  # characters that are asked: the longest that anybody typed, ten times over
-    deep: int = 100  # results that are ranked, so that those who left the first k are followed
-    source: int = 2_000_000  # bytes of a file that is shown
+    corpora: int = 8  # lists of files, about 100 bytes per file
+    indexes: int = 3  # of the run, of other settings, and the previous one; 100 MB for a large repository
+    fresh: float = 20.0  # seconds between scans of a corpus: 5,000 files take one second
+    query: int = 4_000  # characters: ten times the longest typed query
+    deep: int = 100  # ranks that are compared, to follow hits beyond the first k
+    source: int = 2_000_000  # bytes of a shown file
 
 
 LIMITS = ExploringLimits()
 
 
-#: Folders that hold no runs of their own: those of a run, and what tools put into repositories.
+#: Directories without runs: parts of a run, and directories of tools.
 _SKIPPED = {*(name.rstrip("/") for name in (ENGINES, RUNS, QRELS, SHARDS)), "node_modules", "__pycache__"}
 _ID_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class RunFolder:
-    """The folder of a run."""
+    """A run directory."""
 
     id: str
-    name: str  # as people call it: the way to it from the folder that was named
+    name: str  # its path from the given directory
     path: Path
 
 
 class RunList:
-    """The runs below some folders, looked for anew whenever somebody asks for the list."""
+    """The runs below some directories, scanned at every request of the list."""
 
     def __init__(self, roots: Sequence[Path], limits: ExploringLimits = LIMITS) -> None:
         self.roots = tuple(dict.fromkeys(_root(folder) for folder in roots))
@@ -74,7 +74,7 @@ class RunList:
         self._known: dict[str, RunFolder] = {}
 
     def scan(self) -> tuple[RunFolder, ...]:
-        """List the runs that are there now."""
+        """Return the current runs."""
         found: dict[str, RunFolder] = {}
         for root in self.roots:
             for folder in _run_folders(root, self.limits):
@@ -86,7 +86,7 @@ class RunList:
         return tuple(found.values())
 
     def find(self, run_id: str) -> RunFolder:
-        """Give the run that an id stands for."""
+        """Return the run with an id."""
         if run_id not in self._known:
             self.scan()
         if run_id not in self._known:
@@ -138,7 +138,7 @@ _UNREPORTED = "Its reports are of another run, or not written; its page is made 
 
 
 def card(found: RunFolder) -> dict[str, Any]:
-    """Describe a run; one that cannot be read is described by what is wrong with it."""
+    """Return the list entry of a run, or its error if it cannot be read."""
     said: dict[str, Any] = {"id": found.id, "name": found.name, "when": None, "made": 0.0, **_written(found.path)}
     try:
         manifest = peek_snapshot(found.path)[1]
@@ -162,10 +162,10 @@ def _written(folder: Path) -> dict[str, Any]:
 
 
 def _made(date: str, written: float) -> float:
-    """Give the moment that tells an older run from a newer one.
+    """Return the time of a run for sorting.
 
-    Results are the same bytes whenever cells were made, so a run of cells has only its day; then it is when the folder
-    was written, kept inside that day: a copy or a checkout comes later.
+    Untimed runs record only the day, so that their bytes do not depend on the time; then the time of writing counts,
+    limited to that day, because a copy or a checkout is written later.
     """
     try:
         read = datetime.fromisoformat(date)
@@ -212,7 +212,7 @@ def _from_results(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _results(folder: Path) -> dict[str, Any] | None:
-    """Read results.json; None where there is none that can be read."""
+    """Return results.json, or None if it is missing or unreadable."""
     try:
         read = json.loads((folder / RESULTS).read_bytes())
     except (OSError, ValueError, RecursionError):
@@ -250,7 +250,7 @@ def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class CachedRun:
-    """A run that was read, and which generation of its folder it is."""
+    """A loaded run and the digest of its snapshot."""
 
     found: RunFolder
     digest: str
@@ -258,11 +258,11 @@ class CachedRun:
 
     @property
     def claim(self) -> AnalysisPlan:
-        """What is claimed of it."""
+        """The analysis plan of the run."""
         return analysis_plan_of(self.run)
 
     def gold(self, name: str) -> GoldSet:
-        """Give one of its gold sets."""
+        """Return a gold set of the run."""
         for gold in self.run.suite.golds:
             if gold.name == name:
                 return gold
@@ -270,14 +270,14 @@ class CachedRun:
 
 
 class RunCache:
-    """The runs of a library, those that were used last in memory."""
+    """The last used runs."""
 
     def __init__(self, library: RunList) -> None:
         self.library = library
         self._opened: LruCache[tuple[str, str], CachedRun] = LruCache(library.limits.opened)
 
     def open(self, run_id: str) -> CachedRun:
-        """Read the run that an id stands for, as it is now."""
+        """Return the current run with an id."""
         found = self.library.find(run_id)
         digest = peek_snapshot(found.path)[0]
         return self._opened.get((found.id, digest), lambda: CachedRun(found, digest, read_run(found.path)))
