@@ -113,7 +113,7 @@ def test_section_is_found_by_how_only_its_title_begins(measured):
     message = refused(server, "read_report", folder="mine", section=min(first).lower())
     assert "several sections begin with" in message
     assert all(f"\n- {title}" in message for title in titles if title[0] == min(first))
-    assert "no section is called" in refused(server, "read_report", folder="mine", section=" ")
+    assert "unknown section" in refused(server, "read_report", folder="mine", section=" ")
 
 
 def test_runs_without_a_place_get_new_folders_out_of_git_and_out_of_the_corpus(shop):
@@ -143,7 +143,7 @@ def test_configuration_is_that_of_the_start(shop):
     planted = shop / "planted"
     evil = CONFIG.replace("echo", f"touch {planted}; echo")
     (shop / "assay.toml").write_text(evil + '[engines.more]\nkind = "random"\n', encoding="utf-8")
-    assert "no engine is called 'more'" in refused(server, "run_benchmark", engines=["more"])
+    assert "unknown engine 'more'" in refused(server, "run_benchmark", engines=["more"])
     ask(server, "run_benchmark", engines=["shell"])
     assert not planted.exists()
 
@@ -167,7 +167,7 @@ def test_tool_names_the_engines_there_are(shop):
 def test_a_call_executes_nothing_of_its_own(shop, engine):
     (shop / "mine.toml").write_text('[engine]\nkind = "command"\nargv = ["touch", "planted"]\n', encoding="utf-8")
     message = refused(serve(shop), "run_benchmark", gold="gold.yaml", engines=[engine])
-    assert "others must stand in the server's --config" in message
+    assert "declare others in the server's --config" in message
     assert not (shop / "planted").exists()
     assert records(shop) == []
 
@@ -181,8 +181,8 @@ def test_a_call_executes_nothing_of_its_own(shop, engine):
         ({"gold": "shop/cart.py"}, "→"),
         ({"gold": "gold.yaml", "out": "../elsewhere"}, "outside"),
         ({"gold": "gold.yaml", "out": "/tmp"}, "outside"),
-        ({"gold": "gold.yaml", "out": "shop"}, "name a new folder"),
-        ({"gold": "gold.yaml", "out": "README.md"}, "name a new folder"),
+        ({"gold": "gold.yaml", "out": "shop"}, "name a new directory"),
+        ({"gold": "gold.yaml", "out": "README.md"}, "name a new directory"),
         ({"gold": "gold.yaml", "k": 0}, "greater than or equal to 1"),
         ({"gold": "gold.yaml", "engines": "builtin"}, "engines: Input should be a valid list"),
     ],
@@ -244,7 +244,7 @@ def test_progress_is_told_and_grows(shop):
 
     async def note(progress, total, message):
         told.append((progress, message))
-        if "questions of shop" in message:
+        if "queries of shop" in message:
             (shop.parent / "go").touch()
 
     async def talk():
@@ -253,7 +253,7 @@ def test_progress_is_told_and_grows(shop):
 
     anyio.run(talk)
     assert [number for number, _ in told] == sorted({number for number, _ in told})
-    assert any("questions of shop" in message for _, message in told)
+    assert any("queries of shop" in message for _, message in told)
 
 
 def test_cancelled_run_stops_and_writes_nothing(shop):

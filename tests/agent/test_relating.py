@@ -40,7 +40,7 @@ def test_text_lists_relatives_by_kind(served):
         ("shop/cart.py:999", "has no line 999"),
         ("shop/crat.py:1", "did you mean 'shop/cart.py'?"),
         ("../../etc/passwd:1", "outside"),
-        ("shop/cart.py:" + "9" * 500, "no line of a file"),
+        ("shop/cart.py:" + "9" * 500, "not FILE:LINE"),
     ],
 )
 def test_wrong_place_is_refused(served, place, said):

@@ -40,7 +40,7 @@ def test_path_is_found_relative_and_absolute(tree):
     ],
 )
 def test_path_outside_is_refused(tree, text):
-    with pytest.raises(ConfigError, match="outside of what is served") as caught:
+    with pytest.raises(ConfigError, match="outside the served directories") as caught:
         Roots.of([str(tree / "served")]).find(text)
     assert str((tree / "served").resolve()) in (caught.value.hint or "")
 
@@ -82,10 +82,10 @@ def test_several_folders_are_told_apart(tree):
     roots = Roots.of([str(tree / "served"), str(tree / "served-too"), str(tree / "served")])
     assert len(roots.directories) == 2
     assert roots.find("c.py").root == (tree / "served-too").resolve()
-    with pytest.raises(ConfigError, match="several folders are served"):
+    with pytest.raises(ConfigError, match="several directories are served"):
         roots.find(None)
     (tree / "served" / "c.py").write_text("", encoding="utf-8")
-    with pytest.raises(ConfigError, match="is in several served folders"):
+    with pytest.raises(ConfigError, match="in several served directories"):
         roots.find("c.py")
 
 
@@ -95,7 +95,7 @@ def test_innermost_folder_holds_a_path(tree):
 
 
 def test_folder_that_is_not_there_is_refused(tree):
-    with pytest.raises(ConfigError, match="no such folder"):
+    with pytest.raises(ConfigError, match="no such directory"):
         Roots.of([str(tree / "none")])
 
 

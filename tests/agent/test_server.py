@@ -24,7 +24,7 @@ def test_tools_are_described_for_strangers(served):
     assert [tool.name for tool in tools] == TOOLS
     assert str(served.root) in instructions
     for tool in tools:
-        assert "Comes back:" in tool.description
+        assert "Returns " in tool.description
         assert "Example: {" in tool.description
         assert tool.output_schema["type"] == "object"
         assert all("description" in field for field in tool.input_schema["properties"].values())

@@ -142,7 +142,7 @@ def test_missing_package_is_named_with_how_to_install_it(shop):
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
-        (["nowhere"], "no such folder"),
+        (["nowhere"], "no such directory"),
         (["--config", "nowhere.toml"], "nowhere.toml"),
         (["--http", "8765"], "HOST:PORT"),
         (["--http", "0.0.0.0:8765"], "open to other machines"),

@@ -29,24 +29,23 @@ if TYPE_CHECKING:
     from assay.types import GoldSet, Suite
 
 RUN = """\
-Measure how well code search finds the right code, on a gold set: a file of questions with the places that answer them.
-Use it to compare engines, or to see whether a change of settings helped. It takes seconds to minutes, tells progress,
-and can be cancelled; one runs at a time. Beside the engines you name, chance (`random`), a careful grep (`keywords`)
-and the gold answers (`oracle`) are measured, so that every number has a floor and a ceiling.
+Measure the quality of code search on a gold set: a file of queries with their targets. Use it to compare engines, or
+to see whether a change of settings helped. It takes seconds to minutes, reports progress and can be cancelled; one
+benchmark runs at a time. The reference engines `random` (chance), `keywords` (a careful grep) and `oracle` (the
+targets) are measured too, as floor, baseline and ceiling.
 
-Engines: {engines}. Gold sets: a gold file or folder below a served folder{gold}, or "stdlib", which ships with Assay.
+Engines: {engines}. Gold sets: a gold file or directory in a served directory{gold}, or "stdlib" (shipped).
 
-Comes back: the report, and the folder that the records were written to; `read_report` shows every section of it.
+Returns the report and the directory of the records; `read_report` shows every section.
 
 Example: {{"gold": "gold.yaml", "engines": ["builtin"], "k": 10}}"""
 
 READ = """\
-Read the report of a benchmark that `run_benchmark` or `assay run` wrote. Use it for the sections that the first answer
-left out, or for an earlier run. Numbers are computed anew from the records.
+Read the report of a benchmark that `run_benchmark` or `assay run` wrote. Use it for sections that the first response
+left out, or for an earlier run. All numbers are recomputed from the records.
 
-Comes back: one sentence with the verdict, the scores with their intervals, the comparisons, and as Markdown what
-decides, or one section of the full report when you name it. Claim no more than the verdict says: "inconclusive" is not
-"equal".
+Returns the verdict as one sentence, scores and comparisons with intervals, and as Markdown a summary or the named
+section of the full report. Do not claim more than the verdict: "inconclusive" does not mean "equal".
 
 Example: {"folder": "assay-runs/20260801-120000", "section": "Scores"}"""
 
@@ -105,11 +104,11 @@ def add_benchmark(server: MCPServer, context: ServerContext) -> None:
     async def run_benchmark(
         ctx: Context,
         gold: Annotated[
-            str | None, Field(description="the gold set; without it those of the server's configuration")
+            str | None, Field(description="the gold set; default: those of the server's configuration")
         ] = None,
-        engines: Annotated[list[str] | None, Field(description='names of engines; ["builtin"] without')] = None,
-        k: Annotated[int | None, Field(description="results asked for and scored (10)", ge=1, le=1000)] = None,
-        out: Annotated[str | None, Field(description="a new folder for the records, below a served folder")] = None,
+        engines: Annotated[list[str] | None, Field(description='names of engines; default: ["builtin"]')] = None,
+        k: Annotated[int | None, Field(description="results per query; default: 10", ge=1, le=1000)] = None,
+        out: Annotated[str | None, Field(description="a new directory for the records, in a served directory")] = None,
     ) -> Annotated[CallToolResult, ReportAnswer]:
         request = BenchmarkRequest(gold, tuple(dict.fromkeys(engines or ())), k, out)
         async with _monitored(ctx) as monitor:
@@ -123,9 +122,9 @@ def add_report(server: MCPServer, context: ServerContext) -> None:
         annotations=ToolAnnotations(title="Read a report", read_only_hint=True),
     )
     async def read_report(
-        folder: Annotated[str, Field(description="the folder of the run, below a served folder")],
+        folder: Annotated[str, Field(description="the directory of the run, in a served directory")],
         section: Annotated[
-            str | None, Field(description="a title, or how only one begins; without it, what decides")
+            str | None, Field(description="a section title or its unambiguous beginning; default: a summary")
         ] = None,
     ) -> Annotated[CallToolResult, ReportAnswer]:
         return await respond(partial(_read_report, context, folder, section))
@@ -155,7 +154,7 @@ class RunMonitor:
     def __call__(self, progress: Progress) -> None:
         """Record progress; raise RunCancelled after `stop`."""
         if self._stopped.is_set():
-            raise RunCancelled("the run was stopped", hint="nothing was written; start it again when you want it")
+            raise RunCancelled("the run was stopped", hint="nothing was written; call run_benchmark again")
         self.last = progress
 
     def stop(self) -> None:
@@ -187,12 +186,12 @@ async def _report_progress(ctx: Context, monitor: RunMonitor) -> None:
 
 def _progress_text(progress: Progress) -> str:
     if progress.step == "corpus":
-        return f"reading the code of {progress.gold}"
+        return f"reading the corpus of {progress.gold}"
     if progress.step == "index":
-        return f"{progress.engine} gets ready on {progress.gold}"
+        return f"{progress.engine} is indexing {progress.gold}"
     if progress.step == "trouble":
         return f"{progress.engine} {progress.trouble}"
-    return f"{progress.engine}: {progress.done} of {progress.total} questions of {progress.gold}"
+    return f"{progress.engine}: {progress.done} of {progress.total} queries of {progress.gold}"
 
 
 class Benchmarks:
@@ -283,9 +282,9 @@ class Benchmarks:
         known = without_template_keys(self._spec.engines) if self._spec else {}
         for name in names:
             if name not in self.engines:
-                hint = f"{did_you_mean(name, self.engines)} there are {', '.join(self.engines)}".lstrip()
-                hint += "; others must stand in the server's --config"
-                raise ConfigError(f"no engine is called {name[:80]!r}", hint=hint)
+                hint = f"{did_you_mean(name, self.engines)} known: {', '.join(self.engines)}".lstrip()
+                hint += "; declare others in the server's --config"
+                raise ConfigError(f"unknown engine {name[:80]!r}", hint=hint)
         return {name: known.get(name, name) for name in names or OWN[:1]}
 
     def _choose_directory(self, text: str | None, root: Path) -> Path:
@@ -297,14 +296,14 @@ class Benchmarks:
             location = self._roots.find(text)
         real = location.real
         if real.exists() and (not real.is_dir() or any(real.iterdir())):
-            raise ConfigError("there is something already", file=location.path, hint="name a new folder as out")
+            raise ConfigError("is not empty", file=location.path, hint="name a new directory as out")
         return real
 
     def _load_suite(self, spec: Spec, *, trusted: bool) -> Suite:
         from assay.experiment.corpora import load_suite
 
         if not spec.gold:
-            raise ConfigError("no gold set is named", hint="name a gold file or folder, or 'stdlib', as gold")
+            raise ConfigError("no gold set is named", hint="name a gold file or directory, or 'stdlib', as gold")
         suite = load_suite(spec)
         for gold in suite.golds:
             if not trusted and gold.corpus.kind != "stdlib":
@@ -317,7 +316,7 @@ class Benchmarks:
         if not self._roots.contains(source) or gold.corpus.kind != "path" or not self._roots.contains(corpus):
             raise ConfigError(
                 f"the code of {gold.name} is {gold.corpus.repository}, which is not served",
-                hint=f"a call may use code in {self._roots}; other sets must stand in the server's --config",
+                hint=f"gold sets of a call use code in {self._roots}; declare others in the server's --config",
             )
 
 
@@ -330,8 +329,8 @@ def _read_report(context: ServerContext, directory: str, section: str | None) ->
     location = context.roots.find_existing(directory, "run")
     run = read_run(location.real)
     if any(sealed_queries(gold) for gold in run.suite.golds):
-        hint = "people read it with `assay score`, which writes the look down"
-        raise ConfigError("the run holds sealed queries", file=location.path, hint=hint)
+        hint = "`assay score` reads it and logs the access"
+        raise ConfigError("the run contains sealed queries", file=location.path, hint=hint)
     return _report_response(analyse(run, analysis_plan_of(run)), location.real, section)
 
 
@@ -364,7 +363,7 @@ def _report_response(results: Results, directory: Path, section: str | None) -> 
         markdown=text[: LIMITS.text].rpartition("\n")[0] + "\n" if cut else text,
         cut=cut,
     )
-    note = "The report was cut short; ask for a section.\n" if cut else ""
+    note = "The report was truncated; request a section.\n" if cut else ""
     return ToolResponse(f"{data.markdown}\n{note}Records: {directory}\nSections:\n{_list_titles(titles)}", data)
 
 
@@ -377,7 +376,7 @@ def _find_title(section: str, titles: tuple[str, ...]) -> str:
     if matching:
         raise ConfigError(f"several sections begin with {section[:80]!r}", hint=f"name one:\n{_list_titles(matching)}")
     hint = f"{did_you_mean(section, titles)} sections:\n{_list_titles(titles)}".lstrip()
-    raise ConfigError(f"no section is called {section[:80]!r}", hint=hint)
+    raise ConfigError(f"unknown section {section[:80]!r}", hint=hint)
 
 
 def _list_titles(titles: Sequence[str]) -> str:

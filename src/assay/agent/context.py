@@ -63,7 +63,7 @@ class Roots:
         directories = []
         for text in [*texts] or ["."]:
             if not Path(text).is_dir():
-                raise ConfigError("no such folder", file=text, hint="name folders of code to serve")
+                raise ConfigError("no such directory", file=text, hint="name directories of code to serve")
             directories.append(Path(text).resolve())
         return cls(tuple(dict.fromkeys(directories)))
 
@@ -71,23 +71,23 @@ class Roots:
         """Find a path, absolute or relative to a served directory; raise if it is outside, also through links."""
         if not text or text == ".":
             if len(self.directories) > 1:
-                raise ConfigError("several folders are served", hint=f"name one of them as path: {self}")
+                raise ConfigError("several directories are served", hint=f"name one of them as path: {self}")
             return RootedPath(self.directories[0], "")
         candidates = [] if "\0" in text else [directory / text for directory in self.directories]
         found = list(dict.fromkeys(rooted for path in candidates if (rooted := self._locate(path))))
         if not found:
-            raise ConfigError("lies outside of what is served", file=_printable(text), hint=f"served: {self}")
+            raise ConfigError("is outside the served directories", file=_printable(text), hint=f"served: {self}")
         existing = [rooted for rooted in found if rooted.real.exists()]
         if len(existing) > 1:
             hint = "write it as an absolute path"
-            raise ConfigError("is in several served folders", file=_printable(text), hint=hint)
+            raise ConfigError("is in several served directories", file=_printable(text), hint=hint)
         return (existing or found)[0]
 
     def find_existing(self, text: str | None, kind: str) -> RootedPath:
         """Find a path that must exist; `kind` names it in the error."""
         rooted = self.find(text)
         if not rooted.real.exists():
-            hint = f"paths start at {rooted.root}, or are absolute"
+            hint = f"write it relative to {rooted.root}, or absolute"
             raise ConfigError(f"there is no such {kind}", file=_printable(text or "."), hint=hint)
         return rooted
 
@@ -203,7 +203,7 @@ async def respond(work: Callable[[], ToolResponse]) -> CallToolResult:
             traceback.print_exc(file=sys.stderr)
         return error_response(
             f"unexpected {type(error).__name__}\n  → a bug in Assay; other calls still work. ASSAY_DEBUG=1 in the "
-            "server's environment writes where it happened to stderr"
+            "server's environment writes the traceback to stderr"
         )
     from assay.report.render.text import plain
 

@@ -53,7 +53,7 @@ def check_pattern(text: str, limits: PatternLimits = LIMITS) -> None:
             possessive = piece["suffix"] == "+"
             if closed.ambiguous and not closed.atomic and not possessive:
                 raise ConfigError(
-                    f"the regex {text[:80]!r} repeats what can match in many ways, which may take for ever",
+                    f"the regex {text[:80]!r} repeats an ambiguous group, which can take exponential time",
                     hint="repeat a set of characters, such as [a-z_]+, or write `(?>...)` around the inner part",
                 )
             stack[-1].ambiguous |= not possessive

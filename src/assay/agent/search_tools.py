@@ -24,32 +24,31 @@ if TYPE_CHECKING:
     from assay.types import Hit
 
 SEARCH = """\
-Find the code that answers a question, by meaning and by name. Use it first when you do not know where something is
-done: ask in plain words ("where are retries limited?"), with keywords ("retry backoff limit") or with the name of a
-function, class or file ("parse_config"). It reads every text file that git does not ignore, in any language, and knows
-of edits made a moment ago. For every place of an exact text use a plain text search instead, or `regex` here.
+Find code by meaning and by name. Use it first when you do not know where something is implemented: ask a question
+("where are retries limited?"), or give keywords ("retry backoff limit") or the name of a function, class or file
+("parse_config"). It searches every text file that Git does not ignore, in any language, including edits made a moment
+ago. To list every occurrence of an exact text, use a plain text search, or `regex` here.
 
-Comes back: the best places in order, each as `path:start-end` with the lines that tell most. Paths are relative to
-`root`. Higher scores are better; they compare within one answer only. Read the file at those lines for the rest.
+Returns the best results in order, each as `path:start-end` with its most relevant lines. Paths are relative to `root`.
+Higher scores are better, within one response only. Read the file at those lines for more.
 
 Example: {"query": "where are retries limited?", "k": 5, "paths": ["src/**"]}"""
 
 RELATED = """\
-Show what belongs to the code at a line: what it uses, what uses it, and what speaks of the same things. Use it when you
-have found one place and want the rest: before changing a function (who calls it?), to find its tests, or code that does
-something alike.
+List the code that is related to a line: code that it uses, code that uses it, and code with similar content. Use it
+before you change a function (who calls it?), or to find its tests or similar code.
 
-Comes back: the function or section at that line, then places of each kind as `path:start-end`, the closest first, with
-what is defined there and the names or words that tie them, and the files that have most to do with it.
+Returns the function or section at that line, then results of each kind as `path:start-end`, closest first, with their
+definitions and the shared names or words, and the most related files.
 
 Example: {"place": "src/http/client.py:120"}"""
 
 EXPLAIN = """\
-Say why a file ranks where it does for a query of `search`, or why it is missing. Use it when `search` gave a result
-that surprises you, or did not give the file you expected, before you ask again with other words.
+Explain the rank of a file for a query of `search`, or why the file is missing. Use it before you rephrase a query, when
+`search` returned an unexpected result or did not return the file you expected.
 
-Comes back: the file's rank, at which stage it was lost if it was, what each stage did to its score and rank, which
-words of the query were looked up, which of them no file has, and the files that came first.
+Returns the rank of the file, the stage that removed it if it was removed, the effect of each stage on its score and
+rank, the terms of the query, the terms that no file contains, and the best files.
 
 Example: {"query": "where are retries limited?", "file": "src/http/client.py"}"""
 
@@ -105,23 +104,24 @@ def add_search(server: MCPServer, context: ServerContext) -> None:
     async def search(
         query: Annotated[str, Field(description="a question, keywords, or a name", max_length=10_000)],
         path: Annotated[
-            str | None, Field(description="only below this folder, or in this file; also chooses the root")
+            str | None, Field(description="search only this directory or file; also selects the root")
         ] = None,
-        k: Annotated[int, Field(description="how many results", ge=1, le=200)] = 10,
+        k: Annotated[int, Field(description="number of results", ge=1, le=200)] = 10,
         per: Annotated[
-            Literal["file", "span"], Field(description="one result a file, or spans of lines of any files")
+            Literal["file", "span"], Field(description="results are whole files, or spans of lines")
         ] = "file",
         paths: Annotated[
-            list[str] | None, Field(description='only paths that match one, such as ["src/**", "*.md"]')
+            list[str] | None, Field(description='only paths that match one of these globs, such as ["src/**", "*.md"]')
         ] = None,
-        languages: Annotated[list[str] | None, Field(description='such as ["python", "go"]')] = None,
+        languages: Annotated[
+            list[str] | None, Field(description='only these languages, such as ["python", "go"]')
+        ] = None,
         kinds: Annotated[
-            list[str] | None, Field(description="code, docs, config, other, function, method, class, ...")
+            list[str] | None,
+            Field(description="only these kinds: code, docs, config, other, function, method, class, ..."),
         ] = None,
-        regex: Annotated[
-            str | None, Field(description="must be found in the file, or in the span; Python's syntax")
-        ] = None,
-        lines: Annotated[int, Field(description="of code shown of each result; 0 for places only", ge=0, le=200)] = 8,
+        regex: Annotated[str | None, Field(description="must match in the file or span; Python syntax")] = None,
+        lines: Annotated[int, Field(description="lines of code per result; 0: none", ge=0, le=200)] = 8,
     ) -> Annotated[CallToolResult, SearchAnswer]:
         filters = (tuple(paths or ()), tuple(languages or ()), tuple(kinds or ()))
         request = SearchRequest(query, path, k, per, *filters, regex, lines)
@@ -134,7 +134,7 @@ def search_code(context: ServerContext, request: SearchRequest) -> ToolResponse:
     from assay.search.results import ResultFilter
 
     _check_query(request.query)
-    location = context.roots.find_existing(request.path, "folder or file")
+    location = context.roots.find_existing(request.path, "directory or file")
     if request.regex is not None:
         check_pattern(request.regex)
     languages = tuple(language_name(name) for name in request.languages)
@@ -144,14 +144,14 @@ def search_code(context: ServerContext, request: SearchRequest) -> ToolResponse:
     hits = islice((hit for hit in matches if location.contains(hit.path)), request.k)
     results = tuple(_results(index, request, hits))
     bare = sum(request.lines > 0 and row.snippet is None and row.start is not None for row in results)
-    omitted = [f"{bare} results are shown without their code: ask for fewer results or lines"] if bare else []
+    omitted = [f"{bare} results have no code here: request fewer results or lines"] if bare else []
     data = SearchAnswer(str(index.root), len(index.table.files), results, (*index.notes, *omitted))
     return ToolResponse(_search_text(index, data), data)
 
 
 def _check_query(text: str) -> None:
     if not text.strip():
-        raise ConfigError("the query is empty", hint='say what you look for, such as "where are retries limited?"')
+        raise ConfigError("the query is empty", hint='describe the code, such as "where are retries limited?"')
 
 
 def _results(index: Index, request: SearchRequest, hits: Iterator[Hit]) -> Iterator[Result]:
@@ -175,7 +175,7 @@ def _truncate(line: str) -> str:
 
 def _search_text(index: Index, data: SearchAnswer) -> str:
     if not data.results:
-        return f"No match in {data.files:,} files of {data.root}. Ask with other words, or with fewer filters."
+        return f"No match in {data.files:,} files of {data.root}. Rephrase the query or remove filters."
     languages = dict(zip(index.table.files.paths, index.table.files.languages, strict=True))
     parts = [f"{len(data.results)} results in {data.root}, the best first"]
     for row in data.results:
@@ -241,8 +241,8 @@ def add_related(server: MCPServer, context: ServerContext) -> None:
     )
     async def related(
         place: Annotated[str, Field(description="FILE:LINE, or FILE:START-END as `search` writes it")],
-        path: Annotated[str | None, Field(description="the served folder, where there are several")] = None,
-        k: Annotated[int, Field(description="how many of each kind", ge=1, le=100)] = 5,
+        path: Annotated[str | None, Field(description="the served directory, if there are several")] = None,
+        k: Annotated[int, Field(description="number of results per kind", ge=1, le=100)] = 5,
     ) -> Annotated[CallToolResult, RelatedAnswer]:
         return await respond(partial(find_related, context, place, path, k))
 
@@ -251,7 +251,7 @@ def find_related(context: ServerContext, text: str, path: str | None, k: int) ->
     """Find code that is related to the chunk at a line."""
     parsed = re.fullmatch(r"(.+?):(\d{1,9})(?:-\d+)?", text)
     if parsed is None or int(parsed[2]) < 1:
-        raise ConfigError(f"{text[:200]!r} is no line of a file", hint="write FILE:LINE, such as src/http.py:120")
+        raise ConfigError(f"{text[:200]!r} is not FILE:LINE", hint="write FILE:LINE, such as src/http.py:120")
     location = context.roots.find(_join(path, parsed[1]))
     index = context.indexes.index(location.root)
     found = index.related(location.path, int(parsed[2]), k)
@@ -282,7 +282,7 @@ def _related_text(data: RelatedAnswer, chunk: Hit) -> str:
     kinds = (
         ("it uses", "defines", data.uses),
         ("used by", "uses", data.used_by),
-        ("about the same things", "also has", data.alike),
+        ("similar", "also has", data.alike),
     )
     for title, verb, rows in kinds:
         lines = [f"{title}:"]
@@ -293,7 +293,7 @@ def _related_text(data: RelatedAnswer, chunk: Hit) -> str:
         parts += ["\n".join(lines)] if rows else []
     if data.files:
         parts.append("\n".join(["files:", *(file.path for file in data.files)]))
-    return "\n\n".join(parts) if len(parts) > 1 else f"{parts[0]}\n\nNothing else belongs to it."
+    return "\n\n".join(parts) if len(parts) > 1 else f"{parts[0]}\n\nNo related code."
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,10 +339,10 @@ def add_explain(server: MCPServer, context: ServerContext) -> None:
         annotations=ToolAnnotations(title="Explain a ranking", read_only_hint=True),
     )
     async def explain(
-        query: Annotated[str, Field(description="the query, as it was searched", max_length=10_000)],
-        file: Annotated[str, Field(description="the file in question, as `search` names it or absolute")],
-        path: Annotated[str | None, Field(description="the served folder, where there are several")] = None,
-        k: Annotated[int, Field(description="a file below this rank counts as lost", ge=1, le=200)] = 10,
+        query: Annotated[str, Field(description="the query that was searched", max_length=10_000)],
+        file: Annotated[str, Field(description="the file, as returned by `search` or absolute")],
+        path: Annotated[str | None, Field(description="the served directory, if there are several")] = None,
+        k: Annotated[int, Field(description="files below this rank count as missing", ge=1, le=200)] = 10,
     ) -> Annotated[CallToolResult, ExplainAnswer]:
         return await respond(partial(explain_file, context, query, file, path, k))
 
@@ -386,12 +386,12 @@ def _explain_answer(index: Index, trace: Trace, lost: LostFile, location: Rooted
 def _explain_text(data: ExplainAnswer, query: str) -> str:
     outcome = data.reason if data.lost_at is None else f"lost at {data.lost_at}: {data.reason}"
     parts = [f"{data.file}: {outcome}", f"query: {query.strip()} ({data.query_kind})"]
-    parts.append(f"looked up: {', '.join(data.terms) or 'nothing'}")
+    parts.append(f"terms: {', '.join(data.terms) or 'nothing'}")
     if data.unknown_terms:
-        parts.append(f"in no file: {', '.join(data.unknown_terms)}")
+        parts.append(f"not in any file: {', '.join(data.unknown_terms)}")
     moved = [step for step in data.stages if abs(step.change) > _SMALLEST_CHANGE or step.rank != step.before]
     if moved:
         rows = [f"{s.stage} | {s.score:.3f} | {s.change:+.3f} | {s.before or '–'} → {s.rank or '–'}" for s in moved]
         parts += ["", "stage | score | change | rank", *rows]
-    parts += ["", "came first:", *(f"{leader.rank}. {leader.path}" for leader in data.leaders)]
+    parts += ["", "best files:", *(f"{leader.rank}. {leader.path}" for leader in data.leaders)]
     return "\n".join(parts)

@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from assay.experiment.spec import Spec
 
 INSTRUCTIONS = """\
-Assay finds code, and measures how well code search finds it.
-To find code: `search` with a question in plain words, keywords or a name; then read the files at the lines it gives.
-From a place you have found: `related` shows its callers, what it uses and what is alike.
-When a result surprises: `explain`.
-To measure search engines on questions with known answers: `run_benchmark`, then `read_report`.
-Served: {roots}. Paths are relative to that folder, or absolute inside it; everything else is refused.
-The first search of a folder makes its index, which may take a while; later ones are quick and follow every edit."""
+Assay searches code, and measures the quality of code search.
+To find code: call `search` with a question, keywords or a name, then read the files at the returned lines.
+From a place in the code: `related` lists its callers, the code it uses and similar code.
+To understand a ranking: `explain`.
+To measure search engines on queries with known targets: `run_benchmark`, then `read_report`.
+Served directories: {roots}. Paths are relative to a served directory, or absolute inside it; other paths are rejected.
+The first search of a directory builds its index, which may take a while; later searches are fast and see every edit."""
 
 
 #: The variable with the token; a flag would be visible to all users of the machine.
@@ -88,11 +88,11 @@ class AgentServer(MCPServer[Any]):
             if not isinstance(error.__cause__, ValidationError):
                 raise
             problems = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.__cause__.errors()]
-            return error_response(f"{name}: {'; '.join(problems)}\n  → correct that and call again")
+            return error_response(f"{name}: {'; '.join(problems)}\n  → correct the arguments and call again")
 
 
 def _unknown(kind: str, name: str, known: Mapping[str, object]) -> str:
-    hint = f"{did_you_mean(name, known)} there are {', '.join(known)}".lstrip()
+    hint = f"{did_you_mean(name, known)} known: {', '.join(known)}".lstrip()
     return f"unknown {kind} {name[:80]!r}\n  → {hint}"
 
 
