@@ -92,14 +92,14 @@ def analyse_case(case: ScoredRun, *, worst: bool = True) -> Results:
     """Analyze a scored run; without `worst` low scores are not listed, for a page with every ranking."""
     run, claim = case.run, case.claim
     scores = pick(case.scores, measures=claim.measures)
-    found = compare_family(scores, claim, family_of(run, claim), failed_engines(run))
-    comparison = replace(mark_identical(found, case.scorer), notes=(*absent_notes(run, claim), *found.notes))
+    comparison = compare_family(scores, claim, family_of(run, claim), failed_engines(run))
+    comparison = replace(mark_identical(comparison, case.scorer), notes=(*absent_notes(run, claim), *comparison.notes))
     units = [case.scores.units[i] for i in case.headline]
     gains = mean_gains(comparison, case.primary)
     leader, challenger = choose_leader(run, claim, gains), choose_challenger(run, claim, gains)
     tied = ties(case.scorer, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     headline = {(unit.gold, unit.query, unit.form) for unit in units}
-    summaries = tuple(_summary(engine, one, headline) for engine, one in zip(run.engines, tied, strict=True))
+    summaries = tuple(_summary(engine, tie, headline) for engine, tie in zip(run.engines, tied, strict=True))
     mismatches = path_mismatches(run)
     diagnostics = find_diagnostics(case)
     synthetic = synthetic_sets(run)
@@ -126,9 +126,9 @@ def analyse_case(case: ScoredRun, *, worst: bool = True) -> Results:
         warnings=(
             *map(mismatch_text, mismatches),
             *_warnings(case, summaries, mismatches, len(units)),
-            *(one.text for one in diagnostics if one.grave),
+            *(diagnostic.text for diagnostic in diagnostics if diagnostic.grave),
         ),
-        notes=(*_corpus_facts(run, "notes"), *(one.text for one in diagnostics if not one.grave)),
+        notes=(*_corpus_facts(run, "notes"), *(diagnostic.text for diagnostic in diagnostics if not diagnostic.grave)),
         header=run.header,
         spending=measure_costs(run),
         conditions=timing_conditions(run),
@@ -383,4 +383,4 @@ def _low_scores(case: ScoredRun, engine: str) -> list[LowScore]:
                 error=None if ranking.error is None else clip(ranking.error, SHOWN.message),
             )
         )
-    return sorted(low, key=lambda one: (-abs(one.value - best), one.gold, one.query))
+    return sorted(low, key=lambda row: (-abs(row.value - best), row.gold, row.query))

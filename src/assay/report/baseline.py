@@ -28,36 +28,36 @@ _INVALID = (InputError, KeyError, TypeError, ValueError, OverflowError)
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-def write_baseline(path: Path, seen: QueryScores, claim: AnalysisPlan) -> None:
+def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
     """Write the competing engines on the measures of the analysis plan; reject engines that failed."""
-    engines = [engine for engine in seen.engines if engine.name in real_engines(seen)]
+    engines = [engine for engine in side.engines if engine.name in real_engines(side)]
     for engine in engines:
         if engine.role == "contestant" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
             raise EngineError(
-                f"{engine.name}: {answered_text(engine, seen.repeats, FAILED_SHARE)}",
+                f"{engine.name}: {answered_text(engine, side.repeats, FAILED_SHARE)}",
                 hint="a baseline made of failures would let everything pass; run it again",
             )
-    write_atomic(path, _format(seen, claim, engines))
+    write_atomic(path, _format(side, claim, engines))
 
 
-def _format(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> str:
+def _format(side: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> str:
     """Format scores as JSON with one line per corpus, engine and query, for readable diffs."""
     head = {
         "schema": SCHEMA,
-        "assay": seen.assay,
-        "date": seen.date,
-        "gold_hash": seen.gold_hash,
-        "k": seen.k,
-        "repeats": seen.repeats,
-        "golds": seen.golds,
-        "synthetic": seen.synthetic,
+        "assay": side.assay,
+        "date": side.date,
+        "gold_hash": side.gold_hash,
+        "k": side.k,
+        "repeats": side.repeats,
+        "golds": side.golds,
+        "synthetic": side.synthetic,
         "claim": asdict(claim),
     }
-    columns = [seen.scores.measures.index(name) for name in claim.measures]
+    columns = [side.scores.measures.index(name) for name in claim.measures]
     facts = ("repository", "revision", "digest", "files")
     corpora = [
         f" {_json(name)}: {_json({key: getattr(corpus, key) for key in facts})}"
-        for name, corpus in seen.corpora.items()
+        for name, corpus in side.corpora.items()
     ]
     lines = [
         "{",
@@ -69,7 +69,7 @@ def _format(seen: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScor
         *_with_commas(f" {_json(_engine_entry(engine, columns))}" for engine in engines),
         "],",
         '"queries": [',
-        *_with_commas(f" {_json(entry)}" for entry in _query_entries(seen, columns, engines)),
+        *_with_commas(f" {_json(entry)}" for entry in _query_entries(side, columns, engines)),
         "]}",
     ]
     return "\n".join(lines) + "\n"
@@ -99,13 +99,13 @@ def _engine_entry(engine: EngineScores, columns: Sequence[int]) -> dict[str, obj
 
 
 def _query_entries(
-    seen: QueryScores, columns: Sequence[int], engines: Sequence[EngineScores]
+    side: QueryScores, columns: Sequence[int], engines: Sequence[EngineScores]
 ) -> Iterator[dict[str, object]]:
-    scores = seen.scores
+    scores = side.scores
     rows = {engine.name: scores.values[scores.engines.index(engine.name)] for engine in engines}
     troubles = {(engine.name, t.gold, t.query, t.form): t for engine in engines for t in engine.troubles}
     for at, unit in enumerate(scores.units):
-        corpus = seen.corpora.get(unit.gold)
+        corpus = side.corpora.get(unit.gold)
         entry: dict[str, object] = {key: getattr(unit, key) for key in ("gold", "query", "form", "hash")}
         entry |= {"tags": dict(unit.tags)} if unit.tags else {}
         entry |= {"shared": unit.shared} if unit.shared else {}
@@ -192,7 +192,7 @@ def read_baseline(path: Path) -> QueryScores:
     rows = _read_rows(file, text, path)
     shape = (len(rows), len(file.engines), len(file.claim.measures))
     values = np.array([row.values for row in rows], dtype=np.float64).reshape(shape)
-    found = QueryScores(
+    baseline = QueryScores(
         name=str(path),
         k=file.k,
         engines=tuple(_read_engine(engine, rows) for engine in file.engines),
@@ -207,8 +207,8 @@ def read_baseline(path: Path) -> QueryScores:
         date=file.date,
         is_file=True,
     )
-    _check_sums(found, path)
-    return found
+    _check_sums(baseline, path)
+    return baseline
 
 
 def _reason(error: Exception) -> str:
@@ -336,16 +336,16 @@ def _read_engine(entry: _EngineEntry, rows: Sequence[_Row]) -> EngineScores:
     )
 
 
-def _check_sums(found: QueryScores, path: Path) -> None:
+def _check_sums(baseline: QueryScores, path: Path) -> None:
     """Raise if means or failures of an engine do not fit its queries."""
-    means = means_over(found.scores.values)
-    for at, engine in enumerate(found.engines):
+    means = means_over(baseline.scores.values)
+    for at, engine in enumerate(baseline.engines):
         stored = np.mean(np.array(engine.means), axis=0)
         problem = ""
         if not np.allclose(stored, means[at], rtol=1e-9, atol=DEFAULT.tie, equal_nan=True):
             problem = f"the values of {engine.name!r} are not those that its means were made of"
         listed = sum(trouble.failed for trouble in engine.troubles)
-        others = max(0, engine.asked - len(found.scores.units) * found.repeats)  # asked in other phrasings
+        others = max(0, engine.asked - len(baseline.scores.units) * baseline.repeats)  # asked in other phrasings
         if not problem and not listed <= engine.failed <= listed + others:
             problem = f"{engine.name!r} failed {engine.failed} times, and its queries say {listed}"
         if problem:

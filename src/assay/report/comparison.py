@@ -63,18 +63,18 @@ def compare_engines(run: Run, claim: AnalysisPlan, engine: str | None = None) ->
     return compare_within(gather((run,), claim.measures, ""), claim, engine)
 
 
-def compare_within(seen: QueryScores, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
+def compare_within(side: QueryScores, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
     """Compare engines of one run, or of its repeats, with the baseline."""
-    family = (engine,) if engine and not claim.family else family_of(seen, claim)
+    family = (engine,) if engine and not claim.family else family_of(side, claim)
     if not family:
         raise ConfigError(
             f"nothing to compare with {claim.baseline}", hint="run another engine, or choose a --baseline"
         )
-    others = compared_engines(seen, claim.baseline) if claim.family else ()
+    others = compared_engines(side, claim.baseline) if claim.family else ()
     names = tuple(dict.fromkeys((claim.baseline, *family, *others)))
-    scores = pick(seen.scores, engines=names, measures=claim.measures)
-    side = {one.name: (seen, one.name) for one in seen.engines}
-    found = _add_run_variance(compare_family(scores, claim, family, seen.dead), claim, side, side)
+    scores = pick(side.scores, engines=names, measures=claim.measures)
+    engines = {e.name: (side, e.name) for e in side.engines}
+    comparison = _add_run_variance(compare_family(scores, claim, family, side.dead), claim, engines, engines)
     if engine and claim.family:
         if engine not in claim.family:
             raise ConfigError(
@@ -82,39 +82,41 @@ def compare_within(seen: QueryScores, claim: AnalysisPlan, engine: str | None = 
                 hint=f"a verdict on it would be an afterthought; --family {engine} declares another claim",
             )
         kept = (engine, claim.baseline)
-        found = replace(
-            found,
-            rows=tuple(row for row in found.rows if row.engine == engine),
-            secondary=tuple(row for row in found.secondary if row.engine == engine),
-            means=tuple(row for row in found.means if row.engine in kept),
-            failed=tuple(name for name in found.failed if name in kept),
+        comparison = replace(
+            comparison,
+            rows=tuple(row for row in comparison.rows if row.engine == engine),
+            secondary=tuple(row for row in comparison.secondary if row.engine == engine),
+            means=tuple(row for row in comparison.means if row.engine in kept),
+            failed=tuple(name for name in comparison.failed if name in kept),
         )
-    found = _mark_same_answers(found, side)
-    return replace(found, notes=(*notes_on(seen.synthetic, seen.golds), *absent_notes(seen, claim), *found.notes))
+    comparison = _mark_same_answers(comparison, engines)
+    return replace(
+        comparison, notes=(*notes_on(side.synthetic, side.golds), *absent_notes(side, claim), *comparison.notes)
+    )
 
 
-def _add_run_variance(found: Comparison, claim: AnalysisPlan, old: _Side, new: _Side) -> Comparison:
+def _add_run_variance(comparison: Comparison, claim: AnalysisPlan, old: _Side, new: _Side) -> Comparison:
     def variance_of(row: ComparisonRow) -> RunVariance | None:
         return chance_between(stability(*old[row.baseline], row.measure), stability(*new[row.engine], row.measure))
 
-    return add_run_variance(found, variance_of, CompareSettings(**compare_options(claim)))
+    return add_run_variance(comparison, variance_of, CompareSettings(**compare_options(claim)))
 
 
-def mark_identical(found: _Comparison, run: Run | Scorer) -> _Comparison:
+def mark_identical(comparison: _Comparison, run: Run | Scorer) -> _Comparison:
     """Mark comparisons of engines whose rankings are all identical."""
     same = {frozenset((twins.first, twins.second)) for twins in identical_rankings(run)}
-    rows = (replace(row, identical=frozenset((row.engine, row.baseline)) in same) for row in found.rows)
-    return replace(found, rows=tuple(rows))
+    rows = (replace(row, identical=frozenset((row.engine, row.baseline)) in same) for row in comparison.rows)
+    return replace(comparison, rows=tuple(rows))
 
 
-def _mark_same_answers(found: Comparison, engines: _Side) -> Comparison:
+def _mark_same_answers(comparison: Comparison, engines: _Side) -> Comparison:
     answers = {name: set(side.engine(engine).answers) for name, (side, engine) in engines.items()}
 
     def is_same(row: ComparisonRow) -> bool:
         digests = answers[row.engine] | answers[row.baseline]
         return len(digests) == 1 and "" not in digests
 
-    return replace(found, rows=tuple(replace(row, identical=is_same(row)) for row in found.rows))
+    return replace(comparison, rows=tuple(replace(row, identical=is_same(row)) for row in comparison.rows))
 
 
 def compare_family(scores: Scores, claim: AnalysisPlan, family: Sequence[str], dead: Collection[str]) -> Comparison:
@@ -123,28 +125,28 @@ def compare_family(scores: Scores, claim: AnalysisPlan, family: Sequence[str], d
     failed = [name for name in (claim.baseline, *family) if name in dead]
     if not left:
         return _note_failed(_means_only(scores, claim, claim.baseline), failed, claim.baseline)
-    found = compare(
+    comparison = compare(
         pick(scores, engines=[name for name in scores.engines if name not in dead]),
         baseline=claim.baseline,
         primary=claim.primary,
         family=left,
         **compare_options(claim),
     )
-    every = means(scores, alpha=claim.alpha, cluster=claim.cluster) if dead else found.means
-    return _note_failed(replace(found, means=every), failed, claim.baseline)
+    every = means(scores, alpha=claim.alpha, cluster=claim.cluster) if dead else comparison.means
+    return _note_failed(replace(comparison, means=every), failed, claim.baseline)
 
 
 def _means_only(scores: Scores, claim: AnalysisPlan, baseline: str) -> Comparison:
     return means_only(scores, baseline=baseline, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster)
 
 
-def _note_failed(found: _Comparison, failed: Sequence[str], baseline: str = "") -> _Comparison:
+def _note_failed(comparison: _Comparison, failed: Sequence[str], baseline: str = "") -> _Comparison:
     if not failed:
-        return found
+        return comparison
     note = f"Failed, not compared: {', '.join(failed)} answered no query"
     note += ", so nothing is compared with the baseline." if baseline in failed else "; the family is without them."
-    notes = found.notes if found.rows else ()  # "no second engine" would not be the reason
-    return replace(found, failed=tuple(failed), notes=(note, *notes))
+    notes = comparison.notes if comparison.rows else ()  # "no second engine" would not be the reason
+    return replace(comparison, failed=tuple(failed), notes=(note, *notes))
 
 
 def compare_all_pairs(run: Run, claim: AnalysisPlan) -> AllPairs:
@@ -157,10 +159,10 @@ def compare_all_pairs(run: Run, claim: AnalysisPlan) -> AllPairs:
             hint="assay score shows what they said",
         )
     scores = pick(score(run, claim.measures), engines=left)
-    found = all_pairs(scores, claim.primary, **compare_options(claim))
-    found = with_leader(found, choose_leader(run, claim, mean_gains(found, claim.primary)))
-    found = _note_failed(mark_identical(found, run), failed)
-    return replace(found, notes=(*synthetic_notes(run), *found.notes))
+    comparison = all_pairs(scores, claim.primary, **compare_options(claim))
+    comparison = with_leader(comparison, choose_leader(run, claim, mean_gains(comparison, claim.primary)))
+    comparison = _note_failed(mark_identical(comparison, run), failed)
+    return replace(comparison, notes=(*synthetic_notes(run), *comparison.notes))
 
 
 def compare_runs(
@@ -187,11 +189,11 @@ def compare_evidence(
             hint=f"it has {', '.join(measures)}; write it anew with --write-baseline, or choose --primary",
         )
     shared = replace(claim, measures=tuple(name for name in claim.measures if name in measures))
-    before, after = ({f"{one.name} ({side.name})": (side, one.name) for one in side.engines} for side in (old, new))
-    found = _add_run_variance(_compare_sides(old, new, shared, engine), claim, before, after)
+    before, after = ({f"{e.name} ({side.name})": (side, e.name) for e in side.engines} for side in (old, new))
+    comparison = _add_run_variance(_compare_sides(old, new, shared, engine), claim, before, after)
     synthetic = notes_on((*old.synthetic, *new.synthetic), (*old.golds, *new.golds))
-    notes = (*synthetic, *_change_notes(old, new, claim), *found.notes)
-    return replace(_mark_same_answers(found, before | after), notes=notes)
+    notes = (*synthetic, *_change_notes(old, new, claim), *comparison.notes)
+    return replace(_mark_same_answers(comparison, before | after), notes=notes)
 
 
 def require_comparable(old: Run | QueryScores, new: Run | QueryScores, *, moved: bool = False) -> None:
@@ -223,7 +225,7 @@ def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engi
     shared = set(engines[0]) & set(engines[1])
     if failed and (not all(left) or (shared and shared <= dead)):
         return _note_failed(_means_only(scores[1], claim, names.old), labels)
-    found = compare_scores(
+    comparison = compare_scores(
         pick(scores[0], engines=left[0]),
         pick(scores[1], engines=left[1]),
         primary=claim.primary,
@@ -231,7 +233,7 @@ def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engi
         family=None if engine else claim.family or None,
         **compare_options(claim),
     )
-    return _note_failed(found, labels)
+    return _note_failed(comparison, labels)
 
 
 def _change_notes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> list[str]:
@@ -269,17 +271,17 @@ _LEGEND = (
 )
 
 
-def comparison_blocks(found: Comparison) -> list[Block]:
+def comparison_blocks(comparison: Comparison) -> list[Block]:
     """Show the comparisons of the family as a table and a chart, with their limitations."""
-    rows = [row for row in found.rows if row.in_family]
+    rows = [row for row in comparison.rows if row.in_family]
     level, narrow = (rows[0].interval.level, rows[0].equivalence.level) if rows else (0.95, 0.90)
     columns = ["engine", "baseline", "verdict", f">difference [{level:.0%}]", f">equivalence [{narrow:.0%}]", ">p"]
     columns += [">d_z", ">win/tie/loss", ">harmed", ">ICC", ">n eff.", ">MDE"]
     lines = [_cells(row) for row in rows]
-    for name in found.failed:
-        baseline = "–" if name == found.baseline else found.baseline or "–"
+    for name in comparison.failed:
+        baseline = "–" if name == comparison.baseline else comparison.baseline or "–"
         lines.append([name, baseline, Cell(NOT_COMPARED, "bad"), *["–"] * (len(columns) - 3)])
-    grid = table(columns, lines, " ".join(found.notes))
+    grid = table(columns, lines, " ".join(comparison.notes))
     if not rows:
         return [grid]
     largest = max(abs(end) for row in rows for end in (row.interval.low, row.interval.high))
@@ -322,36 +324,36 @@ def verdict_tone(row: ComparisonRow) -> Tone:
     return "plain" if row.verdict is None else _TONES[row.verdict]
 
 
-def comparison_document(found: Comparison | AllPairs) -> Document:
+def comparison_document(comparison: Comparison | AllPairs) -> Document:
     """Show the comparisons of the family, the leaders of all pairs, and the secondary measures."""
-    judged = [row for row in found.rows if row.in_family]
+    judged = [row for row in comparison.rows if row.in_family]
     blocks: list[Block] = []
-    if isinstance(found, AllPairs):
-        blocks.append(Paragraph(_leader_sentence(found)))
-    blocks += comparison_blocks(found)
-    if found.secondary:
+    if isinstance(comparison, AllPairs):
+        blocks.append(Paragraph(_leader_sentence(comparison)))
+    blocks += comparison_blocks(comparison)
+    if comparison.secondary:
         cells = [
             [row.measure, row.engine, row.baseline, difference_text(row.difference, row.interval)]
-            for row in found.secondary
+            for row in comparison.secondary
         ]
         blocks += [Heading("Other measures"), table(["measure", "engine", "baseline", ">difference"], cells)]
     if len(judged) != 1:
-        return Document(f"{found.primary} {found.label}", tuple(blocks))
+        return Document(f"{comparison.primary} {comparison.label}", tuple(blocks))
     row = judged[0]
     return Document(
         f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}", tuple(blocks), verdict_tone(row)
     )
 
 
-def _leader_sentence(found: AllPairs) -> str:
-    values = {row.engine: row.mean for row in found.means if row.measure == found.primary}
-    sign = 1 if found.rows[0].higher_is_better else -1
-    ahead = [name for name, mean in values.items() if (mean - values[found.leader]) * sign > DEFAULT.tie]
+def _leader_sentence(comparison: AllPairs) -> str:
+    values = {row.engine: row.mean for row in comparison.means if row.measure == comparison.primary}
+    sign = 1 if comparison.rows[0].higher_is_better else -1
+    ahead = [name for name, mean in values.items() if (mean - values[comparison.leader]) * sign > DEFAULT.tie]
     if ahead:
-        return f"{found.leader} is the best engine under test; the mean of {', '.join(ahead)} is better."
-    if all(row.verdict is Verdict.INCONCLUSIVE for row in found.rows):
-        return f"{found.leader} has the best mean, but no pair is decided: this set is too small for that."
-    others = [name for name in found.leaders if name != found.leader]
+        return f"{comparison.leader} is the best engine under test; the mean of {', '.join(ahead)} is better."
+    if all(row.verdict is Verdict.INCONCLUSIVE for row in comparison.rows):
+        return f"{comparison.leader} has the best mean, but no pair is decided: this set is too small for that."
+    others = [name for name in comparison.leaders if name != comparison.leader]
     if not others:
-        return f"{found.leader} leads, and every other engine is significantly worse."
-    return f"{found.leader} has the best mean; these cannot be told apart from it: {', '.join(others)}."
+        return f"{comparison.leader} leads, and every other engine is significantly worse."
+    return f"{comparison.leader} has the best mean; these cannot be told apart from it: {', '.join(others)}."

@@ -43,18 +43,18 @@ def find_diagnostics(case: ScoredRun, config: DiagnosticConfig = CONFIG) -> tupl
     """Return all diagnostics of a run, certain ones first."""
     codes = ranking_codes(case.scorer)
     parameters = _parameters(case.run.engines, codes)
-    dead = [one for one in parameters if not one.changed]
-    nearly = [one for one in parameters if 0 < one.changed < config.nearly * one.rankings]
-    found = [
+    dead = [parameter for parameter in parameters if not parameter.changed]
+    nearly = [parameter for parameter in parameters if 0 < parameter.changed < config.nearly * parameter.rankings]
+    diagnostics = [
         *_identical_rankings(case.run.engines, codes, dead),
-        *(_dead_parameter(one, config) for one in dead),
-        *(_nearly_dead_parameter(one) for one in nearly),
+        *(_dead_parameter(parameter, config) for parameter in dead),
+        *(_nearly_dead_parameter(parameter) for parameter in nearly),
     ]
     names, values, parts = _ranked_values(case, codes)
     if len(names) >= config.many:
-        found += _lead_within_noise(case, names, values, parts, config)
-        found += _selection_bias(case, names, values, parts, config)
-    return tuple(found)
+        diagnostics += _lead_within_noise(case, names, values, parts, config)
+        diagnostics += _selection_bias(case, names, values, parts, config)
+    return tuple(diagnostics)
 
 
 def _identical_rankings(
@@ -83,7 +83,11 @@ def _is_explained(group: Sequence[EngineRun], dead: Sequence[_Parameter]) -> boo
     bases = {_base(engine) for engine in group}
     keys = {key for engine in group for key in _changes(engine)}
     changed = {key for key in keys if len({_value(engine, key) for engine in group}) > 1}
-    return len(bases) == 1 and bool(changed) and changed <= {one.key for one in dead if one.base in bases}
+    return (
+        len(bases) == 1
+        and bool(changed)
+        and changed <= {parameter.key for parameter in dead if parameter.base in bases}
+    )
 
 
 class _Parameter(NamedTuple):
@@ -103,11 +107,11 @@ def _parameters(engines: Sequence[EngineRun], codes: IntArray) -> list[_Paramete
     for engine in engines:
         if engine.name in rows:
             variants.setdefault(_base(engine), []).append(engine)
-    found = []
+    parameters = []
     for base, members in variants.items():
         keys = dict.fromkeys(key for engine in members for key in _changes(engine))
-        found += [_parameter(base, key, list(keys), members, rows) for key in keys]
-    return [one for one in found if one.pairs]
+        parameters += [_parameter(base, key, list(keys), members, rows) for key in keys]
+    return [parameter for parameter in parameters if parameter.pairs]
 
 
 def _parameter(
@@ -143,27 +147,40 @@ def _value(engine: EngineRun, key: str) -> str:
     return "unchanged" if value is _MISSING else json.dumps(value, sort_keys=True, default=str)
 
 
-def _dead_parameter(one: _Parameter, config: DiagnosticConfig) -> Diagnostic:
-    values = _join_names([clip(value, SHOWN.example) for value in one.values], config.named)
-    pairs = f"{one.pairs} pairs of variants that differ" if one.pairs > 1 else "the two variants that differ"
+def _dead_parameter(parameter: _Parameter, config: DiagnosticConfig) -> Diagnostic:
+    values = _join_names([clip(value, SHOWN.example) for value in parameter.values], config.named)
+    pairs = (
+        f"{parameter.pairs} pairs of variants that differ" if parameter.pairs > 1 else "the two variants that differ"
+    )
     return Diagnostic(
         "dead knob",
-        (one.key,),
-        f"{one.key} of {one.base} does nothing here: with {values} the rankings are identical on every query, in "
-        f"{pairs} in nothing else.",
+        (parameter.key,),
+        f"{parameter.key} of {parameter.base} does nothing here: with {values} the rankings are identical on every "
+        f"query, in {pairs} in nothing else.",
         "Is it connected, is it misspelt, or does it need another setting beside it? Else take it out of the sweep.",
-        {"base": one.base, "values": list(one.values), "pairs": one.pairs, "rankings": one.rankings},
+        {
+            "base": parameter.base,
+            "values": list(parameter.values),
+            "pairs": parameter.pairs,
+            "rankings": parameter.rankings,
+        },
     )
 
 
-def _nearly_dead_parameter(one: _Parameter) -> Diagnostic:
-    share = one.changed / one.rankings
+def _nearly_dead_parameter(parameter: _Parameter) -> Diagnostic:
+    share = parameter.changed / parameter.rankings
     return Diagnostic(
         "nearly dead knob",
-        (one.key,),
-        f"{one.key} of {one.base} changes {one.changed} of {one.rankings} rankings ({share:.1%}).",
+        (parameter.key,),
+        f"{parameter.key} of {parameter.base} changes {parameter.changed} of {parameter.rankings} rankings "
+        f"({share:.1%}).",
         "Too few for any mean to show; a wider range of values may say more.",
-        {"base": one.base, "values": list(one.values), "changed": one.changed, "rankings": one.rankings},
+        {
+            "base": parameter.base,
+            "values": list(parameter.values),
+            "changed": parameter.changed,
+            "rankings": parameter.rankings,
+        },
         grave=False,
     )
 
@@ -194,15 +211,15 @@ def _lead_within_noise(
     case: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition, config: DiagnosticConfig
 ) -> Iterator[Diagnostic]:
     up = parse_measure(case.primary).higher_is_better
-    found = near_leader(values, parts, higher_is_better=up, alpha=case.claim.alpha)
-    others = [i for i in range(len(names)) if i != found.leader]
-    near = [i for i in others if not found.decided[i] or found.lead[i] < case.claim.margin]
+    gaps = near_leader(values, parts, higher_is_better=up, alpha=case.claim.alpha)
+    others = [i for i in range(len(names)) if i != gaps.leader]
+    near = [i for i in others if not gaps.decided[i] or gaps.lead[i] < case.claim.margin]
     if not near:
         return
-    near_names, leader = tuple(names[i] for i in near), names[found.leader]
+    near_names, leader = tuple(names[i] for i in near), names[gaps.leader]
     which = "all other variants" if len(near) == len(others) else f"{len(near)} of {len(others)} other variants"
-    shows = "none at all" if found.smallest is None else f"from about {one_digit(found.smallest)} up"
-    widest = max(float(found.lead[i]) for i in near)
+    shows = "none at all" if gaps.smallest is None else f"from about {one_digit(gaps.smallest)} up"
+    widest = max(float(gaps.lead[i]) for i in near)
     behind = f"They are up to {one_digit(widest)} behind" if widest > 0.0 else "Their means are equal"
     yield Diagnostic(
         "within noise",
@@ -213,9 +230,9 @@ def _lead_within_noise(
         "Choose among them by cost, or ask more queries: `assay plan` says how many.",
         {
             "leader": leader,
-            "behind": {names[i]: float(found.lead[i]) for i in near},
-            "undecided": [names[i] for i in near if not found.decided[i]],
-            "smallest": found.smallest,
+            "behind": {names[i]: float(gaps.lead[i]) for i in near},
+            "undecided": [names[i] for i in near if not gaps.decided[i]],
+            "smallest": gaps.smallest,
         },
     )
 
@@ -224,17 +241,17 @@ def _selection_bias(
     case: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition, config: DiagnosticConfig
 ) -> Iterator[Diagnostic]:
     up = parse_measure(case.primary).higher_is_better
-    found = selection_bias(values, parts, np.random.default_rng(case.claim.seed), higher_is_better=up)
-    if found is None or abs(found.apparent - found.honest) < config.luck * case.claim.margin:
+    bias = selection_bias(values, parts, np.random.default_rng(case.claim.seed), higher_is_better=up)
+    if bias is None or abs(bias.apparent - bias.honest) < config.luck * case.claim.margin:
         return
     leader, many = names[0], len(names)
     yield Diagnostic(
         "best of many",
         (leader,),
-        f"{leader} is the best of {many} on the queries that chose it: {found.apparent:.3f} {case.primary}. Chosen on "
-        f"one half of them and scored on the other, the best of {many} is worth {found.honest:.3f}.",
+        f"{leader} is the best of {many} on the queries that chose it: {bias.apparent:.3f} {case.primary}. Chosen on "
+        f"one half of them and scored on the other, the best of {many} is worth {bias.honest:.3f}.",
         "Report that one, or choose with `assay tune` on the dev part and measure the choice on the test part.",
-        {"apparent": found.apparent, "honest": found.honest, "engines": many, "queries": values.shape[1]},
+        {"apparent": bias.apparent, "honest": bias.honest, "engines": many, "queries": values.shape[1]},
     )
 
 

@@ -21,28 +21,28 @@ _TURNS = (
 )
 
 
-def dry_run_document(found: DryRun, processes: int) -> Document:
+def dry_run_document(plan: DryRun, processes: int) -> Document:
     """Show what a run would do."""
-    tree, left = found.tree, found.left
+    tree, left = plan.tree, plan.left
     cells = tree.golds * tree.engines
     lines = [f"{tree.name}: {count(tree.golds, 'gold set')}, {tree.about}", *_tree_lines(tree, "")]
     blocks: list[Block] = [Code("\n".join(lines))]
-    if found.timed:
+    if plan.timed:
         blocks.append(Paragraph(_TURNS))
     blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are there; {left.cells} are left to ask."))
-    blocks.append(Paragraph(_time_text(left, 1 if found.timed else processes)))
-    if found.strangers:
-        more = len(found.strangers) - _SHOWN
-        names = ", ".join(found.strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    blocks.append(Paragraph(_time_text(left, 1 if plan.timed else processes)))
+    if plan.strangers:
+        more = len(plan.strangers) - _SHOWN
+        names = ", ".join(plan.strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
         blocks.append(Paragraph(f"{_STRANGERS}: {names}."))
-    if found.skipped:
-        blocks.append(table(["not run", "because"], list(found.skipped.items())))
+    if plan.skipped:
+        blocks.append(table(["not run", "because"], list(plan.skipped.items())))
     return Document("The plan", tuple(blocks))
 
 
-def dry_run_json(found: DryRun) -> dict[str, object]:
+def dry_run_json(plan: DryRun) -> dict[str, object]:
     """Return a plan as JSON types."""
-    return {"schema": "assay/prospect/1", **asdict(found)}
+    return {"schema": "assay/prospect/1", **asdict(plan)}
 
 
 def _time_text(left: TimeEstimate, processes: int) -> str:

@@ -176,8 +176,8 @@ def means_over(values: FloatArray) -> FloatArray:
     """Average over the units where a measure applies; NaN if it applies to none."""
     applies = ~np.isnan(values)
     total = np.where(applies, values, 0.0).sum(axis=-1)
-    found: FloatArray = np.where(applies.any(axis=-1), total, np.nan) / np.maximum(applies.sum(axis=-1), 1)
-    return found
+    averages: FloatArray = np.where(applies.any(axis=-1), total, np.nan) / np.maximum(applies.sum(axis=-1), 1)
+    return averages
 
 
 def query_noise(values: FloatArray) -> FloatArray:
@@ -216,18 +216,18 @@ def _engine_scores(runs: Sequence[Run], name: str, means: FloatArray, noise: Flo
         changed=changed,
         noise=tuple(map(float, noise)),
         troubles=tuple(
-            UnstableQuery(*key, tuple(found)) for key, found in statuses.items() if set(found) != {Status.OK}
+            UnstableQuery(*key, tuple(of_query)) for key, of_query in statuses.items() if set(of_query) != {Status.OK}
         ),
     )
 
 
 def _rankings_digest(engine: EngineRun) -> str:
-    found = sorted(
+    answers = sorted(
         [ranking.gold, ranking.query, ranking.form, [[hit.path, hit.start, hit.end] for hit in ranking.hits]]
         for ranking in engine.rankings
         if ranking.status == Status.OK and ranking.hits
     )
-    return digest_of(found) if found else ""
+    return digest_of(answers) if answers else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,14 +249,14 @@ class Stability:
         return len(self.means)
 
 
-def stability(seen: QueryScores, name: str, measure: str) -> Stability:
+def stability(side: QueryScores, name: str, measure: str) -> Stability:
     """Return how an engine varies between repeats on one measure."""
-    engine, at = seen.engine(name), seen.scores.measures.index(measure)
+    engine, at = side.engine(name), side.scores.measures.index(measure)
     means, sd = tuple(row[at] for row in engine.means), None
     if len(means) > 1:
         mean = math.fsum(means) / len(means)
         sd = math.sqrt(math.fsum((value - mean) ** 2 for value in means) / (len(means) - 1))
-    return Stability(seen.name, name, measure, means, sd, engine.changed, engine.wavering, engine.noise[at])
+    return Stability(side.name, name, measure, means, sd, engine.changed, engine.wavering, engine.noise[at])
 
 
 def chance_between(old: Stability, new: Stability) -> RunVariance | None:
@@ -264,10 +264,13 @@ def chance_between(old: Stability, new: Stability) -> RunVariance | None:
     return estimate_run_variance(old.means, new.means, (old.noise, new.noise))
 
 
-def wavering_text(found: Sequence[UnstableQuery]) -> str:
+def wavering_text(queries: Sequence[UnstableQuery]) -> str:
     """Name the queries that failed in some repeats only."""
-    names = [f"{q.gold}/{q.query} ({q.form}: {q.failed} of {len(q.statuses)})" for q in found[:_NAMED_QUERIES]]
-    more = [f"{len(found) - _NAMED_QUERIES} more"] if len(found) > _NAMED_QUERIES else []
+    names = [
+        f"{query.gold}/{query.query} ({query.form}: {query.failed} of {len(query.statuses)})"
+        for query in queries[:_NAMED_QUERIES]
+    ]
+    more = [f"{len(queries) - _NAMED_QUERIES} more"] if len(queries) > _NAMED_QUERIES else []
     return ", ".join(names + more)
 
 
@@ -277,15 +280,15 @@ _LEGEND = (
 )
 
 
-def steadiness_blocks(found: Sequence[Stability]) -> list[Block]:
+def steadiness_blocks(stabilities: Sequence[Stability]) -> list[Block]:
     """Show the variation between repeats; nothing without repeats."""
     rows: list[list[str | Cell]] = []
-    for one in found:
-        if one.sd is not None:
-            mean = f"{one.measure} {math.fsum(one.means) / one.repeats:.3f}"
-            fails = Cell(wavering_text(one.wavering), "warning") if one.wavering else Cell("–")
-            numbers = [str(one.repeats), mean, f"±{one.sd:.3f}", f"{one.changed:.0%}"]
-            rows.append([one.side, one.engine, *numbers, fails])
+    for engine in stabilities:
+        if engine.sd is not None:
+            mean = f"{engine.measure} {math.fsum(engine.means) / engine.repeats:.3f}"
+            fails = Cell(wavering_text(engine.wavering), "warning") if engine.wavering else Cell("–")
+            numbers = [str(engine.repeats), mean, f"±{engine.sd:.3f}", f"{engine.changed:.0%}"]
+            rows.append([engine.side, engine.engine, *numbers, fails])
     columns = ["run", "engine", ">repeats", ">mean", ">sd between repeats", ">rankings that changed", "fails sometimes"]
     return [Heading("Between repeats"), table(columns, rows), Paragraph(_LEGEND, "quiet")] if rows else []
 
@@ -327,22 +330,31 @@ def find_regressions(old: QueryScores, new: QueryScores, name: str, row: Compari
     before, after = (EngineOfRun(side.scores, name, side.name) for side in (old, new))
     joined = join_sides(before, after, row.measure).scores
     sign = 1.0 if row.higher_is_better else -1.0
-    found = [
+    regressions = [
         Regression(name, row.measure, unit.gold, unit.query, unit.form, float(was), float(now))
         for unit, was, now in zip(joined.units, joined.values[0, 0], joined.values[1, 0], strict=True)
         if sign * (was - now) > DEFAULT.tie
     ]
-    order = sorted(found, key=lambda one: (sign * (one.after - one.before), one.gold, one.query))
+    order = sorted(
+        regressions,
+        key=lambda regression: (sign * (regression.after - regression.before), regression.gold, regression.query),
+    )
     return tuple(order[:_MAX_REGRESSIONS])
 
 
-def regression_blocks(found: Sequence[Regression]) -> list[Block]:
+def regression_blocks(regressions: Sequence[Regression]) -> list[Block]:
     """Show the queries that got worse."""
-    if not found:
+    if not regressions:
         return []
     rows = [
-        [one.intent, one.engine, f"{one.before:.3f}", f"{one.after:.3f}", f"{one.after - one.before:+.3f}"]
-        for one in found
+        [
+            regression.intent,
+            regression.engine,
+            f"{regression.before:.3f}",
+            f"{regression.after:.3f}",
+            f"{regression.after - regression.before:+.3f}",
+        ]
+        for regression in regressions
     ]
-    columns = ["query", "engine", f">{found[0].measure} before", ">now", ">change"]
+    columns = ["query", "engine", f">{regressions[0].measure} before", ">now", ">change"]
     return [Heading("Queries that lost most"), table(columns, rows)]

@@ -62,7 +62,7 @@ def contract_violations(run: Run) -> tuple[ContractViolation, ...]:
 
 
 def _engine_violations(engine: EngineRun) -> list[ContractViolation]:
-    found: dict[str, ContractViolation] = {}
+    violations: dict[str, ContractViolation] = {}
     for ranking in engine.rankings:
         for note in ranking.notes:
             text, _, example = note.partition(_EXAMPLE)
@@ -70,14 +70,16 @@ def _engine_violations(engine: EngineRun) -> list[ContractViolation]:
             kind = clip(counted[3] if counted else text, SHOWN.message)
             times, of = (int(counted[1]), int(counted[2])) if counted else (0, 0)
             new = ContractViolation(engine.name, kind, 0, 0, 0, clip(example, SHOWN.example))
-            known = found.get(shape(kind), new)
-            found[shape(kind)] = replace(known, queries=known.queries + 1, times=known.times + times, of=known.of + of)
-    return sorted(found.values(), key=lambda violation: (-violation.queries, violation.kind))
+            known = violations.get(shape(kind), new)
+            violations[shape(kind)] = replace(
+                known, queries=known.queries + 1, times=known.times + times, of=known.of + of
+            )
+    return sorted(violations.values(), key=lambda violation: (-violation.queries, violation.kind))
 
 
 def path_mismatches(run: Run) -> tuple[PathMismatch, ...]:
     """Return the engines without any path of a corpus: they search another tree or name files differently."""
-    found = []
+    mismatches = []
     for engine in run.engines:
         for gold in run.suite.golds:
             paths = [hit.path for ranking in engine.rankings if ranking.gold == gold.name for hit in ranking.hits]
@@ -86,7 +88,7 @@ def path_mismatches(run: Run) -> tuple[PathMismatch, ...]:
                 continue
             similar = next(_similar_paths(paths, known), None)
             returned, there = similar or (paths[0], next(iter(known), ""))
-            found.append(
+            mismatches.append(
                 PathMismatch(
                     engine.name,
                     gold.name,
@@ -96,7 +98,7 @@ def path_mismatches(run: Run) -> tuple[PathMismatch, ...]:
                     clip(_mismatch_cause(returned, there), SHOWN.message),
                 )
             )
-    return tuple(found)
+    return tuple(mismatches)
 
 
 def _similar_paths(paths: Iterable[str], known: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -119,12 +121,12 @@ def _mismatch_cause(returned: str, there: str) -> str:
     return "nothing in them is alike, as if it searched another tree or returned something else than paths"
 
 
-def mismatch_text(found: PathMismatch) -> str:
+def mismatch_text(mismatch: PathMismatch) -> str:
     """Return the warning about a path mismatch."""
     return (
-        f"No path of {found.engine} exists in the corpus of {found.gold} ({found.results} results): it is scored as if "
-        f"it had found nothing. It returned {found.returned}, the corpus has {found.there}: {found.cause}. "
-        "Paths are compared exactly: let it name files from the corpus root."
+        f"No path of {mismatch.engine} exists in the corpus of {mismatch.gold} ({mismatch.results} results): it is "
+        f"scored as if it had found nothing. It returned {mismatch.returned}, the corpus has {mismatch.there}: "
+        f"{mismatch.cause}. Paths are compared exactly: let it name files from the corpus root."
     )
 
 

@@ -141,7 +141,7 @@ class Gate:
 
 
 def judge_gate(
-    seen: QueryScores,
+    new: QueryScores,
     claim: AnalysisPlan,
     thresholds: Sequence[Threshold],
     comparison: Comparison | None,
@@ -154,19 +154,19 @@ def judge_gate(
 
     The scores include the measures of the thresholds.
     """
-    names = [e.name for e in seen.engines]
+    names = [e.name for e in new.engines]
     if engine and engine not in names:
         raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(names)}")
-    gated = (engine,) if engine else engines_under_test(seen)
-    sides = _Sides(old, seen)
-    engines = [seen.engine(name) for name in gated]
+    gated = (engine,) if engine else engines_under_test(new)
+    sides = _Sides(old, new)
+    engines = [new.engine(name) for name in gated]
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
     compared = [name for name in gated if engine or not claim.family or name in claim.family]
     checks = [
-        *(_check_failures(one, seen.repeats) for one in engines),
-        *(_note_wavering(one) for one in engines if one.wavering),
-        *(_note_single_baseline(one, sides) for one in engines if sides.has_noisy_single_baseline(one)),
-        *(check for threshold in thresholds for check in _check_threshold(seen, claim, threshold, gated)),
+        *(_check_failures(e, new.repeats) for e in engines),
+        *(_note_wavering(e) for e in engines if e.wavering),
+        *(_note_single_baseline(e, sides) for e in engines if sides.has_noisy_single_baseline(e)),
+        *(check for threshold in thresholds for check in _check_threshold(new, claim, threshold, gated)),
         *(_check_comparison(row, claim, strict, sides) for row in rows),
         *(_fail_uncompared(name) for name in (comparison.failed if comparison else ())),
         *_check_counterparts(compared, old),
@@ -178,7 +178,7 @@ def judge_gate(
         tuple(checks),
         comparison,
         strict,
-        notes=() if comparison else notes_on(seen.synthetic, seen.golds),
+        notes=() if comparison else notes_on(new.synthetic, new.golds),
         steadiness=sides.stabilities(gated, claim.primary),
         losses=tuple(regressions),
         hints=sides.hints(doubted),
@@ -196,11 +196,11 @@ class _Sides:
     new: QueryScores
 
     def stabilities(self, gated: Sequence[str], measure: str) -> tuple[Stability, ...]:
-        found = [stability(self.new, name, measure) for name in gated]
+        stabilities = [stability(self.new, name, measure) for name in gated]
         if self.old and measure in self.old.scores.measures:
             known = {engine.name for engine in self.old.engines}
-            found += [stability(self.old, name, measure) for name in gated if name in known]
-        return tuple(found)
+            stabilities += [stability(self.old, name, measure) for name in gated if name in known]
+        return tuple(stabilities)
 
     def pair(self, row: ComparisonRow) -> tuple[QueryScores, str] | None:
         """Return the old side and the engine of a row that compares one engine between the sides."""
@@ -263,9 +263,9 @@ def _note_single_baseline(engine: EngineScores, sides: _Sides) -> GateCheck:
 
 
 def _check_threshold(
-    seen: QueryScores, claim: AnalysisPlan, threshold: Threshold, gated: Sequence[str]
+    new: QueryScores, claim: AnalysisPlan, threshold: Threshold, gated: Sequence[str]
 ) -> Iterator[GateCheck]:
-    scores = pick(seen.scores, engines=gated, measures=(threshold.measure,))
+    scores = pick(new.scores, engines=gated, measures=(threshold.measure,))
     rows = means(scores, alpha=claim.alpha, cluster=claim.cluster)
     if not rows:
         raise ConfigError(f"{threshold.measure} applies to no query of this run", hint="require another measure")
@@ -287,7 +287,7 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
     detail = f"{difference_text(row.difference, row.interval)}: {row.claim}"
     if repeats and variance is not None:
         old, new = repeats
-        spread = [f"±{one.sd:.3f} ({when})" for one, when in ((new, "now"), (old, "before")) if one.sd is not None]
+        spread = [f"±{side.sd:.3f} ({when})" for side, when in ((new, "now"), (old, "before")) if side.sd is not None]
         detail += f"; sd between repeats {' and '.join(spread)}"
         reach = variance.reach(claim.alpha)
         if row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach:
@@ -345,8 +345,8 @@ def _check_missing(sides: _Sides, gated: Sequence[str], claim: AnalysisPlan) -> 
         if name in kept or (claim.family and name not in claim.family):
             continue
         why = sides.new.skipped.get(name)
-        seen = f"it was skipped: {why}; mend that and run again" if why else f"{_ABSENT}; {_ANEW}"
-        detail = f"{seen}, or name by --engine or a declared family what is gated"
+        state = f"it was skipped: {why}; mend that and run again" if why else f"{_ABSENT}; {_ANEW}"
+        detail = f"{state}, or name by --engine or a declared family what is gated"
         yield GateCheck("counterpart", f"{name} is measured still", False, 5, detail)
 
 

@@ -129,7 +129,9 @@ def _pull_number(event: Mapping[str, Any]) -> int | None:
         issue.get("number") if "pull_request" in issue else None,
         pulls[0].get("number") if isinstance(pulls, list) and pulls and isinstance(pulls[0], dict) else None,
     ]
-    return next((one for one in numbers if isinstance(one, int) and not isinstance(one, bool) and one > 0), None)
+    return next(
+        (number for number in numbers if isinstance(number, int) and not isinstance(number, bool) and number > 0), None
+    )
 
 
 def place_in_checkout(environ: Mapping[str, str], path: str) -> str:
@@ -169,7 +171,7 @@ class Annotation:
 
 def of_gate(gate: Gate, places: Mapping[tuple[str, str], AnnotationLine]) -> list[Annotation]:
     """Return annotations for failed and doubtful checks, and for the queries behind a significant regression."""
-    found = [
+    annotations = [
         Annotation("warning" if check.passed else "error", "assay gate", f"{check.what}: {check.detail}")
         for check in gate.checks
         if check.warning or not check.passed
@@ -178,8 +180,8 @@ def of_gate(gate: Gate, places: Mapping[tuple[str, str], AnnotationLine]) -> lis
         for loss in gate.losses:
             text = f"{loss.engine} lost on {loss.intent}: {loss.measure} {loss.before:.3f} → {loss.after:.3f}"
             line = places.get((loss.gold, loss.query), AnnotationLine(None))
-            found.append(Annotation("notice", "assay gate", text, line))
-    return found
+            annotations.append(Annotation("notice", "assay gate", text, line))
+    return annotations
 
 
 def of_error(error: AssayError, command: str) -> Annotation:
@@ -191,12 +193,12 @@ def of_findings(findings: Sequence[LintFinding]) -> list[Annotation]:
     """Return annotations for findings of `assay gold lint`."""
     return [
         Annotation(
-            _LEVELS[one.severity],
-            f"assay gold lint {one.code}",
-            f"{one.message}{f' → {one.hint}' if one.hint else ''}",
-            AnnotationLine(one.file, one.line),
+            _LEVELS[finding.severity],
+            f"assay gold lint {finding.code}",
+            f"{finding.message}{f' → {finding.hint}' if finding.hint else ''}",
+            AnnotationLine(finding.file, finding.line),
         )
-        for one in findings
+        for finding in findings
     ]
 
 
@@ -204,20 +206,22 @@ def commands(annotations: Sequence[Annotation], workspace: Path | None, rest: st
     """Format annotations as commands of the runner; `rest` names the place of those that GitHub would drop."""
     lines = []
     for level in _LEVELS.values():
-        found = [one for one in annotations if one.level == level]
-        shown = found if len(found) <= _MAX_ANNOTATIONS else found[: _MAX_ANNOTATIONS - 1]
-        lines += [_command(one, workspace) for one in shown]
-        if len(shown) < len(found):
-            lines.append(_command(Annotation(level, "assay", f"and {len(found) - len(shown)} more: {rest}"), workspace))
+        of_level = [annotation for annotation in annotations if annotation.level == level]
+        shown = of_level if len(of_level) <= _MAX_ANNOTATIONS else of_level[: _MAX_ANNOTATIONS - 1]
+        lines += [_command(annotation, workspace) for annotation in shown]
+        if len(shown) < len(of_level):
+            lines.append(
+                _command(Annotation(level, "assay", f"and {len(of_level) - len(shown)} more: {rest}"), workspace)
+            )
     return lines
 
 
-def _command(one: Annotation, workspace: Path | None) -> str:
+def _command(annotation: Annotation, workspace: Path | None) -> str:
     # GitHub shows lines of files in the checkout only
-    file = None if one.spot.file is None else _relative(one.spot.file, workspace or Path())
-    values = {"file": file, "line": one.spot.line if file else None, "title": one.title}
+    file = None if annotation.spot.file is None else _relative(annotation.spot.file, workspace or Path())
+    values = {"file": file, "line": annotation.spot.line if file else None, "title": annotation.title}
     properties = ",".join(f"{key}={_escape_property(str(value))}" for key, value in values.items() if value is not None)
-    return f"::{one.level} {properties}::{_escape_data(clip(one.text, SHOWN.stderr))}"
+    return f"::{annotation.level} {properties}::{_escape_data(clip(annotation.text, SHOWN.stderr))}"
 
 
 def _escape_data(text: str) -> str:
@@ -403,21 +407,21 @@ class _GithubClient(NamedTuple):
 
     def _login(self) -> str | None:
         try:
-            found = self._send("GET", f"{self.thread.api}/user")
+            user = self._send("GET", f"{self.thread.api}/user")
         except AccessDenied:
             return None
-        login = found.get("login") if isinstance(found, dict) else None
+        login = user.get("login") if isinstance(user, dict) else None
         return login if isinstance(login, str) else None
 
     def _comments(self) -> Iterator[dict[str, Any]]:
         for page in range(1, self.limits.pages + 1):
-            found = self._send("GET", f"{self.thread.comments}?per_page={self.limits.per_page}&page={page}")
-            if not isinstance(found, list):
+            comments = self._send("GET", f"{self.thread.comments}?per_page={self.limits.per_page}&page={page}")
+            if not isinstance(comments, list):
                 raise EngineError(
                     "answered with no list of comments", file=self.thread.api, hint="check GITHUB_API_URL"
                 )
-            yield from (comment for comment in found if isinstance(comment, dict))
-            if len(found) < self.limits.per_page:
+            yield from (comment for comment in comments if isinstance(comment, dict))
+            if len(comments) < self.limits.per_page:
                 return
 
     def update(self, number: int, body: str) -> bool:
@@ -471,7 +475,7 @@ def publish(job: JobOutput, page: GatePage, annotations: Sequence[Annotation]) -
     """Write annotations, summary and comment; failures are printed to the log."""
     context = job.context
     redactor = Redactor([_token(context)])  # before escaping, which would hide the token from it
-    page, annotations = _redact(page, redactor), [_redact(one, redactor) for one in annotations]
+    page, annotations = _redact(page, redactor), [_redact(annotation, redactor) for annotation in annotations]
     commit = f"commit {context.commit}" if context.commit else ""
     footer = " · ".join(part for part in (commit, f"[the run]({context.page})" if context.page else "") if part)
     job.annotate(annotations, "the job summary has them all")
@@ -492,9 +496,9 @@ def _redact(record: _Record, redactor: Redactor) -> _Record:
     if isinstance(record, str):
         return redactor.text(record)  # type: ignore[return-value]  # a text for a text
     if isinstance(record, tuple):
-        return tuple(_redact(one, redactor) for one in record)  # type: ignore[return-value]  # a tuple of the same
+        return tuple(_redact(item, redactor) for item in record)  # type: ignore[return-value]  # a tuple of the same
     if is_dataclass(record) and not isinstance(record, type):
-        return replace(record, **{one.name: _redact(getattr(record, one.name), redactor) for one in fields(record)})
+        return replace(record, **{item.name: _redact(getattr(record, item.name), redactor) for item in fields(record)})
     return record
 
 

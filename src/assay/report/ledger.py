@@ -42,35 +42,35 @@ def ledger_document(book: Ledger) -> Document:
 def _rows(entries: Sequence[LedgerEntry], *, has_spent: bool) -> Iterator[list[str | Cell]]:
     totals: dict[str, float] = {}
     for entry in entries:
-        seen = entry.evidence
+        evidence = entry.evidence
         if entry.accepted and entry.how != "ablate":
-            totals[seen.measure] = totals.get(seen.measure, 0.0) + seen.difference
+            totals[evidence.measure] = totals.get(evidence.measure, 0.0) + evidence.difference
         parts = Cell(", ".join(entry.parts) or "–", "warning" if entry.spent else "plain")
-        names = repository_names(change.repository for change in seen.repositories)
+        names = repository_names(change.repository for change in evidence.repositories)
         yield [
             str(entry.number),
             entry.date,
             entry.title,
             *([parts] if has_spent else []),
-            seen.measure,
-            _difference_text(seen),
-            p_text(seen.p),
-            _verdict_text(seen) or "–",
-            worst_text(worst(seen.repositories), names) if seen.repositories else "–",
+            evidence.measure,
+            _difference_text(evidence),
+            p_text(evidence.p),
+            _verdict_text(evidence) or "–",
+            worst_text(worst(evidence.repositories), names) if evidence.repositories else "–",
             str(entry.tried),
             entry.rule.preset,
             Cell("accepted", "good") if entry.accepted else Cell("rejected", "bad"),
-            f"{totals.get(seen.measure, 0.0):+.4f}",
+            f"{totals.get(evidence.measure, 0.0):+.4f}",
         ]
 
 
-def _difference_text(seen: LedgerEvidence) -> str:
-    low, high = ("–" if end is None else f"{end:+.3f}" for end in (seen.low, seen.high))
-    return f"{seen.difference:+.4f} [{low}, {high}]"
+def _difference_text(evidence: LedgerEvidence) -> str:
+    low, high = ("–" if end is None else f"{end:+.3f}" for end in (evidence.low, evidence.high))
+    return f"{evidence.difference:+.4f} [{low}, {high}]"
 
 
-def _verdict_text(seen: LedgerEvidence) -> str:
-    return SAME if seen.identical else seen.verdict or ""
+def _verdict_text(evidence: LedgerEvidence) -> str:
+    return SAME if evidence.identical else evidence.verdict or ""
 
 
 def _entries(numbers: Sequence[int]) -> str:
@@ -118,7 +118,7 @@ def _cautions(entries: Sequence[LedgerEntry]) -> Iterator[Paragraph]:
 
 def entry_document(entry: LedgerEntry) -> Document:
     """Show one entry in detail."""
-    seen, names = entry.evidence, repository_names(change.repository for change in entry.evidence.repositories)
+    evidence, names = entry.evidence, repository_names(change.repository for change in entry.evidence.repositories)
     blocks: list[Block] = [
         *([Paragraph(spent_warning(entry.spent).text, "warning")] if entry.spent else []),
         table(["", ""], _facts(entry)),
@@ -132,8 +132,8 @@ def entry_document(entry: LedgerEntry) -> Document:
             text = text.replace(repository, name)
         reasons.append([text, Cell("held", "good") if reason.held else Cell("failed", "bad")])
     blocks.append(table(["", ""], reasons))
-    if seen.repositories:
-        changes = sorted(seen.repositories, key=lambda change: (change.gain, change.repository))
+    if evidence.repositories:
+        changes = sorted(evidence.repositories, key=lambda change: (change.gain, change.repository))
         rows = [[names[c.repository], str(c.queries), f"{c.difference:+.4f}"] for c in changes]
         note = f"Below {DEFAULT.small_set} queries a repository's difference is mostly noise."
         blocks += [Heading("By repository"), table(["repository", ">queries", ">difference"], rows, note)]
@@ -142,18 +142,26 @@ def entry_document(entry: LedgerEntry) -> Document:
 
 
 def _facts(entry: LedgerEntry) -> list[tuple[str, str]]:
-    seen, new, old = entry.evidence, entry.new, entry.old
+    evidence, new, old = entry.evidence, entry.new, entry.old
     changes = (f"{key}: {_setting(before)} → {_setting(after)}" for key, (before, after) in entry.changes.items())
-    repositories = count(len(seen.repositories), "repository", "repositories")
+    repositories = count(len(evidence.repositories), "repository", "repositories")
     by = f" by {entry.by}" if entry.by else ""
     facts = [
         ("change", "; ".join(changes) or "no setting: the program, or the engine itself"),
         ("engines", f"{new.engine} ({new.config}) against {old.engine} ({old.config})"),
-        ("means", f"{new.mean:.4f} against {old.mean:.4f} {seen.measure}, k = {seen.k}"),
-        ("difference", f"{_difference_text(seen)}, {seen.level:.0%} interval"),
-        ("p", "none: too few clusters" if seen.p is None else f"{p_text(seen.p)} in a family of {seen.family}"),
-        ("verdict", f"{_verdict_text(seen) or 'none'}, {seen.label}; margin {seen.margin:g}, α {seen.alpha:g}"),
-        ("queries", f"{seen.queries} in {repositories}; {count(seen.clusters, 'cluster')}"),
+        ("means", f"{new.mean:.4f} against {old.mean:.4f} {evidence.measure}, k = {evidence.k}"),
+        ("difference", f"{_difference_text(evidence)}, {evidence.level:.0%} interval"),
+        (
+            "p",
+            "none: too few clusters"
+            if evidence.p is None
+            else f"{p_text(evidence.p)} in a family of {evidence.family}",
+        ),
+        (
+            "verdict",
+            f"{_verdict_text(evidence) or 'none'}, {evidence.label}; margin {evidence.margin:g}, α {evidence.alpha:g}",
+        ),
+        ("queries", f"{evidence.queries} in {repositories}; {count(evidence.clusters, 'cluster')}"),
         ("gold", f"{'+'.join(entry.gold)} {entry.gold_hash}" + (f", {', '.join(entry.parts)}" if entry.parts else "")),
         ("corpora", _corpora_text(entry.corpora)),
         ("tried before", f"{entry.tried} on the same gold"),

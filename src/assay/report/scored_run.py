@@ -148,8 +148,8 @@ def choose_challenger(run: Run, claim: AnalysisPlan, gains: Mapping[str, float])
 
 
 def _best_of(run: Run, names: Collection[str], gains: Mapping[str, float], first: str = "") -> str:
-    found = [engine for engine in run.engines if engine.name in names and engine.name in gains]
-    alive = [engine for engine in found if not engine.failed_throughout] or found
+    known = [engine for engine in run.engines if engine.name in names and engine.name in gains]
+    alive = [engine for engine in known if not engine.failed_throughout] or known
     changes = {engine.name: len(engine.variation.changes) if engine.variation else 0 for engine in alive}
     order = sorted(alive, key=lambda e: (-gains[e.name], e.name != first, changes[e.name]))
     return order[0].name if order else ""

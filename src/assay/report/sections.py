@@ -344,21 +344,23 @@ def _inputs(results: Results) -> list[Block]:
 
 def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list[Block], dict[str, Any]]:
     """Score a run without pooled labels; return a section that compares the means, and its JSON."""
-    own = without_pooled(run)
-    facts = {"labels": own.labels, "queries": list(own.queries), "engines": list(own.engines)}
+    unpooled = without_pooled(run)
+    facts = {"labels": unpooled.labels, "queries": list(unpooled.queries), "engines": list(unpooled.engines)}
     title = Heading("Without pooled labels")
-    if not own.labels:
+    if not unpooled.labels:
         return [title, Paragraph("No label of this run was brought up by an engine's results.")], facts
-    if not own.run.suite.golds:
+    if not unpooled.run.suite.golds:
         return [title, Paragraph("Every query has its answers from engines' results.", "warning")], facts
-    results = analyse(own.run, claim)
-    gone = f", and {count(len(own.queries), 'query', 'queries')} without another answer" if own.queries else ""
+    results = analyse(unpooled.run, claim)
+    gone = (
+        f", and {count(len(unpooled.queries), 'query', 'queries')} without another answer" if unpooled.queries else ""
+    )
     sentence = (
-        f"{count(own.labels, 'label')} that results of {', '.join(own.engines)} brought up "
-        f"{'is' if own.labels == 1 else 'are'} left out{gone}: {count(results.queries, 'query', 'queries')}. "
+        f"{count(unpooled.labels, 'label')} that results of {', '.join(unpooled.engines)} brought up "
+        f"{'is' if unpooled.labels == 1 else 'are'} left out{gone}: {count(results.queries, 'query', 'queries')}. "
         "What follows this table is with all labels."
     )
-    means = [{(row.engine, row.measure): row.mean for row in one.comparison.means} for one in (full, results)]
+    means = [{(row.engine, row.measure): row.mean for row in scored.comparison.means} for scored in (full, results)]
     rows = [
         [engine.name, *(f"{of_run[engine.name, measure]:.3f}" for measure in full.measures for of_run in means)]
         for engine in full.engines

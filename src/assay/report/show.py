@@ -231,7 +231,7 @@ def _change(name: str, change: float) -> Cell:
 
 def _ranking_block(shown: QueryView, at: int) -> RankingBlock:
     side = shown.sides[at]
-    two = len(shown.sides) > 1 and not any(one.failure for one in shown.sides)
+    two = len(shown.sides) > 1 and not any(other.failure for other in shown.sides)
     entries = tuple(_ranking_line(shown, hit, _move(hit, second=at > 0) if two else "") for hit in side.hits)
     empty = "" if entries or side.failure else "It answered with nothing."
     return RankingBlock(side.name, entries, clip(side.failure, SHOWN.message) or empty)
@@ -338,14 +338,14 @@ def find_query(run: Run, wanted: str) -> QueryMatch:
     """Find a query by id, by gold/id, or by a part of its text that no other query has."""
     every = _every_query(run)
     words, by_text = wanted.casefold().strip(), []
-    for one in every if words else ():
-        forms = [form for form in one.query.ordered_forms if words in one.query.forms[form].casefold()]
-        by_text += [QueryMatch(one.gold, one.query, forms[0])] if forms else []
-    for found in ([one for one in every if wanted in (one.query.id, one.name)], by_text):
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise ConfigError(f"{len(found)} queries are meant by {_short(wanted)!r}", hint=_list_queries(found))
+    for match in every if words else ():
+        forms = [form for form in match.query.ordered_forms if words in match.query.forms[form].casefold()]
+        by_text += [QueryMatch(match.gold, match.query, forms[0])] if forms else []
+    for matches in ([match for match in every if wanted in (match.query.id, match.name)], by_text):
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise ConfigError(f"{len(matches)} queries are meant by {_short(wanted)!r}", hint=_list_queries(matches))
     raise ConfigError(f"no query {_short(wanted)!r} in this run", hint=_list_similar(every, wanted))
 
 
@@ -358,19 +358,21 @@ def _every_query(run: Run) -> list[QueryMatch]:
     return [QueryMatch(gold.name, query) for gold in run.suite.golds for query in gold.queries]
 
 
-def _list_queries(found: Sequence[QueryMatch]) -> str:
-    shown = "".join(f"\n    {_short(one.name)}: {_short(one.query.headline)}" for one in found[:_LISTED])
-    more = f"\n    and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+def _list_queries(matches: Sequence[QueryMatch]) -> str:
+    shown = "".join(f"\n    {_short(match.name)}: {_short(match.query.headline)}" for match in matches[:_LISTED])
+    more = f"\n    and {len(matches) - _LISTED} more" if len(matches) > _LISTED else ""
     return f"name one of them:{shown}{more}"
 
 
 def _list_similar(every: Sequence[QueryMatch], wanted: str) -> str:
-    ids = closest_match(wanted, [one.query.id for one in every], _LISTED)
-    similar = [one for name in ids for one in every if one.query.id == name]
+    ids = closest_match(wanted, [match.query.id for match in every], _LISTED)
+    similar = [match for name in ids for match in every if match.query.id == name]
     words = _words(wanted)
-    shared = {one.name: len(words & _words(*one.query.forms.values())) for one in every}
-    similar += sorted((one for one in every if shared[one.name]), key=lambda one: (-shared[one.name], one.name))
-    unique = list({one.name: one for one in similar}.values())
+    shared = {match.name: len(words & _words(*match.query.forms.values())) for match in every}
+    similar += sorted(
+        (match for match in every if shared[match.name]), key=lambda match: (-shared[match.name], match.name)
+    )
+    unique = list({match.name: match for match in similar}.values())
     return f"the nearest ones; {_list_queries(unique[:_LISTED])}" if unique else _list_queries(every)
 
 

@@ -50,8 +50,8 @@ class OptionalTable(Generic[T]):
 
 def table_numbers(names: tuple[str, ...], case: ScoredRun, comparison: Comparison) -> dict[str, tuple[object, ...]]:
     """Compute the numbers of tables that the results do not contain otherwise."""
-    found = {name: tuple(TABLES[name].numbers(case, comparison)) for name in names}
-    return {name: numbers for name, numbers in found.items() if numbers}
+    tables = {name: tuple(TABLES[name].numbers(case, comparison)) for name in names}
+    return {name: numbers for name, numbers in tables.items() if numbers}
 
 
 def table_blocks(results: Results) -> list[Block]:
@@ -100,16 +100,23 @@ def _bootstrap_numbers(case: ScoredRun, comparison: Comparison) -> Iterator[Resa
     for row in comparison.means:
         if row.engine in values and row.measure == case.primary:
             applied = values[row.engine][~np.isnan(values[row.engine])]
-            found = percentile_bootstrap(applied, np.random.default_rng(case.claim.seed), level=level)
-            yield Resampled(row.engine, "", row.measure, row.mean, found, row.interval, row.queries, number)
+            published = percentile_bootstrap(applied, np.random.default_rng(case.claim.seed), level=level)
+            yield Resampled(row.engine, "", row.measure, row.mean, published, row.interval, row.queries, number)
     for pair in comparison.rows:
         if pair.in_family and pair.engine in values and pair.baseline in values:
             new, old = values[pair.engine], values[pair.baseline]
             both = ~(np.isnan(new) | np.isnan(old))
             rng = np.random.default_rng(case.claim.seed)
-            found = paired_percentile_bootstrap(old[both], new[both], rng, level=level)
+            published = paired_percentile_bootstrap(old[both], new[both], rng, level=level)
             yield Resampled(
-                pair.engine, pair.baseline, pair.measure, pair.difference, found, pair.interval, pair.queries, number
+                pair.engine,
+                pair.baseline,
+                pair.measure,
+                pair.difference,
+                published,
+                pair.interval,
+                pair.queries,
+                number,
             )
 
 
@@ -134,7 +141,7 @@ def _bootstrap_blocks(results: Results) -> list[Block]:
 
 
 def _bootstrap_row(row: Resampled) -> list[str | Cell]:
-    first, second = ("yes" if one.low > 0 or one.high < 0 else "no" for one in (row.published, row.ours))
+    first, second = ("yes" if interval.low > 0 or interval.high < 0 else "no" for interval in (row.published, row.ours))
     tone: Tone = "plain" if first == second else "warning"
     published, ours = signed_ends(row.published), signed_ends(row.ours)
     return [row.engine, row.against, f"{row.value:+.3f}", published, Cell(first, tone), ours, Cell(second, tone)]

@@ -50,17 +50,22 @@ class TuneReport:
 
 def tune_document(report: TuneReport) -> Document:
     """Show the recommendation, the honest and the apparent numbers, and how often each point was chosen."""
-    found = report.tuned
+    outcome = report.tuned
     how = (
-        f"{found.label} were halved at random {found.partitions} times; the best of {len(found.tried)} points on one "
-        f"half was scored on the other, both ways, over {found.queries} queries. Half of the data chose, so all of "
-        "them would choose at least as well. Intervals are by cluster, widened by what leaving one out does to the "
-        "choices."
+        f"{outcome.label} were halved at random {outcome.partitions} times; the best of {len(outcome.tried)} points "
+        f"on one half was scored on the other, both ways, over {outcome.queries} queries. Half of the data chose, so "
+        "all of them would choose at least as well. Intervals are by cluster, widened by what leaving one out does to "
+        "the choices."
     )
     blocks = [*_note_blocks(report.notes), Paragraph(_recommendation(report))]
     blocks += [Code(report.toml)] if report.toml else []
-    blocks += [_tune_numbers(found), Paragraph(how, "quiet"), Heading("What the halves chose"), _tune_choices(found)]
-    title = f"{found.engine} tuned over {len(found.tried)} points: {found.measure} {found.gain.label}"
+    blocks += [
+        _tune_numbers(outcome),
+        Paragraph(how, "quiet"),
+        Heading("What the halves chose"),
+        _tune_choices(outcome),
+    ]
+    title = f"{outcome.engine} tuned over {len(outcome.tried)} points: {outcome.measure} {outcome.gain.label}"
     return Document(title, tuple(blocks))
 
 
@@ -69,68 +74,70 @@ def _note_blocks(notes: Sequence[DataNote]) -> list[Block]:
 
 
 def _recommendation(report: TuneReport) -> str:
-    found, gain = report.tuned, report.tuned.gain
-    best = found.tried[found.best]
+    outcome, gain = report.tuned, report.tuned.gain
+    best = outcome.tried[outcome.best]
     shown = difference_text(gain.difference, gain.interval)
-    if found.worthwhile:
+    if outcome.worthwhile:
         return (
             f"Take {best.name}: all of the data choose it, and choices like it gained {shown} on queries that did not "
             "make them."
         )
-    if found.best == 0:
+    if outcome.best == 0:
         return (
             f"Keep the default: no point of the grid has a better mean. Choices of halves were worth {shown}, unseen."
         )
-    decided = "" if gain.p is not None else f"; {found.label} are too few for any verdict"
+    decided = "" if gain.p is not None else f"; {outcome.label} are too few for any verdict"
     return (
         f"Keep the default. {best.name} has the best mean here, but choices like it gained {shown} on queries that did "
         f"not make them: {gain.verdict}{decided}."
     )
 
 
-def _tune_numbers(found: TuneOutcome) -> Table:
-    best, gain = found.tried[found.best], found.gain
-    apparent = found.honest.mean + found.optimism.difference
+def _tune_numbers(outcome: TuneOutcome) -> Table:
+    best, gain = outcome.tried[outcome.best], outcome.gain
+    apparent = outcome.honest.mean + outcome.optimism.difference
     p = "no p-value" if gain.p is None else f"p {p_text(gain.p)}"
     rows: list[list[str | Cell]] = [
-        ["tuned, on unseen halves (honest)", f"{found.honest.mean:.3f}", format_interval(found.honest.interval)],
-        ["the default, on the same queries", f"{found.default.mean:.3f}", format_interval(found.default.interval)],
+        ["tuned, on unseen halves (honest)", f"{outcome.honest.mean:.3f}", format_interval(outcome.honest.interval)],
+        ["the default, on the same queries", f"{outcome.default.mean:.3f}", format_interval(outcome.default.interval)],
         ["tuned − default (honest)", f"{gain.difference:+.3f}", signed_ends(gain.interval)],
         ["tuned, on the halves that chose (apparent)", f"{apparent:.3f}", ""],
         [
             "optimism: apparent − honest",
-            f"{found.optimism.difference:+.3f}",
-            signed_ends(found.optimism.interval),
+            f"{outcome.optimism.difference:+.3f}",
+            signed_ends(outcome.optimism.interval),
         ],
         [f"{best.name}, on all that chose it", f"{best.mean:.3f}", "no claim: it was chosen for this"],
         ["verdict on the gain", Cell(str(gain.verdict), verdict_tone(gain)), f"{p}, {gain.label}"],
     ]
-    return table(["", f">{found.measure}", f"[{gain.interval.level:.0%}]"], rows)
+    return table(["", f">{outcome.measure}", f"[{gain.interval.level:.0%}]"], rows)
 
 
-def _tune_choices(found: TuneOutcome) -> Table:
-    sign = -1.0 if found.gain.higher_is_better else 1.0
-    order = sorted(range(len(found.tried)), key=lambda at: (-found.tried[at].chosen, sign * found.tried[at].mean, at))
-    shown = sorted({0, found.best, *order[:_SHOWN_POINTS]}, key=order.index)
+def _tune_choices(outcome: TuneOutcome) -> Table:
+    sign = -1.0 if outcome.gain.higher_is_better else 1.0
+    order = sorted(
+        range(len(outcome.tried)), key=lambda at: (-outcome.tried[at].chosen, sign * outcome.tried[at].mean, at)
+    )
+    shown = sorted({0, outcome.best, *order[:_SHOWN_POINTS]}, key=order.index)
     rows = []
     for at in shown:
-        point = found.tried[at]
+        point = outcome.tried[at]
         name = point.name if at else f"{point.name} (the default)"
-        rows.append([name, f"{point.mean:.3f}", f"{point.chosen} of {2 * found.partitions}"])
-    left = len(found.tried) - len(shown)
+        rows.append([name, f"{point.mean:.3f}", f"{point.chosen} of {2 * outcome.partitions}"])
+    left = len(outcome.tried) - len(shown)
     return table(["point", ">mean on all", ">chosen by"], rows, f"{left} more points are in --json." if left else "")
 
 
 def tune_json(report: TuneReport) -> dict[str, Any]:
     """Return tuning results as JSON types."""
-    found = report.tuned
+    outcome = report.tuned
     changes = [{}, *(dict(point.change.changes) for point in report.points)]
-    tried = [{**asdict(one), "changes": change} for one, change in zip(found.tried, changes, strict=True)]
+    tried = [{**asdict(point), "changes": change} for point, change in zip(outcome.tried, changes, strict=True)]
     return {
         "schema": "assay/tune/1",
-        **asdict(found),
+        **asdict(outcome),
         "tried": tried,
-        "apparent": found.honest.mean + found.optimism.difference,
+        "apparent": outcome.honest.mean + outcome.optimism.difference,
         "recommended": dict(report.moved),
         "keep_default": not report.moved,
         "toml": report.toml,
@@ -182,20 +189,20 @@ def ablation_result(
         raise EngineError(f"{names} answered no query: nothing is left to compare", hint=hint)
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
     pairs = [(step.variant, step.against) for step in left]
-    found = mark_identical(compare_pairs(scores, pairs, primary=claim.primary, **compare_options(claim)), run)
+    comparison = mark_identical(compare_pairs(scores, pairs, primary=claim.primary, **compare_options(claim)), run)
     rows = []
-    for step, row in zip(left, found.rows, strict=True):
+    for step, row in zip(left, comparison.rows, strict=True):
         changes = by_repository(scores, step.variant, step.against, claim.primary)
         rows.append(PartRow(step, row, changes, tally(changes), worst(changes), _standing(step, row)))
-    limits = (undecidable(row.comparison, found.family_size, claim.alpha) for row in rows)
+    limits = (undecidable(row.comparison, comparison.family_size, claim.alpha) for row in rows)
     return AblationResult(
         engine=engine,
         measure=claim.primary,
         whole=next(r for r in means(scores, alpha=claim.alpha, cluster=claim.cluster) if r.engine == engine),
         rows=tuple(rows),
-        family=found.family_size,
+        family=comparison.family_size,
         reading=tuple(_reading(rows)),
-        notes=(*synthetic_notes(run), *found.notes, *dict.fromkeys(filter(None, limits))),
+        notes=(*synthetic_notes(run), *comparison.notes, *dict.fromkeys(filter(None, limits))),
         data=tuple(data),
         failed=tuple(sorted(dead)),
     )
@@ -236,44 +243,44 @@ def _reading(rows: Sequence[PartRow]) -> list[str]:
     return sentences
 
 
-def ablation_document(found: AblationResult) -> Document:
+def ablation_document(result: AblationResult) -> Document:
     """Show the reading, then a table of parts left out and one of parts added."""
-    blocks = [*_note_blocks(found.data), *(Paragraph(text) for text in found.reading)]
-    dead = [row.step.part for row in found.rows if row.standing == "changed no ranking"]
+    blocks = [*_note_blocks(result.data), *(Paragraph(text) for text in result.reading)]
+    dead = [row.step.part for row in result.rows if row.standing == "changed no ranking"]
     if dead:
         names = ", ".join(dict.fromkeys(dead))
         blocks.append(Paragraph(f"Not connected, or not needed here: {names} changed no ranking.", "warning"))
-    if found.failed:
-        blocks.append(Paragraph(f"Failed, not compared: {', '.join(found.failed)} answered no query.", "warning"))
+    if result.failed:
+        blocks.append(Paragraph(f"Failed, not compared: {', '.join(result.failed)} answered no query.", "warning"))
     for way in _OPENINGS:
-        blocks += _ablation_table(found, way)
-    blocks += [Paragraph(note, "quiet") for note in found.notes]
-    whole = found.whole
-    return Document(f"{found.engine} taken apart: {whole.mean:.3f} {found.measure} {whole.label}", tuple(blocks))
+        blocks += _ablation_table(result, way)
+    blocks += [Paragraph(note, "quiet") for note in result.notes]
+    whole = result.whole
+    return Document(f"{result.engine} taken apart: {whole.mean:.3f} {result.measure} {whole.label}", tuple(blocks))
 
 
-def _ablation_table(found: AblationResult, way: Way) -> list[Block]:
-    rows = [row for row in found.rows if row.step.way == way]
+def _ablation_table(result: AblationResult, way: Way) -> list[Block]:
+    rows = [row for row in result.rows if row.step.way == way]
     if not rows:
         return []
     level, added = rows[0].comparison.interval.level, way == "added"
     columns = [way, *(["against"] if added else []), ">mean", f">difference [{level:.0%}]", ">p", "verdict"]
     cells: list[list[str | Cell]] = []
     for row in rows:
-        seen, names = row.comparison, repository_names(change.repository for change in row.repositories)
+        comparison, names = row.comparison, repository_names(change.repository for change in row.repositories)
         cells.append(
             [
                 row.step.part,
                 *([row.step.against] if added else []),
-                f"{seen.mean:.3f}",
-                difference_text(seen.difference, seen.interval),
-                p_text(seen.p_adjusted if seen.p_adjusted is not None else seen.p),
-                Cell(seen.claim.partition(",")[0], verdict_tone(seen)),
+                f"{comparison.mean:.3f}",
+                difference_text(comparison.difference, comparison.interval),
+                p_text(comparison.p_adjusted if comparison.p_adjusted is not None else comparison.p),
+                Cell(comparison.claim.partition(",")[0], verdict_tone(comparison)),
                 str(row.tally),
                 worst_text(row.worst, names),
             ]
         )
-    title = "Parts added one by one" if added else f"Each part left out of {found.engine}"
+    title = "Parts added one by one" if added else f"Each part left out of {result.engine}"
     return [Heading(title), table([*columns, ">repositories +/=/−", "worst repository"], cells)]
 
 
@@ -282,6 +289,6 @@ def worst_text(change: RepositoryChange, names: Mapping[str, str]) -> str:
     return f"{names[change.repository]} {change.difference:+.3f} (n={change.queries})"
 
 
-def ablation_json(found: AblationResult) -> dict[str, Any]:
+def ablation_json(result: AblationResult) -> dict[str, Any]:
     """Return an ablation as JSON types."""
-    return {"schema": "assay/ablation/1", **asdict(found)}
+    return {"schema": "assay/ablation/1", **asdict(result)}

@@ -250,12 +250,12 @@ def select_traced(case: ScoredRun, rival: str) -> TraceSelection | None:
 
 def _trace_order(case: ScoredRun, engine: str, against: str, sign: float) -> list[int]:
     values, others = (sign * case.values(name, case.primary) for name in (engine, against))
-    found = case.values(engine, rank_measure(case.primary, case.run.k)) > 0
+    is_found = case.values(engine, rank_measure(case.primary, case.run.k)) > 0
     headline = set(case.headline)
 
     def key(at: int) -> tuple[bool, int, float, float, int]:
         value, loss = float(values[at]), float(others[at] - values[at])
-        group = 0 if not found[at] else 1 if loss > 0 else 2
+        group = 0 if not is_found[at] else 1 if loss > 0 else 2
         # NaN, where a measure does not apply, cannot be ordered
         return (at not in headline, group, -loss if loss == loss else 0.0, value if value == value else np.inf, at)
 
