@@ -745,6 +745,17 @@ def test_only_the_named_command_is_imported(arguments):
     assert len(loaded) <= 7, loaded
 
 
+def test_search_loads_no_package_of_the_harness(shop):
+    program = (
+        "import sys, contextlib, io\nfrom assay.cli.main import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n    main(['search', 'cart', '--quiet'])\n"
+        "print(*{name.split('.')[1] for name in sys.modules if name.startswith('assay.')})"
+    )
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert "search" in loaded
+    assert not {"gold", "experiment", "report", "scoring", "stats", "engines"} & set(loaded)
+
+
 def test_folder_may_stand_behind_flags(shop, capsys):
     assert call(capsys, "search", "cart", "--quiet", "shop")[0] == 0
     assert "unrecognized" not in call(capsys, "search", "--quiet", "-k", "3", "cart", ".")[2]

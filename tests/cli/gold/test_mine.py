@@ -295,7 +295,7 @@ def test_a_failing_endpoint_ends_with_4_and_keeps_what_was_queued(here, tree, ca
         (["--propose", "--endpoint", "nowhere", "--model", "m"], "not a web address"),
         (["--token-env", "X"], "--token-env means nothing"),
         (["--adversaries"], "there is no such set"),
-        (["--shell", "nothing"], "cannot be read"),
+        (["--shell", "nothing"], "cannot read"),
     ],
 )
 def test_bad_input_is_told_before_anything_is_written(here, tree, capsys, arguments, why):  # noqa: F811

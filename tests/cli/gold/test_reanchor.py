@@ -212,7 +212,7 @@ def test_reanchor_asks_for_the_commit_where_labels_disagree_or_name_none(small, 
     assert f"{new[:12]} (1)" in err
     (folder / "repo" / "gold.yaml").write_text(LABELLED.format(labels="").replace("    labels: []\n", ""))
     code, _, err = call(capsys, "gold.yaml", "--to", "HEAD")
-    assert (code, "--from" in err, "None" in err, "labels" in err) == (2, True, False, False)
+    assert (code, "--from" in err, "None" in err) == (2, True, False)
 
 
 def test_reanchor_says_why_git_does_not_read_a_repository(small, monkeypatch, capsys):
