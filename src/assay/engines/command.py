@@ -149,10 +149,21 @@ def make(settings: Mapping[str, object], context: EngineContext) -> CommandEngin
     builder: IndexBuilder = "command" if templates.index else "session" if indexes_at_start else "none"
     always = ("index", "git", "update", "version", *(("argv", "mode") if builder == "session" else ()))
     about = shlex.join(templates.index or templates.argv)
-    indexing = make_index_settings(WHERE, read, always, builder, fixed, template, about)
-    secrets = (*secret_values(templates.all(), env=read.env), *(template.secrets if template else ()))
-    common = (read, fixed, template, indexing, make_layout(read, WHERE))
-    return CommandEngine(*common, templates, _make_protocol(read), read.oversample, read.git, secrets)
+    indexing = make_index_settings(
+        WHERE, read, fixed, template, index_keys=read.index_keys, always=always, builder=builder, about=about
+    )
+    return CommandEngine(
+        settings=read,
+        placeholders=fixed,
+        template=template,
+        indexing=indexing,
+        layout=make_layout(read, WHERE),
+        filters=templates.filters,
+        templates=templates,
+        protocol=_make_protocol(read),
+        git=read.git,
+        secrets=(*secret_values(templates.all(), env=read.env), *(template.secrets if template else ())),
+    )
 
 
 def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> CommandTemplates:
@@ -187,46 +198,35 @@ def _check_modes(settings: CommandSettings) -> None:
     mode, request, update = settings.mode, settings.request, settings.update
     lines = mode == "lines"
     defaults = {field.name: field.default for field in fields(CommandSettings)}
-    checks = [
-        (
-            mode not in modes and getattr(settings, name) != defaults[name],
-            f'`{name}` cannot be used with mode "{mode}"',
-            f"remove `{name}`, or set `mode` to {' or '.join(modes)}",
-        )
-        for name, modes in _MODES.items()
-    ]
+    for name, modes in _MODES.items():
+        if mode not in modes and getattr(settings, name) != defaults[name]:
+            hint = f"remove `{name}`, or set `mode` to {' or '.join(modes)}"
+            raise ConfigError(f'{WHERE}: `{name}` cannot be used with mode "{mode}"', hint=hint)
     for name in ("path_filter", "language_filter"):
         template = getattr(settings, name)
         is_table = isinstance(template, Mapping)
         given, expected = ("a table", "arguments") if is_table else ("arguments", "a table")
-        checks += [
-            (bool(template) and is_table != lines, f'{name}: expected {expected} with mode "{mode}", got {given}', ""),
-            (bool(template) and is_table and isinstance(request, str), f"{name} requires a table as `request`", ""),
-        ]
-    has_query = has_placeholder(request, "query")
-    has_break = isinstance(request, str) and len(request.splitlines()) > 1
-    has_timeout = settings.startup_timeout != STARTUP_SECONDS
-    checks += [
-        (update == "index" and not settings.index, 'update = "index" requires `index`', "set `index`"),
-        (
-            update == "restart" and mode == "once",
-            'update = "restart" cannot be used with mode "once"',
-            "remove `update`",
-        ),
-        (mode == "prompt" and not settings.prompt, 'mode "prompt" requires `prompt`', 'set prompt = "^> "'),
-        (has_break, "`request` contains a line break", "write `request` on one line, or as a table"),
-        ((lines or bool(request)) and not has_query, "`request` has no {query}", 'set request = { query = "{query}" }'),
-        (lines and settings.format in ("jsonl", "text"), 'mode "lines" requires format "json"', "remove `format`"),
-        (lines and has_timeout and not settings.ready, "`startup_timeout` requires `ready`", 'set ready = "^READY"'),
-        (
-            bool(settings.answer_id) and not has_placeholder(request, "id"),
-            "`answer_id` requires {id} in `request`",
-            'add id = "{id}" to `request`',
-        ),
-    ]
-    for is_wrong, message, hint in checks:
-        if is_wrong:
-            raise ConfigError(f"{WHERE}: {message}", hint=hint or None)
+        if template and is_table != lines:
+            raise ConfigError(f'{WHERE}: {name}: expected {expected} with mode "{mode}", got {given}')
+        if template and is_table and isinstance(request, str):
+            raise ConfigError(f"{WHERE}: {name} requires a table as `request`")
+    if update == "index" and not settings.index:
+        raise ConfigError(f'{WHERE}: update = "index" requires `index`', hint="set `index`")
+    if update == "restart" and mode == "once":
+        raise ConfigError(f'{WHERE}: update = "restart" cannot be used with mode "once"', hint="remove `update`")
+    if mode == "prompt" and not settings.prompt:
+        raise ConfigError(f'{WHERE}: mode "prompt" requires `prompt`', hint='set prompt = "^> "')
+    if isinstance(request, str) and len(request.splitlines()) > 1:
+        hint = "write `request` on one line, or as a table"
+        raise ConfigError(f"{WHERE}: `request` contains a line break", hint=hint)
+    if (lines or request) and not has_placeholder(request, "query"):
+        raise ConfigError(f"{WHERE}: `request` has no {{query}}", hint='set request = { query = "{query}" }')
+    if lines and settings.format in ("jsonl", "text"):
+        raise ConfigError(f'{WHERE}: mode "lines" requires format "json"', hint="remove `format`")
+    if lines and settings.startup_timeout != STARTUP_SECONDS and not settings.ready:
+        raise ConfigError(f"{WHERE}: `startup_timeout` requires `ready`", hint='set ready = "^READY"')
+    if settings.answer_id and not has_placeholder(request, "id"):
+        raise ConfigError(f"{WHERE}: `answer_id` requires {{id}} in `request`", hint='add id = "{id}" to `request`')
 
 
 def _make_protocol(settings: CommandSettings) -> WireProtocol | None:
@@ -257,15 +257,22 @@ def _make_marker(text: str, name: str, after: bytes) -> OutputMarker:
     return OutputMarker(name, text, re.compile(b"(?:" + marker.pattern + b")" + after, re.MULTILINE))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandEngine(SharedIndexEngine):
     settings: CommandSettings
     templates: CommandTemplates
     protocol: WireProtocol | None  # None: the program runs once per query
-    oversample: int
     git: bool
     secrets: tuple[str, ...] = field(default=(), repr=False)
     private: bool = True  # a tool may write its index anywhere
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self.settings.env
+
+    @property
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        return self.templates.commands
 
     @property
     def texts(self) -> tuple[object, ...]:
@@ -274,7 +281,7 @@ class CommandEngine(SharedIndexEngine):
     @property
     def fingerprint(self) -> str:
         """Digest of the templates, and of the programs, files and variables named in the templates."""
-        inputs = fingerprint_inputs(self.placeholders, self.templates.commands, self.settings.env, self.texts)
+        inputs = fingerprint_inputs(self.placeholders, self.commands, self.env, self.texts)
         return fingerprint_of(self.config, inputs)
 
     @property
@@ -326,8 +333,8 @@ class CommandEngine(SharedIndexEngine):
                 version = session.version()
             finally:
                 session.close()
-        named = [engine.templates.index, engine.settings.env, engine.template.texts if engine.template else []]
-        return [version, stat_files(engine.templates.commands, engine.placeholders), digest_of(named_secrets(named))]
+        named = [engine.templates.index, engine.env, engine.template.texts if engine.template else []]
+        return [version, stat_files(engine.commands, engine.placeholders), digest_of(named_secrets(named))]
 
     def _make_session(self, index: IndexWorkspace) -> ProgramSession:
         if self.protocol is None:

@@ -20,7 +20,6 @@ from assay.engines.secrets import check_literal_secrets, recorded_table, recorde
 from assay.engines.shared_index import INDEX_KEYS_HELP, IndexBuilder, SharedIndexEngine, make_index_settings
 from assay.engines.templates import (
     QUERY_PLACEHOLDERS,
-    Filters,
     check_template,
     fill,
     fill_json,
@@ -180,7 +179,7 @@ class HttpSession(ExternalSession):
     """Session of an API; safe for concurrent searches."""
 
     def __init__(self, engine: HttpEngine, index: IndexWorkspace) -> None:
-        super().__init__(engine, engine.filters, index)
+        super().__init__(engine, index)
         self._settings = engine.settings
         self._layout = engine.layout
         self._secrets = engine.secrets
@@ -258,13 +257,11 @@ class UpdatableHttpSession(HttpSession):
         self.index(request, seconds)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HttpEngine(SharedIndexEngine):
     """Search API with its templates; variables are read when needed, and their values are not stored."""
 
     settings: HttpSettings
-    filters: Filters
-    oversample: int
     parallel: int
 
     @property
@@ -339,14 +336,23 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
     _check_settings(read)
     check_config_used(config, read.templates, WHERE)
     read_token(read.token_env)
-    builder: IndexBuilder = "server" if read.index else "none"
     index_url = read.index.url if read.index else ""
     address = index_url and parse_web_address(fill_url(index_url, dict.fromkeys(placeholder_names(fixed), "x"))).netloc
-    always = ("index", "update", "ready", "token_env")
-    about = index_url and recorded_url(index_url)
-    indexing = make_index_settings(WHERE, read, always, builder, fixed, config, about, address)
-    layout = make_layout(read, WHERE)
-    return HttpEngine(read, fixed, config, indexing, layout, filters, read.oversample, read.concurrency)
+    builder: IndexBuilder = "server" if read.index else "none"
+    always, about = ("index", "update", "ready", "token_env"), index_url and recorded_url(index_url)
+    keys = read.index_keys
+    indexing = make_index_settings(
+        WHERE, read, fixed, config, index_keys=keys, always=always, builder=builder, about=about, address=address
+    )
+    return HttpEngine(
+        settings=read,
+        placeholders=fixed,
+        template=config,
+        indexing=indexing,
+        layout=make_layout(read, WHERE),
+        filters=filters,
+        parallel=read.concurrency,
+    )
 
 
 def _check_request(request: RequestTemplate, common: Sequence[str], query: Sequence[str], where: str) -> None:

@@ -105,10 +105,6 @@ class McpTemplates:
     update: tuple[ToolCall, ...]
     named: Mapping[str, object]  # templates that may contain a placeholder, by setting
 
-    @property
-    def commands(self) -> tuple[tuple[str, ...], ...]:
-        return tuple(filter(None, (self.index_command, self.command)))
-
 
 def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
     """Check the settings; `names` are the placeholders that are valid outside search arguments."""
@@ -147,33 +143,28 @@ def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
 
 def _check_server(settings: McpSettings) -> None:
     url, update = settings.url, settings.update
-    both = "both `command` and `url` are set" if url else "neither `command` nor `url` is set"
-    checks = [(bool(settings.command) == bool(url), both, 'set one: command = ["server"] or url = "http://host/mcp"')]
+    if bool(settings.command) == bool(url):
+        problem = "both `command` and `url` are set" if url else "neither `command` nor `url` is set"
+        raise ConfigError(f"{WHERE}: {problem}", hint='set one: command = ["server"] or url = "http://host/mcp"')
     server, unused = ("url", ("env", "index_command")) if url else ("command", ("headers", "token_env"))
-    checks += [
-        (bool(getattr(settings, name)), f"`{name}` cannot be combined with `{server}`", f"remove `{name}`")
-        for name in unused
-    ]
+    for name in unused:
+        if getattr(settings, name):
+            raise ConfigError(f"{WHERE}: `{name}` cannot be combined with `{server}`", hint=f"remove `{name}`")
     if url and not url.startswith("{env:"):  # a variable is checked when it is filled in
         parts = urlsplit(url)
-        is_http = parts.scheme in ("http", "https") and bool(parts.hostname)
-        has_user = bool(parts.username or parts.password)
-        checks += [
-            (not is_http, f"url: expected an HTTP URL such as http://127.0.0.1:8000/mcp, got {url!r}", ""),
-            (has_user, "`url` contains a user name or password", "use `headers` with {env:NAME}, or `token_env`"),
-        ]
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ConfigError(f"{WHERE}: url: expected an HTTP URL such as http://127.0.0.1:8000/mcp, got {url!r}")
+        if parts.username or parts.password:
+            hint = "use `headers` with {env:NAME}, or `token_env`"
+            raise ConfigError(f"{WHERE}: `url` contains a user name or password", hint=hint)
     if isinstance(update, str):
-        is_known = update in ("index", "restart")
-        needs_index = update == "index" and not settings.index_command
-        combined = f'update = "{update}" cannot be combined with `url`'
-        checks += [
-            (not is_known, f'update: expected "restart", "index" or tool calls, got {update!r:.40}', ""),
-            (needs_index, 'update = "index" requires `index_command`', "add `index_command`"),
-            (bool(url), combined, "set `update` to tool calls, or remove `update`"),
-        ]
-    for is_wrong, message, hint in checks:
-        if is_wrong:
-            raise ConfigError(f"{WHERE}: {message}", hint=hint or None)
+        if update not in ("index", "restart"):
+            raise ConfigError(f'{WHERE}: update: expected "restart", "index" or tool calls, got {update!r:.40}')
+        if update == "index" and not settings.index_command:
+            raise ConfigError(f'{WHERE}: update = "index" requires `index_command`', hint="add `index_command`")
+        if url:
+            hint = "set `update` to tool calls, or remove `update`"
+            raise ConfigError(f'{WHERE}: update = "{update}" cannot be combined with `url`', hint=hint)
 
 
 # Limits on startup and indexing do not affect rankings.
@@ -182,14 +173,21 @@ _UNRECORDED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class McpEngine(SharedIndexEngine):
     """MCP server with its templates; variables are read when needed, and their values are not stored."""
 
     settings: McpSettings
     templates: McpTemplates
-    oversample: int
     git: bool
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        return self.settings.env
+
+    @property
+    def commands(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(filter(None, (self.templates.index_command, self.templates.command)))
 
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
@@ -209,9 +207,7 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def fingerprint(self) -> str:
-        settings = self.settings
-        commands, env = self.templates.commands, settings.env
-        inputs = fingerprint_inputs(self.placeholders, commands, env, self.texts, settings.token_env)
+        inputs = fingerprint_inputs(self.placeholders, self.commands, self.env, self.texts, self.settings.token_env)
         return fingerprint_of(self.config, inputs)
 
     @property
@@ -250,8 +246,8 @@ class McpEngine(SharedIndexEngine):
         engine, templates = self.for_index(), self.templates
         calls = [call.arguments for call in templates.index]
         texts = engine.template.texts if engine.template else []
-        named = [templates.index_command, templates.command, engine.settings.env, calls, texts]
-        return [*stat_files(templates.commands, self.placeholders), digest_of(named_secrets(named))]
+        named = [templates.index_command, templates.command, engine.env, calls, texts]
+        return [*stat_files(self.commands, self.placeholders), digest_of(named_secrets(named))]
 
 
 def _session_module() -> ModuleType:
@@ -272,8 +268,16 @@ def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
     templates = read_templates(read, placeholder_names(fixed, config))
     check_config_used(config, templates.named, WHERE)
     indexing = _index_settings(read, templates, fixed, config)
-    layout = make_layout(read, WHERE)
-    engine = McpEngine(read, fixed, config, indexing, layout, templates, read.oversample, read.git)
+    engine = McpEngine(
+        settings=read,
+        placeholders=fixed,
+        template=config,
+        indexing=indexing,
+        layout=make_layout(read, WHERE),
+        filters=templates.filters,
+        templates=templates,
+        git=read.git,
+    )
     engine.secrets  # noqa: B018 - a variable that is not set is an error now, not during a run
     _session_module()  # import takes half a second, which must not count for the server
     return engine
@@ -293,7 +297,9 @@ def _index_settings(
     elif templates.index_command:
         builder = "command"
     own = {"session": ("command",), "server": ("url", "token_env", "headers")}.get(builder, ())
-    always = ("index_command", "index", "git", "update", *own)
+    always, keys = ("index_command", "index", "git", "update", *own), settings.index_keys
     about = shlex.join(templates.index_command) or " ".join(call.tool for call in templates.index)
     address = recorded_url(settings.url) if builder == "server" else ""
-    return make_index_settings(WHERE, settings, always, builder, fixed, config, about, address)
+    return make_index_settings(
+        WHERE, settings, fixed, config, index_keys=keys, always=always, builder=builder, about=about, address=address
+    )

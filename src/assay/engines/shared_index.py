@@ -29,8 +29,8 @@ from assay.engines.base import (
     SharedStep,
 )
 from assay.engines.config_files import ConfigTemplate, Key, nodes
-from assay.engines.output import OutputLayout, read_reply
-from assay.engines.templates import has_placeholder
+from assay.engines.output import OutputLayout, OutputSettings, read_reply
+from assay.engines.templates import Filters, has_placeholder
 from assay.engines.tool import ExternalSession
 from assay.engines.workspace import (
     STORE,
@@ -88,15 +88,30 @@ class IndexSettings:
         return self.builder == "command" or self.shared
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SharedIndexEngine(EngineDefaults, ABC):
     """External engine whose index can be built separately from searching and shared by its variants."""
 
-    settings: Any
+    settings: OutputSettings
     placeholders: Mapping[str, str]  # {here}, {preset} and {python}
     template: ConfigTemplate | None  # template of the file {config}
     indexing: IndexSettings
     layout: OutputLayout
+    filters: Filters
+
+    @property
+    def oversample(self) -> int:  # type: ignore[override]  # computed
+        return self.settings.oversample
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """Templates of the environment variables of its programs."""
+        return {}
+
+    @property
+    def commands(self) -> Sequence[Sequence[str]]:
+        """Templates of the programs that it starts."""
+        return ()
 
     @property
     @abstractmethod
@@ -124,8 +139,8 @@ class SharedIndexEngine(EngineDefaults, ABC):
         named = self.indexing.named
         changes: dict[str, Any] = {"template": index_config(self.template, named)}
         if wanted := index_variables(named or ()):
-            env = {name: value for name, value in self.settings.env.items() if name in wanted}
-            changes["settings"] = replace(self.settings, env=env)
+            env = {name: value for name, value in self.env.items() if name in wanted}
+            changes["settings"] = replace(cast(Any, self.settings), env=env)
         return replace(cast(Any, self), **changes)  # type: ignore[no-any-return]  # a dataclass
 
     def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
@@ -160,12 +175,14 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
 def make_index_settings(
     where: str,
-    settings: Any,  # noqa: ANN401 - the settings of an engine kind, a dataclass with `index_keys`
+    settings: OutputSettings,
+    fixed: Mapping[str, str],
+    config: ConfigTemplate | None,
+    *,
+    index_keys: Sequence[str] | None,
     always: Sequence[str],  # settings that every index of this kind depends on
     builder: IndexBuilder,
-    fixed: Mapping[str, str],
-    config: ConfigTemplate | None = None,
-    about: str = "",
+    about: str,
     address: str = "",
 ) -> IndexSettings:
     """Return the index settings; raise ConfigError for an unknown name in `index_keys`."""
@@ -174,7 +191,7 @@ def make_index_settings(
     if config is not None:
         table["config"] = {**config.recorded(), "format": config.format}
     whole = digest_of([where, {**table, "config": config and config.effect}, dict(fixed)])
-    if settings.index_keys is None:
+    if index_keys is None:
         return IndexSettings(builder, None, whole, whole, about, address)
     if builder == "none":
         raise ConfigError(
@@ -184,7 +201,7 @@ def make_index_settings(
     for name in config.known if config else ():
         edit = ("config", "edits", *name)
         known |= {edit[:cut] for cut in range(2, len(edit) + 1)}
-    named = tuple(_parse_index_key(key, known, where) for key in settings.index_keys)
+    named = tuple(_parse_index_key(key, known, where) for key in index_keys)
     inputs = {name: table[name] for name in always if name in table}
     inputs |= {write_key(key): nodes(table)[key] for key in named if key[0] != "config"}
     if "env" in table and not index_variables(named):

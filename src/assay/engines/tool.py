@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from assay.clock import format_duration
 from assay.engines.base import EngineCrash, SearchFilter, SearchReply, SessionUsage
-from assay.engines.templates import Filters, check_template, fill
+from assay.engines.templates import check_template, fill
 from assay.engines.workspace import CONFIG, STORE, IndexWorkspace
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
 from assay.processes.markers import new_marker
@@ -32,8 +32,7 @@ from assay.redaction import make_redactor
 from assay.types import Corpus
 
 if TYPE_CHECKING:
-    from assay.engines.command import CommandEngine
-    from assay.engines.mcp import McpEngine
+    from assay.engines.command import CommandEngine  # noqa: F401 - quoted in a base class
     from assay.engines.shared_index import SharedIndexEngine
 
 Argv = str | tuple[str, ...]
@@ -59,8 +58,8 @@ PROBE_LIMITS = ProbeLimits()
 class ExternalSession(ABC):
     """Session of a tool or server whose searches all accept a filter."""
 
-    def __init__(self, engine: SharedIndexEngine, filtering: Filters, index: IndexWorkspace) -> None:
-        self.filtering = filtering
+    def __init__(self, engine: SharedIndexEngine, index: IndexWorkspace) -> None:
+        self.filtering = engine.filters
         self.redactor = make_redactor(engine.secrets)
         self.use_corpus(index.corpus)
         self.workspace = engine.make_workspace(index)
@@ -305,27 +304,27 @@ def _decode(stderr: bytes) -> str:
     return stderr.decode("utf-8", "replace").strip()
 
 
-E = TypeVar("E", bound="CommandEngine | McpEngine")
+E = TypeVar("E", bound="SharedIndexEngine")
 
 
 class ToolSession(ExternalSession, Generic[E]):
     """Session of a program: its commands and the resources they use."""
 
     def __init__(self, engine: E, index: IndexWorkspace) -> None:
-        super().__init__(engine, engine.templates.filters, index)
+        super().__init__(engine, index)
         self.engine = engine
         self.tracker = UsageTracker()
-        self._index_env = engine.for_index().settings.env
+        self._index_env = engine.for_index().env
 
     @abstractmethod
     def version(self) -> str:
         """Return the version of the tool; empty if unknown."""
 
     def fill(self, template: Sequence[str], **values: str) -> ProgramSpec:
-        return fill_command(template, {**self.placeholders, **values}, self.engine.settings.env, self.tracker.marker)
+        return fill_command(template, {**self.placeholders, **values}, self.engine.env, self.tracker.marker)
 
     def check_programs(self) -> None:
-        for template in self.engine.templates.commands:
+        for template in self.engine.commands:
             check_program(self.fill(template, query="", k="1"))
 
     def run_index_command(self, template: Sequence[str], seconds: float | None, action: str) -> None:
