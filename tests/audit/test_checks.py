@@ -78,7 +78,7 @@ def test_hanging_query_is_a_broken_law_and_the_rest_goes_on(market):
 def test_query_that_spoils_the_next_one_is_named_though_it_did_not_fail(market):
     audit = audited(specimens.Poisoned(), market, replace(SMALL, only=("odd",)))
     finding = next(f for f in audit.findings if f.law == "afterwards")
-    assert finding.sentence == "after “two dashes” an ordinary query is no longer answered as before"
+    assert finding.sentence == "after “two dashes” an ordinary query no longer gives the same ranking"
     assert finding.commands[0] == "assay engines ask -k 10 -- specimen --"
 
 
@@ -139,11 +139,16 @@ def test_engine_that_differs_from_itself_is_not_blamed_for_more(market):
 def test_prefix_finding_counts_queries_and_shows_both_rankings(market):
     audit = audited(specimens.Shallow(), market, replace(SMALL, only=("prefix",)))
     finding = next(f for f in audit.findings if f.severity == BROKEN)
-    assert finding.sentence == "top-5 is no prefix of top-10 on 4 of 4 queries"
+    assert finding.sentence == "top-5 is not a prefix of top-10 on 4 of 4 queries"
     assert finding.share is not None
     assert (finding.share.count, finding.share.of) == (4, 4)
     assert 0.5 < finding.share.low < finding.share.high == 1.0
-    assert [line.partition(":")[0] for line in finding.example] == ["query", "top 5", "top 10", "they part at rank 1"]
+    assert [line.partition(":")[0] for line in finding.example] == [
+        "query",
+        "top 5",
+        "top 10",
+        "first difference at rank 1",
+    ]
     assert finding.commands[:2] == (
         "assay engines ask specimen 'add item cart' -k 5",
         "assay engines ask specimen 'add item cart' -k 10",
@@ -220,7 +225,10 @@ def test_update_that_shows_is_a_pass_for_every_edit(market):
     )
 
 
-@pytest.mark.parametrize(("kind", "words"), [("mcp", "declare in its settings as `update`"), ("x", "leaves something")])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [("mcp", "declare a command for changed files as `update`"), ("x", "keeps parts of the old files")],
+)
 def test_stale_update_says_what_to_do(market, kind, words):
     class Stale(specimens.Stale):
         config = {"kind": kind}
@@ -245,7 +253,7 @@ def test_engine_that_rolls_dice_is_blamed_once(market):
     blamed += ["filters/paths: only strikes out", "filters/languages: only strikes out"]
     for law in blamed:
         assert found[law].severity == Severity.NOT_TRIED
-        assert found[law].sentence == "not tried: the engine does not answer the same twice"
+        assert found[law].sentence == "not tried: the engine is not deterministic"
 
 
 def test_engine_that_says_nothing_passes_nothing_that_compares_results(market):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from assay.gold.lint.rules import EngineReach
 
 #: Reason not to try a law that compares two rankings of an engine that is not deterministic.
-UNSTEADY = "the engine does not answer the same twice"
+UNSTEADY = "the engine is not deterministic"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,16 @@ from assay.audit.sessions import AuditCheck
 from assay.settings import unknown_name
 
 CHECKS: tuple[AuditCheck, ...] = (
-    AuditCheck("answers", "are ordinary queries answered at all?", rankings.check_answers),
-    AuditCheck("determinism", "does the same question get the same answer every time?", determinism.check_determinism),
-    AuditCheck("prefix", "is a short ranking the beginning of a longer one?", rankings.check_prefix),
-    AuditCheck("depth", "are k results given where k are asked for?", rankings.check_depth),
-    AuditCheck("ties", "do scores go with the rank, and are equal ones in a stable order?", ties.check_ties),
-    AuditCheck("paths", "do results exist in the corpus, written from its root?", paths.check_paths),
-    AuditCheck("filters", "does a filter only strike results out?", filters.check_filters),
-    AuditCheck("reachability", "can the targets of the gold set be returned at all?", reachability.check_reachability),
+    AuditCheck("answers", "do ordinary queries succeed?", rankings.check_answers),
+    AuditCheck("determinism", "does the same query always give the same ranking?", determinism.check_determinism),
+    AuditCheck("prefix", "is the top 5 a prefix of the top 10?", rankings.check_prefix),
+    AuditCheck("depth", "does the engine return k distinct results?", rankings.check_depth),
+    AuditCheck("ties", "do scores follow the rank, and are ties stable?", ties.check_ties),
+    AuditCheck("paths", "do results name existing files and lines?", paths.check_paths),
+    AuditCheck("filters", "does a filter only remove results?", filters.check_filters),
+    AuditCheck("reachability", "can the engine return the targets of the gold set?", reachability.check_reachability),
     AuditCheck("update", "after edits, does an update equal a rebuild?", update.check_update),
-    AuditCheck("odd", "what becomes of odd queries, and of ordinary ones after them?", edge_cases.check_edge_cases),
+    AuditCheck("odd", "how does the engine handle edge cases, and queries after them?", edge_cases.check_edge_cases),
 )
 
 
@@ -27,5 +27,5 @@ def choose_checks(names: Sequence[str]) -> tuple[AuditCheck, ...]:
     known = [check.name for check in CHECKS]
     for name in names:
         if name not in known:
-            raise unknown_name("there is no check", name, known, "checks")
+            raise unknown_name("unknown check", name, known, "checks")
     return tuple(check for check in CHECKS if not names or check.name in names)

@@ -30,16 +30,16 @@ def check_determinism(sessions: AuditSessions) -> Iterator[AuditFinding]:
     base = [sessions.ranking(query, k) for query in queries]
     repeats = sessions.config.repeats
     rounds = [[sessions.main.query(query, k) for query in queries] for _ in range(repeats)]
-    repeated = _compare(sessions, _Trial("repeats", f"when asked {repeats + 1} times in one session"), base, *rounds)
+    repeated = _compare(sessions, _Trial("repeats", f"when repeated {repeats + 1} times in one session"), base, *rounds)
     yield repeated
     if repeated.severity == Severity.BROKEN:
         for law in ("new session", "hash seed", "threads"):
-            yield not_tried(law, "in one session the same query already gets other answers")
+            yield not_tried(law, "repeated queries in one session already give different rankings")
         return
     fresh = _new_session(sessions, base)
     yield fresh
     if fresh.severity in (Severity.BROKEN, Severity.NOT_TRIED):
-        gave = "other answers" if fresh.severity == Severity.BROKEN else "nothing to compare"
+        gave = "different rankings" if fresh.severity == Severity.BROKEN else "nothing to compare"
         for law in ("hash seed", "threads"):
             yield not_tried(law, f"a new session already gives {gave}")
         return
@@ -101,16 +101,18 @@ def _compare(sessions: AuditSessions, trial: _Trial, base: Rankings, *rounds: Ra
     rescored = [index for index, own in enumerate(pairs) if any(score_gap(a, b) for a, b in own)]
     if moved:
         severity, indexes = Severity.BROKEN, moved
-        sentence = f"{trial.condition}, {len(moved)} of {total} queries get another ranking"
+        sentence = f"{trial.condition}, {len(moved)} of {total} queries get a different ranking"
     elif rescored:
         severity, indexes = Severity.WEAKNESS, rescored
         gap = max(score_gap(a, b) for own in pairs for a, b in own)
-        sentence = f"{trial.condition}, the places are the same but {len(rescored)} of {total} queries get other scores"
+        sentence = (
+            f"{trial.condition}, the results are the same, but {len(rescored)} of {total} queries get different scores"
+        )
         sentence += f", by up to {gap:.2g}"
     elif not any(first.ok and first.locations for first in base):
-        return not_tried(trial.law, "no query gets a result, and nothing is always the same")
+        return not_tried(trial.law, "no query returns a result")
     else:
-        return fine(trial.law, f"{trial.condition}, all {total} queries get the same answer", total)
+        return fine(trial.law, f"{trial.condition}, all {total} queries get the same ranking", total)
     query = sessions.queries[indexes[0]]
     other, first = next((a, b) for a, b in pairs[indexes[0]] if differ(a, b))
     rank = first_difference(first.locations, other.locations)

@@ -109,14 +109,14 @@ def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
     """Send the edge cases in a new session, with an ordinary query after each failure."""
     control = next((query for query in sessions.queries if sessions.ranking(query, sessions.config.k).ok), None)
     if control is None:
-        yield not_tried("odd queries", "no ordinary query is answered, so nothing can be told of odd ones")
+        yield not_tried("odd queries", "no ordinary query succeeds, so edge cases prove nothing")
         return
     trial = _run_trial(sessions, control, always=False)
     yield from _report_outcomes(sessions, trial.outcomes)
     if trial.untried:
-        yield not_tried("the rest", f"{trial.untried} more, after {sessions.config.give_up} time-outs in a row")
+        yield not_tried("the rest", f"{trial.untried} more, after {sessions.config.give_up} consecutive timeouts")
     if trial.again.outcome != trial.before.outcome:
-        reason = "the same ordinary query already gets other answers without an odd one before it"
+        reason = "the ordinary query already changes without an edge case before it"
         yield not_tried("afterwards", reason)
     else:
         yield _report_aftermath(sessions, control, trial)
@@ -153,7 +153,7 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
     bad = [outcome for outcome in outcomes if outcome.severity != Severity.FINE]
     for outcome in bad:
         case, ranking = outcome.case, outcome.ranking
-        problem = "was taken for an option" if outcome.as_option else _PROBLEMS.get(ranking.status, "failed")
+        problem = "was parsed as an option" if outcome.as_option else _PROBLEMS.get(ranking.status, "failed")
         shown = case.text if len(case.text) <= config.passage else case.text[:60] + "…"
         yield make_finding(
             case.name,
@@ -165,8 +165,8 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
     if len(bad) == len(outcomes):
         return
     refused = [outcome.case.name for outcome in outcomes if not outcome.ranking.ok and outcome not in bad]
-    sentence = f"{len(outcomes) - len(bad)} of {len(outcomes)} odd queries end well"
-    sentence += f"; refused with an error, as they may be: {', '.join(refused)}" if refused else ""
+    sentence = f"{len(outcomes) - len(bad)} of {len(outcomes)} edge cases end well"
+    sentence += f"; rejected with an error, which is allowed: {', '.join(refused)}" if refused else ""
     example = [f"{o.case.name}: {o.ranking.status}, {len(o.ranking.locations)} results" for o in outcomes]
     yield make_finding("the others", Severity.FINE, sentence, len(bad), len(outcomes), example=example)
 
@@ -174,14 +174,14 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
 def _report_aftermath(sessions: AuditSessions, control: str, trial: _Trial) -> AuditFinding:
     law, k = "afterwards", sessions.config.k
     if trial.culprit is None and trial.after.outcome == trial.before.outcome:
-        return fine(law, "after the odd queries an ordinary one is answered as before")
+        return fine(law, "after the edge cases an ordinary query gives the same ranking as before")
     culprit = trial.culprit or _run_trial(sessions, control, always=True).culprit
-    named = f"“{culprit.name}”" if culprit else "all the odd queries together"
+    named = f"“{culprit.name}”" if culprit else "all edge cases together"
     return make_finding(
         law,
         Severity.BROKEN,
-        f"after {named} an ordinary query is no longer answered as before",
-        example=[f"query: {control}", f"before: {trial.before.text(k)}", f"in the end: {trial.after.text(k)}"],
+        f"after {named} an ordinary query no longer gives the same ranking",
+        example=[f"query: {control}", f"before: {trial.before.text(k)}", f"after: {trial.after.text(k)}"],
         commands=[*([sessions.repro(culprit.text, k)] if culprit else []), sessions.repro(control, k)],
     )
 
@@ -194,14 +194,14 @@ def _compare_normal_forms(sessions: AuditSessions, outcomes: Sequence[_Outcome])
         return
     sentence = "the same text composed (NFC) and decomposed (NFD) gets "
     if forms[0].ranking.outcome == forms[1].ranking.outcome:
-        yield fine(law, f"{sentence}the same answer")
+        yield fine(law, f"{sentence}the same ranking")
     elif not all(sessions.is_steady(form.case.text, k) for form in forms):
         yield not_tried(law, UNSTEADY)
     else:
         yield make_finding(
             law,
             Severity.WEAKNESS,
-            f"{sentence}other answers",
+            f"{sentence}different rankings",
             example=[f"{form.case.name}: {form.ranking.text(sessions.config.shown)}" for form in forms],
             commands=[sessions.repro(form.case.text, k) for form in forms],
         )

@@ -46,7 +46,7 @@ def check_filters(sessions: AuditSessions) -> Iterator[AuditFinding]:
             continue
         failed = [case for case in cases if not case.ranking.ok]
         if failed:
-            sentence = f"{len(failed)} of {len(cases)} questions with a filter for {field} failed"
+            sentence = f"{len(failed)} of {len(cases)} queries with a filter for {field} failed"
             last = failed[0].ranking.text(sessions.config.shown)
             yield _broken(sessions, f"{field}: answers", sentence, failed, len(cases), last)
         answered = [case for case in cases if case.ranking.ok]
@@ -130,10 +130,10 @@ def _check_leaks(sessions: AuditSessions, field: str, cases: Sequence[_Case]) ->
     law, leaking = f"{field}: nothing outside", [case for case in cases if case.leaked]
     if not leaking:
         telling = sum(case.is_telling for case in cases)
-        sentence = f"a filter for {field} lets nothing else through in all {telling} queries that could"
+        sentence = f"a filter for {field} returns nothing else in all {telling} queries that could"
         return fine(law, sentence, telling) if telling else _one_sided(law, field)
     results, outside = sum(len(c.ranking.locations) for c in cases), sum(len(c.leaked) for c in leaking)
-    sentence = f"a filter for {field} lets other results through in {len(leaking)} of {len(cases)} queries "
+    sentence = f"a filter for {field} returns other results in {len(leaking)} of {len(cases)} queries "
     sentence += f"({outside} of {results} results)"
     last = f"outside it: {', '.join(map(str, leaking[0].leaked[: sessions.config.shown]))}"
     return _broken(sessions, law, sentence, leaking, len(cases), last)
@@ -142,7 +142,7 @@ def _check_leaks(sessions: AuditSessions, field: str, cases: Sequence[_Case]) ->
 def _check_order(sessions: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
     law, k, deep = f"{field}: only strikes out", sessions.config.k, sessions.config.deep
     if not cases:
-        return not_tried(law, "results from outside the filter came in every query")
+        return not_tried(law, "every query returned results outside the filter")
 
     def is_changed(case: _Case) -> bool:
         got, expected = case.ranking.locations[:k], case.expected[:k]
@@ -154,16 +154,16 @@ def _check_order(sessions: AuditSessions, field: str, cases: Sequence[_Case]) ->
         return not_tried(law, UNSTEADY)
     if not broken:
         telling = sum(case.is_telling for case in cases)
-        sentence = f"a ranking filtered for {field} is the full one with the others struck out "
+        sentence = f"a ranking filtered for {field} equals the full one without the other results "
         sentence += f"in all {telling} queries that have both"
         return fine(law, sentence, telling) if telling else _one_sided(law, field)
-    sentence = f"a ranking filtered for {field} is not the full one with the others struck out "
+    sentence = f"a ranking filtered for {field} differs from the full one without the other results "
     sentence += f"in {len(broken)} of {len(cases)} queries"
     pairs = [(sessions.ranking(case.query, k), sessions.ranking(case.query, deep)) for case in broken]
     if not all(is_prefix(one.locations, other.locations) for one, other in pairs):
-        sentence += "; its full ranking depends on k, which is part of it"
+        sentence += "; one reason is that its full ranking depends on k"
     expected = ", ".join(map(str, broken[0].expected[:k])) or "nothing"
-    return _broken(sessions, law, sentence, broken, len(cases), f"struck out: {expected}")
+    return _broken(sessions, law, sentence, broken, len(cases), f"expected: {expected}")
 
 
 def _one_sided(law: str, field: str) -> AuditFinding:
@@ -174,7 +174,7 @@ def _check_empty(sessions: AuditSessions, field: str) -> AuditFinding:
     law, k = f"{field}: nothing passes", sessions.config.k
     queries = [query for query in sessions.queries if sessions.ranking(query, k).locations][: sessions.config.nothing]
     if not queries:
-        return not_tried(law, "no query gives results without a filter either")
+        return not_tried(law, "no query returns results without a filter either")
     present = {file.language for file in sessions.target.corpus.files}
     absent = next((name for name in LANGUAGES if name not in present), "")
     search_filter = _NOWHERE if field == "paths" else SearchFilter(languages=(absent,))
@@ -183,14 +183,14 @@ def _check_empty(sessions: AuditSessions, field: str) -> AuditFinding:
     if full:
         query, ranking = next(iter(full.items()))
         sentence = (
-            f"a filter for {field} that no file passes still gives results in {len(full)} of {len(queries)} queries"
+            f"a filter for {field} that no file passes still returns results in {len(full)} of {len(queries)} queries"
         )
         case = _Case(query, search_filter, ranking, (), True, ranking.locations)
-        last = f"it should give nothing; it gives {len(ranking.locations)} results"
+        last = f"expected nothing, got {len(ranking.locations)} results"
         return _broken(sessions, law, sentence, [case] * len(full), len(queries), last)
     refused = sum(ranking is not None and not ranking.ok for ranking in rankings.values())
-    sentence = f"a filter for {field} that no file passes gives nothing in all {len(queries)} queries"
-    sentence += f"; {refused} are refused with an error" if refused else ""
+    sentence = f"a filter for {field} that no file passes returns nothing in all {len(queries)} queries"
+    sentence += f"; {refused} end with an error" if refused else ""
     return fine(law, sentence, len(queries))
 
 

@@ -15,10 +15,10 @@ from assay.types import Corpus, Hit
 #: Problems of paths, with their severity and the predicate of the sentence.
 _PROBLEMS: Mapping[str, tuple[Severity, str]] = {
     "outside": (Severity.BROKEN, "point outside the corpus"),
-    "suffix": (Severity.BROKEN, "give only the end of a path, which may be that of several files"),
-    "uncounted": (Severity.WEAKNESS, "name files that are there but do not count as source"),
+    "suffix": (Severity.BROKEN, "give only the end of a path, which can match several files"),
+    "uncounted": (Severity.WEAKNESS, "name existing files that are not part of the corpus"),
     "unknown": (Severity.BROKEN, "name files that do not exist"),
-    "absolute": (Severity.WEAKNESS, "are absolute; they are read as relative to the corpus root"),
+    "absolute": (Severity.WEAKNESS, "are absolute paths"),
 }
 
 
@@ -50,20 +50,20 @@ def check_paths(sessions: AuditSessions) -> Iterator[AuditFinding]:
             if path in known and not _is_inside(hit, lines[path]):
                 bad_ranges.append(_BadResult(query, f"{location} in a file of {lines[path]} lines"))
     if not total:
-        yield not_tried("paths", "there were no results to look at")
+        yield not_tried("paths", "there were no results")
         return
     for name, (severity, predicate) in _PROBLEMS.items():
         if bad := bad_paths.get(name):
             sentence = f"{len(bad)} of {total} results {predicate}, such as {bad[0].text}"
             yield _report(sessions, name, severity, sentence, bad, total)
     if not bad_paths:
-        yield fine("paths", f"all {total} results name files of the corpus, written from its root", total)
+        yield fine("paths", f"all {total} results name files of the corpus, relative to its root", total)
     if not ranged:
-        yield not_applicable("lines", "the engine gives files without lines")
+        yield not_applicable("lines", "the engine returns files without lines")
     elif not bad_ranges:
-        yield fine("lines", f"all {ranged} ranges lie inside their files", ranged)
+        yield fine("lines", f"all {ranged} ranges are inside their files", ranged)
     else:
-        sentence = f"{len(bad_ranges)} of {ranged} ranges are no lines of their file, such as {bad_ranges[0].text}"
+        sentence = f"{len(bad_ranges)} of {ranged} ranges are outside their file, such as {bad_ranges[0].text}"
         yield _report(sessions, "lines", Severity.BROKEN, sentence, bad_ranges, ranged)
 
 

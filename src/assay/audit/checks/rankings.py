@@ -55,14 +55,14 @@ def check_prefix(sessions: AuditSessions) -> Iterator[AuditFinding]:
             yield make_finding(
                 law,
                 Severity.BROKEN,
-                f"top-{short} is no prefix of top-{long} on {len(broken)} of {len(pairs)} queries",
+                f"top-{short} is not a prefix of top-{long} on {len(broken)} of {len(pairs)} queries",
                 len(broken),
                 len(pairs),
                 example=[
                     f"query: {query}",
                     f"top {short}: {one.text(short)}",
                     f"top {long}: {other.text(long)}",
-                    f"they part at rank {rank}",
+                    f"first difference at rank {rank}",
                 ],
                 commands=[sessions.repro(query, short), sessions.repro(query, long)],
             )
@@ -82,7 +82,7 @@ def check_depth(sessions: AuditSessions) -> Iterator[AuditFinding]:
         return _has_repeats(ranking)
 
     yield _count_rankings(sessions, "at most k", Severity.BROKEN, is_over, "more than k results")
-    yield _count_rankings(sessions, "no repeats", Severity.WEAKNESS, repeats, "the same place twice")
+    yield _count_rankings(sessions, "no repeats", Severity.WEAKNESS, repeats, "the same result twice")
     yield _check_short(sessions)
 
 
@@ -97,7 +97,7 @@ def _count_rankings(
     cases = [(query, k) for query in sessions.queries for k in levels if sessions.ranking(query, k).ok]
     broken = [(query, k) for query, k in cases if breaks(sessions.ranking(query, k), k)]
     if not broken:
-        return fine(law, f"none of {len(cases)} answers holds {problem}", len(cases))
+        return fine(law, f"none of {len(cases)} answers contains {problem}", len(cases))
     query, k = broken[0]
     ranking = sessions.ranking(query, k)
     names = [str(location) for location in ranking.locations]
@@ -106,7 +106,7 @@ def _count_rankings(
     return make_finding(
         law,
         severity,
-        f"{len(broken)} of {len(cases)} answers hold {problem}",
+        f"{len(broken)} of {len(cases)} answers contain {problem}",
         len(broken),
         len(cases),
         example=[*example, f"twice: {twice}"] if twice else example,

@@ -24,7 +24,7 @@ def check_reachability(sessions: AuditSessions) -> Iterator[AuditFinding]:
     """Look up the targets in the chunks of the engine; if those are unknown, search for a sample of the targets."""
     gold, reach, config = sessions.target.gold, sessions.target.reach, sessions.config
     if not gold:
-        yield not_applicable(_LAW, "there is no gold set; --gold gives one")
+        yield not_applicable(_LAW, "there is no gold set; pass one with --gold")
         return
     queries = list(gold) if reach is not None else _draw(sessions, gold)
     targets = [_QueryTarget(query, target) for query in queries for target in query.targets]

@@ -36,7 +36,7 @@ def _check_numbers(sessions: AuditSessions, scored: Scored) -> AuditFinding:
     return make_finding(
         "numbers",
         Severity.BROKEN,
-        f"{len(bad)} of {len(scored)} answers hold a score that is no finite number",
+        f"{len(bad)} of {len(scored)} answers contain a score that is not a finite number",
         len(bad),
         len(scored),
         example=[f"query: {query}", f"rank {rank}, {ranking.locations[rank - 1]}: {ranking.scores[rank - 1]!r}"],
@@ -49,13 +49,13 @@ def _check_order(sessions: AuditSessions, clean: Scored) -> AuditFinding:
     falling = [(query, ranking) for query, ranking in clean if any(b < a for a, b in pairwise(_floats(ranking)))]
     fewer = rising if len(rising) <= len(falling) else falling
     if not fewer:
-        sentence = f"scores go with the rank in all {len(clean)} answers"
+        sentence = f"scores follow the rank in all {len(clean)} answers"
         return fine("order", sentence + ("; they rise, as distances do" if rising else ""), len(clean))
     query, ranking = fewer[0]
     return make_finding(
         "order",
         Severity.WEAKNESS,
-        f"scores do not go with the rank in {len(fewer)} of {len(clean)} answers: something else orders the results",
+        f"scores do not follow the rank in {len(fewer)} of {len(clean)} answers: something else orders them",
         len(fewer),
         len(clean),
         example=[f"query: {query}", f"scores: {list(ranking.scores)}"],
@@ -67,14 +67,14 @@ def _count_equal(sessions: AuditSessions, clean: Scored) -> AuditFinding:
     law, k = "equal scores", sessions.config.k
     pairs = [(query, a == b) for query, ranking in clean for a, b in pairwise(_floats(ranking))]
     tied = sum(equal for _, equal in pairs)
-    sentence = f"{tied} of {len(pairs)} neighbouring results have equal scores"
+    sentence = f"{tied} of {len(pairs)} adjacent results have equal scores"
     if not pairs or tied / len(pairs) < sessions.config.many_ties:
         return make_finding(law, Severity.FINE, sentence, tied, len(pairs))
     query = next(query for query, equal in pairs if equal)
     return make_finding(
         law,
         Severity.WEAKNESS,
-        f"{sentence}: they say little about the order",
+        f"{sentence}: scores hardly determine the order",
         tied,
         len(pairs),
         example=[f"query: {query}", f"scores: {list(sessions.ranking(query, k).scores)}"],
@@ -96,7 +96,7 @@ def _check_stability(sessions: AuditSessions, clean: Scored) -> AuditFinding:
     return make_finding(
         law,
         Severity.BROKEN,
-        f"results of equal score change places in {queries} of {len(tied)} queries that have them",
+        f"results of equal score change their order in {queries} of {len(tied)} queries that have them",
         queries,
         len(tied),
         example=[f"query: {query}", f"top {k}: {sessions.ranking(query, k).text(k)}"],

@@ -37,7 +37,7 @@ def check_update(sessions: AuditSessions) -> Iterator[AuditFinding]:
     corpus = sessions.corpus_for_engine(copy=True)
     with sessions.session(corpus) as session:
         if session.update(corpus) is None:
-            yield not_applicable("update", "the engine does not update, or its adapter declares no way to")
+            yield not_applicable("update", "the engine has no update, or its adapter declares none")
             return
         edits = _make_edits(sessions, corpus)
         for number, edit in enumerate(edits, start=1):
@@ -47,7 +47,7 @@ def check_update(sessions: AuditSessions) -> Iterator[AuditFinding]:
             yield finding
             if finding.severity in (Severity.BROKEN, Severity.NOT_TRIED) and _UNSEEN not in finding.sentence:
                 for later in edits[number:]:
-                    reason = f"{later.description} comes after an edit that could not be compared or went wrong"
+                    reason = f"{later.description} follows an edit that failed or could not be compared"
                     yield not_tried(later.name, reason)
                 return
 
@@ -81,7 +81,9 @@ def _compare(
             again = _rebuild(sessions, corpus, [queries[n] for n in changed])
             unsteady = any(differ(ranking, rebuilt[n]) for n, ranking in zip(changed, again, strict=True))
         if unsteady:
-            reason = f"after {edit.description} the same files and queries get other answers without any update too"
+            reason = (
+                f"after {edit.description} the same files and queries get different rankings without any update too"
+            )
             return not_tried(edit.name, reason)
     elif all(ranking.outcome == before[query].outcome for query, ranking in zip(queries, rebuilt, strict=True)):
         return _unseen(sessions, edit, len(queries))
@@ -100,7 +102,9 @@ def _unseen(sessions: AuditSessions, edit: _Edit, queries: int) -> AuditFinding:
         if sessions.is_remote
         else "it may read other files than those it is given, or the edited file is never among its results"
     )
-    reason = f"{_UNSEEN}: after {edit.description} it gives all {queries} queries the old answers, rebuilt too; {why}"
+    reason = (
+        f"{_UNSEEN}: after {edit.description} all {queries} queries give the old rankings, after a rebuild too; {why}"
+    )
     return not_tried(edit.name, reason)
 
 
@@ -120,15 +124,15 @@ def _report(
     verb, severity, remedy = "scores", Severity.WEAKNESS, ""
     if moved:
         verb, severity = "ranks", Severity.BROKEN
-        remedy = "; its update leaves something of the old files behind"
+        remedy = "; its update keeps parts of the old files"
         if sessions.target.engine.config.get("kind") in _ADAPTED:
             remedy = (
-                "; declare in its settings as `update` what takes changed files in; if that is there, the tool itself "
+                "; declare a command for changed files as `update` in its settings; if it is declared, the tool itself "
                 "is stale"
             )
     else:
         example += [f"scores: {list(new.scores)}", f"rebuilt: {list(anew.scores)}"]
-    sentence = f"after {edit.description}, the updated index {verb} otherwise than a rebuilt one "
+    sentence = f"after {edit.description}, the updated index {verb} differently from a rebuilt one "
     sentence += f"on {len(numbers)} of {total} queries{remedy}"
     return make_finding(edit.name, severity, sentence, len(numbers), total, example=example)
 
