@@ -43,7 +43,7 @@ def add_flag(
     elif settings.keys() <= {"default"}:
         settings["action"] = "store_true"
     default = settings.get("default")
-    if isinstance(default, str | int | float) and default != argparse.SUPPRESS:
+    if isinstance(default, str | int | float) and default not in ("", argparse.SUPPRESS):
         text += f" [default: {default}]"
     parser.add_argument(name, help=text, **settings)
 
