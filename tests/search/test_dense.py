@@ -70,7 +70,7 @@ def model(tmp_path: Path) -> str:
 def embedded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """Every text that was embedded, with its role."""
     seen: list[tuple[str, str]] = []
-    opened = embedders.open_model2vec
+    opened = embedders._open_model2vec
 
     def watched(path: str, config: EmbedderConfig) -> ModelEmbedder:
         embedder = opened(path, config)
@@ -81,7 +81,7 @@ def embedded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
         return replace(embedder, encode=encode)
 
-    monkeypatch.setattr(embedders, "open_model2vec", watched)
+    monkeypatch.setattr(embedders, "_open_model2vec", watched)
     return seen
 
 

@@ -130,7 +130,7 @@ class HttpSettings(RequestTemplate, OutputSettings):
         return [*requests, self.path_filter, self.language_filter]
 
 
-def build_request(
+def _build_request(
     request: RequestTemplate,
     placeholders: Mapping[str, object],
     added: Mapping[str, object] | None = None,
@@ -245,7 +245,7 @@ class HttpSession(ExternalSession):
         added: Mapping[str, object] | None = None,
     ) -> HttpResponse:
         settings = self._settings
-        call = build_request(request, placeholders, added, token_env=settings.token_env, secrets=self._secrets)
+        call = _build_request(request, placeholders, added, token_env=settings.token_env, secrets=self._secrets)
         return self._client.send(call, RetryPolicy(limit, settings.retries, limit), wait_for_slot=self._limiter.wait)
 
 
@@ -373,7 +373,7 @@ def _check_request(request: RequestTemplate, common: Sequence[str], query: Seque
         raise ConfigError(
             f"{where}: `form = true` requires a table as `body`", hint='set `body`, for example { q = "{query}" }'
         )
-    build_request(request, dict.fromkeys(names, "x"))
+    _build_request(request, dict.fromkeys(names, "x"))
 
 
 def _check_settings(settings: HttpSettings) -> None:

@@ -196,12 +196,12 @@ class KeywordsEngine(EngineDefaults):
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
-        return (f"words counted by {choose_backend(self.settings.backend)}",)
+        return (f"words counted by {_choose_backend(self.settings.backend)}",)
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
         """Digest of settings, code, and path, size and time of the backend's program."""
-        backend = choose_backend(self.settings.backend)
+        backend = _choose_backend(self.settings.backend)
         path = None if backend == "python" else shutil.which(backend)
         stat = os.stat(path) if path else None
         tool = [path, stat.st_size, stat.st_mtime_ns] if stat else []
@@ -209,7 +209,7 @@ class KeywordsEngine(EngineDefaults):
 
     def open(self, corpus: Corpus) -> Session:
         counters = {"rg": RipgrepCounter, "git": GitCounter, "python": PythonCounter}
-        return KeywordsSession(self.settings, corpus, counters[choose_backend(self.settings.backend)](corpus))
+        return KeywordsSession(self.settings, corpus, counters[_choose_backend(self.settings.backend)](corpus))
 
 
 class KeywordsSession:
@@ -250,7 +250,7 @@ def query_keywords(query: str, shortest: int) -> list[str]:
     return [word for word in every if word not in STOP_WORDS and len(word) >= shortest] or every
 
 
-def choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
+def _choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
     """Return the configured backend, or the first that is installed."""
     if wanted == "auto":
         return "rg" if shutil.which("rg") else "git" if shutil.which("git") else "python"
@@ -264,5 +264,5 @@ def choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
 def make(settings: Mapping[str, object], _context: EngineContext) -> KeywordsEngine:
     """Make the engine; raise ConfigError if the backend is not installed."""
     read = read_settings(KeywordsSettings, settings, "engine keywords")
-    choose_backend(read.backend)
+    _choose_backend(read.backend)
     return KeywordsEngine(read)

@@ -106,7 +106,7 @@ class McpTemplates:
     named: Mapping[str, object]  # templates that may contain a placeholder, by setting
 
 
-def read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
+def _read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
     """Check the settings; `names` are the placeholders that are valid outside search arguments."""
     _check_server(settings)
     query_names = (*names, *QUERY_PLACEHOLDERS)
@@ -265,7 +265,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
     read = read_settings(McpSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
     config = load_config_template(read.config, fixed, WHERE)
-    templates = read_templates(read, placeholder_names(fixed, config))
+    templates = _read_templates(read, placeholder_names(fixed, config))
     check_config_used(config, templates.named, WHERE)
     indexing = _index_settings(read, templates, fixed, config)
     engine = McpEngine(

@@ -107,7 +107,7 @@ def _import_target(settings: PythonSettings, base: Path) -> object:
 
 def _is_search(function: Search) -> bool:
     """Return whether a function is a search function, not a factory: it takes `k` or requires arguments."""
-    return call_style(function) in ("positional", "keyword") or not _accepts(inspect.signature(function))
+    return _call_style(function) in ("positional", "keyword") or not _accepts(inspect.signature(function))
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
@@ -125,7 +125,7 @@ def as_engine(thing: Engine | Search) -> FullEngine:
             f"expected an engine, got {thing!r:.80}",
             hint="pass an object with open(corpus), or a callable (query, k) or (query) that returns results",
         )
-    style = call_style(thing)
+    style = _call_style(thing)
     if style is None:
         signature, name = inspect.signature(thing), getattr(thing, "__name__", type(thing).__name__)
         makes = f", or pass {name}() if it makes an engine" if _accepts(signature) else ""
@@ -136,7 +136,7 @@ def as_engine(thing: Engine | Search) -> FullEngine:
     return FunctionEngine(thing, style)
 
 
-def call_style(function: Search) -> CallStyle | None:
+def _call_style(function: Search) -> CallStyle | None:
     """Return how to call a search function, None if it takes neither (query, k) nor (query).
 
     k is passed to the parameter `k`, else to the second positional parameter if its default is missing, None or an

@@ -118,7 +118,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
     path = context.directory / read.path
     text = read_utf8(path, hint="check the path of the run file")
     is_json = read.format == "jsonl" or (read.format == "auto" and text.lstrip().startswith("{"))
-    rankings, notes = (read_jsonl(text, str(path)), ()) if is_json else read_trec(text, str(path))
+    rankings, notes = (_read_jsonl(text, str(path)), ()) if is_json else read_trec(text, str(path))
     if not rankings:
         raise InputError("the run file is empty", file=path, hint="write one line per result")
     forms = [(gold, query, form) for gold in context.suite.golds for query in gold.queries for form in query.forms]
@@ -186,7 +186,7 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
     return query, _Entry(docno, position, value, number, Docno(docno, value))
 
 
-def read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
+def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
     """Parse JSON lines into rankings; raise an error for duplicate queries."""
     rankings: dict[str, tuple[Hit, ...]] = {}
     for number, line in enumerate(text.split("\n"), 1):

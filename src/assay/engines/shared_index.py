@@ -137,15 +137,15 @@ class SharedIndexEngine(EngineDefaults, ABC):
     def for_index(self) -> Self:
         """Return the engine with only the variables and configuration edits that its index depends on."""
         named = self.indexing.named
-        changes: dict[str, Any] = {"template": index_config(self.template, named)}
-        if wanted := index_variables(named or ()):
+        changes: dict[str, Any] = {"template": _index_config(self.template, named)}
+        if wanted := _index_variables(named or ()):
             env = {name: value for name, value in self.env.items() if name in wanted}
             changes["settings"] = replace(cast(Any, self.settings), env=env)
         return replace(cast(Any, self), **changes)  # type: ignore[no-any-return]  # a dataclass
 
     def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
         """Create the directories and the configuration file named in the templates."""
-        configs = (self.template, index_config(self.template, self.indexing.named))
+        configs = (self.template, _index_config(self.template, self.indexing.named))
         return EngineWorkspace(self.placeholders, index.corpus.root, self.texts, index.store, configs)
 
     def open(self, corpus: Corpus) -> ExternalSession:
@@ -204,14 +204,14 @@ def make_index_settings(
     named = tuple(_parse_index_key(key, known, where) for key in index_keys)
     inputs = {name: table[name] for name in always if name in table}
     inputs |= {write_key(key): nodes(table)[key] for key in named if key[0] != "config"}
-    if "env" in table and not index_variables(named):
+    if "env" in table and not _index_variables(named):
         inputs["env"] = table["env"]
-    only = index_config(config, named)
+    only = _index_config(config, named)
     inputs["config"] = only and only.effect
     return IndexSettings(builder, named, digest_of([where, inputs, dict(fixed)]), whole, about, address)
 
 
-def index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
+def _index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
     """Return the configuration for indexing, with only the edits named in `index_keys`."""
     if config is None or named is None:
         return config
@@ -219,7 +219,7 @@ def index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -
     return config.only(lambda key: any(key[: len(prefix)] == prefix for prefix in prefixes))
 
 
-def index_variables(named: tuple[Key, ...]) -> frozenset[str]:
+def _index_variables(named: tuple[Key, ...]) -> frozenset[str]:
     """Return the environment variables named in `index_keys`."""
     return frozenset(key[1] for key in named if key[0] == "env" and len(key) > 1)
 

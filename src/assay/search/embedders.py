@@ -92,11 +92,11 @@ def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embed
 
         return StaticEmbedder(open_static(target or None))
     openers: dict[str, Callable[[str, EmbedderConfig], ModelEmbedder]] = {
-        "fastembed": open_fastembed,
-        "model2vec": open_model2vec,
-        "onnx": open_onnx,
-        "openai": open_openai,
-        "sentence-transformers": open_sentence_transformers,
+        "fastembed": _open_fastembed,
+        "model2vec": _open_model2vec,
+        "onnx": _open_onnx,
+        "openai": _open_openai,
+        "sentence-transformers": _open_sentence_transformers,
     }
     if kind not in openers:
         hint = did_you_mean(kind, (*openers, "static")) or f"use one of {_SPECS}"
@@ -127,7 +127,7 @@ class ModelEmbedder:
         return unit_rows(self.encode([prefix + text for text in texts], role))
 
 
-def in_batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+def _in_batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[start : start + size] for start in range(0, len(items), size))
 
 
@@ -147,7 +147,7 @@ class _OpenAI:
     def encode(self, dimension: int, texts: Sequence[str], _: TextRole) -> Matrix:
         rows = np.zeros((len(texts), dimension), dtype=np.float32)
         filled = [row for row, text in enumerate(texts) if text.strip()]  # the API rejects blank texts
-        for batch in in_batches(filled, self.config.http_batch):
+        for batch in _in_batches(filled, self.config.http_batch):
             rows[batch] = self._split([texts[row][: self.config.http_characters] for row in batch], dimension)
         return rows
 
@@ -193,7 +193,7 @@ class _OpenAI:
         return EngineError(message, file=redact_url(self.url), hint=hint)
 
 
-def open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
+def _open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open the embedding server `URL#MODEL`; one request determines the length of its vectors."""
     address, _, model = target.rpartition("#")
     hint = "write openai:https://host/v1#model"
@@ -212,7 +212,7 @@ def open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
     return ModelEmbedder(identity, dimension, partial(server.encode, dimension))
 
 
-def open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
+def _open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open a fastembed model by name; the first use downloads the model (the download is not tested)."""
     fastembed = _load_package("fastembed", "fastembed")
     known = sorted(str(model["model"]) for model in fastembed.TextEmbedding.list_supported_models())
@@ -243,7 +243,7 @@ _INPUTS: Final = frozenset({"input_ids", "attention_mask", "token_type_ids", "po
 _POOLING: Final = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
 
 
-def open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
+def _open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open a model directory that contains tokenizer.json and a network such as model.onnx."""
     directory = Path(path).expanduser()
     graph = _find_file(directory, *_GRAPHS)
@@ -271,7 +271,7 @@ def open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
     def encode(texts: Sequence[str], _: TextRole) -> ArrayLike:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         with ThreadPoolExecutor(cores) as pool:
-            return np.concatenate(list(pool.map(run, in_batches(texts, config.batch))))
+            return np.concatenate(list(pool.map(run, _in_batches(texts, config.batch))))
 
     outside = sorted(graph.parent.glob(f"{graph.name}?data"))  # weights beyond 2 GB are in a separate file
     identity = f"onnx/1 {_digest_files([graph, *outside, words])} tokens={most} pooling={pooling}"
@@ -332,7 +332,7 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
 _TOKENIZED: Final = 1024
 
 
-def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
+def _open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open a model directory written by `StaticModel.save_pretrained` or sentence-transformers' StaticEmbedding."""
     directory = Path(path).expanduser()
     file = _find_file(directory, "model.safetensors", "0_StaticEmbedding/model.safetensors")
@@ -364,7 +364,7 @@ def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
 
     def encode(texts: Sequence[str], _: TextRole) -> ArrayLike:
         rows = np.zeros((len(texts), table.shape[1]), dtype=np.float32)
-        for first, batch in enumerate(in_batches([text[:longest] for text in texts], _TOKENIZED)):
+        for first, batch in enumerate(_in_batches([text[:longest] for text in texts], _TOKENIZED)):
             encoded = tokenizer.encode_batch_fast(list(batch), add_special_tokens=False)
             for row, encoding in enumerate(encoded, first * _TOKENIZED):
                 rows[row] = sum_vectors(encoding.ids)
@@ -373,7 +373,7 @@ def open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
     return ModelEmbedder(f"model2vec/1 {_digest_files([file, words])} tokens={most}", table.shape[1], encode)
 
 
-def open_sentence_transformers(name: str, config: EmbedderConfig) -> ModelEmbedder:
+def _open_sentence_transformers(name: str, config: EmbedderConfig) -> ModelEmbedder:
     """Open a sentence-transformers model by directory or name, with its prompts (downloads are not tested)."""
     package = _load_package("sentence_transformers", "sentence-transformers")
     try:

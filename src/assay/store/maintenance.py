@@ -81,7 +81,7 @@ def prune(
         old = older_than is not None and now - entry.used >= older_than
         if entry.finished and not old and left <= most:
             continue
-        if not dry_run and not remove_unused(root, entry):
+        if not dry_run and not _remove_unused(root, entry):
             held += entry.finished
             continue
         removed, size, left = removed + 1, size + entry.bytes, left - entry.bytes
@@ -92,7 +92,7 @@ def verify(root: Path, entries: Iterable[StoreEntry]) -> Iterator[str]:
     """Verify entries byte by byte, remove damaged ones that are not in use, and yield the paths of all damaged ones."""
     for entry in entries:
         if entry.place is not None and entry.finished and not is_whole(entry.place):
-            remove_unused(root, entry)
+            _remove_unused(root, entry)
             yield entry.path.relative_to(root).as_posix()
 
 
@@ -158,7 +158,7 @@ def _measure(path: Path) -> tuple[int, float]:
     return size, used
 
 
-def remove_unused(root: Path, entry: StoreEntry) -> bool:
+def _remove_unused(root: Path, entry: StoreEntry) -> bool:
     """Remove an entry; return False if a process is building or using the entry."""
     with ExitStack() as stack:
         if entry.path.is_dir():

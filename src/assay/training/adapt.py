@@ -205,7 +205,7 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
             problem = f"too few pairs: {len(pairs)} to learn from, {len(test.asked)} test queries"
             raise InputError(problem, hint=_TOO_FEW)
         with limit_threads(config.threads) as products:
-            placed = place_new_terms(parent, start, pairs, products)
+            placed = _place_new_terms(parent, start, pairs, products)
             learned = _learn(start.vocabulary, placed, pairs, config, work, tell)
             table = blend(start.table, learned, config.learning.blend)
             grades = [grade(test, one, products).tolist() for one in (start.table, table)]
@@ -339,7 +339,9 @@ def add_terms(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
     return InitialModel(vocabulary, EmbeddingTable(vectors, log_weights(model.asked), log_weights(model.said)))
 
 
-def place_new_terms(parent: BaseModel, start: InitialModel, pairs: TrainingPairs, products: Products) -> EmbeddingTable:
+def _place_new_terms(
+    parent: BaseModel, start: InitialModel, pairs: TrainingPairs, products: Products
+) -> EmbeddingTable:
     """Move each new term to the mean of the codes it occurs with, at the median length of known vectors.
 
     With zero vectors a query of new terms alone would have no direction and no gradient, so it would never be learned

@@ -37,7 +37,7 @@ def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
     return Bags(make_offsets(sums(keep, bags.offset)), bags.term[keep], bags.count[keep])
 
 
-def join_bags(parts: Sequence[Bags]) -> Bags:
+def _join_bags(parts: Sequence[Bags]) -> Bags:
     """Concatenate the rows of several bags."""
     return Bags(
         make_offsets(np.concatenate([np.diff(part.offset) for part in parts])),
@@ -256,7 +256,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
     if not parts:
         raise InputError("nothing to train on", hint="pass a directory of repositories with documented code")
     names, queries, codes, paths, kinds, files = zip(*parts, strict=True)
-    query, code, path = map(join_bags, (queries, codes, paths))
+    query, code, path = map(_join_bags, (queries, codes, paths))
     repository = np.repeat(np.arange(len(parts), dtype=np.int32), [len(kind) for kind in kinds])
     file, terms = np.concatenate(files), len(vocabulary)
     return TrainingPairs(

@@ -77,7 +77,7 @@ def mine_definitions(source: SourceFileText, config: MiningConfig, collection: C
     """Offer the comment and the name of each definition, each paired with the code."""
     for definition in source.outline.definitions if source.outline else ():
         if definition.kind in _SEARCHED:
-            comment = find_comment(source, definition)
+            comment = _find_comment(source, definition)
             _offer_comment(source, definition, comment, config, collection)
             if definition.kind in _WITH_BODY:
                 _offer_name(source, definition, comment, config, collection)
@@ -89,7 +89,7 @@ def _offer_comment(
     rank = draw_rank(config.seed, "doc", source.file.entry.path, definition.start, definition.name)
     if not comment or not collection.has_room_for("doc", rank):
         return
-    query = comment_to_query(source.lines[comment.start : comment.stop], definition.name, config.pairs)
+    query = _comment_to_query(source.lines[comment.start : comment.stop], definition.name, config.pairs)
     if query is None:
         collection.dropped["doc says little"] += 1
         return
@@ -124,7 +124,7 @@ def _code_lines(definition: Definition, config: MiningConfig) -> range:
     return range(first, min(definition.end, first + config.pairs.lines))
 
 
-def find_comment(source: SourceFileText, definition: Definition) -> range:
+def _find_comment(source: SourceFileText, definition: Definition) -> range:
     """Return the lines of a definition's documentation string, else of the comments directly above the definition."""
     if inside := _find_docstring(source, definition):
         return inside
@@ -179,8 +179,8 @@ def mine_headings(source: SourceFileText, config: MiningConfig, collection: Coll
         query = " ".join(map(strip_markup, (*section.scopes[-1:], section.names[0])))
         lines = range(section.start, min(section.end, section.start + config.pairs.lines))
         text = "\n".join(source.lines[lines.start : lines.stop])
-        informative = is_informative(query, _HEADING_WORDS) and not _IDLE_HEADING.search(section.names[0])
-        if not informative or not is_english(text) or LICENSE_TEXT.search(text):
+        informative = _is_informative(query, _HEADING_WORDS) and not _IDLE_HEADING.search(section.names[0])
+        if not informative or not _is_english(text) or LICENSE_TEXT.search(text):
             collection.dropped["heading says little"] += 1
             continue
         words = source.count_words(lines)
@@ -274,7 +274,7 @@ class CommitMiner:
     def _read_queries(self) -> dict[str, str]:
         queries: dict[str, str] = {}
         for commit, subject in list_subjects(self.repository):
-            if query := subject_to_query(subject, self.config.pairs):
+            if query := _subject_to_query(subject, self.config.pairs):
                 queries[commit] = query
             else:
                 self.collection.dropped["subject says little"] += 1
@@ -436,7 +436,7 @@ def _parse_patches(
             begun = begun or line.startswith(b"diff ")
 
 
-def comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str | None:
+def _comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str | None:
     """Return the first sentence, or more if it is short, without a leading `name`; None if not informative."""
     first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
     taken: list[str] = []
@@ -447,22 +447,22 @@ def comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str |
         if len(content_words(" ".join(taken))) >= rules.short:
             break
     text = ". ".join(taken)
-    return text if is_informative(text, rules.fewest) and not is_idle(text) and not LICENSE_TEXT.search(text) else None
+    return text if _is_informative(text, rules.fewest) and not is_idle(text) and not LICENSE_TEXT.search(text) else None
 
 
-def subject_to_query(subject: str, rules: PairRules) -> str | None:
+def _subject_to_query(subject: str, rules: PairRules) -> str | None:
     """Return a commit subject without prefixes and issue numbers; None if the rest is not informative."""
     query = strip_subject(subject)
     if is_trivial(subject) or not query.isprintable() or not is_prose(query, rules.most):
         return None
-    return query if is_informative(query, rules.fewest) else None
+    return query if _is_informative(query, rules.fewest) else None
 
 
-def is_informative(text: str, fewest: int) -> bool:
+def _is_informative(text: str, fewest: int) -> bool:
     """Return whether a text may be English and has at least `fewest` content words."""
-    return is_english(text) and len(content_words(text)) >= fewest
+    return _is_english(text) and len(content_words(text)) >= fewest
 
 
-def is_english(text: str) -> bool:
+def _is_english(text: str) -> bool:
     """Return whether most characters are ASCII, so that the text may be English."""
     return sum(map(str.isascii, text)) >= _ENGLISH * len(text)

@@ -174,7 +174,7 @@ _NEAR: Final = 2  # distance of a license from the root: at most one directory
 _MIT: Final = "permission is hereby granted free of charge to any person obtaining a copy"
 _MIT_NOTICE: Final = "permission notice shall be included in all copies"
 _BSD: Final = "with or without modification are permitted provided that the following conditions are met"
-#: SPDX -> phrases that its text contains, all of them, as `plain_text` writes it.
+#: SPDX -> phrases that its text contains, all of them, as `_plain_text` writes it.
 _TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "AGPL-3.0": ("gnu affero general public license version 3",),
     "LGPL-3.0": ("gnu lesser general public license version 3",),
@@ -304,7 +304,7 @@ def decide_license(files: Mapping[str, str]) -> License:
     found = {path: classify_license(text) for path, text in files.items()}
     names = tuple(sorted({spdx for each in found.values() for spdx in each}))
     permissive = [spdx for spdx in names if spdx in PERMISSIVE]
-    choice = any(_CHOICE.search(plain_text(text[:_TOP])) for text in files.values())
+    choice = any(_CHOICE.search(_plain_text(text[:_TOP])) for text in files.values())
     if not permissive or (len(permissive) < len(names) and not choice):
         return License(names, None)
     separate = choice or all(len(each) < 2 for each in found.values())
@@ -313,15 +313,15 @@ def decide_license(files: Mapping[str, str]) -> License:
 
 def classify_license(text: str) -> tuple[str, ...]:
     """Return the licenses whose text a file contains or, without any, those it names at the top."""
-    plain = plain_text(text)
+    plain = _plain_text(text)
     known = {spdx.strip() for spdx, phrases in _TEXTS.items() if all(phrase in plain for phrase in phrases)}
     if not known:
-        top = plain_text(text[:_TOP])
+        top = _plain_text(text[:_TOP])
         known = {spdx for spdx, pattern in _NAMED.items() if re.search(pattern, top)}
     return tuple(sorted(known - {hidden for longer, hidden in _HIDES if longer in known}))
 
 
-def plain_text(text: str) -> str:
+def _plain_text(text: str) -> str:
     """Return the lowercase words of a text, separated by single spaces, without punctuation and comment signs."""
     return " ".join(re.findall(r"[a-z0-9]+", text.lower().replace("licence", "license")))
 
@@ -370,11 +370,11 @@ def judge_directories(texts: Mapping[str, str], root: Collection[str], paths: It
 
     License files that repeat the root license or refer to it are ignored. An unknown license forbids learning.
     """
-    known = frozenset(map(plain_text, root))
+    known = frozenset(map(_plain_text, root))
 
     def defers_to_root(text: str) -> bool:
         refers = len(text) <= _REFERENCE and "licen" in text.lower() and _ABOVE.search(text) is not None
-        return refers or plain_text(text) in known
+        return refers or _plain_text(text) in known
 
     by_directory: dict[str, dict[str, str]] = defaultdict(dict)
     for path, text in texts.items():
@@ -383,7 +383,7 @@ def judge_directories(texts: Mapping[str, str], root: Collection[str], paths: It
     for directory, files in sorted(by_directory.items()):
         decided = decide_license(files)
         repeats = all(map(defers_to_root, files.values())) and set(decided.found) <= PERMISSIVE
-        if not repeats and frozenset(map(plain_text, files.values())) != known:
+        if not repeats and frozenset(map(_plain_text, files.values())) != known:
             permits[directory] = decided.permissive is not None
     licensed = LicensedDirectories(permits)
     return LicensedDirectories(permits, frozenset(_file_name(path) for path in paths if licensed.forbids(path)))

@@ -114,7 +114,7 @@ def train_vectors(
         return Parameters(vectors, asked, said, float(arrays["sharpness"][0]))
 
     plan = make_plan(pairs, config.kinds, own.group)
-    test = make_held_out_test(pairs, config.held_out)
+    test = _make_held_out_test(pairs, config.held_out)
     with limit_threads(config.threads) as products:
         while step < own.steps:
             batch = make_batch(pairs, plan, hard, own, np.random.default_rng((config.seed, _BATCH, step)))
@@ -130,7 +130,7 @@ def train_vectors(
             np.clip(arrays["sharpness"], 0.0, _SHARPEST, out=arrays["sharpness"])
             if step % own.report == 0 or step == own.steps:
                 now = parameters(slice(None))
-                score, temperature = evaluate_held_out(pairs, test, now, products), float(np.exp(-now.sharpness))
+                score, temperature = _evaluate_held_out(pairs, test, now, products), float(np.exp(-now.sharpness))
                 reports.append(TrainProgress(step, own.steps, round(loss, 4), round(temperature, 5), score))
                 tell(reports[-1])
             if keep and (step % own.checkpoint == 0 or step == own.steps):
@@ -346,7 +346,7 @@ class HeldOutScore:
 HeldOutTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
-def make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutTest:
+def _make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutTest:
     """Draw candidates and queries from held-out doc comments, or from all held-out pairs if there are none."""
     held = np.flatnonzero(pairs.held_out)
     docs = held[pairs.kind[held] == KINDS.index("doc")]
@@ -358,7 +358,7 @@ def make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutTe
     return [(own, np.sort(draw.permutation(len(own))[: round(share * len(own))])) for own in rows]
 
 
-def evaluate_held_out(pairs: TrainingPairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
+def _evaluate_held_out(pairs: TrainingPairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
     """Score the ranks of the correct codes, with and without the words that each shares with its query."""
 
     def vectors(bags: Bags, weight: Floats) -> Floats:
