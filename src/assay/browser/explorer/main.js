@@ -7,7 +7,7 @@ import {
 } from "../common/page.js";
 import { followRoute, goTo, noteRoute, parseRoute, routeHref } from "../common/route.js";
 import { loadData } from "./data.js";
-import { renderQueries } from "./list/view.js";
+import { renderQueries } from "./list.js";
 import { queriesHref, reportHref } from "./parts.js";
 import { renderQuery } from "./query/view.js";
 import { restoreChoices } from "./report/parts.js";

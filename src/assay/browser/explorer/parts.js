@@ -9,7 +9,7 @@ export function reportHref(section = "") {
   return section ? routeHref(["report", section]) : "#/";
 }
 
-/** Return the address of the list of queries; `list/filters.js` describes the parameters. */
+/** Return the address of the list of queries; `list.js` describes the parameters. */
 export function queriesHref(params = {}) {
   return routeHref(["queries"], params);
 }
