@@ -1,6 +1,6 @@
 from assay.gold.lint.coverage import DetectionPower
 from assay.gold.lint.registry import merge_reports
-from assay.gold.lint.rules import LintConfig, LintDependencies, LintReport
+from assay.gold.lint.rules import LintConfig, LintReport
 from assay.types import CorpusSpec, GoldSet, Suite
 from tests.gold.lint.world import codes, corpus_of, lint_all, messages, query
 
@@ -15,8 +15,8 @@ def test_directories_without_a_target_are_reported_once(tmp_path):
 
 
 def test_folder_of_tests_need_not_be_asked_about(tmp_path):
-    tools = LintDependencies(aside=lambda path: path.startswith(("src/send/", "src/write/1")))
-    report = lint_all(corpus_of(tmp_path, FILES), query("q", "how is it read", "src/read/1.py"), tools=tools)
+    files = {path.replace("/send/", "/tests/").replace("/write/1", "/write/test_1"): FILES[path] for path in FILES}
+    report = lint_all(corpus_of(tmp_path, files), query("q", "how is it read", "src/read/1.py"))
     assert messages(report, "G601") == ["no target in src/write (4 code files)"]
 
 

@@ -37,12 +37,10 @@ def test_undefined_symbol_is_no_finding(tmp_path):
 
 
 def test_definition_beside_the_code_is_no_home(tmp_path):
-    corpus = corpus_of(tmp_path, GO)
     asked = symbol("Fixture", "mux.go")
-    assert codes(lint_all(corpus, asked), "G2") == ["G201"]
-    assert not codes(
-        lint_all(corpus, asked, tools=LintDependencies(aside=lambda path: path.endswith("_test.go"))), "G2"
-    )
+    assert not codes(lint_all(corpus_of(tmp_path / "test", GO), asked), "G2")
+    moved = {path.replace("mux_test.go", "fixture.go"): text for path, text in GO.items()}
+    assert codes(lint_all(corpus_of(tmp_path / "code", moved), asked), "G2") == ["G201"]
 
 
 def test_method_of_that_name_elsewhere_is_no_home(tmp_path):

@@ -187,9 +187,8 @@ def _job_output() -> JobOutput:
 def lint_dependencies(
     name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[EngineReach] = ()
 ) -> LintDependencies:
-    """Return what lint rules need from other packages: the unfiltered corpus, file roles, and reachable chunks."""
+    """Return what lint rules need from other packages: the unfiltered corpus, and reachable chunks."""
     from assay.corpus import open_corpus
-    from assay.corpus.roles import file_role
     from assay.gold.lint.rules import LintDependencies
 
     @cache
@@ -200,7 +199,7 @@ def lint_dependencies(
             warn(f"{name}: what the globs leave out cannot be read: {error.message}")
             return None
 
-    return LintDependencies(whole, lambda path: file_role(path) != "none", tuple(reaches))
+    return LintDependencies(whole, tuple(reaches))
 
 
 def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineReach:

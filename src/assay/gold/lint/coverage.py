@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from os.path import commonpath
 from pathlib import PurePosixPath
 
+from assay.corpus.roles import file_role
 from assay.gold.lint.rules import RULE_BY_NAME, LintConfig, LintContext, LintFinding
 from assay.types import Suite
 
@@ -71,7 +72,7 @@ def _check_modules(view: LintContext) -> Iterator[LintFinding]:
         below = path.removeprefix(prefix)
         return prefix + below.partition("/")[0] if "/" in below else ""
 
-    aside = [path for path in paths if view.aside(path)]
+    aside = [path for path in paths if file_role(path) != "none"]
     sizes, aside_sizes = (Counter(m for path in some if (m := module(path))) for some in (paths, aside))
     met = {name for path in covered for name in (module(path), str(PurePosixPath(path).with_suffix("")))}
     least = max(view.config.module_files, view.config.module_share * (len(paths) - len(aside)))

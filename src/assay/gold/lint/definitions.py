@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from assay.corpus.roles import file_role
 from assay.gold.lint.rules import LintContext, LintFinding, SourceCache
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition, Outline
@@ -94,7 +95,7 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
     named = _named_queries(view)
     if not named:
         return
-    inside = _definition_sites(view, view, sorted({entry.name for entry in named}))
+    inside = _definition_sites(view, sorted({entry.name for entry in named}))
     undefined = {entry.query.id: entry for entry in named if not _is_defined(view, entry)}
     outside = _sites_outside(view, [entry for entry in undefined.values() if not inside[entry.name]])
     for entry in named:
@@ -136,7 +137,7 @@ def _sites_outside(view: LintContext, missing: Sequence[_NamedQuery]) -> _Sites:
     if not names or view.tools.whole is None or not (view.corpus.spec.include or view.corpus.spec.exclude):
         return {}
     whole = view.tools.whole()
-    return {} if whole is None else _definition_sites(view, SourceCache(whole), sorted(names), skip=view.files)
+    return {} if whole is None else _definition_sites(SourceCache(whole), sorted(names), skip=view.files)
 
 
 def _is_specific(sites: Sequence[_Site], view: LintContext) -> bool:
@@ -161,12 +162,10 @@ def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
     return _NamedQuery(query, name, symbol, paths)
 
 
-def _definition_sites(
-    view: LintContext, sources: SourceCache, names: Sequence[str], skip: Mapping[str, object] | None = None
-) -> _Sites:
+def _definition_sites(sources: SourceCache, names: Sequence[str], skip: Mapping[str, object] | None = None) -> _Sites:
     by_name: dict[str, set[_Site]] = {name: set() for name in names}
     for file in sources.corpus.files:
-        if file.kind != "code" or file.path in (skip or {}) or view.aside(file.path):
+        if file.kind != "code" or file.path in (skip or {}) or file_role(file.path) != "none":
             continue
         text = sources.text(file.path)
         for name in names:

@@ -91,7 +91,6 @@ class LintDependencies:
     """Functions from packages that `gold` may not import; a rule whose function is missing is disabled."""
 
     whole: Callable[[], Corpus | None] | None = None  # the same checkout without include and exclude globs
-    aside: Callable[[str], bool] | None = None  # whether a path contains tests, examples or vendored copies
     reaches: tuple[EngineReach, ...] = ()
 
 
@@ -141,7 +140,6 @@ class LintContext(SourceCache):
         super().__init__(corpus)
         self.gold, self.tools, self.config = gold, tools, config
         self.resolution = resolve(gold, corpus, missing="report")
-        self.aside = tools.aside or (lambda _path: False)
         self._lines = AnchorLines(gold)
 
     def resolved(self) -> list[Query]:
