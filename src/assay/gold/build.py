@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from assay.digests import text_digest
@@ -91,20 +92,9 @@ def build_query(
         raise location.error(f"query '{query_id}' has no primary target", "add a target of grade 2")
     if again := first_repeat(target.anchor for target in every):
         raise location.error(f"duplicate target {again} in query '{query_id}'", "remove one")
-    if again := first_repeat(adversary.target.anchor for adversary in adversaries):
-        raise location.error(f"duplicate adversary {again} in query '{query_id}'", "remove one")
-    for wrong, target in ((adversary.target, target) for adversary in adversaries for target in relevant):
-        whole = is_whole_file(wrong) or is_whole_file(target)
-        if wrong.anchor == target.anchor or (whole and wrong.span.path == target.span.path):
-            message = f"adversary {wrong.anchor} of query '{query_id}' overlaps its target {target.anchor}"
-            raise location.error(message, "use symbols or line ranges that do not overlap, or remove one")
-    anchors = {target.anchor for target in (*relevant, *(adversary.target for adversary in adversaries))}
-    for label in labels:
-        if label.target not in anchors:
-            message = f"'labels' of query '{query_id}' names {label.target}, which is not a target or adversary"
-            raise location.error(message, "copy the target from 'retrieval' or 'interference', or remove the entry")
-    if again := first_repeat(label.target for label in labels):
-        raise location.error(f"duplicate entry for {again} in 'labels' of query '{query_id}'", "remove one")
+    wrong = [adversary.target for adversary in adversaries]
+    _check_adversaries(query_id, wrong, relevant, location)
+    _check_labels(query_id, labels, {target.anchor for target in (*relevant, *wrong)}, location)
     return Query(
         query_id,
         dict(forms),
@@ -117,6 +107,27 @@ def build_query(
         tuple(labels),
         tuple(target for target in every if target.grade == 0),
     )
+
+
+def _check_adversaries(
+    query_id: str, adversaries: Sequence[Target], targets: Sequence[Target], location: GoldLocation
+) -> None:
+    if again := first_repeat(adversary.anchor for adversary in adversaries):
+        raise location.error(f"duplicate adversary {again} in query '{query_id}'", "remove one")
+    for adversary, target in product(adversaries, targets):
+        whole = is_whole_file(adversary) or is_whole_file(target)
+        if adversary.anchor == target.anchor or (whole and adversary.span.path == target.span.path):
+            message = f"adversary {adversary.anchor} of query '{query_id}' overlaps its target {target.anchor}"
+            raise location.error(message, "use symbols or line ranges that do not overlap, or remove one")
+
+
+def _check_labels(query_id: str, labels: Sequence[LabelProvenance], anchors: Set[str], location: GoldLocation) -> None:
+    for label in labels:
+        if label.target not in anchors:
+            message = f"'labels' of query '{query_id}' names {label.target}, which is not a target or adversary"
+            raise location.error(message, "copy the target from 'retrieval' or 'interference', or remove the entry")
+    if again := first_repeat(label.target for label in labels):
+        raise location.error(f"duplicate entry for {again} in 'labels' of query '{query_id}'", "remove one")
 
 
 def first_repeat(words: Iterable[str]) -> str | None:

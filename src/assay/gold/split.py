@@ -8,10 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path, PurePosixPath
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from assay.errors import ConfigError, GoldError, closest_match
 from assay.types import GoldSet, Query, Suite, Target
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: The tag that names the split of a query.
 TAG = "split"
@@ -122,23 +125,13 @@ _Key = tuple[str, str]  # name of a set, id of a query
 def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
     """Assign a split to every query; the result is determined by the suite and the seed."""
     queries = {(gold.name, query.id): query for gold in suite.golds for query in gold.queries}
-    groups = _group_queries(suite, options)
-    source = suite.golds[0].source
-    sources = {gold.name: gold.source for gold in suite.golds}
-    fixed = [None if options.reassign else _fixed_split(group, queries, sources, options) for group in groups]
-    wanted = sum(share > 0 for share in options.shares.values())
-    if len(groups) < wanted:
-        count = f"{len(groups)} {'group' if len(groups) == 1 else 'groups'}"
-        message = f"{count} of queries cannot form {wanted} splits"
-        raise GoldError(message, file=source, hint=more_groups_hint(options.by))
     strata = {key: [f"{tag}={q.tags[tag]}" for tag in options.strata if tag in q.tags] for key, q in queries.items()}
-    counts = [Counter(name for key in group for name in ("", *strata[key])) for group in groups]
-    assigned = zip(groups, _assign_groups(counts, fixed, options), strict=True)
-    splits = {key: SPLITS[split] for group, split in assigned for key in group}
+    splits, groups = _split_queries(suite, queries, strata, options)
     sizes = Counter(splits.values())
     for name, share in zip(SPLITS, options.shares.values(), strict=True):
         if share > 0 and not sizes[name]:
-            raise GoldError(f"split '{name}' is empty", file=source, hint=more_groups_hint(options.by))
+            message = f"split '{name}' is empty"
+            raise GoldError(message, file=suite.golds[0].source, hint=more_groups_hint(options.by))
     golds = [
         replace(gold, queries=tuple(replace(q, tags={**q.tags, TAG: splits[gold.name, q.id]}) for q in gold.queries))
         for gold in suite.golds
@@ -146,11 +139,28 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
     by_stratum = Counter((name, splits[key]) for key, names in strata.items() for name in names)
     return SplitSuite(
         Suite(tuple(golds)),
-        len(groups),
+        groups,
         {name: sizes[name] for name in SPLITS},
         0 if options.reassign else sum(split_of(query) is not None for query in queries.values()),
         {name: {split: by_stratum[name, split] for split in SPLITS} for name, _ in sorted(by_stratum)},
     )
+
+
+def _split_queries(
+    suite: Suite, queries: Mapping[_Key, Query], strata: Mapping[_Key, Sequence[str]], options: SplitOptions
+) -> tuple[dict[_Key, str], int]:
+    """Return the split of each query, and the number of groups of queries that are in one split."""
+    groups = _group_queries(suite, options)
+    sources = {gold.name: gold.source for gold in suite.golds}
+    fixed = [None if options.reassign else _fixed_split(group, queries, sources, options) for group in groups]
+    wanted = sum(share > 0 for share in options.shares.values())
+    if len(groups) < wanted:
+        count = f"{len(groups)} {'group' if len(groups) == 1 else 'groups'}"
+        message = f"{count} of queries cannot form {wanted} splits"
+        raise GoldError(message, file=suite.golds[0].source, hint=more_groups_hint(options.by))
+    counts = [Counter(name for key in group for name in ("", *strata[key])) for group in groups]
+    assigned = zip(groups, _assign_groups(counts, fixed, options), strict=True)
+    return {key: SPLITS[split] for group, split in assigned for key in group}, len(groups)
 
 
 def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]]:
@@ -259,29 +269,39 @@ def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], 
     table = np.array([[group[name] for name in names] for group in counts], dtype=np.float64)
     wanted = np.outer(options.shares.values(), table.sum(axis=0))
     rng = np.random.default_rng(options.seed)
-    held = {at: split for at, split in enumerate(fixed) if split is not None}
-    results: list[tuple[float, list[int]]] = []
+    best_splits, lowest = list[int](), float("inf")
     for _ in range(options.starts):
-        free = [int(at) for at in rng.permutation(len(table)) if int(at) not in held]
-        free.sort(key=lambda at: -table[at, 0])
-        filled = wanted * 0
-        places = [held.get(at, -1) for at in range(len(table))]
-        for at, split in held.items():
-            filled[split] += table[at]
-        moved = True
-        while moved:  # the first pass assigns every group
-            moved = False
-            for at in free:
-                if places[at] >= 0:
-                    filled[places[at]] -= table[at]
-                changes = ((filled + table[at] - wanted) ** 2 - (filled - wanted) ** 2).sum(axis=1)
-                changes[wanted[:, 0] <= 0] = float("inf")
-                best = int(changes.argmin())
-                if places[at] < 0 or changes[places[at]] > changes[best] + 1e-9:
-                    places[at], moved = best, True
-                filled[places[at]] += table[at]
-        results.append((float(((filled - wanted) ** 2).sum()), places))
-    return min(results, key=lambda result: round(result[0], 9))[1]
+        order = sorted(rng.permutation(len(table)).tolist(), key=lambda group: -table[group, 0])
+        splits, filled = _descend(table, wanted, fixed, [group for group in order if fixed[group] is None])
+        cost = round(float(((filled - wanted) ** 2).sum()), 9)
+        if cost < lowest:
+            best_splits, lowest = splits, cost
+    return best_splits
+
+
+def _descend(
+    table: NDArray[Any], wanted: NDArray[Any], fixed: Sequence[int | None], free: Sequence[int]
+) -> tuple[list[int], NDArray[Any]]:
+    """Assign the free groups in order, then move them to a local optimum; return splits and their summed counts."""
+    splits = [-1 if split is None else split for split in fixed]
+    filled = wanted * 0
+    for group, split in enumerate(splits):
+        if split >= 0:
+            filled[split] += table[group]
+    moved = True
+    while moved:  # the first pass assigns every group
+        moved = False
+        for group in free:
+            current = splits[group]
+            if current >= 0:
+                filled[current] -= table[group]
+            changes = ((filled + table[group] - wanted) ** 2 - (filled - wanted) ** 2).sum(axis=1)
+            changes[wanted[:, 0] <= 0] = float("inf")
+            best = int(changes.argmin())
+            if current < 0 or changes[current] > changes[best] + 1e-9:
+                splits[group], moved = best, True
+            filled[splits[group]] += table[group]
+    return splits, filled
 
 
 _PROVENANCE_KEY = "split"
