@@ -76,7 +76,7 @@ def _candidates(
         yield similar, ItemOrigin("confusion", "run results", engines), (_JUDGE,)
     words = stem_all(parts(" ".join(word for word in content_words(query.headline) if word not in ADDED)))
     for right in (ref for target in query.primaries for ref in code.definitions_of(target)):
-        for similar in relations.similar(right):
+        for similar in relations.find_similar(right):
             if len(words & code.stems_of(similar.ref)) >= _LEAST_SHARE[similar.strength] * len(words):
                 yield similar, ItemOrigin("names", f"beside {right.name}"), ()
 
@@ -101,7 +101,7 @@ class CodeRelations:
             elif name_key(ref.name).startswith("test"):
                 self.tests.append(ref)
 
-    def similar(self, target: DefinitionRef) -> list[SimilarCode]:
+    def find_similar(self, target: DefinitionRef) -> list[SimilarCode]:
         """Return the definitions that may be confused with a target, the strongest first."""
         similar = [*self._namesakes(target), *self._relatives(target), *self._similar_names(target)]
         similar += [*self._tests(target), *self._callers(target)]

@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from itertools import groupby
@@ -61,15 +61,22 @@ def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
     """Read a history of bash, zsh or fish; return its commands with line numbers, and the count of overlong ones."""
     lines = _read_text(path, "a shell history").split(b"\n")
     first = next((line for line in lines if line.strip() and not _STAMP.match(line)), b"")
-    fish, zsh = _FISH.match(first), any(_ZSH.match(line) for line in lines[: LogRules.first_lines])
-    every: list[tuple[int, str]] = []
+    every = list(_fish_commands(lines) if _FISH.match(first) else _shell_commands(lines))
+    commands = [(line, text) for line, text in every if len(text) <= LogRules.command]
+    return commands, len(every) - len(commands)
+
+
+def _fish_commands(lines: Sequence[bytes]) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(lines, 1):
+        if _FISH.match(line):
+            text = _FISH.sub(b"", line).decode("utf-8", "replace")
+            yield number, re.sub(r"\\(n|\\)", lambda m: "\n" if m[1] == "n" else "\\", text)
+
+
+def _shell_commands(lines: Sequence[bytes]) -> Iterator[tuple[int, str]]:
+    zsh = any(_ZSH.match(line) for line in lines[: LogRules.first_lines])
     start, parts = 0, list[bytes]()
     for number, raw in enumerate(lines, 1):
-        if fish:
-            if _FISH.match(raw):
-                text = _FISH.sub(b"", raw).decode("utf-8", "replace")
-                every.append((number, re.sub(r"\\(n|\\)", lambda m: "\n" if m[1] == "n" else "\\", text)))
-            continue
         start = start if parts else number
         line = raw if parts else _ZSH.sub(b"", raw)
         if zsh and line.endswith(b"\\"):
@@ -79,9 +86,7 @@ def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
         parts = []
         if command.strip() and not _STAMP.match(command):
             plain = _META.sub(lambda m: bytes([m[1][0] ^ 32]), command) if zsh else command
-            every.append((start, plain.decode("utf-8", "replace")))
-    commands = [(line, text) for line, text in every if len(text) <= LogRules.command]
-    return commands, len(every) - len(commands)
+            yield start, plain.decode("utf-8", "replace")
 
 
 def _read_text(path: Path, subject: str) -> bytes:

@@ -139,10 +139,10 @@ class CommitPair:
         best = best or [other for other in fresh if other.parent == old.parent and other.stem == old.stem]
         return (str(best[0]),) if len(best) == 1 else ()
 
-    def alike(self, old: FileRange, new: FileRange) -> float:
+    def compare(self, old: FileRange, new: FileRange) -> float:
         return self.before(old.path).fingerprint(old).similarity(self.after(new.path).fingerprint(new))
 
-    def contained(self, old: FileRange, new: FileRange) -> float:
+    def share_in(self, old: FileRange, new: FileRange) -> float:
         return self.before(old.path).fingerprint(old).share_in(self.after(new.path).fingerprint(new))
 
     @cached_property

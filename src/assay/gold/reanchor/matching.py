@@ -45,7 +45,7 @@ def find_candidates(pair: CommitPair, old: FileRange) -> list[MoveCandidate]:
         scattered = find_scattered(pair, old, whole=whole is not None)
         candidates += [_candidate(pair, old, lines, "scattered", "some of its lines") for lines in scattered]
         if whole is not None:
-            similar = pair.by_words.nearest(before.text(old), pair.config.listed)
+            similar = pair.by_words.find_nearest(before.text(old), pair.config.listed)
             candidates += [_candidate(pair, old, part, "words", "similar words") for part in similar]
 
     def order(candidate: MoveCandidate) -> tuple[bool, float, bool, Span]:
@@ -126,7 +126,7 @@ def _scope(file: ParsedFile, lines: FileRange) -> str:
 def _candidate(pair: CommitPair, old: FileRange, new: FileRange, by: Evidence, reason: str) -> MoveCandidate:
     before, after = pair.before(old.path).text(old), pair.after(new.path).text(new)
     exact = [line.rstrip() for line in before] == [line.rstrip() for line in after]
-    return MoveCandidate(new.span, pair.alike(old, new), pair.contained(old, new), by, exact, reason)
+    return MoveCandidate(new.span, pair.compare(old, new), pair.share_in(old, new), by, exact, reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def find_elsewhere(pair: CommitPair, part: Section) -> Counterpart | None:
 
 
 def _best(pair: CommitPair, part: Section, sections: Iterable[Section]) -> Counterpart | None:
-    scored = (Counterpart(new, pair.alike(part, new), new.name == part.name) for new in sections)
+    scored = (Counterpart(new, pair.compare(part, new), new.name == part.name) for new in sections)
     return max(scored, key=lambda counterpart: counterpart.order, default=None)
 
 
@@ -176,7 +176,7 @@ def _find_renamed(pair: CommitPair, part: Section, other: str) -> Counterpart | 
     for new in _unknown_sections(before, after):
         short, long = sorted((new.length, part.length))
         if new.family == part.family and long <= config.grown * short + 2 * config.grown:
-            counterpart = Counterpart(new, pair.alike(part, new), named=False, reason=f"renamed to {new.title}")
+            counterpart = Counterpart(new, pair.compare(part, new), named=False, reason=f"renamed to {new.title}")
             neighbors = zip(before.neighbors[part], after.neighbors[new], strict=True)
             same = sum(a is not None and b is not None and a.plain == b.plain for a, b in neighbors)
             title = config.title * title_similarity(part.last, new.last)
@@ -253,8 +253,8 @@ def _place(pair: CommitPair, piece: RangePart, other: str) -> _Placement | None:
     closer = _fit_range(pair, piece, other, _align_sections(pair, whole, mate.part))
     if closer is None:
         return placed
-    nearer = pair.alike(piece, closer) >= pair.alike(piece, placed) + pair.config.closer
-    if not nearer or pair.contained(piece, closer) < pair.config.held * pair.contained(piece, placed):
+    nearer = pair.compare(piece, closer) >= pair.compare(piece, placed) + pair.config.closer
+    if not nearer or pair.share_in(piece, closer) < pair.config.held * pair.share_in(piece, placed):
         return placed
     return replace(closer, by=placed.by, reason=f"{placed.reason}, unchanged part")
 
@@ -282,8 +282,8 @@ def _extend_split(pair: CommitPair, piece: RangePart, placed: _Placement) -> _Pl
             if below or above:
                 start, end = min(placed.start, new.start), max(placed.end, new.end)
                 longer = replace(placed, start=start, end=end, reason="same name, split up")
-                share = pair.contained(piece, longer)
-                if share - pair.contained(piece, placed) >= pair.config.split_off:
+                share = pair.share_in(piece, longer)
+                if share - pair.share_in(piece, placed) >= pair.config.split_off:
                     wider.append((share, -start, longer))
         if not wider:
             return placed

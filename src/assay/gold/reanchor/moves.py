@@ -226,7 +226,7 @@ def _move_symbol(pair: CommitPair, target: Target, symbol: str) -> TargetMove:
     elif not best.named:
         confidence = "sure" if best.likeness >= pair.config.renamed_sure else "low"
     else:
-        confidence = "sure" if max(best.likeness, pair.contained(part, new)) >= pair.config.sure else "low"
+        confidence = "sure" if max(best.likeness, pair.share_in(part, new)) >= pair.config.sure else "low"
     moved = Target(Span(new.path), target.grade, new.name)
     return TargetMove(target, moved, confidence, best.likeness, best.reason)
 
@@ -236,11 +236,11 @@ def _move_file(pair: CommitPair, target: Target) -> TargetMove:
     old = pair.before(path).whole
 
     def alike(other: str) -> float:
-        return pair.alike(old, pair.after(other).whole)
+        return pair.compare(old, pair.after(other).whole)
 
     confidence: Confidence
     if path in pair.new:
-        changed: Confidence = "sure" if pair.contained(old, pair.after(path).whole) >= pair.config.named else "low"
+        changed: Confidence = "sure" if pair.share_in(old, pair.after(path).whole) >= pair.config.named else "low"
         confidence = "unchanged" if pair.old.blobs[path] == pair.new.blobs[path] else changed
         return TargetMove(target, target, confidence, alike(path), "same path")
     scored_successors = [(alike(other), other) for other in pair.successors(path)]

@@ -266,7 +266,7 @@ class WordIndex:
             for word, weight in self._vector(words).items():
                 self._postings[word].append((position, weight))
 
-    def nearest(self, lines: Sequence[str], most: int) -> list[Section]:
+    def find_nearest(self, lines: Sequence[str], most: int) -> list[Section]:
         """Return the sections most similar to a text by cosine similarity, best first."""
         scores: dict[int, float] = defaultdict(float)
         for word, weight in self._vector(_count_words(lines)).items():

@@ -227,32 +227,35 @@ def compute_agreement(
     results: list[KindAgreement] = []
     for kind in KINDS:
         ids = [item.id for item in items if item.kind == kind]
-        of_kind = [blind[item] for item in ids if item in blind]
-        if not of_kind:
-            continue
-        values = tuple(sorted(value for value in vote_values(kind) if value != UNSURE))
-        sure = [{name: vote.value for name, vote in some.items() if vote.value != UNSURE} for some in of_kind]
-        ratings = Ratings.of(sure)
-        names = sorted({name for some in of_kind for name in some})
-        alpha: dict[str, Coefficient] = {}
-        for metric in METRICS if kind == "target" else METRICS[:1]:
-            statistic = partial(krippendorff_alpha, values=values, metric=metric)
-            alpha[metric] = bootstrap_interval(statistic, ratings, resampling)
-        results.append(
-            KindAgreement(
-                kind=kind,
-                values=values,
-                reviewers=tuple(names),
-                items=ratings.items,
-                votes=sum(map(len, sure)),
-                unsure=sum(map(len, of_kind)) - sum(map(len, sure)),
-                changed=sum(len(unblinded.get(item, ())) for item in ids),
-                percent=percent_agreement(ratings),
-                alpha=alpha,
-                pairs=tuple(_pair(ratings, a, b, kind, values, resampling) for a, b in combinations(names, 2)),
-            )
-        )
+        if votes_of_kind := [blind[item] for item in ids if item in blind]:
+            changed = sum(len(unblinded.get(item, ())) for item in ids)
+            results.append(_kind_agreement(kind, votes_of_kind, changed, resampling))
     return tuple(results)
+
+
+def _kind_agreement(
+    kind: ItemKind, items: Sequence[Mapping[str, Vote]], changed: int, resampling: Resampling | None
+) -> KindAgreement:
+    values = tuple(sorted(value for value in vote_values(kind) if value != UNSURE))
+    sure = [{name: vote.value for name, vote in votes.items() if vote.value != UNSURE} for votes in items]
+    ratings = Ratings.of(sure)
+    names = sorted({name for votes in items for name in votes})
+    alpha: dict[str, Coefficient] = {}
+    for metric in METRICS if kind == "target" else METRICS[:1]:
+        statistic = partial(krippendorff_alpha, values=values, metric=metric)
+        alpha[metric] = bootstrap_interval(statistic, ratings, resampling)
+    return KindAgreement(
+        kind=kind,
+        values=values,
+        reviewers=tuple(names),
+        items=ratings.items,
+        votes=sum(map(len, sure)),
+        unsure=sum(map(len, items)) - sum(map(len, sure)),
+        changed=changed,
+        percent=percent_agreement(ratings),
+        alpha=alpha,
+        pairs=tuple(_pair(ratings, a, b, kind, values, resampling) for a, b in combinations(names, 2)),
+    )
 
 
 def _pair(
