@@ -19,7 +19,7 @@ from assay.engines.presets import load_preset, tool_version
 from assay.errors import AssayError
 from assay.experiment.runner import run
 from assay.experiment.sessions import Progress
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.results import EngineResources, Results
 from assay.stats.records import ComparisonRow
 from assay.types import AnalysisPlan, Suite
@@ -59,7 +59,7 @@ def measure(asked: Asked, setup: Setup = Setup()) -> Section:
             failed="report",
             progress=_tell,
         )
-        results = analyse(seen, AnalysisPlan((MEASURE,), OURS))
+        results = analyze(seen, AnalysisPlan((MEASURE,), OURS))
         before = _paragraphs([_head(results), busy, *asked.notes, *field.notes])
         after = _paragraphs([*_trouble(results), *SUBSTITUTED])
         return Section((*before, *_table(results, rows), *after))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.diagnostics import find_diagnostics
 from assay.report.render.markup import to_markdown
 from assay.report.results import Diagnostic
@@ -109,7 +109,7 @@ def test_a_knob_that_moves_less_than_a_hundredth_is_a_note_not_a_warning():
     made = lab({"base": one, "v": [*one[:-1], (one[-1] + 1) % 11]}, {"v": {"x": 1}})
     found = raised(made)
     assert found["nearly dead knob"][0].evidence["changed"] == 1
-    results = analyse(made, AnalysisPlan(("RR@10",), "base"))
+    results = analyze(made, AnalysisPlan(("RR@10",), "base"))
     assert not any("changes 1 of 400" in text for text in results.warnings)
     assert "changes 1 of 400 rankings (0.2%)" in to_markdown(document(results)).replace("\\", "")
 
@@ -192,7 +192,7 @@ def test_twins_count_once_among_many():
 
 
 def test_alarms_stand_in_every_rendering_and_in_the_results():
-    results = analyse(grid(), AnalysisPlan(("RR@10",), "x1y1"))
+    results = analyze(grid(), AnalysisPlan(("RR@10",), "x1y1"))
     kinds = [alarm.kind for alarm in results.alarms]
     assert kinds[0] == "dead knob"
     for full in (True, False):

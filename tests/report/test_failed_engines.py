@@ -8,7 +8,7 @@ import pytest
 from assay import load_gold, run
 from assay.errors import EngineError
 from assay.experiment.spec.model import make_measures
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
 from assay.report.evidence import gather
 from assay.report.gate import gate_document, judge_gate
@@ -58,8 +58,8 @@ def without(result, *names):
 
 
 def test_failed_engines_leave_the_family_and_raise_nobodys_p(mixed):
-    found = analyse(mixed, CLAIM).comparison
-    alone = analyse(without(mixed, "dead", "shut"), CLAIM).comparison
+    found = analyze(mixed, CLAIM).comparison
+    alone = analyze(without(mixed, "dead", "shut"), CLAIM).comparison
     assert found.failed == ("dead", "shut")
     assert found.family_size == alone.family_size == 1
     assert found.rows == alone.rows
@@ -67,13 +67,13 @@ def test_failed_engines_leave_the_family_and_raise_nobodys_p(mixed):
 
 
 def test_failed_engines_keep_their_worst_values(mixed):
-    found = analyse(mixed, CLAIM).comparison
+    found = analyze(mixed, CLAIM).comparison
     assert {row.engine: row.mean for row in found.means if row.measure == "nDCG@10"}["dead"] == 0.0
     assert {row.engine for row in found.means} == {"base", "mine", "dead", "shut"}
 
 
 def test_report_says_failed_not_compared_and_marks_the_values(mixed):
-    page = to_markdown(document(analyse(mixed, CLAIM)))
+    page = to_markdown(document(analyze(mixed, CLAIM)))
     against = next(part for part in page.split("\n## ") if part.startswith("Against base"))
     assert "| dead | base | **failed, not compared** |" in against.replace("\\", "")
     assert "Failed, not compared: dead, shut answered no query" in against
@@ -86,9 +86,9 @@ def test_report_says_failed_not_compared_and_marks_the_values(mixed):
 
 
 def test_compare_and_gate_agree_with_the_report(mixed):
-    reported, compared = analyse(mixed, CLAIM).comparison, compare_engines(mixed, CLAIM)
+    reported, compared = analyze(mixed, CLAIM).comparison, compare_engines(mixed, CLAIM)
     assert (compared.failed, compared.family_size) == (reported.failed, reported.family_size)
-    assert results_json(analyse(mixed, CLAIM))["comparison"]["failed"] == ["dead", "shut"]
+    assert results_json(analyze(mixed, CLAIM))["comparison"]["failed"] == ["dead", "shut"]
     assert "failed, not compared" in to_markdown(comparison_document(compared))
     gate = judge_gate(seen(mixed), CLAIM, (), compared, engine=None, strict=False)
     assert gate.exit_code == 4
@@ -110,7 +110,7 @@ def test_all_pairs_are_those_of_engines_that_answered(mixed):
 
 def test_nothing_is_compared_with_a_baseline_that_failed(mixed):
     claim = replace(CLAIM, baseline="dead")
-    found = analyse(mixed, claim)
+    found = analyze(mixed, claim)
     assert found.comparison.rows == ()
     assert found.comparison.family_size == 0
     assert found.leader == "mine"
@@ -158,13 +158,13 @@ def test_engines_of_other_names_are_no_pair_because_the_shared_one_failed(mixed)
 
 
 def test_run_where_everybody_failed_is_still_reported(shop):
-    found = analyse(run(sourceless({"base": breaks, "mine": breaks}), load_gold("gold.yaml"), failed="report"), CLAIM)
+    found = analyze(run(sourceless({"base": breaks, "mine": breaks}), load_gold("gold.yaml"), failed="report"), CLAIM)
     assert found.comparison.failed == ("base", "mine")
     assert to_markdown(document(found)).splitlines()[0].endswith(": all 2 engines failed on every query")
     assert headline_tone(found) == "bad"
 
 
 def test_headline_names_every_rival_that_failed(mixed):
-    assert verdict_sentence(analyse(without(mixed, "mine"), CLAIM)) == "dead, shut failed on every query"
-    alone = analyse(without(mixed, "mine", "shut"), CLAIM)
+    assert verdict_sentence(analyze(without(mixed, "mine"), CLAIM)) == "dead, shut failed on every query"
+    alone = analyze(without(mixed, "mine", "shut"), CLAIM)
     assert verdict_sentence(alone) == "dead failed on 9 of 9 queries"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from assay import load_gold, run
 from assay.experiment.spec.model import make_measures
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.comparison import compare_engines
 from assay.types import AnalysisPlan
 
@@ -16,7 +16,7 @@ def asked(query: str, k: int) -> list[str]:
 def test_family_member_that_was_not_run_is_told_and_not_judged(shop):
     made = run({"base": asked, "a": asked, "b": lambda q, k: ["README.md"]}, load_gold("gold.yaml"), k=10)
     claim = AnalysisPlan(make_measures(10, None, ()), "base", family=("a", "gone"))
-    for found in (analyse(made, claim).comparison, compare_engines(made, claim)):
+    for found in (analyze(made, claim).comparison, compare_engines(made, claim)):
         assert {row.engine: row.in_family for row in found.rows} == {"a": True, "b": False}
         assert "Of the declared family these were not run: gone." in found.notes
     every = compare_engines(made, replace(claim, family=()))

@@ -13,7 +13,7 @@ from assay.experiment.ledger import (
     from_mapping,
     make_entry,
 )
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
 from assay.report.ledger import entry_document, ledger_document
 from assay.report.render.markup import to_markdown
@@ -36,7 +36,7 @@ def verdicts(found):
 
 
 def test_run_says_that_nothing_changed_and_keeps_the_interval():
-    results = analyse(MADE, CLAIM)
+    results = analyze(MADE, CLAIM)
     row = next(row for row in results.comparison.rows if row.engine == "twin")
     assert row.claim.startswith(SAID)
     unseen = 1 - 0.025 ** (1 / 10)  # Clopper and Pearson's bound: none of ten clusters differs
@@ -49,7 +49,7 @@ def test_run_says_that_nothing_changed_and_keeps_the_interval():
 
 
 def test_square_of_pairs_shows_equals_as_equal():
-    page = to_markdown(document(analyse(MADE, CLAIM)))
+    page = to_markdown(document(analyze(MADE, CLAIM)))
     rows = [line for line in page.split("## All pairs")[1].splitlines() if line[2:4] in ("1.", "2.", "3.")]
     cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in rows]
     assert cells == [["1. mine", "", "?", "="], ["2. other", "?", "", "?"], ["3. twin", "=", "?", ""]]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.comparison import compare_all_pairs, comparison_document
 from assay.report.render.markup import to_markdown
 from assay.report.sections import headline
@@ -20,7 +20,7 @@ CLAIM = AnalysisPlan(("RR@10",), "mine")
 
 
 def told(ranks, changes=None, claim=CLAIM):
-    return analyse(lab(ranks, changes, base="mine"), claim)
+    return analyze(lab(ranks, changes, base="mine"), claim)
 
 
 def test_baseline_that_nothing_beats_is_the_headline():
@@ -47,7 +47,7 @@ def test_fewest_is_best_where_less_is_better():
     claim = AnalysisPlan(("TokensToHit",), "mine")
     sizes = {"gold0": dict.fromkeys((*(f"right{i}.py" for i in range(20)), *(hit.path for hit in WRONG)), (10,))}
     ahead, behind = (
-        analyse(replace(lab({"mine": [mine] * 20, "z": [z] * 20}), lines=sizes), claim) for mine, z in ((1, 5), (5, 1))
+        analyze(replace(lab({"mine": [mine] * 20, "z": [z] * 20}), lines=sizes), claim) for mine, z in ((1, 5), (5, 1))
     )
     assert (ahead.leader, behind.leader) == ("mine", "z")
     assert "nothing beats mine" in headline(ahead)
@@ -58,7 +58,7 @@ def test_reference_as_baseline_is_named_but_nobody_looks_for_the_best_there():
     made = lab({"mine": [1] * 20, "z": [2] * 20})
     roles: dict[str, EngineRole] = {"mine": "yardstick"}
     made = replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
-    results = analyse(made, CLAIM)
+    results = analyze(made, CLAIM)
     assert results.leader == "z"
     assert "nothing beats mine" in headline(results)
 
@@ -102,7 +102,7 @@ def engines_of(found):
 def test_all_pairs_leave_references_out_of_the_family_and_of_the_lead(baseline):
     made = with_references({"a": [2] * 20, "b": [3] * 20, "c": [4] * 20}, [1] * 20, [1] * 20)
     claim = AnalysisPlan(("RR@10",), baseline, tables=("pairs",))
-    found, results = compare_all_pairs(made, claim), analyse(made, claim)
+    found, results = compare_all_pairs(made, claim), analyze(made, claim)
     assert engines_of(found) == {"a", "b", "c"}
     assert found.family_size == 3
     assert {name for duel in PAIRS.of(results) for name in (duel.first, duel.second)} == {"a", "b", "c"}
@@ -115,7 +115,7 @@ def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
     claim = AnalysisPlan(("RR@10",), "keywords")
     found = compare_all_pairs(made, claim)
     assert engines_of(found) == {"a", "keywords"}
-    assert found.leader == analyse(made, claim).leader == "a"
+    assert found.leader == analyze(made, claim).leader == "a"
     assert "a is the best engine under test; the mean of keywords is better." in to_markdown(comparison_document(found))
 
 
@@ -123,7 +123,7 @@ def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
 def test_a_reference_is_in_the_family_that_names_it(family):
     made = with_references({"a": [2] * 20, "b": [3] * 20, "c": [1] * 20}, [1] * 20, [1] * 20)
     claim = AnalysisPlan(("RR@10",), "a", family=family)
-    found, results = compare_all_pairs(made, claim), analyse(made, claim)
+    found, results = compare_all_pairs(made, claim), analyze(made, claim)
     assert engines_of(found) == {"a", *family}
     assert found.leader == results.leader == "keywords"
 
@@ -131,7 +131,7 @@ def test_a_reference_is_in_the_family_that_names_it(family):
 def test_engine_outside_the_declared_family_is_not_the_headline():
     made = with_references({"a": [3] * 20, "b": [2] * 20, "c": [1] * 20}, [4] * 20, [1] * 20)
     claim = AnalysisPlan(("RR@10",), "a", family=("b",))
-    found, results = compare_all_pairs(made, claim), analyse(made, claim)
+    found, results = compare_all_pairs(made, claim), analyze(made, claim)
     assert found.leader == results.leader == results.challenger == "b"
     assert "b against a on RR@10" in headline(results)
 
@@ -154,7 +154,7 @@ def test_run_and_all_pairs_name_the_same_leader(engines, baseline, family):
     base = names[baseline % len(names)]
     declared = tuple(name for at, name in enumerate(names) if at in family and name != base)
     claim = AnalysisPlan(("RR@10",), base, family=declared)
-    results, found = analyse(made, claim), compare_all_pairs(made, claim)
+    results, found = analyze(made, claim), compare_all_pairs(made, claim)
     assert found.leader == results.leader
     for alarm in results.alarms:
         if alarm.kind in ("within noise", "best of many"):

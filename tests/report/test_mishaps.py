@@ -10,7 +10,7 @@ from assay import Hit, load_gold, run
 from assay.errors import EngineTimeoutError
 from assay.experiment import read_run, write_run
 from assay.experiment.spec.model import make_measures
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.failures import contract_violations, path_mismatches, query_failures
 from assay.report.publish import write_reports
 from assay.report.render.markup import to_markdown
@@ -39,7 +39,7 @@ CLAIM = AnalysisPlan(make_measures(10, None, ()), "base")
 
 
 def results(result):
-    return analyse(result, CLAIM)
+    return analyze(result, CLAIM)
 
 
 def terminal(result, *, full):

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.render.markup import to_markdown
 from assay.report.scored_run import level_of, rank_measure
 from assay.report.sections import document
@@ -71,7 +71,7 @@ def test_level_of_ranks_is_that_of_the_primary_measure(primary, level):
 
 @pytest.mark.parametrize(("primary", "rank", "level"), [("Hit@1", 3, "file"), ("nDCG(level=lines)@10", 6, "lines")])
 def test_failures_and_histogram_have_the_rank_of_the_primary_measure(primary, rank, level):
-    results = analyse(DEEP, AnalysisPlan((primary,), "mine"))
+    results = analyze(DEEP, AnalysisPlan((primary,), "mine"))
     assert [failure.rank for failure in results.failures] == [rank]
     counted = results.ranks[0]
     assert counted.counts.index(1) + 1 == rank
@@ -83,6 +83,6 @@ def test_failures_and_histogram_have_the_rank_of_the_primary_measure(primary, ra
 
 
 def test_table_of_ranks_names_the_measure_it_averages():
-    results = analyse(DEEP, AnalysisPlan(("nDCG(level=lines)@10",), "mine", tables=("ranks",)))
+    results = analyze(DEEP, AnalysisPlan(("nDCG(level=lines)@10",), "mine", tables=("ranks",)))
     assert "| RR(level=lines)@10 |" in to_markdown(document(results))
     assert replace(results.ranks[0], sentence="").measure == "RR(level=lines)@10"

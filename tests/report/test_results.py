@@ -11,7 +11,7 @@ import pytest
 from assay import Hit, load_gold, run
 from assay.experiment.spec.model import make_measures
 from assay.gold import join
-from assay.report.analysis import analyse, analyse_case
+from assay.report.analysis import analyze, analyze_case
 from assay.report.publish import write_reports
 from assay.report.render.markup import to_markdown
 from assay.report.results import results_json
@@ -37,7 +37,7 @@ def right_for_two(query, k):
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     engines = {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}
-    return make_in_shop(tmp_path_factory, lambda: analyse(*made(None, engines, baseline="base")))[1]
+    return make_in_shop(tmp_path_factory, lambda: analyze(*made(None, engines, baseline="base")))[1]
 
 
 def test_results_hold_means_that_can_be_checked_by_hand(results):
@@ -84,7 +84,7 @@ def test_results_break_down_by_repository_and_language_with_the_statistics_of_ev
         golds[1], queries=tuple(replace(q, targets=(Target(Span("right.rs"), 2),)) for q in golds[1].queries)
     )
     case = open_case(replace(run, suite=Suite(tuple(golds))), AnalysisPlan(("RR@10",), "other"))
-    cuts = {cut.by: cut for cut in analyse_case(case).breakdowns}
+    cuts = {cut.by: cut for cut in analyze_case(case).breakdowns}
     mine = {g.group: g for g in cuts["language of the answer"].groups if g.engine == "mine"}
     assert {name: (g.queries, g.mean) for name, g in mine.items()} == {"python": (10, 0.5), "rust": (10, 0.0)}
     assert mine["python"].low < 0.5 < mine["python"].high
@@ -93,7 +93,7 @@ def test_results_break_down_by_repository_and_language_with_the_statistics_of_ev
 
 def test_one_language_and_one_repository_are_no_groups_and_the_documents_stay_short():
     case = open_case(lab({"mine": [1, 2], "other": [1, 1]}, repositories=2), AnalysisPlan(("RR@10",), "other"))
-    found = analyse_case(case)
+    found = analyze_case(case)
     assert "language of the answer" not in {cut.by for cut in found.breakdowns}
     assert "repository" in {cut.by for cut in found.breakdowns}
     assert "By repository" not in to_markdown(document(found))
@@ -106,7 +106,7 @@ def test_results_show_every_form(results):
 
 def test_results_say_how_adversaries_did(shop):
     engines = {"base": lambda q, k: [], "mine": lambda q, k: ["tests/test_cart.py", "shop/cart.py"]}
-    found = analyse(*made(shop, engines, baseline="base"))
+    found = analyze(*made(shop, engines, baseline="base"))
     trap = next(t for t in found.traps if t.engine == "mine" and t.by == "all")
     assert (trap.queries, trap.found, trap.displacement, trap.rank_gap) == (1, 1.0, 1.0, -1.0)
     by = {(t.by, t.value) for t in found.traps}
@@ -128,7 +128,7 @@ def test_identical_rankings_raise_an_alarm(shop):
         return right_for_two(query, k)
 
     engines = {"base": right_for_two, "twin": set_otherwise, "other": lambda q, k: ["shop/tax.py"]}
-    found = analyse(*made(shop, engines, baseline="base"))
+    found = analyze(*made(shop, engines, baseline="base"))
     alarms = [w for w in found.warnings if "identical" in w]
     assert len(alarms) == 1
     assert "base and twin" in alarms[0]
@@ -143,7 +143,7 @@ def test_many_engines_with_identical_rankings_are_one_alarm(shop):
         return search
 
     result = run({name: called(name) for name in "abcd"}, load_gold("gold.yaml"))
-    alarms = [w for w in analyse(result, AnalysisPlan(("nDCG@10",), "a")).warnings if "identical" in w]
+    alarms = [w for w in analyze(result, AnalysisPlan(("nDCG@10",), "a")).warnings if "identical" in w]
     assert len(alarms) == 1
     assert alarms[0].startswith("a, b, c and d gave identical rankings")
 
@@ -152,26 +152,26 @@ def test_identical_rankings_of_one_setting_are_no_alarm(shop):
     engines = {"base": right_for_two, "twin": right_for_two}
     result, claim = made(shop, engines, baseline="base")
     assert result.engines[0].config == result.engines[1].config
-    assert not [w for w in analyse(result, claim).warnings if "identical" in w]
+    assert not [w for w in analyze(result, claim).warnings if "identical" in w]
 
 
 def test_failed_queries_are_counted_and_shown(shop):
     def breaks(query, k):
         raise RuntimeError("down")
 
-    found = analyse(*made(shop, {"base": right_for_two, "mine": breaks}, baseline="base"))
+    found = analyze(*made(shop, {"base": right_for_two, "mine": breaks}, baseline="base"))
     assert any("mine failed on 9 of 9 queries (9 error)" in warning for warning in found.warnings)
     assert next(f for f in found.engines if f.name == "mine").failed == 9
 
 
 def test_distinct_files_are_counted_after_duplicates(shop):
     hits = [Hit("shop/cart.py", 1, 3), Hit("shop/cart.py", 4, 6), Hit("shop/tax.py", 1, 2)]
-    found = analyse(*made(shop, {"base": right_for_two, "mine": lambda q, k: hits}, baseline="base"))
+    found = analyze(*made(shop, {"base": right_for_two, "mine": lambda q, k: hits}, baseline="base"))
     assert next(f for f in found.engines if f.name == "mine").distinct == 2.0
 
 
 def test_lone_engine_is_reported_without_a_comparison(shop):
-    found = analyse(*made(shop, {"mine": right_for_two}, baseline="mine"))
+    found = analyze(*made(shop, {"mine": right_for_two}, baseline="mine"))
     assert found.comparison.rows == ()
     assert found.leader == "mine"
     assert "mine" in to_markdown(document(found))
@@ -195,14 +195,14 @@ def test_reading_sentence_places_a_score_between_floor_and_ceiling(finished_shop
 )
 def test_shape_of_a_rank_distribution_is_said_in_words(counts, missed, word):
     ranks = [rank for rank, count in enumerate(counts, start=1) for _ in range(count)] + [0] * missed
-    page = to_markdown(document(analyse(lab({"mine": ranks}), AnalysisPlan(("RR@10",), "mine"))))
+    page = to_markdown(document(analyze(lab({"mine": ranks}), AnalysisPlan(("RR@10",), "mine"))))
     section = next(part for part in page.split("\n## ") if part.startswith("Rank of the first right answer"))
     assert word in section
 
 
 def test_written_files_agree_with_the_results(shop, tmp_path):
     result, spec = made(shop, {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}, baseline="base")
-    found = analyse(result, spec)
+    found = analyze(result, spec)
     write_reports(found, open_case(result, spec), tmp_path)
     assert json.loads((tmp_path / "results.json").read_text()) == json.loads(json.dumps(results_json(found)))
     with open(tmp_path / "per-query.csv", newline="") as stream:
@@ -215,7 +215,7 @@ def test_written_files_agree_with_the_results(shop, tmp_path):
 @pytest.mark.parametrize("primary", ["TokensToHit", None], ids=["lower is better", "higher is better"])
 def test_leader_and_order_follow_the_direction_of_the_measure(shop, primary):
     engines = {"base": lambda q, k: ["shop/cart.py"], "good": right_for_two, "bad": lambda q, k: []}
-    found = analyse(run(engines, load_gold("gold.yaml")), AnalysisPlan(make_measures(10, primary, ()), baseline="base"))
+    found = analyze(run(engines, load_gold("gold.yaml")), AnalysisPlan(make_measures(10, primary, ()), baseline="base"))
     scores = next(part for part in to_markdown(document(found)).split("\n## ") if part.startswith("Scores"))
     names = [line.split(" | ")[0].removeprefix("| ") for line in scores.splitlines() if line.startswith("| ")]
     assert found.leader == "good"
@@ -228,8 +228,8 @@ def test_measure_that_applies_to_no_query_is_left_out_of_the_table(shop):
     start, end = text.index("    interference:"), text.index("    rationale:")
     (shop / "gold.yaml").write_text(text[:start] + text[end:].replace("Displacement@10", "Hit@5"))
     engines = {"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}
-    found = analyse(*made(shop, engines, baseline="base"))
-    odd = analyse(
+    found = analyze(*made(shop, engines, baseline="base"))
+    odd = analyze(
         run(engines, load_gold("gold.yaml")), AnalysisPlan(make_measures(10, None, ("Displacement@10",)), "base")
     )
     assert "–" in to_markdown(document(odd))
@@ -238,13 +238,13 @@ def test_measure_that_applies_to_no_query_is_left_out_of_the_table(shop):
 
 def test_measure_over_phrasings_can_be_the_primary_one(shop):
     result = run({"base": lambda q, k: ["shop/cart.py"], "mine": right_for_two}, load_gold("gold.yaml"))
-    found = analyse(result, AnalysisPlan(make_measures(10, "Worst(nDCG@10)", ()), "base"))
+    found = analyze(result, AnalysisPlan(make_measures(10, "Worst(nDCG@10)", ()), "base"))
     assert found.comparison.primary == "Worst(nDCG@10)"
 
 
 def test_ties_are_reported_with_the_range_they_leave(shop):
     tied = [Hit("README.md", score=1.0), Hit("shop/cart.py", score=1.0)]
-    found = analyse(*made(shop, {"base": right_for_two, "mine": lambda q, k: tied}, baseline="base"))
+    found = analyze(*made(shop, {"base": right_for_two, "mine": lambda q, k: tied}, baseline="base"))
     mine = next(f for f in found.engines if f.name == "mine")
     assert mine.tie_rate == 1.0
     assert mine.tie_range is not None
@@ -265,7 +265,7 @@ def test_several_repositories_get_a_table_that_counts_each_once(shop, tmp_path):
     (tmp_path / "other" / "gold.yaml").write_text(text)
     both = join([load_gold("gold.yaml"), load_gold(tmp_path / "other" / "gold.yaml")])
     result = run({"base": lambda q, k: [], "mine": right_for_two}, both)
-    found = analyse(result, AnalysisPlan(make_measures(10, None, ()), "base"))
+    found = analyze(result, AnalysisPlan(make_measures(10, None, ()), "base"))
     assert found.repositories == 2
     assert "each of the 2 repositories counted once" in to_markdown(document(found))
 

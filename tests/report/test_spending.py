@@ -7,7 +7,7 @@ import pytest
 from assay import load_gold, run
 from assay.experiment.spec.model import make_measures
 from assay.gold import join
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.costs import measure_costs, timing_conditions
 from assay.report.render.markup import to_markdown
 from assay.report.results import results_json
@@ -49,7 +49,7 @@ def spent(result):
 
 
 def page(result):
-    return to_markdown(document(analyse(result, AnalysisPlan(make_measures(10, None, ()), "base"))))
+    return to_markdown(document(analyze(result, AnalysisPlan(make_measures(10, None, ()), "base"))))
 
 
 def section(result, title="Time and space"):
@@ -224,7 +224,7 @@ def test_several_gold_sets_are_summed_and_shown_apart(made, shop, tmp_path):
 
 
 def test_results_hold_what_the_table_shows(made):
-    data = results_json(analyse(made, AnalysisPlan(make_measures(10, None, ()), "base")))
+    data = results_json(analyze(made, AnalysisPlan(make_measures(10, None, ()), "base")))
     assert set(data["spending"][0]) == {
         "engine", "version", "startup_seconds", "index_seconds", "index_by_gold", "first_ms", "warm_ms", "warm_p95_ms",
         "warm_queries", "charged", "peak_bytes", "index_bytes", "calls", "tokens", "index_ratio", "warm_ratio",

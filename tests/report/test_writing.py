@@ -16,7 +16,7 @@ from assay.errors import AssayError, InputError, SetupError
 from assay.experiment import read_run, write_run
 from assay.experiment.records.directory import CellTiming, write_timings
 from assay.experiment.spec.model import make_measures
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.costs import NO_TIMES
 from assay.report.publish import publish, require_parquet, write_reports
 from assay.report.render.markup import to_markdown
@@ -50,27 +50,27 @@ def files(folder):
 def test_writing_twice_and_reading_between_gives_equal_bytes(made, tmp_path):
     for name in ("one", "two"):
         write_run(made, tmp_path / name)
-        write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path / name, parquet=True)
+        write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path / name, parquet=True)
         made = read_run(tmp_path / name)
     assert files(tmp_path / "one") == files(tmp_path / "two")
 
 
 def test_nothing_of_the_machine_is_in_the_files(made, tmp_path):
     write_run(made, tmp_path / "out")
-    write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path / "out")
+    write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path / "out")
     for name, data in files(tmp_path / "out").items():
         assert str(tmp_path).encode() not in data, name
         assert str(Path.cwd()).encode() not in data, name
 
 
 def test_files_of_engines_that_are_gone_are_removed(made, tmp_path):
-    write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path)
+    write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path)
     assert (tmp_path / "runs" / "lines" / "mine.trec").exists()
     old = tmp_path / "runs" / "files" / "mine.trec"  # where an earlier Assay had whole files
     old.parent.mkdir()
     old.write_text("q Q0 a 1 1 t\n")
     left = replace(made, engines=made.engines[:1])
-    write_reports(analyse(left, CLAIM), open_case(left, CLAIM), tmp_path)
+    write_reports(analyze(left, CLAIM), open_case(left, CLAIM), tmp_path)
     assert sorted(p.name for p in (tmp_path / "runs").rglob("*.trec")) == ["base.trec", "base.trec"]
 
 
@@ -113,14 +113,14 @@ def test_claim_that_this_run_cannot_bear_replaces_no_results(made, tmp_path):
 
 def test_results_hold_rows_and_what_was_skipped(made):
     skipping = replace(made, header=replace(made.header, skipped={"paid": "env:KEY is not set"}))
-    data = results_json(analyse(skipping, CLAIM))
+    data = results_json(analyze(skipping, CLAIM))
     assert data["schema"] == "assay/results/1"
     assert [row["engine"] for row in data["rows"]] == ["base", "mine", "paid"]
     assert data["skipped"] == {"paid": "env:KEY is not set"}
 
 
 def test_parquet_has_what_the_csv_has_with_types(made, tmp_path):
-    write_reports(analyse(made, CLAIM), open_case(made, CLAIM), tmp_path, parquet=True)
+    write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path, parquet=True)
     table = pyarrow.parquet.read_table(tmp_path / "per-query.parquet")
     assert {str(table.schema.field(name).type) for name in ("engine", "query", "hash")} == {"string"}
     assert {str(table.schema.field(name).type) for name in CLAIM.measures} == {"double"}
@@ -163,10 +163,10 @@ def test_run_and_score_write_parquet_where_asked(shop, capsys):
 
 
 def test_run_without_times_shows_none(made):
-    timed = analyse(made, CLAIM)
+    timed = analyze(made, CLAIM)
     assert any(row.warm_ms is not None for row in timed.spending)
     untimed = replace(made, header=replace(made.header, timed=False, date="2026-01-01"))
-    results = analyse(untimed, CLAIM)
+    results = analyze(untimed, CLAIM)
     assert all(row.warm_ms is row.index_seconds is row.first_ms is row.warm_ratio is None for row in results.spending)
     text = to_markdown(document(results))
     assert NO_TIMES in text
@@ -178,7 +178,7 @@ def test_run_without_times_shows_none(made):
 def test_what_engines_say_of_themselves_is_shown_without_times_too(made):
     engines = (replace(made.engines[0], version="v7.7"), made.engines[1])
     untimed = replace(made, engines=engines, header=replace(made.header, timed=False))
-    assert "v7.7" in to_markdown(document(analyse(untimed, CLAIM)))
+    assert "v7.7" in to_markdown(document(analyze(untimed, CLAIM)))
 
 
 def test_engine_that_did_not_open_is_told_apart_without_times(made):
@@ -190,7 +190,7 @@ def test_engine_that_did_not_open_is_told_apart_without_times(made):
     some = replace(made.engines[1], rankings=(failed(first, "bad question"), *rest))
     engines = tuple(replace(engine, index_seconds={}) for engine in (closed, some))
     untimed = replace(made, engines=engines, header=replace(made.header, timed=False))
-    kinds = {m.engine: m.kind for m in analyse(untimed, CLAIM).mishaps}
+    kinds = {m.engine: m.kind for m in analyze(untimed, CLAIM).mishaps}
     assert kinds == {"base": "could not be opened", "mine": "error"}
 
 

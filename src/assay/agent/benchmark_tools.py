@@ -324,14 +324,14 @@ def _read_report(context: ServerContext, directory: str, section: str | None) ->
     from assay.experiment import read_run
     from assay.experiment.spec.model import analysis_plan_of
     from assay.gold.split import sealed_queries
-    from assay.report.analysis import analyse
+    from assay.report.analysis import analyze
 
     location = context.roots.find_existing(directory, "run")
     run = read_run(location.real)
     if any(sealed_queries(gold) for gold in run.suite.golds):
         hint = "`assay score` reads it and logs the access"
         raise ConfigError("the run contains sealed queries", file=location.path, hint=hint)
-    return _report_response(analyse(run, analysis_plan_of(run)), location.real, section)
+    return _report_response(analyze(run, analysis_plan_of(run)), location.real, section)
 
 
 def _report_response(results: Results, directory: Path, section: str | None) -> ToolResponse:

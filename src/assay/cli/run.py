@@ -278,14 +278,14 @@ def _report_run(args: Namespace, written: WrittenRun, directory: Path) -> None:
 
 
 def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
-    from assay.report.evidence import gather, stability, steadiness_blocks
+    from assay.report.evidence import gather, stability, stability_blocks
     from assay.report.scored_run import real_engines
 
     primary = spec.analysis_plan().primary
     scores = gather(runs, (primary,), spec.out)
     engines = [stability(scores, name, primary) for name in real_engines(scores)]
     data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines}
-    emit_blocks(args, f"assay run: {len(runs)} repeats", steadiness_blocks(engines), data)
+    emit_blocks(args, f"assay run: {len(runs)} repeats", stability_blocks(engines), data)
     info(args, f"\nwritten to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
 
 

@@ -41,7 +41,7 @@ from assay.report.scored_run import (
     forms_of,
     group_means,
     level_of,
-    marked,
+    mark_synthetic,
     mean_gains,
     open_case,
     pick,
@@ -83,12 +83,12 @@ PAGE_BREAKDOWNS = ("language of the answer", "repository")
 _MANY_MISSED = 3
 
 
-def analyse(run: Run, claim: AnalysisPlan) -> Results:
+def analyze(run: Run, claim: AnalysisPlan) -> Results:
     """Score and analyze a run."""
-    return analyse_case(open_case(run, claim))
+    return analyze_case(open_case(run, claim))
 
 
-def analyse_case(case: ScoredRun, *, worst: bool = True) -> Results:
+def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     """Analyze a scored run; without `worst` low scores are not listed, for a page with every ranking."""
     run, claim = case.run, case.claim
     scores = pick(case.scores, measures=claim.measures)
@@ -104,7 +104,7 @@ def analyse_case(case: ScoredRun, *, worst: bool = True) -> Results:
     diagnostics = find_diagnostics(case)
     synthetic = synthetic_sets(run)
     return Results(
-        suite="+".join(marked(gold.name, synthetic) for gold in run.suite.golds),
+        suite="+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds),
         k=run.k,
         queries=len(units),
         repositories=len({unit.repository for unit in units}),

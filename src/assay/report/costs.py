@@ -77,16 +77,7 @@ def _costs(engine: EngineRun, cap: float, *, timed: bool) -> EngineResources:
     untimed = EngineResources(
         engine=engine.name,
         version=clip(engine.version, _VERSION_LENGTH),
-        startup_seconds=None,
-        index_seconds=None,
-        index_by_gold={},
-        first_ms=None,
-        warm_ms=None,
-        warm_p95_ms=None,
-        warm_queries=0,
         charged=len(failed),
-        peak_bytes=None,
-        index_bytes=None,
         calls=None if total is None else total.calls,
         tokens=None if total is None else total.tokens,
         limit_seconds=cap,
@@ -155,7 +146,7 @@ NO_TIMES = (
 )
 
 
-def spending_blocks(results: Results) -> list[Block]:
+def cost_blocks(results: Results) -> list[Block]:
     """Show what each engine used, and the conditions of the measurement."""
     rows, timed = results.spending, results.header.timed
     cells = [_cells(row) for row in rows]

@@ -280,7 +280,7 @@ _LEGEND = (
 )
 
 
-def steadiness_blocks(stabilities: Sequence[Stability]) -> list[Block]:
+def stability_blocks(stabilities: Sequence[Stability]) -> list[Block]:
     """Show the variation between repeats; nothing without repeats."""
     rows: list[list[str | Cell]] = []
     for engine in stabilities:

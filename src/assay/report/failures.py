@@ -189,7 +189,7 @@ def _shown(results: Results, findings: Sequence[_Finding]) -> tuple[list[_Findin
     return shown, f"{left} more kinds are in results.json. " if left else ""
 
 
-def behaviour_blocks(results: Results) -> list[Block]:
+def behavior_blocks(results: Results) -> list[Block]:
     """Show failures, duplicates, ties and notes of each engine."""
     rows: list[list[str | Cell]] = []
     for facts in results.engines:

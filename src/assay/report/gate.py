@@ -20,7 +20,7 @@ from assay.report.evidence import (
     find_regressions,
     regression_blocks,
     stability,
-    steadiness_blocks,
+    stability_blocks,
     wavering_text,
 )
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
@@ -359,7 +359,7 @@ def gate_document(gate: Gate) -> Document:
     blocks += regression_blocks(gate.losses)
     if gate.comparison:
         blocks += [Heading("The comparison"), *comparison_blocks(gate.comparison)]
-    blocks += steadiness_blocks(gate.steadiness)
+    blocks += stability_blocks(gate.steadiness)
     doubtful = "; ".join(check.what for check in gate.checks if check.doubtful)
     if gate.exit_code == 0 and doubtful:
         blocks.append(Paragraph(f"Passed, but inconclusive: {doubtful}.", "warning"))

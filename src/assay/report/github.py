@@ -27,7 +27,7 @@ from assay.http import (
 )
 from assay.redaction import Redactor
 from assay.report.comparison import comparison_blocks
-from assay.report.evidence import regression_blocks, steadiness_blocks
+from assay.report.evidence import regression_blocks, stability_blocks
 from assay.report.gate import DOUBT, VERDICTS, Gate, check_table
 from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table
 from assay.report.render.markup import block_markdown
@@ -253,7 +253,7 @@ def gate_page(gate: Gate) -> GatePage:
     behind: list[Block] = []
     if gate.comparison:
         behind = [Heading("The comparison"), *comparison_blocks(gate.comparison)]
-    behind += [*steadiness_blocks(gate.steadiness), *(Paragraph(hint, "quiet") for hint in gate.hints)]
+    behind += [*stability_blocks(gate.steadiness), *(Paragraph(hint, "quiet") for hint in gate.hints)]
     return GatePage(gate.verdict, gate.exit_code, tuple(first), tuple(behind))
 
 

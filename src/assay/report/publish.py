@@ -17,11 +17,11 @@ from assay.experiment.records.merge import Merged, RetainedEngine, comparability
 from assay.experiment.records.trec import trec_files
 from assay.experiment.spec.model import BASELINE, analysis_plan_of
 from assay.files import remove_leftovers, write_atomic
-from assay.report.analysis import analyse, analyse_case
+from assay.report.analysis import analyze, analyze_case
 from assay.report.explorer.excerpts import PagePlan, make_traces
 from assay.report.explorer.page import HtmlReport, TooSmallError, build_page, in_folder
 from assay.report.render.markup import to_markdown
-from assay.report.render.text import indented
+from assay.report.render.text import format_json
 from assay.report.results import Results, results_json
 from assay.report.rows import EngineRow, carry_over, read_rows, rows_text
 from assay.report.scored_run import ScoredRun, open_case, pick
@@ -72,7 +72,7 @@ def publish(
         run, warnings = _with_claim(merged.run, claim)
         earlier = () if forget else _earlier_rows(directory, before, merged)
         case = open_case(run, run.header.claim or claim)
-        results = analyse_case(case)
+        results = analyze_case(case)
         rows = carry_over(results.rows, earlier, comparability_of(run), merged.stale)
         results = replace(results, rows=rows, warnings=(*warnings, *results.warnings))
         files, problem = _make_files(results, case, parquet=parquet, page=page)
@@ -101,7 +101,7 @@ def _earlier_rows(directory: Path, before: Run | None, merged: Merged) -> tuple[
     if rows is not None or before is None or not merged.stale:
         return rows or ()
     try:
-        return analyse(before, analysis_plan_of(before)).rows
+        return analyze(before, analysis_plan_of(before)).rows
     except AssayError:  # a run that can no longer be scored has no rows
         return ()
 
@@ -117,7 +117,7 @@ class LoadedRun:
 def reopen(run: Run, claim: AnalysisPlan, directory: Path, *, worst: bool = True) -> LoadedRun:
     """Score and analyze the run of a directory; the rows of earlier runs are kept."""
     case = open_case(run, claim)
-    results = analyse_case(case, worst=worst)
+    results = analyze_case(case, worst=worst)
     rows = carry_over(results.rows, read_rows(directory) or (), comparability_of(run))
     return LoadedRun(case, replace(results, rows=rows))
 
@@ -149,7 +149,7 @@ def _make_files(
     """Return the contents of all files by name, and the reason why there is no report.html."""
     scores = pick(case.scores, measures=results.measures)
     texts = {
-        layout.RESULTS: indented(results_json(results)) + "\n",
+        layout.RESULTS: format_json(results_json(results)) + "\n",
         layout.ROWS: rows_text(results.rows),
         layout.PAGE: to_markdown(document(results)),
         layout.SCORES: per_query_csv(scores),

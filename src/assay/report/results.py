@@ -38,18 +38,18 @@ class EngineResources:
 
     engine: str
     version: str
-    startup_seconds: float | None  # until its server answered
-    index_seconds: float | None  # to open, without startup
-    index_by_gold: dict[str, float]
-    first_ms: float | None  # first query on a corpus, median over corpora
-    warm_ms: float | None  # median of the other queries; failed queries count as the timeout in all times
-    warm_p95_ms: float | None
-    warm_queries: int
-    charged: int  # failed queries
-    peak_bytes: int | None  # of memory, on the corpus with the highest peak
-    index_bytes: int | None
-    calls: int | None  # billed, if the engine reports them
-    tokens: int | None
+    startup_seconds: float | None = None  # until its server answered
+    index_seconds: float | None = None  # to open, without startup
+    index_by_gold: dict[str, float] = field(default_factory=dict)
+    first_ms: float | None = None  # first query on a corpus, median over corpora
+    warm_ms: float | None = None  # median of the other queries; failed queries count as the timeout in all times
+    warm_p95_ms: float | None = None
+    warm_queries: int = 0
+    charged: int = 0  # failed queries
+    peak_bytes: int | None = None  # of memory, on the corpus with the highest peak
+    index_bytes: int | None = None
+    calls: int | None = None  # billed, if the engine reports them
+    tokens: int | None = None
     index_ratio: float | None = None  # to the fastest competing engine
     warm_ratio: float | None = None
     limit_seconds: float = 0.0  # timeout of a query: the engine's own if shorter

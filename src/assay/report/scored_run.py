@@ -239,6 +239,6 @@ def notes_on(synthetic: Iterable[str], golds: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def marked(name: str, synthetic: Collection[str]) -> str:
+def mark_synthetic(name: str, synthetic: Collection[str]) -> str:
     """Return the name of a gold set, marked if it is synthetic and the name does not contain the word."""
     return f"{name} (synthetic)" if name in synthetic and "synthetic" not in name else name

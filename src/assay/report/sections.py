@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS, analyse
+from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS, analyze
 from assay.report.comparison import comparison_blocks, verdict_tone
-from assay.report.costs import spending_blocks
-from assay.report.failures import behaviour_blocks, failure_blocks, stderr_blocks, violation_blocks
+from assay.report.costs import cost_blocks
+from assay.report.failures import behavior_blocks, failure_blocks, stderr_blocks, violation_blocks
 from assay.report.render.document import (
     NOTHING,
     Block,
@@ -28,7 +28,7 @@ from assay.report.render.document import (
 from assay.report.render.text import count, difference_text, mean_text, p_text, repository_names
 from assay.report.results import AdversaryStats, EngineSummary, Ranks, Results, results_json
 from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks, skipped_blocks
-from assay.report.scored_run import FAILED_SHARE, level_of, marked
+from assay.report.scored_run import FAILED_SHARE, level_of, mark_synthetic
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.scoring.runs import without_pooled
@@ -69,8 +69,8 @@ def document(results: Results, *, full: bool = True) -> Document:
             *_slices(results),
             *_phrasings(results),
             *_layers(results),
-            *spending_blocks(results),
-            *behaviour_blocks(results),
+            *cost_blocks(results),
+            *behavior_blocks(results),
             *violation_blocks(results),
             *stderr_blocks(results),
             *_inputs(results),
@@ -244,7 +244,7 @@ def _adversaries(results: Results, *, full: bool) -> list[Block]:
 
     columns = [">queries", ">answer found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
     rows = [[results.label(row.engine), *cells(row)] for row in overall]
-    blocks: list[Block] = [Heading("Adversaries"), table(["engine", *columns], rows, traps_note(results))]
+    blocks: list[Block] = [Heading("Adversaries"), table(["engine", *columns], rows, adversaries_note(results))]
     parts = [row for row in results.traps if row.by != "all" and row.engine == results.leader]
     if parts and full:
         note = f"{results.leader} only; results.json has every engine. {_few(min(row.queries for row in parts))}"
@@ -253,7 +253,7 @@ def _adversaries(results: Results, *, full: bool) -> list[Block]:
     return blocks
 
 
-def traps_note(results: Results) -> str:
+def adversaries_note(results: Results) -> str:
     """Return the note below the tables of adversaries; empty without adversaries."""
     sizes = [row.queries for row in results.traps if row.by == "all"]
     if not sizes:
@@ -327,7 +327,7 @@ def _inputs(results: Results) -> list[Block]:
     repositories = repository_names(facts.repository for facts in header.corpora.values())
     rows = [
         [
-            marked(name, results.synthetic),
+            mark_synthetic(name, results.synthetic),
             repositories[facts.repository],
             facts.revision or "",
             str(facts.files),
@@ -351,7 +351,7 @@ def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list
         return [title, Paragraph("No label of this run was brought up by an engine's results.")], facts
     if not unpooled.run.suite.golds:
         return [title, Paragraph("Every query has its answers from engines' results.", "warning")], facts
-    results = analyse(unpooled.run, claim)
+    results = analyze(unpooled.run, claim)
     gone = (
         f", and {count(len(unpooled.queries), 'query', 'queries')} without another answer" if unpooled.queries else ""
     )

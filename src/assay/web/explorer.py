@@ -17,7 +17,7 @@ from assay.experiment.spec.model import analysis_plan_of
 from assay.experiment.tracing import explainable_engines
 from assay.gold.load import log_reaccess
 from assay.gold.split import SEALED, split_of
-from assay.report.analysis import analyse_case
+from assay.report.analysis import analyze_case
 from assay.report.comparison import changed_corpora, require_comparable
 from assay.report.explorer.excerpts import PageLimits
 from assay.report.explorer.page import TooSmallError, build_page
@@ -185,7 +185,7 @@ def _run_page(opened: CachedRun) -> bytes:
     run = opened.run
     log_reaccess(run.suite, "serve", [engine.name for engine in run.engines])
     case = open_case(run, opened.claim)
-    results = analyse_case(case)
+    results = analyze_case(case)
     rows = carry_over(results.rows, read_rows(opened.found.path) or (), comparability_of(run))
     live = _live_data([opened], {engine.name: (0, engine.name) for engine in run.engines})
     return _build(case, replace(results, rows=rows), opened, live)
@@ -195,7 +195,7 @@ def _pair_page(old: CachedRun, new: CachedRun, *, moved: bool) -> bytes:
     pair = _pair_runs(old.run, new.run, RunNames(old.found.name, new.found.name), moved=moved)
     log_reaccess(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
     case = open_case(pair.run, pair.claim)
-    results = analyse_case(case)
+    results = analyze_case(case)
     results = replace(results, warnings=(*pair.notes, *results.warnings))
     live = _live_data([new, old], {name: (1 - side, own) for name, (side, own) in pair.origins.items()})
     return _build(case, results, new, live)

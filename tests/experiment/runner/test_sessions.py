@@ -15,7 +15,7 @@ from assay.engines import make_engine
 from assay.engines.base import EngineReply, SessionUsage
 from assay.errors import EngineError, EngineTimeoutError, InputError
 from assay.experiment import Progress
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.publish import write_reports
 from assay.report.scored_run import open_case
 from assay.types import AnalysisPlan, Cost, Hit, Status
@@ -333,5 +333,5 @@ def test_stderr_of_a_tool_that_succeeds_reaches_the_report(shop, tmp_path):
     made = run({"mine": mine, "base": lambda q, k: []}, load_gold("gold.yaml"))
     assert "WARN-model-old" in made.engines[0].stderr["shop"]
     claim = AnalysisPlan(("nDCG@10",), "base")
-    write_reports(analyse(made, claim), open_case(made, claim), tmp_path)
+    write_reports(analyze(made, claim), open_case(made, claim), tmp_path)
     assert "WARN-model-old" in everything((tmp_path / "report.html").read_bytes())

@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.explorer.packing import Column, pack_table, pack_values, shortened, varints
+from assay.report.explorer.packing import Column, pack_table, pack_values, round_floats, varints
 from tests.report.explorer import unpacking
 
 numbers = st.integers(0, 2**63 - 1)
@@ -37,13 +37,13 @@ def test_columns_read_back_with_their_head(whole, parts):
 
 @given(st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30))
 def test_scores_keep_five_digits(value):
-    (found,) = shortened(np.array([value], dtype=np.float32))
+    (found,) = round_floats(np.array([value], dtype=np.float32))
     assert math.isclose(found, value, rel_tol=2**-16)
 
 
 def test_scores_that_are_no_numbers_stay_what_they_are():
     values = np.array([np.nan, np.inf, -np.inf, 0.0, np.finfo(np.float32).max], dtype=np.float32)
-    np.testing.assert_array_equal(shortened(values), values)
+    np.testing.assert_array_equal(round_floats(values), values)
 
 
 def test_values_are_little_endian_and_the_last_axis_is_fastest():

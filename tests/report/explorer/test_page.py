@@ -11,14 +11,14 @@ from assay.corpus import open_corpus
 from assay.errors import ConfigError
 from assay.experiment.corpora import CorpusTexts
 from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
-from assay.report.analysis import FEW_QUERIES, analyse_case
+from assay.report.analysis import FEW_QUERIES, analyze_case
 from assay.report.comparison import verdict_tone
 from assay.report.costs import conditions_text
 from assay.report.explorer.excerpts import PageLimits, plan_excerpts
 from assay.report.explorer.page import TooSmallError, build_page
 from assay.report.results import results_json
 from assay.report.scored_run import open_case
-from assay.report.sections import scores_note, traps_note
+from assay.report.sections import adversaries_note, scores_note
 from assay.stats.records import Verdict
 from assay.types import AnalysisPlan, CorpusSpec, Hit, Status, Waterfall, WaterfallRow, WaterfallStep
 from benchmarks.report.sample import Size, make_run
@@ -45,7 +45,7 @@ def case(made):
 
 @pytest.fixture(scope="module")
 def results(case):
-    return analyse_case(case)
+    return analyze_case(case)
 
 
 def paged(case, results, texts=None, traces=None, **limits):
@@ -69,7 +69,7 @@ def test_page_is_told_how_much_is_shown_around_a_place(case, results):
 
 def test_same_run_gives_the_same_bytes(case, results, made):
     again = open_case(made, made.header.claim)
-    assert paged(case, results, CorpusTexts(made)) == paged(again, analyse_case(again), CorpusTexts(made))
+    assert paged(case, results, CorpusTexts(made)) == paged(again, analyze_case(again), CorpusTexts(made))
 
 
 def test_values_are_those_of_the_scores(case, results):
@@ -84,7 +84,7 @@ def test_values_are_those_of_the_scores(case, results):
 
 def test_rank_measure_follows_where_the_claim_has_none(made):
     case = open_case(made, AnalysisPlan(("R(level=lines)@10",), "engine-00"))
-    said = unpacking.summary(paged(case, analyse_case(case)))
+    said = unpacking.summary(paged(case, analyze_case(case)))
     assert [m["name"] for m in said["values"]["measures"]] == ["R(level=lines)@10", "RR(level=lines)@10"]
     assert said["values"]["rank"] == "RR(level=lines)@10"
     assert said["values"]["measures"][0] == {"name": "R(level=lines)@10", "low": 0.0, "high": 1.0, "higher": True}
@@ -105,7 +105,12 @@ def test_summary_has_the_results_without_what_rankings_say(case, results):
     assert said["title"] == f"{results.suite}: {said['sentence']}"
     assert (said["few"], said["values"]["level"]) == (FEW_QUERIES, "file")
     conditions = conditions_text(results.conditions)
-    notes = {"scores": scores_note(results), "adversaries": traps_note(results), "times": "", "conditions": conditions}
+    notes = {
+        "scores": scores_note(results),
+        "adversaries": adversaries_note(results),
+        "times": "",
+        "conditions": conditions,
+    }
     assert said["notes"] == notes
     first = case.run.engines[0].rankings
     assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in first]))
@@ -119,7 +124,7 @@ def test_tokens_are_those_of_answers(made):
         replace(made, engines=(replace(engine, rankings=(*broken, *engine.rankings[40:])), *made.engines[1:])),
         made.header.claim,
     )
-    said = unpacking.summary(paged(opened, analyse_case(opened)))
+    said = unpacking.summary(paged(opened, analyze_case(opened)))
     assert said["tokens"][0] == pytest.approx(np.mean([sum(r.tokens[:10]) for r in engine.rankings[40:]]))
 
 
@@ -132,7 +137,7 @@ def test_problems_of_gold_and_leaks_are_told(case, results, made):
     golds[0] = replace(golds[0], queries=(*named, *rest))
     told = replace(made, suite=replace(made.suite, golds=tuple(golds)), header=replace(made.header, corpora=corpora))
     opened = open_case(told, made.header.claim)
-    found = unpacking.blocks(paged(opened, analyse_case(opened)))
+    found = unpacking.blocks(paged(opened, analyze_case(opened)))
     lint = json.loads(found["summary"])["lint"]
     assert lint == [{"gold": name, "text": f"{name} is odd"} for name in corpora]
     units = json.loads(found["queries"])["units"]
@@ -291,7 +296,7 @@ def test_hostile_names_and_texts_survive_as_text(case, results, made):
         made, suite=replace(made.suite, golds=tuple(golds)), engines=(made.engines[0], engine, made.engines[2])
     )
     opened = open_case(hostile, made.header.claim)
-    page = paged(opened, analyse_case(opened), CorpusTexts(hostile))
+    page = paged(opened, analyze_case(opened), CorpusTexts(hostile))
     assert page.decode()
     assert page.count(b"</script>") == page.count(b"<script")
     assert b"<script>alert" not in page

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.render.text import indented, plain
+from assay.report.render.text import format_json, plain
 from assay.types import Adversary, Span, Target
 
 VALUES = st.recursive(
@@ -21,7 +21,7 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_indented_writes_what_the_standard_library_writes(value):
     shown = plain(value)
-    assert indented(shown) == json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False)
+    assert format_json(shown) == json.dumps(shown, indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def test_plain_takes_records_apart_by_field_however_deep():

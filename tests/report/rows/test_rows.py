@@ -14,7 +14,7 @@ from assay.experiment import write_run
 from assay.experiment.records import config_hash
 from assay.experiment.records.merge import RESET, UNDECLARED, RetainedEngine, comparability_of
 from assay.experiment.spec.model import make_measures
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.publish import publish, reopen
 from assay.report.render.markup import to_markdown
 from assay.report.rows import GONE, carry_over, corpora_hash, read_rows, rows_text
@@ -50,7 +50,7 @@ def states(rows):
 
 def test_rows_say_what_each_engine_was_measured_with(shop):
     made = asked("base", "mine")
-    results = analyse(made, CLAIM)
+    results = analyze(made, CLAIM)
     base, mine = results.rows
     mean = next(m for m in results.comparison.means if (m.engine, m.measure) == ("mine", "nDCG@10"))
     value = mine.value("nDCG@10")
@@ -77,12 +77,12 @@ def test_failed_queries_are_counted_in_the_row(shop):
         return ["shop/cart.py"]
 
     made = run({"base": ENGINES["base"], "mine": fails}, load_gold("gold.yaml"))
-    row = analyse(made, CLAIM).rows[1]
+    row = analyze(made, CLAIM).rows[1]
     assert (row.failed, row.asked) == (3, 9)
 
 
 def test_skipped_engine_has_a_row_with_its_reason(shop):
-    results = analyse(asked("base", skipped={"paid": "env:KEY is not set"}), CLAIM)
+    results = analyze(asked("base", skipped={"paid": "env:KEY is not set"}), CLAIM)
     assert states(results.rows)["paid"] == ("skipped", "env:KEY is not set")
     assert "skipped: env:KEY is not set" in to_markdown(document(results))
     short = to_markdown(document(results, full=False))
@@ -91,7 +91,7 @@ def test_skipped_engine_has_a_row_with_its_reason(shop):
 
 def test_reason_of_a_skipped_engine_stands_under_verdict_whatever_is_measured(shop):
     for measures in (("nDCG@10",), ("nDCG@10", "RR@10", "Hit@1")):
-        results = analyse(asked("base", skipped={"paid": "no key"}), AnalysisPlan(measures, "base"))
+        results = analyze(asked("base", skipped={"paid": "no key"}), AnalysisPlan(measures, "base"))
         lines = to_markdown(document(results)).splitlines()
         head, paid = (next(line for line in lines if line.startswith(f"| {name} |")) for name in ("engine", "paid"))
         place = head.split(" | ").index("verdict")
@@ -99,7 +99,7 @@ def test_reason_of_a_skipped_engine_stands_under_verdict_whatever_is_measured(sh
 
 
 def test_results_begin_with_the_table_of_all_rows(shop):
-    text = to_markdown(document(analyse(asked("base", "mine"), CLAIM)))
+    text = to_markdown(document(analyze(asked("base", "mine"), CLAIM)))
     title, heading, head, *_ = [line for line in text.splitlines() if line]
     assert title.startswith("# ")
     assert heading == "## Results"
@@ -107,7 +107,7 @@ def test_results_begin_with_the_table_of_all_rows(shop):
 
 
 def test_rows_read_back_as_they_were_written(shop, tmp_path):
-    rows = analyse(asked("base", "mine", skipped={"paid": "no"}), CLAIM).rows
+    rows = analyze(asked("base", "mine", skipped={"paid": "no"}), CLAIM).rows
     (tmp_path / "rows.json").write_text(rows_text(rows))
     assert read_rows(tmp_path) == rows
     assert len((tmp_path / "rows.json").read_text().splitlines()) == len(rows) + 6 - 1
@@ -197,7 +197,7 @@ def test_writing_twice_gives_equal_bytes_and_carrying_twice_the_same_rows(shop, 
 
 def test_row_without_records_says_that_they_are_gone(shop):
     made = asked("base", "mine")
-    earlier = analyse(made, CLAIM).rows
+    earlier = analyze(made, CLAIM).rows
     rows = carry_over(earlier[:1], earlier, comparability_of(made))
     assert states(rows)["mine"] == ("stale", GONE)
 

@@ -9,7 +9,7 @@ import pytest
 
 from assay.errors import ConfigError
 from assay.experiment.spec import TABLE_NAMES, Spec, override
-from assay.report.analysis import analyse
+from assay.report.analysis import analyze
 from assay.report.publish import write_reports
 from assay.report.render.document import Forest, Heading, Table
 from assay.report.render.markup import to_markdown
@@ -29,7 +29,7 @@ def claimed(*tables, **claim):
 
 
 def analysed(made, *tables, **claim):
-    return analyse(made, claimed(*tables, **claim))
+    return analyze(made, claimed(*tables, **claim))
 
 
 def section(results, title):
@@ -196,13 +196,13 @@ def test_the_guides_words(value, word):
 
 def test_pairs_are_a_square_best_first_and_mirrored():
     made = lab({"low": [0, 9] * 30, "high": [1, 1] * 30, "twin": [1, 1, 1, 2] * 15})
-    square, *_ = section(analyse(made, AnalysisPlan(("RR@10",), "low", tables=("pairs",))), "All pairs")
+    square, *_ = section(analyze(made, AnalysisPlan(("RR@10",), "low", tables=("pairs",))), "All pairs")
     assert texts(square) == [["1. high", "", "+", "+"], ["2. twin", "−", "", "+"], ["3. low", "−", "−", ""]]
 
 
 def test_pairs_that_nothing_decides_are_undecided_on_both_sides():
     made = lab({"x": [1, 2, 3, 0] * 3, "y": [2, 1, 0, 3] * 3})
-    square, *_ = section(analyse(made, AnalysisPlan(("RR@10",), "x", tables=("pairs",))), "All pairs")
+    square, *_ = section(analyze(made, AnalysisPlan(("RR@10",), "x", tables=("pairs",))), "All pairs")
     assert [row[1:] for row in texts(square)] == [["", "?"], ["?", ""]]
     assert "0 of 1 pairs are decided" in square.note
 
@@ -214,7 +214,7 @@ def test_pairs_stop_where_nobody_could_read_them():
         lab({f"v{i}": np.random.default_rng(i).integers(0, 11, 20).tolist() for i in range(6)}),
         AnalysisPlan(("RR@10",), "v0"),
     )
-    results = analyse(case.run, case.claim)
+    results = analyze(case.run, case.claim)
     assert len(compare_pairwise(case, results.comparison, most=4)) == 6
 
 
@@ -233,7 +233,7 @@ def test_tables_survive_markdown_and_engines_that_failed():
 
 def test_nobody_wins_where_the_numbers_are_equal():
     made = lab({"b": [1, 2] * 20, "x": [2, 1] * 20, "last": [9, 9] * 20})
-    _, winner = section(analyse(made, AnalysisPlan(("RR@10",), "b", tables=("ranks",))), "Ranks")
+    _, winner = section(analyze(made, AnalysisPlan(("RR@10",), "b", tables=("ranks",))), "Ranks")
     assert winner.text.startswith("Winner by the largest RR@10: nobody, b and x are equal.")
 
 

@@ -14,11 +14,11 @@ from assay.report.analysis import FEW_QUERIES
 from assay.report.comparison import verdict_tone
 from assay.report.costs import NO_TIMES, conditions_text
 from assay.report.explorer.excerpts import PageLimits
-from assay.report.explorer.packing import Column, pack_table, shortened
+from assay.report.explorer.packing import Column, pack_table, round_floats
 from assay.report.render.text import clip, plain, repository_names
 from assay.report.results import Results, results_json
 from assay.report.scored_run import ScoredRun, forms_of, level_of, rank_measure
-from assay.report.sections import headline, headline_tone, scores_note, traps_note, verdict_sentence
+from assay.report.sections import adversaries_note, headline, headline_tone, scores_note, verdict_sentence
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.scoring.match import HitMarker
@@ -46,7 +46,7 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
         "tone": headline_tone(results),
         "results": _page_results(results),
         "values": {
-            "measures": [_measure(name) for name in shown_measures(case)],
+            "measures": [_measure(name) for name in page_measures(case)],
             "rank": rank_measure(case.primary, case.run.k),
             "level": level_of(case.primary),
         },
@@ -55,7 +55,7 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
         "excerpts": {"around": limits.around, "lines": limits.lines},
         "notes": {
             "scores": scores_note(results),
-            "adversaries": traps_note(results),
+            "adversaries": adversaries_note(results),
             "times": "" if results.header.timed else NO_TIMES,
             "conditions": conditions_text(results.conditions),
         },
@@ -80,7 +80,7 @@ def _page_results(results: Results) -> dict[str, Any]:
     return data
 
 
-def shown_measures(case: ScoredRun) -> tuple[str, ...]:
+def page_measures(case: ScoredRun) -> tuple[str, ...]:
     """Return the measures whose values are in the page: those of the analysis plan and the reciprocal rank."""
     return tuple(dict.fromkeys((*case.claim.measures, rank_measure(case.primary, case.run.k))))
 
@@ -274,7 +274,7 @@ class _Rankings:
             "hit": numbers["hit"],
             "mark": numbers["mark"],
             "repeats": numbers["repeats"],
-            "score": shortened(np.array(self.scores, dtype=np.float32)),
+            "score": round_floats(np.array(self.scores, dtype=np.float32)),
         }
 
 

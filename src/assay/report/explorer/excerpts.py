@@ -73,7 +73,7 @@ class ExcerptPlan:
 
     portions: tuple[QueryExcerpts, ...]
     differing: tuple[QueryKey, ...]  # queries on which engines differ
-    told: tuple[str, ...]  # engines whose results come first
+    compared: tuple[str, ...]  # engines whose results come first
     limits: PageLimits
 
     def ranges(self, portion: QueryExcerpts) -> Iterator[tuple[tuple[str, str], range]]:
@@ -93,10 +93,10 @@ def plan_excerpts(case: ScoredRun, results: Results, limits: PageLimits) -> Exce
 
     First targets and compared engines of the queries that differ, then their other engines, then targets of the rest.
     """
-    told = tuple(dict.fromkeys((results.comparison.baseline, results.challenger, results.leader)))
-    order = _differing_queries(case, told)
-    first = _rankings_by_query(case, told)
-    second = _rankings_by_query(case, set(real_engines(case.run)).difference(told))
+    judged = tuple(dict.fromkeys((results.comparison.baseline, results.challenger, results.leader)))
+    order = _differing_queries(case, judged)
+    first = _rankings_by_query(case, judged)
+    second = _rankings_by_query(case, set(real_engines(case.run)).difference(judged))
     targets = {
         key: tuple(target.span for target in (*query.targets, *(other.target for other in query.adversaries)))
         for key, query in case.queries.items()
@@ -106,13 +106,13 @@ def plan_excerpts(case: ScoredRun, results: Results, limits: PageLimits) -> Exce
         *(QueryExcerpts(key, (), tuple(second[key])) for key in order if key in second),
         *(QueryExcerpts(key, targets[key]) for key in case.queries if key not in set(order)),
     ]
-    return ExcerptPlan(tuple(portions), tuple(order), told, limits)
+    return ExcerptPlan(tuple(portions), tuple(order), judged, limits)
 
 
-def _differing_queries(case: ScoredRun, told: Collection[str]) -> list[QueryKey]:
+def _differing_queries(case: ScoredRun, judged: Collection[str]) -> list[QueryKey]:
     """List the queries on which engines differ on the primary measure, by the difference of the compared engines."""
     alive = [name for name in real_engines(case.run) if name not in failed_engines(case.run)]
-    spread, compared = _spread(case, alive), _spread(case, [name for name in alive if name in told])
+    spread, compared = _spread(case, alive), _spread(case, [name for name in alive if name in judged])
     gaps: dict[QueryKey, tuple[float, float]] = {}
     for at, unit in enumerate(case.scores.units):
         key, gap = (unit.gold, unit.query), (float(compared[at]), float(spread[at]))

@@ -45,7 +45,7 @@ def varints(numbers: Column | Sequence[int]) -> bytes:
     return data[used].tobytes()
 
 
-def shortened(values: NDArray[np.float32]) -> NDArray[np.float32]:
+def round_floats(values: NDArray[np.float32]) -> NDArray[np.float32]:
     """Round floats to five digits, so that they compress; NaN and infinity stay."""
     bits = values.astype("<f4").view(np.uint32)
     half, mask = np.uint32(1 << (_LOST_BITS - 1)), np.uint32(0xFFFFFFFF << _LOST_BITS & 0xFFFFFFFF)

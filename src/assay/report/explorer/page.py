@@ -15,7 +15,7 @@ from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.directory import PAGE
 from assay.experiment.spec.model import Spec, locate_error, read_table
-from assay.report.explorer.data import pack_rankings, queries, shown_measures, summary, trace_data
+from assay.report.explorer.data import pack_rankings, page_measures, queries, summary, trace_data
 from assay.report.explorer.excerpts import (
     DEFAULT_LIMITS,
     USUAL_TRACES,
@@ -102,7 +102,7 @@ class _Draft:
         self._plan = plan_excerpts(case, results, limits)
         self._facts = summary(case, results, limits)
         self._queries = _json(queries(case))
-        self._values = compress(pack_values(pick(case.scores, measures=shown_measures(case)).values))
+        self._values = compress(pack_values(pick(case.scores, measures=page_measures(case)).values))
         self._traces = _json(trace_data(case, traces)) if traces and traces.made else None
 
     def fit(self, *, scores: bool, traced: bool) -> HtmlReport:
@@ -191,12 +191,12 @@ def _coverage_text(plan: ExcerptPlan, portions: int) -> str:
     if complete == len(plan.differing):
         return "The gold places of queries on which no engine differs are not all here: the file would be too large."
     every = f"of {count(len(plan.differing), 'query', 'queries')} that differ, those that differ most first"
-    some, told = begun - complete, ", ".join(("gold", *plan.told))
+    some, names = begun - complete, ", ".join(("gold", *plan.compared))
     if not begun:
         return f"There was room for none {every}."
     if not complete:
-        return f"There was room for {some:,} {every}, and of those for {told} only."
-    part = f"; {some:,} more have that of {told} only" if some else ""
+        return f"There was room for {some:,} {every}, and of those for {names} only."
+    part = f"; {some:,} more have that of {names} only" if some else ""
     return f"There was room for all of {complete:,} {every}{part}."
 
 

@@ -134,13 +134,13 @@ def plain(value: object) -> object:
     return value
 
 
-def indented(value: object, pad: str = "\n") -> str:
+def format_json(value: object, pad: str = "\n") -> str:
     """Format plain JSON as `json.dumps(value, indent=1, ensure_ascii=False)`, several times as fast."""
     if isinstance(value, dict) and value:
-        inner = f",{pad} ".join([f"{_quoted(key)}: {indented(item, pad + ' ')}" for key, item in value.items()])
+        inner = f",{pad} ".join([f"{_quoted(key)}: {format_json(item, pad + ' ')}" for key, item in value.items()])
         return f"{{{pad} {inner}{pad}}}"
     if isinstance(value, list) and value:
-        inner = f",{pad} ".join([indented(item, pad + " ") for item in value])
+        inner = f",{pad} ".join([format_json(item, pad + " ") for item in value])
         return f"[{pad} {inner}{pad}]"
     if isinstance(value, str):
         return _quoted(value)
