@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -12,7 +12,15 @@ from typing import Final
 from assay.corpus.sources import find_work_tree
 from assay.corpus.spec import is_url
 from assay.errors import SetupError
-from assay.gold.code_index import ChangedDefinition, CodeIndex, SampleSize, changed_definitions, is_peripheral, stem_all
+from assay.gold.code_index import (
+    ChangedDefinition,
+    CodeIndex,
+    DefinitionRef,
+    SampleSize,
+    changed_definitions,
+    is_peripheral,
+    stem_all,
+)
 from assay.gold.git_history import Commit, CommitMessage, list_commits, list_merges, read_messages
 from assay.gold.mining.intake import MAX_LEAKAGE, MAX_TARGET_LINES, SOURCES, Intent, MinedItems, draw_intents, normalize
 from assay.gold.mining.questions import change_question, describes_behavior, is_query_length, stands_alone, weight
@@ -153,6 +161,16 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinit
     if not refs or len(refs) > HistoryRules.definitions or len(refs) < (1 - HistoryRules.lost) * len(changes):
         return None
     text, query_text = subject.text, change_question(subject.text)
+    targets = _find_targets(code, text, refs)
+    named = any(len(split(ref.name)) > 1 and mentions_name(text, ref.name) for ref in refs.values())
+    if named or all(target.grade != PRIMARY for target in targets) or leakage(query_text, targets) >= MAX_LEAKAGE:
+        return None
+    notes = (f"commit subject: {text}",) if query_text != text else ()
+    return Intent(query_text, targets, ItemOrigin("history", subject.source), notes=notes)
+
+
+def _find_targets(code: CodeIndex, text: str, refs: Mapping[ChangedDefinition, DefinitionRef]) -> tuple[Target, ...]:
+    """Return the changed definitions that the text describes; empty if it is about other code or too vague."""
     words = stem_all(parts(" ".join(content_words(text))))
     shared = {
         change: words & code.stems_of(ref)
@@ -163,7 +181,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinit
     few = max(HistoryRules.few, HistoryRules.rare * len(code.files))
     rare = any(code.file_counts[word] <= few for own in shared.values() for word in own)
     if best < max(HistoryRules.shared, HistoryRules.share * len(words)) or not rare:
-        return None
+        return ()
     weights = {
         change: change.written * len(own)
         for change, own in shared.items()
@@ -175,9 +193,4 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinit
         target = code.anchor(refs[change], PRIMARY if main else SECONDARY)
         if target is not None:
             targets.setdefault(target.anchor, target)
-    every = tuple(targets.values())
-    named = any(len(split(ref.name)) > 1 and mentions_name(text, ref.name) for ref in refs.values())
-    if named or all(target.grade != PRIMARY for target in every) or leakage(query_text, every) >= MAX_LEAKAGE:
-        return None
-    notes = (f"commit subject: {text}",) if query_text != text else ()
-    return Intent(query_text, every, ItemOrigin("history", subject.source), notes=notes)
+    return tuple(targets.values())

@@ -297,35 +297,9 @@ def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[i
     if not any(before.is_distinct(line) for line in inside):
         return None
     most = int(pair.config.grown * piece.length + pair.config.grown_lines)
-    densest: list[int] = []
-    at = 0
-    for to in range(len(inside)):
-        while abs(stayed[inside[to]] - stayed[inside[at]]) >= most:
-            at += 1
-        if to - at + 1 > len(densest):
-            densest = inside[at : to + 1]
-
-    def fit_edge(edge: int, line: int, step: int) -> int:
-        """Return the new first (step -1) or last (step 1) line of a range, based on its outermost unchanged line."""
-        bound = max if step < 0 else min
-        image, removed, last = stayed[line], abs(edge - line), 1 if step < 0 else len(after.lines)
-        if not removed:
-            return image
-        outside = 0 if step < 0 else len(before.lines) + 1
-        farther = (old for old in stayed if (old - edge) * step > 0)
-        beyond = min(farther, key=lambda old: abs(old - edge), default=outside)
-        limit = stayed[beyond] - step if beyond != outside else last
-        if (limit - image) * step < 0:
-            return bound(last, image + step * removed)
-        if beyond == edge + step:  # everything replaced between two unchanged lines belongs to the range
-            return bound(limit, image + step * (int(pair.config.grown * removed) + pair.config.slack))
-        wanted = normalize_blanks(before.lines[edge - 1])
-        places = range(limit, image) if step < 0 else range(image + 1, limit + 1)
-        scored = [(SequenceMatcher(None, wanted, normalize_blanks(after.lines[p - 1])).ratio(), -p) for p in places]
-        ratio, position = max(scored, default=(0.0, 0))
-        return -position if ratio >= pair.config.like_line else bound(limit, image + step * removed)
-
-    start, end = fit_edge(piece.start, densest[0], -1), fit_edge(piece.end, densest[-1], 1)
+    densest = _densest_run(inside, stayed, most)
+    start = _fit_edge(pair, (before, after), stayed, piece.start, densest[0], -1)
+    end = _fit_edge(pair, (before, after), stayed, piece.end, densest[-1], 1)
     if before.lines[piece.start - 1].strip():
         while start < end and not after.lines[start - 1].strip():
             start += 1
@@ -333,6 +307,42 @@ def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[i
         while end > start and not after.lines[end - 1].strip():
             end -= 1
     return _Placement(other, start, end, "lines", "unchanged lines nearby")
+
+
+def _densest_run(inside: Sequence[int], stayed: Mapping[int, int], most: int) -> Sequence[int]:
+    """Return the longest run of unchanged lines whose new positions are within `most` lines."""
+    densest: Sequence[int] = ()
+    at = 0
+    for to in range(len(inside)):
+        while abs(stayed[inside[to]] - stayed[inside[at]]) >= most:
+            at += 1
+        if to - at + 1 > len(densest):
+            densest = inside[at : to + 1]
+    return densest
+
+
+def _fit_edge(
+    pair: CommitPair, texts: tuple[ParsedFile, ParsedFile], stayed: Mapping[int, int], edge: int, line: int, step: int
+) -> int:
+    """Return the new first (step -1) or last (step 1) line of a range, based on its outermost unchanged line."""
+    before, after = texts
+    bound = max if step < 0 else min
+    image, removed, last = stayed[line], abs(edge - line), 1 if step < 0 else len(after.lines)
+    if not removed:
+        return image
+    outside = 0 if step < 0 else len(before.lines) + 1
+    farther = (old for old in stayed if (old - edge) * step > 0)
+    beyond = min(farther, key=lambda old: abs(old - edge), default=outside)
+    limit = stayed[beyond] - step if beyond != outside else last
+    if (limit - image) * step < 0:
+        return bound(last, image + step * removed)
+    if beyond == edge + step:  # everything replaced between two unchanged lines belongs to the range
+        return bound(limit, image + step * (int(pair.config.grown * removed) + pair.config.slack))
+    wanted = normalize_blanks(before.lines[edge - 1])
+    places = range(limit, image) if step < 0 else range(image + 1, limit + 1)
+    scored = [(SequenceMatcher(None, wanted, normalize_blanks(after.lines[p - 1])).ratio(), -p) for p in places]
+    ratio, position = max(scored, default=(0.0, 0))
+    return -position if ratio >= pair.config.like_line else bound(limit, image + step * removed)
 
 
 def _align_sections(pair: CommitPair, part: Section, mate: Section) -> dict[int, int]:
