@@ -111,8 +111,8 @@ BAD = {
     "no judgment": ({"qrels": "query-id\tcorpus-id\tscore\n"}, "qrels/test.tsv", 1, "no judgment"),
     "no answer": ({"qrels": "q1\ta.py\t0\n"}, "queries.jsonl", 1, "no query has a relevant document in test.tsv"),
     "query twice": ({"queries": QUERIES.replace("q3", "q1")}, "queries.jsonl", 3, "duplicate query 'q1'"),
-    "no text": ({"queries": '{"_id": "q1"}\n'}, "queries.jsonl", 1, "'text' of row 1 is not a string"),
-    "no id": ({"queries": '{"_id": 1, "text": "x"}\n'}, "queries.jsonl", 1, "'_id' of row 1 is not a string"),
+    "no text": ({"queries": '{"_id": "q1"}\n'}, "queries.jsonl", 1, "'text' of row 1: expected a string"),
+    "no id": ({"queries": '{"_id": 1, "text": "x"}\n'}, "queries.jsonl", 1, "'_id' of row 1: expected a string"),
     "torn": ({"queries": QUERIES[:-9]}, "queries.jsonl", 4, "invalid JSON"),
 }
 

@@ -49,10 +49,10 @@ def test_a_query_without_context_in_the_repository_is_told(tmp_path):
 
 SPAN = {"file": "a.py", "start_line": 1, "end_line": 2}
 BAD = {
-    "no list": ({"gold_context": {}}, "is not a list"),
+    "no list": ({"gold_context": {}}, "expected a list"),
     "no JSON": ({"gold_context": "[{"}, "invalid JSON in 'gold_context' of row 2"),
-    "no object": ({"gold_context": [1]}, "entry 1 of 'gold_context' of row 2 is not an object"),
-    "no file": ({"gold_context": [{}]}, "'file' of entry 1 of 'gold_context' of row 2 is not a string"),
+    "no object": ({"gold_context": [1]}, "entry 1 of 'gold_context' of row 2: expected an object"),
+    "no file": ({"gold_context": [{}]}, "'file' of entry 1 of 'gold_context' of row 2: expected a string"),
     "no lines": ({"gold_context": json.dumps([{"file": "a.py"}])}, "'start_line' of entry 1"),
     "backward": ({"gold_context": [{**SPAN, "start_line": 3}]}, "ends before it starts"),
     "from line 0": ({"gold_context": [{**SPAN, "start_line": 0}]}, "starts before line 1"),
@@ -61,7 +61,7 @@ BAD = {
     "a block without lines": ({"gold_context": "context0：\nfile: a\nstart_line: 1\n"}, "ambiguous blocks"),
     "a block with odd lines": (
         {"gold_context": "context0：\nfile: a\nstart_line: x\nend_line: 2"},
-        "not an integer",
+        "expected an integer",
     ),
     "no owner": ({"repo": "till", "original_inst_id": "owner__shop-1"}, "'till' is not a GitHub repository"),
 }

@@ -38,12 +38,12 @@ def test_what_an_engine_retrieved_is_told_and_no_target(tmp_path):
 
 
 BAD = {
-    "no file": ({"file": None}, "'file' of 'metadata' of row 2 is not a string"),
+    "no file": ({"file": None}, "'file' of 'metadata' of row 2: expected a string"),
     "an absolute file": ({"file": "/a.py"}, "absolute"),
     "a climbing repository": ({"repository": "../x"}, "contains '..'"),
-    "no line": ({"groundtruth_start_lineno": "3"}, "is not an integer"),
+    "no line": ({"groundtruth_start_lineno": "3"}, "expected an integer"),
     "no truth": ({"groundtruth": ""}, "is empty"),
-    "no task": ({"task_id": 3}, "'task_id' of 'metadata' of row 2 is not a string"),
+    "no task": ({"task_id": 3}, "'task_id' of 'metadata' of row 2: expected a string"),
 }
 
 

@@ -50,9 +50,9 @@ JSON_BAD = {
     "neither": ('{"query": "q", "path": "a.py"}\n{"query": "q"}', 2, "either 'path' or 'targets'"),
     "both": ('{"query": "q", "path": "a.py", "targets": ["b.py"]}', 1, "either 'path' or 'targets'"),
     "no targets": ('{"query": "q", "targets": []}', 1, "is empty"),
-    "a number": ('{"query": "q", "targets": ["a.py", 1]}', 1, "not a string"),
+    "a number": ('{"query": "q", "targets": ["a.py", 1]}', 1, "expected a string"),
     "grade": ('{"query": "q", "path": "a.py", "grade": -3}', 1, "invalid grade"),
-    "grade true": ('{"query": "q", "path": "a.py", "grade": true}', 1, "not a string"),
+    "grade true": ('{"query": "q", "path": "a.py", "grade": true}', 1, "expected a string"),
     "some ids": ('{"id": "a", "query": "q", "path": "a.py"}\n\n{"query": "p", "path": "a.py"}', 3, "is empty"),
     "not json": ('{"query": "q", "path": "a.py"}\n{"query": ', 2, "invalid JSON"),
 }

@@ -80,10 +80,10 @@ PYTHON_BAD = {
     "deep": ("EVAL_SET = " + "[" * 500, 1, "invalid Python"),
     "deep minus": ("EVAL_SET = " + "-" * 100_000 + "1", 1, "invalid Python"),
     "no query": ("EVAL_SET = [\n{'expected': 'x'}]", 2, "missing key 'query'"),
-    "number": ("EVAL_SET = [{'query': 'q', 'expected': 3}]", 1, "not a string"),
-    "set": ("EVAL_SET = [{'query': 'q', 'expected': {'x.py'}}]", 1, "not a string"),
+    "number": ("EVAL_SET = [{'query': 'q', 'expected': 3}]", 1, "expected a string"),
+    "set": ("EVAL_SET = [{'query': 'q', 'expected': {'x.py'}}]", 1, "expected a string"),
     "unhashable": ("EVAL_SET = [{'query': 'q', 'expected': {[]: 1}}]", 1, "not a literal"),
-    "long id": (f"EVAL_SET = [{{'id': 0x{'f' * 5000}, 'query': 'q', 'expected': 'x'}}]", 1, "not a string"),
+    "long id": (f"EVAL_SET = [{{'id': 0x{'f' * 5000}, 'query': 'q', 'expected': 'x'}}]", 1, "expected a string"),
 }
 
 
@@ -272,7 +272,7 @@ def test_pyckle_reads_a_list_beside_code_that_cannot_change_it(tmp_path, code):
 JSON_BAD = {
     "no expected": ('[{"query": "q", "expected": "x"},\n{"query": "q"}]', 2, "missing key 'expected'"),
     "empty expected": ('[{"query": "q", "expected": []}]', 1, "no primary"),
-    "number in a list": ('[{"query": "q", "expected": [1]}]', 1, "not a string"),
+    "number in a list": ('[{"query": "q", "expected": [1]}]', 1, "expected a string"),
     "no results": ('{"results": [],\n"query": "expected", "expected": 1}', 1, "no entry"),
     "results twice": ('{"results": [{"query": "q", "expected": "x"}],\n"results": []}', 2, "duplicate"),
     "id twice": (

@@ -55,13 +55,13 @@ def test_a_corpus_is_needed_and_the_hint_says_which(tmp_path):
 
 
 BAD = {
-    "no metadata": ({"metadata": []}, "'metadata' of row 2 is not an object"),
+    "no metadata": ({"metadata": []}, "'metadata' of row 2: expected an object"),
     "no prompt": ({"prompt": ""}, "'prompt' of row 2 is empty"),
     "no path": ({"fpath_tuple": ["till"]}, "does not hold a repository and a path"),
     "no texts": ({"fpath_tuple": ["till", 1]}, "does not hold a repository and a path"),
     "climbing repository": ({"fpath_tuple": ["..", "a.py"]}, "contains '..'"),
     "climbing path": ({"fpath_tuple": ["till", "..", "a.py"]}, "contains '..'"),
-    "no line": ({"line_no": None}, "'line_no' of 'metadata' of row 2 is not an integer"),
+    "no line": ({"line_no": None}, "'line_no' of 'metadata' of row 2: expected an integer"),
     "a line before the first": ({"line_no": -1}, "starts before line 1"),
     "no truth": ({"ground_truth": "\n"}, "is empty"),
 }

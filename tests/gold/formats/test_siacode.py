@@ -31,17 +31,17 @@ BAD = {
     "no documents": ('"relevant_docs": ["shop/tax.py:3-9"]', '"relevant_docs": []', 6, "no primary"),
     "a line": ('"shop/tax.py:3-9"', '"shop/tax.py:3"', 6, "contains ':'"),
     "two colons": ('"shop/tax.py:3-9"', '"shop/tax.py:a:b"', 6, "':'"),
-    "a text": ('["shop/tax.py:3-9"]', '"shop/tax.py"', 6, "not a list"),
+    "a text": ('["shop/tax.py:3-9"]', '"shop/tax.py"', 6, "expected a list"),
     "unknown key": ('"query_text": "rates"', '"query_txt": "rates"', 6, "unknown key 'query_txt'"),
     "unknown key above": ('"name": "shop"', '"nam": "shop"', 1, "unknown key 'nam'"),
     "metadata": ('"metadata": {"category": "lookup", "difficulty": "easy", "expected_symbols": ["total"]}',
-                 '"metadata": []', 4, "not an object"),
-    "category": ('"category": "lookup"', '"category": 3', 4, "not a string"),
+                 '"metadata": []', 4, "expected an object"),
+    "category": ('"category": "lookup"', '"category": 3', 4, "expected a string"),
     "no queries": (SIACODE[SIACODE.index('"queries"') : SIACODE.index('"corpus"')],
                    '"queries": [], "x": "query_text relevant_docs",', 1, "no entry"),
     "more": ('"RATES = {}"}\n}', '"RATES = {}"}\n}\n{}', 10, "unexpected text after"),
     "name twice": ('"name": "shop"', '"name": "shop",\n"name": "shop"', 3, "duplicate"),
-    "number key": ('"name": "shop"', '3: "shop"', 2, "not a string"),
+    "number key": ('"name": "shop"', '3: "shop"', 2, "expected a string"),
 }  # fmt: skip
 
 

@@ -77,7 +77,7 @@ def test_a_json_list_is_read_too(tmp_path):
 BAD = {
     "no commit": ({"base_commit": "--help"}, "invalid commit '--help'"),
     "no repository": ({"repo": "shop"}, "'shop' is not a GitHub repository"),
-    "no patch": ({"patch": None}, "'patch' of row 2 is not a string"),
+    "no patch": ({"patch": None}, "'patch' of row 2: expected a string"),
     "an empty patch": ({"patch": " "}, "is empty"),
     "a broken patch": ({"patch": "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-a"}, "ends inside the hunk"),
     "an id twice": ({"instance_id": "shop__shop-1"}, "first used in line 1"),

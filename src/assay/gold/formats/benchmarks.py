@@ -29,6 +29,7 @@ from assay.gold.formats.rows import (
     CsvRow,
     JsonRecord,
     describe_unread,
+    json_kind,
     json_matcher,
     parse_json,
     read_entries,
@@ -185,10 +186,11 @@ def _context_spans(record: JsonRecord) -> Iterator[JsonRecord]:
         read = _parse_blocks if text.startswith("context") else parse_json
         value = read(text, record.location, subject)
     if not isinstance(value, list):
-        raise record.location.error(f"{subject} is not a list", _CONTEXT_HINT)
+        raise record.location.error(f"{subject}: expected a list, got {json_kind(value)}", _CONTEXT_HINT)
     for number, span in enumerate(value, 1):
         if not isinstance(span, dict):
-            raise record.location.error(f"entry {number} of {subject} is not an object", _CONTEXT_HINT)
+            message = f"entry {number} of {subject}: expected an object, got {json_kind(span)}"
+            raise record.location.error(message, _CONTEXT_HINT)
         yield JsonRecord(span, record.location, f"entry {number} of {subject}")
 
 

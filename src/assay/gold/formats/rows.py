@@ -80,13 +80,13 @@ class JsonRecord:
         """Return the string at `key` unstripped; raise if it is missing or blank."""
         value = self.values.get(key)
         if not isinstance(value, str):
-            raise self.location.error(f"'{key}' of {self.subject} is not a string", f'write "{key}": "..."')
+            raise self._type_error(key, "a string", '"..."')
         return self.location.text(value, f"'{key}' of {self.subject}")
 
     def mapping(self, key: str) -> JsonRecord:
         value = self.values.get(key)
         if not isinstance(value, dict):
-            raise self.location.error(f"'{key}' of {self.subject} is not an object", f'write "{key}": {{...}}')
+            raise self._type_error(key, "an object", "{...}")
         return JsonRecord(value, self.location, f"'{key}' of {self.subject}")
 
     def word(self, key: str) -> str:
@@ -101,15 +101,26 @@ class JsonRecord:
     def number(self, key: str) -> int:
         value = self.values.get(key)
         if not isinstance(value, int) or isinstance(value, bool):
-            raise self.location.error(f"'{key}' of {self.subject} is not an integer", f'write "{key}": 1')
+            raise self._type_error(key, "an integer", "1")
         return value
 
     def entries(self, key: str) -> Sequence[object]:
         """Return the list at `key`, or an empty list if the key is missing."""
         value = self.values.get(key, [])
         if not isinstance(value, list):
-            raise self.location.error(f"'{key}' of {self.subject} is not a list", f'write "{key}": [...]')
+            raise self._type_error(key, "a list", "[...]")
         return value
+
+    def _type_error(self, key: str, expected: str, example: str) -> GoldError:
+        got = json_kind(self.values[key]) if key in self.values else "nothing"
+        message = f"'{key}' of {self.subject}: expected {expected}, got {got}"
+        return self.location.error(message, f'write "{key}": {example}')
+
+
+def json_kind(value: object) -> str:
+    """Return the kind of a value for messages, in JSON terms; a Python literal may also be a set or a tuple."""
+    kinds = {str: "a string", bool: "a boolean", dict: "an object", int: "a number", float: "a number"}
+    return "null" if value is None else kinds.get(type(value), f"a {type(value).__name__}")
 
 
 def read_records(source: GoldSource) -> list[JsonRecord]:
@@ -203,14 +214,16 @@ class _Cursor:
             location = self.location
             value = self.value()
             if not isinstance(value, dict):
-                raise location.error("an entry of the list is not an object", "write the entry as {...}")
+                raise location.error(
+                    f"expected an object in the list, got {json_kind(value)}", "write the entry as {...}"
+                )
             yield JsonRecord(value, location)
 
     def members(self) -> Iterator[str]:
         for _ in self._items("{", "}", "object"):
             key = self.value()
             if not isinstance(key, str):
-                raise self.location.error("a key of the object is not a string", _FIX)
+                raise self.location.error(f"expected a string as a key of the object, got {json_kind(key)}", _FIX)
             self._expect(":", "object")
             yield key
 
