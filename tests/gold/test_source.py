@@ -39,7 +39,7 @@ def pipe(tmp_path) -> Path:
 
 @pytest.mark.parametrize("read", [read_source, open_source, load_gold, read_utf8, read_shell])
 def test_a_pipe_is_refused(pipe, read):
-    with pytest.raises(AssayError, match="not a regular file") as error:
+    with pytest.raises(AssayError, match="expected a regular file") as error:
         read(pipe)
     assert error.value.file == str(pipe)
     assert "save" in (error.value.hint or "")
@@ -47,12 +47,12 @@ def test_a_pipe_is_refused(pipe, read):
 
 @pytest.mark.parametrize("read", [read_source, load_gold, read_shell])
 def test_a_device_is_refused(read):
-    with pytest.raises(AssayError, match="not a regular file"):
+    with pytest.raises(AssayError, match="expected a regular file"):
         read(Path("/dev/zero"))
 
 
 def test_a_pipe_among_the_files_of_a_folder_is_refused(pipe):
-    with pytest.raises(GoldError, match="not a regular file"):
+    with pytest.raises(GoldError, match="expected a regular file"):
         load_gold(pipe.parent)
 
 
@@ -66,4 +66,4 @@ def test_a_link_to_a_file_is_read_and_a_folder_is_said_to_be_one(tmp_path):
 
 def test_a_pipe_on_the_command_line_ends_with_exit_code_2(pipe, capsys):
     assert main(["gold", "convert", str(pipe), str(pipe.parent / "x.csv"), "--to", "plain"]) == 2
-    assert "not a regular file" in capsys.readouterr().err
+    assert "expected a regular file" in capsys.readouterr().err
