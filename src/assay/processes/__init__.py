@@ -1,1 +1,1 @@
-"""Run third-party programs without a shell, with timeouts and output limits, and end their descendants."""
+"""Child processes: third-party programs with time and output limits, and forks of this process."""

@@ -1,7 +1,7 @@
-"""Long-running programs with pipes; every read and write has a deadline (`time.monotonic`).
+"""Long-running programs that communicate over pipes; reads and writes take an optional deadline (`time.monotonic`).
 
-stderr is read continuously, so that the program cannot block on it. stdout is read only on request: a program that
-prints too much blocks when the pipe is full and uses no memory here.
+A thread reads stderr continuously, so that the program cannot block on stderr. stdout is read only during calls: a
+program that prints too much blocks on a full pipe instead of filling the memory of Assay.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ _NEWLINE = re.compile(rb"\n")
 
 
 class ChildError(Exception):
-    """Base class of errors of a long-running program."""
+    """Base class for failures of a long-running program."""
 
 
 class ChildExited(ChildError):
-    """The program exited or closed a pipe."""
+    """The program exited, was stopped, or closed a pipe."""
 
 
 class ChildTimeout(ChildError):
-    """The program missed a deadline."""
+    """A read or write missed its deadline."""
 
 
 class OutputLimitExceeded(ChildError):
-    """The program printed too much before the end of a message."""
+    """The program printed more output than the limit allows."""
 
 
 class Child(ProcessGroup):
@@ -70,15 +70,15 @@ class Child(ProcessGroup):
         return last_line(self.stderr)
 
     def describe_end(self) -> str:
-        """Describe how the program ended, after one of its pipes closed."""
+        """Describe for a message how the program ended, or that it closed its output but is still running."""
         code = self.wait(self._limits.drain)  # a pipe often closes before the program exits
         if code is None:
             return "closed its output"
         self._listener.join(self._limits.drain)  # the last output may be in the pipe
-        return f"died by {signal_name(code)}" if code < 0 else f"ended with exit code {code}"
+        return f"was killed by {signal_name(code)}" if code < 0 else f"ended with exit code {code}"
 
     def write(self, data: bytes, deadline: float | None) -> None:
-        """Write all data to stdin, and buffer output that arrives during the write."""
+        """Write all data to stdin; buffer stdout meanwhile, so that a full pipe cannot block the program."""
         with self._io_lock:
             rest = memoryview(data)
             while rest:
@@ -94,15 +94,15 @@ class Child(ProcessGroup):
                         raise ChildExited("the program closed its input") from error
 
     def read_line(self, deadline: float | None) -> bytes:
-        """Return the next line of stdout without its newline; a last line without a newline is not returned."""
+        """Return the next line of stdout without its newline; raise ChildExited if stdout ends before a newline."""
         return self._read(_NEWLINE, 1, deadline)
 
     def read_until(self, marker: re.Pattern[bytes], deadline: float | None) -> bytes:
-        """Return the output up to a marker, which is consumed too."""
+        """Return the output before the next match of `marker`, and discard the match."""
         return self._read(marker, self._limits.marker, deadline)
 
     def skip(self) -> bytes:
-        """Return all unread output so far; raise OutputLimitExceeded if it exceeds the limit."""
+        """Return the output that is available without waiting; raise OutputLimitExceeded if it exceeds the limit."""
         with self._io_lock:
             size = -1
             while len(self._buffer) > size and not self._stdout_closed and not self._ended:
@@ -121,7 +121,7 @@ class Child(ProcessGroup):
         return self.memory.peak_bytes
 
     def end(self) -> None:
-        """End the program and its descendants: close stdin, SIGTERM, SIGKILL. Later calls do nothing."""
+        """End the program and its descendants: close stdin, send SIGTERM, send SIGKILL. Later calls do nothing."""
         with self._end_lock:
             if self._ended:
                 return
@@ -165,10 +165,10 @@ class Child(ProcessGroup):
             raise ChildTimeout("the deadline has passed")
         if self._exited is None and not self.alive:
             self._exited = time.monotonic()
-            self.signal(signal.SIGKILL)  # output of descendants is not waited for
+            self.signal(signal.SIGKILL)  # do not wait for the output of descendants
 
     def _poll(self, deadline: float | None, *, writing: bool) -> bool:
-        """Wait at most a tick, buffer output, and return whether stdin can be written to."""
+        """Wait at most one tick, buffer new output, and return whether `writing` is set and stdin is writable."""
         poll = select.poll()
         if not self._stdout_closed:
             poll.register(self.output, select.POLLIN)

@@ -1,4 +1,4 @@
-"""Forked child processes that return a result and are killed with their parent."""
+"""Forked child processes that return a result and are killed when their parent dies."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class ForkError(Exception):
-    """A child process that ended without a result."""
+    """The child process ended without a result."""
 
 
 def can_fork() -> bool:
-    """Return whether forking is safe: on Linux, without other threads, whose locks a child would inherit."""
+    """Return whether forking is safe: on Linux, without other threads, whose locks the child would inherit."""
     return sys.platform.startswith("linux") and threading.active_count() == 1
 
 
 class Fork(Generic[T]):
-    """A forked child process that calls a function; `cpu_seconds` limits its processor time."""
+    """A forked child process that calls `work`; `cpu_seconds` limits the processor time of the child."""
 
     def __init__(self, work: Callable[[], T], cpu_seconds: int | None = None) -> None:
         self.pipe, writer = os.pipe()  # `pipe` becomes readable when the child has a result or died
@@ -79,9 +79,9 @@ class Fork(Generic[T]):
 
 
 def run_forked(tasks: Mapping[str, Callable[[], T]], workers: int) -> Iterator[tuple[str, Future[T]]]:
-    """Run named tasks in child processes, `workers` at a time; yield the name and outcome of each as it ends.
+    """Run named tasks in child processes, at most `workers` at a time; yield names and outcomes as tasks end.
 
-    A crash ends only one task. Where forking is not safe, the tasks run in this process.
+    A crash of a child process fails only its task. Tasks run in this process if forking is unsafe or `workers` < 2.
     """
     if workers < 2 or not can_fork():
         yield from ((name, _outcome(work)) for name, work in tasks.items())

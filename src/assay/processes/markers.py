@@ -1,4 +1,4 @@
-"""Markers in the environment of programs, which identify their descendants."""
+"""Markers that identify the descendants of a program, stored in an environment variable that processes inherit."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _NUMBERS = itertools.count(1)
 
 
 def own_marker() -> str:
-    """Return the common prefix of all markers that this process creates; a fork has a different prefix."""
+    """Return the prefix of all markers that this process creates; a forked child has a different prefix."""
     return f"{_HERE}-{os.getpid()}"
 
 
 def new_marker() -> str:
-    """Return a new marker, for one program or for several that are ended together."""
+    """Return a unique marker for one program, or for several programs that are ended together."""
     return f"{own_marker()}-{next(_NUMBERS)}"
 
 
 def add_marker(environment: Mapping[str, str] | None, marker: str) -> dict[str, str]:
-    """Return a copy of an environment, by default that of this process, with an additional marker."""
+    """Return a copy of an environment (None: that of this process) with a marker added to the existing markers."""
     base = os.environ if environment is None else environment
     outer = base.get(VARIABLE) or os.environ.get(VARIABLE)
     return {**base, VARIABLE: f"{outer}{SEPARATOR}{marker}" if outer else marker}
 
 
 def read_markers(pid: int) -> list[str]:
-    """Return the markers in the environment of a process; an empty list for processes of other users."""
+    """Return the markers of a process; if its environment is unreadable, such as of another user, an empty list."""
     import psutil
 
     try:
@@ -44,12 +44,12 @@ def read_markers(pid: int) -> list[str]:
 
 
 def has_marker(pid: int, marker: str) -> bool:
-    """Return whether a process descends from a program with this marker or marker prefix."""
+    """Return whether a process has this marker, or a marker with this prefix."""
     return any(own == marker or own.startswith(f"{marker}-") for own in read_markers(pid))
 
 
 def find_marked(marker: str) -> list[int]:
-    """Return the ids of all processes, except this one, with a marker or marker prefix."""
+    """Return the ids of all processes, except this one, that have this marker or a marker with this prefix."""
     import psutil
 
     return sorted(pid for pid in psutil.pids() if pid != os.getpid() and has_marker(pid, marker))

@@ -1,7 +1,7 @@
 """Peak memory of a program and its descendants.
 
-psutil has no peak memory (VmHWM) and lists children by reading every process, which is too slow for sampling each
-millisecond; this module reads /proc instead.
+psutil does not report peak memory (VmHWM), and lists children by reading every process, which is too slow for a sample
+per millisecond; this module reads /proc instead.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class SamplingLimits:
     of_age: float = 0.1  # interval between samples, relative to the age of the program
     cost: float = 8.0  # minimum interval as a multiple of the duration of a sample, with many processes
     listing: float = 0.02  # seconds between listings of all processes, which find those without a parent
-    blind: float = 0.25  # maximum unobserved share of a program's time; above it the samples are not used
+    blind: float = 0.25  # maximum unobserved share of a program's time; above this share, samples are not used
     slack: int = 32_768  # kB by which the kernel's counters may be off: some pages per processor
 
 
@@ -43,7 +43,7 @@ class _Memory(NamedTuple):
     virtual: int
     peak: int
     resident: int
-    reaped_faults: int  # page faults of reaped children, a sign that there were some
+    reaped_faults: int  # page faults of reaped children; an increase means that a child ended
 
 
 def _read_memory(pid: int) -> _Memory | None:
@@ -64,7 +64,7 @@ def _read_proc(name: str) -> bytes:
 
 
 class ProgramMemory:
-    """A sampler of the peak memory of a program and its descendants, found by session and marker; thread-safe."""
+    """Thread-safe sampler of the peak memory of a program and its descendants, found by parent, session and marker."""
 
     def __init__(self, session: int, marker: str) -> None:
         # ru_maxrss of a child includes the memory of this process at the fork
@@ -89,7 +89,7 @@ class ProgramMemory:
         return min(longest, max(SAMPLING.first, self._next - time.monotonic()))  # another thread may be sampling
 
     def sample(self, *, at_once: bool = False) -> None:
-        """Sample the memory if the next sample is due; with `at_once`, sample in any case."""
+        """Sample the memory if a sample is due or `at_once` is set; do nothing after the exit and outside Linux."""
         begin = time.monotonic()
         if (not at_once and begin < self._next) or self._ended is not None or not LINUX:
             return
@@ -100,7 +100,7 @@ class ProgramMemory:
                 self._lock.release()
 
     def settle(self, maxrss: int) -> None:
-        """Record ru_maxrss at the exit of the program, unless it may be the memory of Assay at the fork."""
+        """Record the exit and the `ru_maxrss` of the program, unless the value may be Assay's memory at the fork."""
         if maxrss > self._floor:
             self._final = maxrss * _UNIT
         with self._lock:
@@ -108,7 +108,7 @@ class ProgramMemory:
 
     @property
     def peak_bytes(self) -> int | None:
-        """The peak memory, or None if the program was too short and too small to be sampled."""
+        """The peak memory; None if unknown, such as for a short program that uses less memory than Assay."""
         observed = self._gap <= SAMPLING.blind * ((self._ended or self._last) - self._started)
         sampled = self._sampled * 1024 if observed else 0
         return max(self._final or 0, sampled) or None
@@ -131,7 +131,7 @@ class ProgramMemory:
             self._next_sum = end + (end - now) * SAMPLING.cost
 
     def _update(self, now: float) -> bool:
-        """Read the memory of all members; return whether a process has ended since the last sample."""
+        """Read the memory of all processes; return whether a process has ended since the last sample."""
         if now >= self._next_listing:
             self._list_processes()
             self._next_listing = now + SAMPLING.listing
@@ -170,7 +170,7 @@ class ProgramMemory:
 
 
 def _proportional(pid: int, memory: _Memory) -> int:
-    """Return the proportional set size in kB, which divides shared memory between the processes that share it."""
+    """Return the proportional set size in kB, which divides shared memory among its users; if unknown, the RSS."""
     import psutil
 
     try:

@@ -1,6 +1,6 @@
-"""Run a program to its end.
+"""Run programs to completion, and end programs with their descendants.
 
-Timeouts and crashes are part of the result; only a program that cannot be started raises an error.
+`run_process` returns timeouts and crashes as results; it raises SetupError only if the program cannot start.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ class ProgramSpec:
     argv: tuple[str, ...]
     cwd: Path | None = None
     environment: Mapping[str, str] | None = field(default=None, repr=False)  # may hold secrets
-    marker: str = ""  # from `new_marker`, to share one between programs; by default a new one
+    marker: str = ""  # from `new_marker`, to be shared by several programs; empty: a new marker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessLimits:
-    """Limits on a program; `leave` and `marker` apply to interactive programs only."""
+    """Limits on a program; only `Child` uses `leave` and `marker`."""
 
-    stdout: int = ANSWER_BYTES  # of one output
+    stdout: int = ANSWER_BYTES  # maximum bytes of stdout; in a `Child`, of unread stdout
     stderr: int = 8_000  # last bytes that are retained: enough for a traceback with its message
     read: int = 65_536  # bytes per read: the capacity of a Linux pipe
     tick: float = 0.05  # seconds between polls of a silent program
     drain: float = 0.5  # seconds that descendants may keep the output open after the program has exited
     grace: float = 0.5  # seconds between SIGTERM and SIGKILL: enough to remove a lock file
-    leave: float = 0.2  # seconds to exit after its stdin was closed
-    marker: int = 4_096  # maximum length of a marker, and bytes searched again after each read
+    leave: float = 0.2  # seconds that the program may run after its stdin was closed
+    marker: int = 4_096  # maximum bytes of an output marker, which are searched again after each read
 
 
 PROCESS_LIMITS = ProcessLimits()
@@ -62,7 +62,7 @@ _LONGEST_POLL: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class CompletedProgram:
-    """The result of a program; the exit code after a signal is the negative signal number."""
+    """The result of a program; after a signal, `code` is the negative signal number."""
 
     stdout: bytes
     stderr: bytes
@@ -84,7 +84,7 @@ class CompletedProgram:
 
 
 def signal_name(code: int) -> str:
-    """Return the signal name of a negative exit code; real-time signals are named by number."""
+    """Return the signal name of a negative exit code, or `signal N` for a signal without a name."""
     known = {member.value: member.name for member in signal.Signals}
     return known.get(-code, f"signal {-code}")
 
@@ -95,7 +95,7 @@ def last_line(stderr: bytes) -> str:
 
 
 def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> CompletedProgram:
-    """Run a program and return its result; after a timeout or too much output, kill its process group."""
+    """Run a program for at most `seconds` (None: unlimited), kill the rest of its process group, return the result."""
     deadline = None if seconds is None else time.monotonic() + seconds
     end: ProcessEnd = "timeout"
     stdout, stderr = bytearray(), bytearray()
@@ -139,7 +139,7 @@ def _read_output(
                 group.memory.sample()
                 continue
             ready = selector.select(pause)
-            group.memory.sample(at_once=bool(ready) and not stdout)  # the first output often ends the work of a program
+            group.memory.sample(at_once=bool(ready) and not stdout)  # the first output often marks the end of the work
             for key, _ in ready:
                 data = os.read(key.fd, limits.read)
                 if not data:
@@ -158,13 +158,13 @@ _STARTING = threading.Lock()
 
 
 class ProcessGroup:
-    """A running program and its descendants; methods may be called from any thread."""
+    """A running program and its process group; methods may be called from any thread."""
 
     def __init__(self, task: ProgramSpec, *, stdin: int = subprocess.DEVNULL) -> None:
         import psutil  # noqa: F401 - the import takes 20 ms, which would delay the first memory sample
 
         self.marker = task.marker or new_marker()
-        self.over = False  # after the end, the process id may be reused
+        self.over = False  # whether the group has ended, after which its id may be reused
         self._reaping = threading.Lock()
         with contextlib.ExitStack() as undo:
             with _deferred_signals():  # no program may be lost between start and registration
@@ -208,11 +208,11 @@ class ProcessGroup:
 
     def signal(self, number: signal.Signals) -> None:
         if not self.over:
-            with contextlib.suppress(ProcessLookupError, PermissionError):  # raised by macOS for a group of zombies
+            with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS raises PermissionError for zombies
                 os.killpg(self.pid, number)
 
     def terminate(self, grace: float) -> None:
-        """End the process group: send SIGTERM, then SIGKILL after `grace` seconds."""
+        """End the process group: send SIGTERM, wait at most `grace` seconds, and send SIGKILL."""
         if self.poll() is None:
             self.memory.sample(at_once=True)
             self.signal(signal.SIGTERM)
@@ -223,14 +223,14 @@ class ProcessGroup:
         self._abandoned.detach()
 
     def kill_pipe_holders(self) -> None:
-        """Kill processes that left the group but still have its output pipes open for writing; Linux only."""
+        """On Linux, kill all other processes that have the output pipes of the program open for writing."""
         if not LINUX:
             return
         import psutil
 
         pipes = {f"pipe:[{os.fstat(stream.fileno()).st_ino}]" for stream in (self.output, self.errors)}
         for pid in sorted(set(psutil.pids()) - {os.getpid()}):
-            with contextlib.suppress(OSError):  # it ended, or belongs to another user
+            with contextlib.suppress(OSError):  # the process ended, or belongs to another user
                 if any(_is_writable(handle, pipes) for handle in Path(f"/proc/{pid}/fd").iterdir()):
                     os.kill(pid, signal.SIGKILL)
 
@@ -293,9 +293,9 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
         )
     except (OSError, ValueError) as error:
         if task.cwd is not None and not task.cwd.is_dir():
-            message = f"cannot start {task.argv[0]}: no directory {task.cwd}"
+            message = f"cannot start {task.argv[0]}: directory {task.cwd} does not exist"
             raise SetupError(message, hint="create the directory") from error
-        hint = "shorten the arguments and remove NUL bytes and invalid characters"
+        hint = "check the program file, and the length and characters of the arguments"
         if isinstance(error, FileNotFoundError):
             hint = "install the program or use its full path"
         elif isinstance(error, PermissionError):
@@ -303,18 +303,18 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
         raise SetupError(f"cannot start {task.argv[0]}: {error}", hint=hint) from error
 
 
-_ROUNDS = 5  # a process can fork between listing and signal
+_ROUNDS = 5  # repeated, because a process can fork between the listing and the signal
 
 
 def find_orphans(marker: str) -> list[int]:
-    """Return the ids of processes with a marker, except those of programs that are still in use."""
+    """Return the ids of processes with a marker, except those in the sessions of programs that are still in use."""
     with _STARTING:
         used = {group.pid for group in _STARTED if not group.over}
     return [pid for pid in find_marked(marker) if get_session(pid) not in used]
 
 
 def kill_orphans(marker: str, grace: float = PROCESS_LIMITS.grace) -> int:
-    """End orphans with a marker (SIGTERM, then SIGKILL after `grace` seconds) and return how many there were."""
+    """End all orphans with a marker (SIGTERM, then SIGKILL after `grace` seconds) and return their number."""
     left = find_orphans(marker)
     ended = set(left)
     _send(left, marker, signal.SIGTERM)
@@ -333,7 +333,7 @@ def kill_orphans(marker: str, grace: float = PROCESS_LIMITS.grace) -> int:
 
 
 def kill_all() -> None:
-    """Kill every running program of this process and all orphans, without waiting."""
+    """Kill all programs that this process started, and their descendants, without waiting for their exit."""
     with _STARTING:
         for group in sorted(_STARTED, key=lambda group: group.pid):
             group.signal(signal.SIGKILL)
