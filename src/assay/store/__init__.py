@@ -1,4 +1,4 @@
-"""The cache on disk: values, directories and workspaces, addressed by their inputs."""
+"""The cache on disk: values, directories and workspaces, each identified by a kind and a key."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 ROOT/KIND/ab/NAME             a value: checksum and bytes
 ROOT/KIND/ab/NAME/content/    a directory, built in place, so that its path never changes
-ROOT/KIND/ab/NAME/finished    the manifest, written last; a directory without a manifest does not exist
+ROOT/KIND/ab/NAME/finished    the manifest, written last; a directory without a manifest is incomplete
 ROOT/KIND/NAME/               a workspace; its writer locks the file `lock`
 ROOT/.tmp/NAME/               a temporary directory, locked by ROOT/.locks/NAME
 ROOT/.tmp/, ROOT/.locks/      files being written, entries being removed, locks of builders
@@ -29,7 +29,7 @@ from assay.locks import temporary_lock
 
 #: errno values of a full or read-only disk.
 DISK_ERRORS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS})
-#: Attempts to write a file; another run into the same directory removes its directories when it ends.
+#: Attempts to write a file, because another process may remove the directories at the same time.
 _ATTEMPTS: Final = 10
 _MAGIC: Final = b"assay-artefact 1 "
 _HEAD: Final = len(_MAGIC) + 64 + 1
@@ -67,9 +67,9 @@ def entry_name(kind: str, key: str) -> str:
 
 
 def replace_entry(root: Path, path: Path, data: bytes) -> None:
-    """Write a file atomically; create its directories, again if another process removes them during the write.
+    """Write a file atomically and create its directories, again if another process removes the directories.
 
-    There is no fsync: a power failure may leave an empty file, which fails its checksum.
+    The file is not synced: after a power failure it may be empty, which the checksum reveals.
     """
     spare = root / ".tmp" / f"{path.name}.{secrets.token_hex(8)}"
     try:
@@ -93,7 +93,7 @@ def replace_entry(root: Path, path: Path, data: bytes) -> None:
 
 
 def remove(root: Path, path: Path) -> None:
-    """Remove a file or directory atomically, by renaming it first; ignore a missing path."""
+    """Remove a file or directory, atomically if it is on the disk of `root`; ignore a missing path."""
     doomed = root / ".tmp" / f"removed.{secrets.token_hex(8)}"
     doomed.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -112,7 +112,7 @@ def remove(root: Path, path: Path) -> None:
 
 @contextmanager
 def wrap_disk_errors(path: Path, *, only: frozenset[int] | None = None) -> Iterator[None]:
-    """Raise SetupError for an OSError in a block; with `only`, just for these errno values."""
+    """Convert an OSError in the block to SetupError; with `only`, convert only these errno values."""
     try:
         yield
     except OSError as error:
@@ -126,7 +126,7 @@ def wrap_disk_errors(path: Path, *, only: frozenset[int] | None = None) -> Itera
 
 
 def build_lock(path: Path, *, wait: bool = True) -> AbstractContextManager[bool]:
-    """Lock an entry while it is built; yield False if another process holds the lock."""
+    """Lock an entry while it is built; without `wait`, yield False if another process holds the lock."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return temporary_lock(path, wait=wait)
 
@@ -143,9 +143,9 @@ def verify_checksum(name: str, sealed: bytes) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The files of a directory when it was completed."""
+    """The files, links and subdirectories of a completed directory."""
 
-    id: str  # unique: identifies the manifests that this process has verified
+    id: str  # unique, so that a process can remember which manifests it has verified
     entries: Mapping[str, str]  # path -> "file SIZE SHA256", "link TARGET" or "folder"
 
     @property
@@ -156,7 +156,7 @@ class Manifest:
         return add_checksum(name, json.dumps({"id": self.id, "entries": self.entries}, sort_keys=True).encode("ascii"))
 
     def matches(self, directory: Path, *, hashed: bool, extensible: bool = False) -> bool:
-        """Return whether a directory has the recorded files, by size or by hash; `extensible` allows more files."""
+        """Return whether a directory matches the manifest, by hash or by size; `extensible` allows additional files."""
         actual = dict(_scan_entries(directory, hashed=hashed))
         recorded = self.entries
         if not hashed:

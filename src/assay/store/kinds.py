@@ -1,4 +1,4 @@
-"""The cache directory, the kinds of data in it, and their limits."""
+"""The cache directory, the kinds of artifacts in the cache, and the limits on its size."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, Self
 
 from assay.errors import ConfigError
 
-#: The size limit of the store.
+#: The environment variable with the size limit of the store.
 VARIABLE: Final = "ASSAY_CACHE_LIMIT"
 _SECONDS: Final = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
@@ -27,23 +27,23 @@ def cache_dir() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactKind:
-    name: str  # of its directory
+    name: str  # also of the directory
     about: str
-    anew: str  # how a removed entry is restored
+    anew: str  # how to restore a removed entry
     workspace: bool = False  # directories that are changed in place, without a manifest
 
 
 CELLS: Final = ArtifactKind("cells", "results of an engine on a gold set", "rerunning the engine")
 INDEXES: Final = ArtifactKind("indexes", "third-party indexes, for --reuse-index", "indexing again with the tool")
-TABLES: Final = ArtifactKind("tables", "built-in engine's index of a corpus", "parsing the corpus: seconds to minutes")
-VECTORS: Final = ArtifactKind("vectors", "vectors of the chunks of a table", "embedding: seconds to hours")
+TABLES: Final = ArtifactKind("tables", "indexes of the built-in engine", "parsing the corpus: seconds to minutes")
+VECTORS: Final = ArtifactKind("vectors", "embeddings of all chunks of a corpus", "embedding: seconds to hours")
 DESCRIPTIONS: Final = ArtifactKind("descriptions", "model-written descriptions of chunks", "querying the model again")
-EMBEDDINGS: Final = ArtifactKind("embeddings", "embedded texts", "embedding them again")
+EMBEDDINGS: Final = ArtifactKind("embeddings", "embeddings of single files", "embedding them again")
 INDEX: Final = ArtifactKind("index", "indexes for `assay search`", "indexing the directory again", workspace=True)
 MIRRORS: Final = ArtifactKind("mirrors", "clones of git repositories of corpora", "cloning again", workspace=True)
 TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again")
 REFS: Final = ArtifactKind("refs", "revisions of fetched corpora", "resolving them again")
-RATES: Final = ArtifactKind("rates", "run times of engines, for estimates", "measured by the next run")
+RATES: Final = ArtifactKind("rates", "run times of engines, for estimates", "measuring again in the next run")
 SEATS: Final = ArtifactKind("seats", "signed-in reviewers", "signing in again with a code", workspace=True)
 UNFINISHED: Final = ArtifactKind(
     "unfinished", "interrupted runs without a results directory", "starting those runs again", workspace=True
@@ -60,27 +60,27 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """The size limit of the store, and when sizes and times of use are updated."""
+    """The size limit of the store, and how often sizes and times of use are updated."""
 
     bytes: int = 10 * 10**9  # a hundred indexes of large repositories with their vectors, or ten million cells
     #: Share of the limit that a process may add before it measures the store again by walking all files.
     growth: float = 0.02
     #: Share of the limit that pruning leaves, so that the next write does not prune again.
     low: float = 0.9
-    #: Seconds between updates of the time of use; most reads then do not write.
+    #: Minimum seconds between updates of the time of use of an entry, so that most reads do not write.
     touch: float = 3600.0
     #: Seconds after which a temporary file counts as left over from a killed process: no write takes an hour.
     leftover: float = 3600.0
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Return the default limits, with the size from ASSAY_CACHE_LIMIT if that is set."""
+        """Return the default limits, with the size limit from ASSAY_CACHE_LIMIT if that is set."""
         limit = os.environ.get(VARIABLE, "").strip()
         return cls(bytes=parse_size(limit, VARIABLE)) if limit else cls()
 
 
 def parse_size(text: str, where: str) -> int:
-    """Parse a size such as 500MB, 1.5GiB or 1000 (bytes); error messages begin with `where`."""
+    """Parse a size such as 500MB, 1.5GiB or 1000 into bytes; error messages begin with `where`."""
     match = re.fullmatch(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]?)(i?)b?", text.strip().lower())
     if match is None or (match[3] and not match[2]):
         raise ConfigError(f"{where}: expected a size, got {text!r}", hint="use a size such as 500MB, 2GB or 1.5GiB")

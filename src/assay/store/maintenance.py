@@ -1,4 +1,4 @@
-"""Maintenance of a store: disk usage, pruning, verification and leftovers of killed processes."""
+"""Maintenance of a store: disk usage, pruning, verification, and removal of leftovers of killed processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OLD: Final = ("artefacts", "locks", "tmp", "rates.json")
 
 @dataclass(frozen=True, slots=True)
 class DiskUsage:
-    """The count, total size and times of use (seconds since 1970) of the entries of a kind."""
+    """The number and total size of the entries of a kind, and their oldest and newest time of use (Unix time)."""
 
     kind: str
     entries: int
@@ -46,7 +46,7 @@ class StoreEntry:
     path: Path
     bytes: int
     used: float
-    place: EntryPath | None = None  # of a value or directory
+    place: EntryPath | None = None  # None for workspaces and files of earlier versions
     finished: bool = True  # an unfinished directory is a leftover, unless a process is building it
 
 
@@ -69,9 +69,10 @@ def prune(
     above: int | None,
     dry_run: bool,
 ) -> PruneResult:
-    """Remove entries unused for `older_than` seconds, then the least recently used until `most_bytes` remain.
+    """Remove entries unused for `older_than` seconds, then the least recently used until at most `most_bytes` remain.
 
-    With `above`, a total size of at most `above` is not reduced. Entries in use are kept.
+    With `above`, the size is reduced only if it exceeds `above` bytes. Unfinished entries are always removed, but no
+    entry that a process builds or uses. `dry_run` removes nothing.
     """
     now, all_entries = time.time(), list(entries)
     left = sum(entry.bytes for entry in all_entries)
@@ -89,7 +90,7 @@ def prune(
 
 
 def verify(root: Path, entries: Iterable[StoreEntry]) -> Iterator[str]:
-    """Verify entries byte by byte, remove damaged ones that are not in use, and yield the paths of all damaged ones."""
+    """Verify entries byte by byte, remove damaged entries that are not in use, and yield all damaged paths."""
     for entry in entries:
         if entry.place is not None and entry.finished and not is_whole(entry.place):
             _remove_unused(root, entry)
@@ -109,7 +110,7 @@ def sweep(root: Path, leftover: float) -> None:
 
 
 def iter_entries(roots: Mapping[str, Path]) -> Iterator[StoreEntry]:
-    """Yield all entries of the kinds in `roots`, except entries that other processes remove during the iteration."""
+    """Yield all entries of the kinds in `roots`; skip entries that another process removes at the same time."""
     for kind, directory in roots.items():
         if kind == OLD.name:
             paths = _old_paths(directory.parent)
@@ -166,7 +167,7 @@ def _remove_unused(root: Path, entry: StoreEntry) -> bool:
                 return False
             users = FileLock(entry.place.finished if entry.place else entry.path / "lock", create=False)
             stack.callback(users.release)
-            with suppress(FileNotFoundError):  # never finished, and no process is building it
+            with suppress(FileNotFoundError):  # the directory was never finished
                 if not users.acquire(wait=False):
                     return False
         remove(root, entry.path)

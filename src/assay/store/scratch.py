@@ -1,4 +1,4 @@
-"""Temporary directories in one private directory; each process removes those of killed processes.
+"""Temporary directories in one private directory; each process also removes the directories of killed processes.
 
 TMP/assay-UID/NAME         the directory
 TMP/assay-UID/NAME.lock    locked while its process lives
@@ -25,7 +25,7 @@ _LOCK: Final = ".lock"
 
 @contextmanager
 def scratch(prefix: str = "assay-") -> Iterator[Path]:
-    """Yield an empty directory and remove it at the end, including files without write permission."""
+    """Yield an empty directory, and remove it at the end even if files in it are read-only."""
     with ExitStack() as stack:
         directory = None
         while directory is None:

@@ -36,12 +36,12 @@ _verified: Final[set[tuple[str, str]]] = set()
 #: The mtime of this file is the time when the total size was last measured.
 _MEASURED: Final = ".measured"
 #: Seconds to wait for the writer of a workspace: indexing the largest known repository (60,000 files) takes a minute or
-#: two; after ten the writer hangs.
+#: two; a writer that takes ten minutes probably hangs.
 _WRITER_SECONDS: Final = 600.0
 
 
 class Store:
-    """A cache in one directory, safe against concurrent processes, kills and damaged disks.
+    """A cache in one directory that tolerates concurrent processes, killed processes and damaged files.
 
     Directories returned by `directory` and `find` are not pruned until `release`, `close`, or the deletion of the
     store object.
@@ -91,16 +91,16 @@ class Store:
         return data
 
     def put(self, kind: str, key: str, data: bytes) -> None:
-        """Store a value atomically."""
+        """Store a value atomically; prune the store if it has grown too large."""
         location = self._place(kind, key)
         with wrap_disk_errors(location.path):
             replace_entry(self.root, location.path, add_checksum(location.name, data))
             self._grow(kind, len(data))
 
     def directory(self, kind: str, key: str, make: Callable[[Path], None], *, check: bool = True) -> Path:
-        """Return a directory; if it does not exist, `make` fills it while other processes wait.
+        """Return the directory of an entry; if it is missing or damaged, `make` fills it while other processes wait.
 
-        With `check`, the first use in a process verifies the directory byte by byte and rebuilds a damaged one.
+        With `check`, files are verified by hash at their first use in a process, and by size afterwards.
         """
         location = self._place(kind, key)
         while (directory := self._find(location, check=check)) is None:
@@ -113,11 +113,11 @@ class Store:
         return directory
 
     def find(self, kind: str, key: str, *, check: bool = True) -> Path | None:
-        """Return a directory, or None if the directory is missing or damaged."""
+        """Return the directory of an entry, verified as by `directory`, or None if it is missing or damaged."""
         return self._find(self._place(kind, key), check=check)
 
     def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
-        """Return the files of a completed directory: path -> "file SIZE SHA256", "link TARGET" or "folder"."""
+        """Return the content of a directory (path -> "file SIZE SHA256", "link TARGET" or "folder"), else None."""
         location = self._place(kind, key)
         with suppress(OSError):
             if manifest := read_manifest(location.name, location.finished.read_bytes()):
@@ -147,16 +147,16 @@ class Store:
 
     @contextmanager
     def workspace(self, kind: str, key: str) -> Iterator[Path]:
-        """Lock the directory of a workspace against other writers, which wait, and yield the directory."""
+        """Lock a workspace with `writer_lock` and yield its directory."""
         path = self.path(kind, key)
         with writer_lock(path):
             yield path
 
     @contextmanager
     def temporary(self, key: str, *, wait: bool = True) -> Iterator[Path | None]:
-        """Yield an empty directory whose path depends on the key only, and remove it at the end.
+        """Yield an empty directory whose path depends only on the key, and remove it at the end.
 
-        Another process with this key waits for the directory; without `wait`, None is yielded instead.
+        While another process uses the directory, wait; without `wait`, yield None.
         """
         name = entry_name("temporary", key)
         path = self.root / ".tmp" / name
@@ -184,8 +184,9 @@ class Store:
     ) -> PruneResult:
         """Remove entries unused for `older_than` seconds, then the least recently used until `most_bytes` remain.
 
-        Without either, the size limit of the store applies. Without `kinds`, all kinds with a size limit are pruned. A
-        total size of at most `above` bytes is not reduced. Entries in use are not removed.
+        Without `older_than` and `most_bytes`, the size limit of the store applies; without `kinds`, all kinds with a
+        size limit are pruned. With `above`, the size is reduced only if it exceeds `above` bytes. Unfinished entries
+        are always removed, entries in use never. `dry_run` removes nothing.
         """
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
@@ -197,7 +198,7 @@ class Store:
         return done
 
     def verify(self) -> tuple[str, ...]:
-        """Verify all entries byte by byte, remove damaged ones that are not in use, and return all damaged paths."""
+        """Verify all entries byte by byte, remove damaged entries that are not in use, and return all damaged paths."""
         with wrap_disk_errors(self.root):
             return tuple(verify(self.root, iter_entries(self._roots())))
 
@@ -296,7 +297,7 @@ def _release_all(locks: dict[EntryPath, FileLock]) -> None:
 def writer_lock(
     directory: Path, seconds: float = _WRITER_SECONDS, what: str = "cache", variable: str = "ASSAY_CACHE_DIR"
 ) -> Iterator[None]:
-    """Lock a directory against other writers and remove temporary files of killed writers; readers need no lock."""
+    """Lock a directory against other writers and remove leftovers; raise SetupError if it is locked for `seconds`."""
     lock = FileLock(directory / "lock")
     try:
         try:
