@@ -1,6 +1,6 @@
 """Serve semble's library over stdin and stdout: one JSON object per line in, one per line out.
 
-Run by semble's interpreter, so it does not import Assay: python semble_lines.py ROOT
+The interpreter of semble runs this script, which therefore does not import Assay: python semble_lines.py ROOT
 {"id": 1, "query": "...", "k": 10, "paths": ["src/**"], "languages": ["python"]} -> {"id": 1, "results": [...]}
 """
 
@@ -29,7 +29,7 @@ def main() -> None:
 
 
 def search(index: Any, request: dict[str, Any]) -> list[dict[str, Any]]:  # noqa: ANN401 - semble has no types here
-    """Return the results of a request; semble filters by exact paths, so globs are expanded."""
+    """Return the results of a request; semble filters by exact paths, so globs are expanded to paths."""
     paths = None
     if globs := request.get("paths"):
         files = sorted({chunk.file_path for chunk in index.chunks})
@@ -53,7 +53,7 @@ def search(index: Any, request: dict[str, Any]) -> list[dict[str, Any]]:  # noqa
 
 
 def match_globs(globs: list[str], files: list[str]) -> list[str]:
-    """Return the files that any of the globs matches: ** crosses directories, * and ? do not."""
+    """Return the files that any of the globs matches: `**` also matches slashes, `*` and `?` do not."""
     parts = [[_PATTERNS.get(part) or re.escape(part) for part in _WILDCARD.split(glob)] for glob in globs]
     pattern = re.compile("|".join(map("".join, parts)))
     return [file for file in files if pattern.fullmatch(file)]
