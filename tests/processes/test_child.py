@@ -108,7 +108,12 @@ def test_child_that_talks_before_it_listens_does_not_lock_up() -> None:
 @pytest.mark.parametrize(
     ("source", "drain", "words", "said"),
     [
-        ("print(end='half', flush=True); print('oh', file=sys.stderr); os.abort()", WATCHDOG, "died by SIGABRT", "oh"),
+        (
+            "print(end='half', flush=True); print('oh', file=sys.stderr); os.abort()",
+            WATCHDOG,
+            "was killed by SIGABRT",
+            "oh",
+        ),
         ("sys.exit(3)", WATCHDOG, "ended with exit code 3", ""),
         (f"os.close(1); {HANGING}", 0.05, "closed its output", ""),
     ],

@@ -173,14 +173,19 @@ def test_prompt_may_be_coloured_and_a_banner_may_look_like_one(server: Server, o
 
 HANGING = f"time.sleep({HANG})"
 FAILURES = {
-    "dies": ("os.abort()", WATCHDOG, Status.CRASH, "died by SIGABRT"),
+    "dies": ("os.abort()", WATCHDOG, Status.CRASH, "was killed by SIGABRT"),
     "exits": (
         "print('bad luck', file=sys.stderr); sys.exit(3)",
         WATCHDOG,
         Status.CRASH,
         "ended with exit code 3: bad luck",
     ),
-    "is killed": ("print(end='half', flush=True); os.kill(os.getpid(), 9)", WATCHDOG, Status.CRASH, "died by SIGKILL"),
+    "is killed": (
+        "print(end='half', flush=True); os.kill(os.getpid(), 9)",
+        WATCHDOG,
+        Status.CRASH,
+        "was killed by SIGKILL",
+    ),
     "hangs": (HANGING, 0.1, Status.TIMEOUT, "no answer after 0.1 s"),
     "closes its output": (f"os.close(1); {HANGING}", WATCHDOG, Status.ERROR, "closed its output"),
 }

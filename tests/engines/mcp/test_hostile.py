@@ -31,7 +31,7 @@ def test_mcp_server_that_dies_costs_one_query_and_is_started_and_indexed_again(c
     with opened(corpus, tool="behave", index=index) as session:
         crash = query_session(session, "crash", 3, WATCHDOG)
         assert crash.status is Status.CRASH
-        assert "the server died by SIGKILL: out of luck" in str(crash.error)
+        assert "the server was killed by SIGKILL: out of luck" in str(crash.error)
         after = query_session(session, "fine", 3, WATCHDOG)
         assert (after.status, [hit.path for hit in after.hits]) == (Status.OK, ["README.md"])
         assert "the server was restarted before this query" in after.notes[0]
