@@ -1,4 +1,4 @@
-"""Corpora: sources of code and the selection of files."""
+"""Open a corpus of source files from disk, git, PyPI, npm or the standard library, and read its files."""
 
 from assay.corpus.contents import StatCache, WalkConfig, decode_text
 from assay.corpus.opening import open_corpus, read_bytes, read_text

@@ -1,8 +1,8 @@
-"""Selection of files by content, with hash and encoding, cached by stat.
+"""Select, hash and decode files by content, with a cache by stat.
 
-The key of the cache is size, times, inode and device. Programs can set mtime back but not ctime, which the system sets
-at every write. So an equal key means equal contents, except for two writes within one tick of the file system's clock.
-Therefore files changed shortly before they were read are not cached (git calls such entries racy).
+The cache compares size, mtime, ctime, inode and device. Programs can set mtime back but not ctime, which the system
+sets at every write. So equal values mean equal contents, except for two writes within one tick of the file system's
+clock. Therefore files changed shortly before a walk are not cached (git calls such entries racy).
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WalkConfig:
-    """Limits on the size and content of included files."""
+    """Limits on the size and content of included files, and on the length of notes."""
 
     #: The limit of semble, so that both index the same files. The largest module of the standard library has 757,011
     #: bytes (pydoc_data/topics.py); larger files are generated tables, bundles and data.
     max_bytes: int = 1_000_000
     #: git decides between binary and text by the first 8,000 bytes.
     head_bytes: int = 8192
-    #: A file that is not UTF-8 is binary above this share of control characters. They are 27 of the 255 bytes other
+    #: A file that is not UTF-8 is binary above this share of control characters: 27 of the 255 bytes other
     #: than NUL, so 11 % of compressed or random data; texts with stray ones have far fewer than 2 %.
     control_share: float = 0.02
     #: Pages and JSON written by Assay are marked within their first 100 bytes, plus whitespace.
@@ -48,7 +48,7 @@ _PAGE: Final = re.compile(
 #: The head of JSON written by Assay.
 _DATA: Final = re.compile(rb'\s*\{\s*"schema":\s*"assay/[a-z-]+/\d+"')
 
-#: Formats whose first 8 KiB may not contain a NUL byte, by their first bytes.
+#: Binary formats by their first bytes, since some have no NUL byte in the first 8 KiB.
 _MAGIC: Final = {
     "PDF": (b"%PDF-",),
     "PNG": (b"\x89PNG\r\n\x1a\n",),
@@ -79,7 +79,7 @@ _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """The contents of an included file, or why a file is excluded."""
+    """Size, hash and encoding of an included file, or the reason why a file is excluded."""
 
     shebang: bytes = b""  # the first line if it is a shebang
     size: int = 0
@@ -114,7 +114,7 @@ def examine(real: str, walking: WalkConfig) -> FileContents:
 
 
 def decode_text(data: bytes) -> str:
-    """Decode bytes as UTF-8 without a byte-order mark, or as Latin-1 if they are not UTF-8."""
+    """Decode bytes as UTF-8 without the byte-order mark, or as Latin-1 if they are not valid UTF-8."""
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -122,7 +122,7 @@ def decode_text(data: bytes) -> str:
 
 
 def binary_format(head: bytes, walking: WalkConfig) -> str | None:
-    """Return the binary format of a file by its first bytes, or None for text in any encoding."""
+    """Return the format of a binary file, or why it counts as binary; None for text. UTF-16 counts as binary."""
     for name, magic in _MAGIC.items():
         if head.startswith(magic):
             return name
@@ -137,15 +137,15 @@ def binary_format(head: bytes, walking: WalkConfig) -> str | None:
     return None
 
 
-#: The coarsest clock is that of FAT with two seconds (HFS+ and old NFS have one, ext4 some milliseconds); two writes in
-#: one tick have equal times.
+#: Two seconds: FAT has the coarsest timestamps (HFS+ and old NFS: one second, ext4: some milliseconds), and two writes
+#: in one tick have equal times.
 _RACY_NS: Final = 2_000_000_000
-#: The smallest int64; some file systems have times before 1678.
+#: The smallest int64, a time in 1677; earlier times, which some file systems have, do not fit.
 _OLDEST_NS: Final = -(2**63)
 
 
 class StatCache:
-    """A cache of file contents by path and stat; after a walk it contains the files of that walk."""
+    """A cache of the results of `examine` by path and stat."""
 
     def __init__(self, walking: WalkConfig = DEFAULT_WALKING, clock: Callable[[], int] = time.time_ns) -> None:
         self._walking = walking
@@ -158,14 +158,14 @@ class StatCache:
         return len(self._known)
 
     def begin(self, walking: WalkConfig) -> None:
-        """Begin a walk, and drop all entries if the settings have changed."""
+        """Begin a walk; drop all entries if the settings have changed."""
         if walking != self._walking:
             self._known.clear()
         self._walking = walking
         self._moment = self._clock()
 
     def examine(self, real: str, state: os.stat_result) -> FileContents:
-        """Return the contents of a file, from the cache if its stat is unchanged."""
+        """Examine a file, or return the cached result if the stat is unchanged."""
         now = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
         known = self._known.get(real)
         if known is not None and known[0] == now:
@@ -205,7 +205,7 @@ class StatCache:
         walking: WalkConfig = DEFAULT_WALKING,
         clock: Callable[[], int] = time.time_ns,
     ) -> StatCache:
-        """Load a cache from the arrays of `columns`; return an empty cache if version or settings differ."""
+        """Load a cache from the arrays of `columns`; return an empty cache if the Assay version or settings differ."""
         cache = cls(walking, clock)
         stamp, *texts = columns["texts"].tobytes().split(b"\0")
         if stamp != _stamp(walking):

@@ -1,4 +1,4 @@
-"""Git repositories: running git safely, tracked files, and commits as corpora.
+"""Run git safely, list tracked files, and unpack commits as corpora.
 
 Files are read as blobs of the commit: no checkout, so no hooks, smudge filters, line-end conversion or submodules, and
 the work tree of a local repository is never touched.
@@ -36,7 +36,7 @@ from assay.redaction import strip_credentials
 from assay.store import Store
 from assay.store.kinds import MIRRORS
 
-#: `git rev-parse --local-env-vars`: hooks set some of them, and they would select another repository.
+#: `git rev-parse --local-env-vars`: hooks set some of these variables, which select another repository.
 _LOCAL_VARIABLES: Final = """
     GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_CONFIG GIT_CONFIG_PARAMETERS GIT_CONFIG_COUNT GIT_OBJECT_DIRECTORY
     GIT_DIR GIT_WORK_TREE GIT_IMPLICIT_WORK_TREE GIT_GRAFT_FILE GIT_INDEX_FILE GIT_NO_REPLACE_OBJECTS
@@ -67,7 +67,7 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Run git and yield its stdout as a stream, since a tree may not fit into memory."""
+    """Run git and yield its stdout as a stream, since the output may not fit into memory."""
     try:
         process = subprocess.Popen(
             ["git", *_SAFE, *arguments],
@@ -91,7 +91,7 @@ def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[byte
 
 
 def read_blobs(names: Iterable[str], *options: str, cwd: Path) -> Iterator[bytes | None]:
-    """Yield the contents of git objects by name, or None for each that is missing or not a blob."""
+    """Yield the content of each named git object, or None if the object is missing or not a blob."""
     names = list(names)
     with _write_lines(names) as lines, git_stream(*options, "cat-file", "--batch", cwd=cwd, stdin=lines) as stream:
         for _ in names:
@@ -120,9 +120,9 @@ def is_linked_worktree(directory: str) -> bool:
 def read_repository(
     top: Path, below: Path, base: str, limits: ArchiveLimits
 ) -> tuple[frozenset[str], IgnoreFile | None] | str:
-    """Return the tracked files below a directory, their directories, and info/exclude; or an error message.
+    """Return the tracked paths in `below` (files and directories) and the rules of info/exclude, or an error message.
 
-    `base` is the path of `top` in the walk; the returned paths begin with it.
+    `base` is the path of the work tree `top` relative to the start of the walk; the returned paths begin with it.
     """
     try:
         where = git("rev-parse", "--show-toplevel", "--git-path", "info/exclude", cwd=below, limits=limits)
@@ -133,7 +133,7 @@ def read_repository(
         return (where if where.code else listed).last_error_line
     top_level, exclude, *_ = os.fsdecode(where.out).split("\n")
     if not os.path.isdir(top_level) or not os.path.samefile(top_level, top):
-        return "another repository"
+        return "the directory belongs to another repository"
     prefix = f"{base}/" if base else ""
     paths: set[str] = set()
     for name in filter(None, os.fsdecode(listed.out).split("\0")):
@@ -148,7 +148,7 @@ _HUNK: Final = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:
 
 
 class DiffHunk(NamedTuple):
-    """The line ranges of a diff hunk; an empty range starts at the line before it."""
+    """The line ranges of a diff hunk; if a count is 0, the start is the preceding line."""
 
     old_start: int
     old_count: int
@@ -238,7 +238,7 @@ def open_mirror(store: Store, url: str) -> Iterator[Path]:
 
 
 def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
-    """Fetch a revision into a mirror and return its commit."""
+    """Return the commit of a revision, fetched into a mirror if it is missing there or may have changed."""
     shown, busy = strip_credentials(url), mirror / _BUSY
     if busy.exists() or not (mirror / "HEAD").exists():
         shutil.rmtree(mirror, ignore_errors=True)

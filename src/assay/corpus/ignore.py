@@ -1,4 +1,4 @@
-"""git-ignore rules for a top-down walk, and include and exclude patterns.
+"""Apply git-ignore rules in a top-down walk; match include and exclude globs.
 
 git decides on each name separately: it never enters an ignored directory, and inside an entered directory only rules
 for the name itself apply. pathspec translates the patterns, but its matcher applies rules for directories to
@@ -45,10 +45,10 @@ class IgnoreRule:
     everything: bool  # `*`, `**`
     below: bool  # ends in `/**`: everything inside, not the directory itself
     pattern: re.Pattern[str]
-    parts: tuple[str, ...]  # of an anchored pattern; empty when it may match at any depth
+    parts: tuple[str, ...]  # of an anchored pattern; empty if the pattern may match at any depth
 
     def matches(self, path: str, is_directory: bool) -> bool:
-        """Return whether the rule matches a path relative to its ignore file."""
+        """Return whether the rule matches a path, given relative to the directory of the ignore file."""
         if self.directories_only and not is_directory:
             return False
         if self.everything:
@@ -56,7 +56,7 @@ class IgnoreRule:
         return bool(self.pattern.search(path) if self.below else self.pattern.fullmatch(path))
 
     def opens(self, path: str) -> bool:
-        """Return whether an anchored rule may match below a directory, which must then be entered."""
+        """Return whether the rule may match below a directory; False for rules that match at any depth."""
         for index, part in enumerate(path.split("/")):
             if index >= len(self.parts):
                 return False
@@ -84,13 +84,13 @@ class IgnoreFile:
         return None
 
     def opens(self, path: str) -> bool:
-        """Return whether a rule with `!` may match below a directory."""
+        """Return whether an anchored rule with `!` may match below a directory, which must then be entered."""
         relative = as_bytes(path[len(self.base) + 1 :] if self.base else path)
         return any(not rule.ignore and rule.opens(relative) for rule in self.rules)
 
 
 def verdict(levels: Iterable[IgnoreFile], path: str, is_directory: bool) -> bool | None:
-    """Return the verdict of the first level with a matching rule, or None; levels are ordered deepest first."""
+    """Return the verdict of the first ignore file with a matching rule, or None; the deepest file must come first."""
     for level in levels:
         decision = level.verdict(path, is_directory)
         if decision is not None:
@@ -99,7 +99,7 @@ def verdict(levels: Iterable[IgnoreFile], path: str, is_directory: bool) -> bool
 
 
 def read_level(file: str | os.PathLike[str], base: str) -> IgnoreFile | None:
-    """Read an ignore file; return None if it is missing, empty, or a symbolic link, which git ignores."""
+    """Read an ignore file; return None if it is unreadable, without rules, or a symbolic link (git ignores those)."""
     try:
         data = b"" if os.path.islink(file) else Path(file).read_bytes()
     except OSError:
@@ -167,7 +167,7 @@ def _trim(line: str) -> str:
 class Globs:
     include: GitIgnoreSpec | None
     exclude: GitIgnoreSpec | None
-    takes_back: bool  # an exclude begins with `!`, so an excluded directory may contain included files
+    takes_back: bool  # an exclude glob begins with `!`, so an excluded directory may contain included files
 
     def selects(self, path: str) -> bool:
         if self.include is not None and not self.include.match_file(path):
@@ -175,7 +175,7 @@ class Globs:
         return self.exclude is None or not self.exclude.match_file(path)
 
     def prunes(self, directory: str) -> bool:
-        """Return whether everything below a directory is excluded."""
+        """Return whether the globs exclude a directory and can include nothing below it."""
         return self.exclude is not None and not self.takes_back and self.exclude.match_file(directory + "/")
 
 
@@ -185,7 +185,7 @@ def compile_globs(spec: CorpusSpec) -> Globs:
 
 
 def select_paths(globs: tuple[str, ...]) -> Globs:
-    """Compile include patterns without exclude patterns."""
+    """Compile include globs without exclude globs."""
     return Globs(_compile_list(globs), None, False)
 
 

@@ -1,4 +1,4 @@
-"""Detect the language and kind of files by name, extension, then shebang."""
+"""Detect the language and kind of a file by its name, then its extension, then its shebang."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class FileType:
 
 
 def _named(words: str) -> dict[str, str]:
-    """Return a table of languages that have one extension or program, equal to their name."""
+    """Return entries for languages whose only extension or program is their name."""
     return {word: word for word in words.split()}
 
 
@@ -120,7 +120,7 @@ _NAMED: Final[Mapping[tuple[FileKind, str], str]] = {
 }
 _REQUIREMENTS: Final = re.compile(r"(.*[-_.])?(requirements|constraints)([-_.].*)?\.(txt|in)")
 
-#: language -> programs of shebangs, without trailing version.
+#: language -> programs in shebangs, without version numbers.
 _PROGRAMS: Final = _named("elixir fish groovy julia kotlin perl php ruby scala swift") | {
     "applescript": "osascript",
     "awk": "awk gawk",
@@ -166,12 +166,12 @@ _OTHER_NAMES: Final = {
 _ALIASES: Final = {word: language for language, words in _OTHER_NAMES.items() for word in words.split()}
 _INTERPRETERS: Final = {word: language for language, words in _PROGRAMS.items() for word in words.split()}
 _NAMES: Final = {name: FileType(language, kind) for (kind, language), names in _NAMED.items() for name in names.split()}
-#: Every known language.
+#: Every language that a file name or an extension can identify.
 LANGUAGES: Final = tuple(sorted({f.language for f in (*_EXTENSIONS.values(), *_NAMES.values()) if f.language}))
 
 
 def language_name(name: str) -> str:
-    """Return the language of a name, alias or extension: `golang` is go, `js` and `.js` are javascript."""
+    """Return the language for a name, alias (`golang`) or extension (`js`, `.js`), or the lowercase name if unknown."""
     wanted = name.strip().lower()
     if wanted in LANGUAGES:
         return wanted
@@ -184,7 +184,7 @@ def language_extensions(language: str) -> tuple[str, ...]:
 
 
 def detect_type(path: str, head: bytes) -> FileType:
-    """Return the language and kind of a file by its path and shebang."""
+    """Return the kind of a file and its language (None if unknown); `head` must contain any shebang line."""
     name = path.rpartition("/")[2].lower()
     if file_type := _NAMES.get(name):
         return file_type

@@ -1,4 +1,4 @@
-"""Open a corpus (locate, walk, hash, verify cached trees); read, find and copy its files."""
+"""Open a corpus (locate, walk, hash, verify a cached tree); read, find and copy its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.store import Store, cache_dir
 from assay.store.kinds import TREES
 from assay.types import Corpus, CorpusSpec
 
-#: The author of the one commit of a copy.
+#: Author of the commit that `copy_corpus` creates.
 _IDENTITY = ("-c", "user.name=assay", "-c", "user.email=assay@localhost", "-c", "commit.gpgsign=false")
 
 
@@ -37,9 +37,9 @@ def open_corpus(
     walking: WalkConfig = DEFAULT_WALKING,
     memory: StatCache | None = None,
 ) -> Corpus:
-    """Fetch a corpus if necessary and list its included files.
+    """Fetch a corpus if necessary and list its included files; raise CorpusError if there are none.
 
-    `memory` is updated; files that have not changed since its last update are not read again.
+    `memory` caches files between calls, so that unchanged ones are not read again. It is not used for fetched corpora.
     """
     store = Store((cache or cache_dir()).absolute())
     request = CorpusRequest(spec, (base or Path.cwd()).absolute(), TreeCache(store), limits)
@@ -51,7 +51,7 @@ def open_corpus(
         if entry is None or _is_intact(entry, located.root, walked):
             break
         if attempt:
-            hint = "set ASSAY_CACHE_DIR to a directory that no other program writes"
+            hint = "set ASSAY_CACHE_DIR to a directory that no other program writes to"
             raise SetupError("a cached tree changed while it was read", file=store.root, hint=hint)
         store.remove(TREES.name, entry.content)
     if not walked.files:
@@ -72,10 +72,10 @@ def locate_corpus(request: CorpusRequest) -> LocatedCorpus:
     """Locate the directory of a corpus, fetching the corpus if necessary."""
     kind = KINDS.get(request.spec.kind)
     if kind is None:
-        raise CorpusError(f"unknown kind of corpus {request.spec.kind!r}", hint=f"use one of: {', '.join(KINDS)}")
+        raise CorpusError(f"unknown corpus kind {request.spec.kind!r}", hint=f"use one of: {', '.join(KINDS)}")
     if request.spec.rev is not None and not kind.has_revision:
-        hint = f"use git:{request.spec.value}@REV for a commit"
-        raise CorpusError(f"a corpus of kind {kind.name!r} has no revision", hint=hint)
+        hint = "remove the revision, or use git:URL@REV"
+        raise CorpusError(f"a corpus of kind {kind.name!r} cannot have a revision", hint=hint)
     match kind.name:
         case "path":
             return locate_path(request)
@@ -90,7 +90,7 @@ def locate_corpus(request: CorpusRequest) -> LocatedCorpus:
 
 
 def corpus_digest(hashes: Mapping[str, str]) -> str:
-    """Return a digest of paths and contents that is the same on every machine."""
+    """Return a digest of the paths and content hashes, independent of their order."""
     sha = hashlib.sha256()
     for path in sorted(hashes):
         sha.update(path.encode("utf-8") + b"\0" + hashes[path].encode("ascii") + b"\n")
@@ -122,7 +122,7 @@ class LocalCorpus:
     revision: str | None
 
     def text(self, path: str) -> str:
-        """Read a file of the corpus; raise OSError if the file cannot be read."""
+        """Decode a file; raise OSError if the file is unreadable, CorpusError if it is outside the corpus."""
         with open(resolve_inside(self.root, path), "rb") as stream:
             return decode_text(stream.read())
 
@@ -130,7 +130,7 @@ class LocalCorpus:
 def find_local(
     spec: CorpusSpec, *, base: Path | None = None, cache: Path | None = None, revision: str | None = None
 ) -> LocalCorpus:
-    """Locate a corpus without fetching; in a local repository, `revision` selects the commit."""
+    """Locate a corpus on disk or in the cache without fetching; `revision` selects a commit of a local repository."""
     if spec.kind == "git" and revision and not is_url(spec.value):
         spec = replace(spec, rev=revision)
     trees = TreeCache(Store((cache or cache_dir()).absolute()), offline=True)
@@ -139,7 +139,7 @@ def find_local(
 
 
 def read_text(corpus: Corpus, path: str) -> str:
-    """Read a file as UTF-8 without its byte-order mark, or as Latin-1 if it is not UTF-8."""
+    """Read a file as UTF-8 without the byte-order mark, or as Latin-1 if it is not valid UTF-8."""
     return decode_text(read_bytes(corpus, path))
 
 
@@ -153,7 +153,7 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
             message, hint = "the corpus directory was removed during use", "restore the directory and run again"
             raise CorpusError(message, file=corpus.root, hint=hint) from error
         message = f"cannot read the file: {error.strerror or error}"
-        hint = "run again; the corpus changed after it was opened"
+        hint = "check that the file exists and is readable, then run again"
         raise CorpusError(message, file=corpus.root / path, hint=hint) from error
 
 
@@ -167,7 +167,7 @@ def resolve_inside(root: str, path: str) -> str:
 
 
 class ListedPaths:
-    """A lookup of corpus files by path, which follows symbolic links."""
+    """A lookup of corpus files by path that follows symbolic links."""
 
     def __init__(self, corpus: Corpus, root: Path | None = None) -> None:
         self._known = frozenset(file.path for file in corpus.files)
@@ -194,7 +194,7 @@ class ListedPaths:
 
 
 def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Corpus:
-    """Copy a corpus into `directory`, keeping the name of its root; with `commit`, the copy is a git repository."""
+    """Copy a corpus below `directory`, under the name of its root; with `commit`, into a git repository."""
     root = directory / (corpus.root.resolve().name or "corpus")
     root.mkdir(parents=True)
     for file in corpus.files:
@@ -221,7 +221,7 @@ def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Cor
 
 
 def directory_size(directory: Path) -> int:
-    """Return the size of all files below a directory, without following links."""
+    """Return the total size in bytes of all files below a directory, without following links."""
     total = 0
     for parent, _, names in os.walk(directory):
         for name in names:

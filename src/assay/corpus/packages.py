@@ -1,4 +1,4 @@
-"""Packages of PyPI and npm, or of the indexes that pip and npm are configured for.
+"""Packages from PyPI and npm, or from the indexes that pip and npm are configured to use.
 
 No code of a package runs: pip downloads wheels only, sdists are downloaded from the simple API (PEP 503 HTML, PEP 691
 JSON), and `npm pack` runs with --ignore-scripts.
@@ -39,7 +39,7 @@ from assay.redaction import strip_credentials
 _SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
 _EXAMPLE: Final = "use flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#sdist"
 _CONFIG_LINE: Final = re.compile(r"(?P<section>[^.=]+)\.(?P<key>[\w-]+)=(?P<value>.*)")
-#: Sections that `pip download` reads; later ones win.
+#: Sections that `pip download` reads; later sections take precedence.
 _SECTIONS: Final = ("global", "download", ":env:")
 _PIP_VARIABLES: Final = "PIP_CONFIG_FILE PIP_EXTRA_INDEX_URL PIP_FIND_LINKS PIP_INDEX_URL PIP_NO_INDEX XDG_CONFIG_DIRS"
 _ACCEPT: Final = (
@@ -104,7 +104,7 @@ def parse_package(value: str) -> PythonPackage:
     except (InvalidName, InvalidVersion) as error:
         if equals and isinstance(error, InvalidVersion):
             raise CorpusError(f"invalid version {text!r}", hint=_EXAMPLE) from None
-        raise CorpusError(f"expected one version of a package, got {value!r}", hint=_EXAMPLE) from None
+        raise CorpusError(f"expected NAME==VERSION, got {value!r}", hint=_EXAMPLE) from None
     if package.form not in ("any", "wheel", "sdist"):
         raise CorpusError(f"expected wheel or sdist, got {form!r}", hint=_EXAMPLE)
     return package
@@ -151,13 +151,13 @@ def _find_pip() -> tuple[str, ...]:
 
 
 def _download_wheel(package: PythonPackage, pip: tuple[str, ...], into: Path, limits: ArchiveLimits) -> Path | None:
-    """Download a wheel, or return None if pip finds none; never an sdist, whose setup.py would run."""
+    """Download a wheel, or return None if pip fails; never download an sdist, since pip would run its setup.py."""
     # --only-binary comes last, so that it overrides a configured `no-binary`.
     options = ("--no-deps", "--no-input", "--progress-bar=off", "--dest", str(into), "--only-binary=:all:")
     done = run_fetch_tool([*pip, "download", *options, "--", str(package)], tool="pip", seconds=limits.tool_seconds)
     if "DO NOT MATCH THE HASHES" in done.err or re.search(r"Expected sha\d+", done.err):
         raise CorpusError(
-            f"the hash of the wheel of {package} does not match its index",
+            f"the wheel of {package} does not match the hash in the index",
             hint="run `pip cache purge` and try again; if that fails, report the file to the index",
         )
     return None if done.code else next(into.glob("*.whl"), None)
@@ -205,7 +205,7 @@ def _find_sdist(package: PythonPackage, settings: PipSettings, limits: ArchiveLi
         reasons = "; ".join(failures)
         raise SetupError(f"cannot fetch {package}: {reasons}", hint="check the network and `pip config list`")
     if not files:
-        locations = ", ".join(map(strip_credentials, (*settings.indexes, *settings.find_links))) or "no index"
+        locations = ", ".join(map(strip_credentials, (*settings.indexes, *settings.find_links))) or "any index"
         raise CorpusError(f"no package {package.name!r} at {locations}", hint="check the name and `pip config list`")
     available = sorted(link.filename for version, link in files if version == package.version)[:5]
     problem = f"{package} has no {'file this interpreter can use' if package.form == 'any' else package.form}"
@@ -258,7 +258,7 @@ def _make_link(
     address, fragment = urldefrag(url)
     scheme = urlsplit(address).scheme
     if scheme not in _SCHEMES or (scheme == "file" and urlsplit(page).scheme != "file"):
-        raise ValueError(f"the page links to {strip_credentials(address)}")
+        raise ValueError(f"the page links to {strip_credentials(address)}, which is not allowed")
     if not hashes:
         name, _, value = fragment.partition("&")[0].partition("=")
         hashes = {name: value}
@@ -358,19 +358,19 @@ def locate_npm(request: CorpusRequest) -> LocatedCorpus:
 
 
 def parse_npm_package(value: str) -> tuple[str, str]:
-    """Parse `name@version`, where a scoped name begins with @."""
+    """Parse `name@version` or `@scope/name@version`; raise CorpusError if either part is missing or invalid."""
     name, at, version = value[1:].partition("@")
     name = value[:1] + name
-    hint = "use a version such as express@5.1.0"
+    hint = "use a package and a version, such as express@5.1.0"
     if not at or not _NPM_NAME.fullmatch(name):
-        raise CorpusError(f"expected one version of a package, got {value!r}", hint=hint)
+        raise CorpusError(f"expected NAME@VERSION, got {value!r}", hint=hint)
     if not _NPM_VERSION.fullmatch(version):
         raise CorpusError(f"invalid version {version!r}", hint=hint)
     return name, version
 
 
 def pack(package: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
-    """Download and unpack a tarball; npm verifies its hash."""
+    """Download a package with `npm pack`, which verifies the hash, and unpack the tarball."""
     into = work / "tarball"
     into.mkdir()
     options = ("--ignore-scripts", "--json", f"--pack-destination={into}")
@@ -379,7 +379,7 @@ def pack(package: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
         output = done.err + done.out.decode("utf-8", "replace")
         if re.search(r"\bEINTEGRITY\b", output):
             raise CorpusError(
-                f"the hash of the tarball of {package} does not match its registry",
+                f"the tarball of {package} does not match the hash in the registry",
                 hint="try again; if that fails, report the file to the registry",
             )
         if re.search(r"\b(E404|ETARGET|ENOVERSIONS)\b", output):

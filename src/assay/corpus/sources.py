@@ -1,6 +1,6 @@
-"""Sources of corpora: their kinds, fetched trees in the store, and the tools that fetch them.
+"""Corpus kinds, directories on disk, the cache of fetched trees, and running git, pip and npm.
 
-A new kind needs a line in KINDS, its name in `types.CorpusKind`, a function for `opening.locate`, and its identity in
+A new kind needs an entry in `_KINDS`, its name in `types.CorpusKind`, a case in `opening.locate_corpus`, and a case in
 `CorpusSpec.repository`.
 """
 
@@ -67,7 +67,7 @@ class CorpusRequest:
 
 @dataclass(frozen=True, slots=True)
 class LocatedCorpus:
-    """A tree on disk and the rules that apply to it."""
+    """The directory of a corpus and the rules for selecting its files."""
 
     root: Path  # of the corpus, without symbolic links
     top: Path  # where ignore rules start: the root or a directory above it
@@ -87,7 +87,7 @@ def locate_path(request: CorpusRequest) -> LocatedCorpus:
 
 
 def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
-    """Locate the standard library of the running interpreter, with its tests where installed."""
+    """Locate the standard library of the running interpreter; raise SetupError if it has no source files."""
     top = Path(sysconfig.get_path("stdlib")).resolve()
     if not (top / "os.py").is_file():
         raise SetupError(
@@ -95,13 +95,13 @@ def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
             hint="use Python from python.org, uv, pyenv or your distribution",
         )
     complete = sum(1 for _ in (top / "test").glob("test_*.py")) >= _FEWEST_TESTS
-    notes = () if complete else ("this interpreter has no test/ package, so targets in it cannot be resolved",)
+    notes = () if complete else ("this interpreter has no complete test/ package; targets in test/ may be missing",)
     root, revision = _find_root(request.spec, top), platform.python_version()
     return LocatedCorpus(root, top, barred=_INSTALLED, revision=revision, notes=notes)
 
 
 def locate_tree(request: CorpusRequest, entry: FetchedTree, *, built_in: bool) -> LocatedCorpus:
-    """Locate a cached tree; .gitignore files do not apply, since all files were published."""
+    """Locate a cached tree; .gitignore files do not apply, since all files were published or committed."""
     tree = entry.tree.resolve()
     top = tree / entry.root
     return LocatedCorpus(
@@ -116,7 +116,7 @@ def locate_tree(request: CorpusRequest, entry: FetchedTree, *, built_in: bool) -
 
 
 def named_directory(request: CorpusRequest) -> Path:
-    """Return the directory of a corpus on disk; raise CorpusError if it does not exist."""
+    """Return the directory named by the spec; raise CorpusError if there is no such directory."""
     if "\0" in request.spec.value:
         raise CorpusError("a directory name cannot contain a NUL byte", hint="check the corpus in the gold file")
     directory = (request.base / Path(request.spec.value).expanduser()).resolve()
@@ -161,11 +161,11 @@ class TreeCache:
     offline: bool = False  # never fetch
 
     def obtain(self, request: str, fetch: Callable[[Path], FetchedTree], *, refresh: bool = False) -> FetchedTree:
-        """Return the tree of a request; call `fetch` with an empty directory if it is not cached or may change."""
+        """Return the cached tree of a request; without one or with `refresh`, call `fetch` on an empty directory."""
         if (not refresh or self.offline) and (cached := self.recall(request)):
             return cached
         if self.offline:
-            raise CorpusError("the corpus is no longer in the cache", hint="run `assay gold lint` to fetch it again")
+            raise CorpusError("the corpus is not in the cache", hint="run `assay gold lint` to fetch the corpus")
         with self.store.temporary(request) as work:
             assert work is not None
             if not refresh and (cached := self.recall(request)):  # another process was first
@@ -212,7 +212,7 @@ class CommandOutput:
 
     @property
     def last_error_line(self) -> str:
-        """The last line of stderr that is marked as an error, or else the last line."""
+        """The last line of stderr that is marked as an error, or else the last line, or else the exit code."""
         lines = [line.strip() for line in self.err.splitlines() if line.strip() and "complete log of" not in line]
         marked = [line for line in lines if line.lower().startswith(("error", "fatal", "npm err", "npm error"))]
         return (marked or lines or [f"exit code {self.code}"])[-1]
@@ -221,7 +221,7 @@ class CommandOutput:
 def run_fetch_tool(
     argv: Sequence[str], *, tool: str, seconds: float, cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> CommandOutput:
-    """Run git, pip or npm; raise SetupError if it is missing, times out or prints too much."""
+    """Run git, pip or npm; raise SetupError if the tool is missing, times out or prints too much."""
     try:
         done = run_process(ProgramSpec(tuple(argv), cwd, env), seconds, _OUTPUT)
     except SetupError as error:

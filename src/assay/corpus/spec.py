@@ -1,6 +1,6 @@
-"""Corpus specs on the command line: `stdlib`, `pypi:flask==3.1.0`, `git:../repo@v1`, a directory.
+"""Parse and format corpus specs: `stdlib`, `pypi:flask==3.1.0`, `git:../repo@v1`, a directory.
 
-Subdirectory and globs follow a question mark: `git:../repo@v1?root=src&exclude=tests/`.
+A subdirectory and globs may follow after a question mark: `git:../repo@v1?root=src&exclude=tests/`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _SCP: Final = re.compile(r"[^/:]+:(?!:)")
 
 
 def parse_spec(text: str) -> CorpusSpec:
-    """Parse the spec of a corpus, such as `stdlib` or `git:URL@REV`."""
+    """Parse a corpus spec, such as `stdlib` or `git:URL@REV`; raise CorpusError if the spec is invalid."""
     body, options = _split_options(text.strip())
     if not body or "\0" in body:
         raise CorpusError(f"invalid corpus {text!r}", hint=f"use {kind_examples()}")
@@ -35,7 +35,7 @@ def parse_spec(text: str) -> CorpusSpec:
 
 
 def spec_text(spec: CorpusSpec) -> str:
-    """Format a spec so that `parse_spec` can parse it."""
+    """Return text that `parse_spec` parses back into `spec`."""
     body = f"{spec.kind}:{spec.value}"
     if spec.kind == "stdlib":
         body = "stdlib"
@@ -52,7 +52,7 @@ def spec_text(spec: CorpusSpec) -> str:
 
 
 def is_url(value: str) -> bool:
-    """Return whether a value is a remote repository (`https://…`, `git@host:path`) rather than a directory."""
+    """Return whether a value is the address of a remote repository, such as `https://…` or `git@host:path`."""
     return bool(_URL.match(value) or _SCP.match(value))
 
 
@@ -62,7 +62,7 @@ def _parse_with_scheme(scheme: str, value: str, text: str) -> CorpusSpec:
         hint = f"use {kind_examples()}; write a directory whose name contains a colon as ./{text}"
         if scheme in ("http", "https", "ssh", "file"):
             hint = f"use git:{text} for a git repository, otherwise {kind_examples()}"
-        raise CorpusError(f"{text!r}: unknown kind of corpus {scheme!r}", hint=hint)
+        raise CorpusError(f"{text!r}: unknown corpus kind {scheme!r}", hint=hint)
     if value.startswith("//") and scheme == "git":
         raise CorpusError(f"{text!r} is a URL without a corpus kind", hint=f"use git:{text}")
     if not value:

@@ -66,15 +66,15 @@ class FetchedTree:
     tree: Path
     content: str  # the name of the tree: a hash with its kind, sha256-… or git-…
     revision: str
-    root: str = ""  # the directory inside the tree that archives wrap everything in
+    root: str = ""  # the only top-level directory, if it contains all files
     notes: tuple[str, ...] = ()
-    manifest: Mapping[str, str] = field(default_factory=dict)  # path -> sha256 of every file; links have another value
+    manifest: Mapping[str, str] = field(default_factory=dict)  # path -> sha256 of a file or target of a link
 
 
 def unpack(
     archive: Path, into: Path, *, limits: ArchiveLimits, revision: str, notes: tuple[str, ...] = ()
 ) -> FetchedTree:
-    """Unpack an archive into a new directory and return the tree; on errors, unpack nothing."""
+    """Unpack an archive into a new directory; on errors, remove the directory and raise."""
     size = archive.stat().st_size
     if size > limits.archive_bytes:
         message = f"expected an archive of at most {limits.archive_bytes:,} bytes, got {size:,}"
@@ -144,7 +144,7 @@ def _unpack_tar(archive: Path, writer: TreeWriter) -> None:
 
 
 class _Member(tarfile.TarInfo):
-    """A tar member whose extended headers are limited: tarfile parses them in quadratic time (CVE-2024-6232)."""
+    """A tar member with a size limit on extended headers, which tarfile parses in quadratic time (CVE-2024-6232)."""
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _HEADERS and self.size > _HEADER_BYTES:
@@ -153,7 +153,7 @@ class _Member(tarfile.TarInfo):
 
 
 class _CountedReader:
-    """A stream that fails after `allowed` bytes, including headers and padding."""
+    """A stream that raises CorpusError after `allowed` bytes, which include headers and padding."""
 
     def __init__(self, raw: IO[bytes], allowed: int, source: str) -> None:
         self._raw, self._left, self._allowed, self._source = raw, allowed, allowed, source
@@ -180,7 +180,7 @@ _BAD_NAMES: Final = frozenset({errno.ENAMETOOLONG, errno.EILSEQ, errno.EINVAL, e
 
 
 class TreeWriter:
-    """A writer of archive members into a new directory, which is removed on errors."""
+    """A writer of the files of an archive or commit into a new directory, which is removed on errors."""
 
     def __init__(self, root: Path, *, source: str, limits: ArchiveLimits, archive_bytes: int | None = None) -> None:
         self.root = root
@@ -241,7 +241,7 @@ class TreeWriter:
             self.add_file(name, _chunks(stream))
 
     def finish(self, *, outside_links: bool) -> set[str]:
-        """Create the links; raise CorpusError for a link that leaves the root unless `outside_links` is set."""
+        """Create the links and return all paths; raise CorpusError for a link to the outside unless allowed."""
         for path, target in sorted(self._links.items()):
             self._make(path.split("/")[:-1], path)
             with self._rejecting_bad_names(path):
@@ -274,7 +274,7 @@ class TreeWriter:
         for reading in (name, "".join(char for char in normalized if unicodedata.category(char) != "Cf")):
             slashed = reading.replace("\\", "/")
             if slashed.startswith("/") or _DRIVE.match(slashed) or ".." in slashed.split("/"):
-                self.refuse(name, "would be written outside the archive")
+                self.refuse(name, "has a path outside the archive")
         return [part for part in name.split("/") if part not in ("", ".")]
 
     def _make(self, parts: list[str], member: str) -> None:

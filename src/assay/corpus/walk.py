@@ -1,4 +1,4 @@
-"""Select the files of a tree: a top-down pass, then the symbolic links."""
+"""Select the files of a tree: walk the directories top-down, then follow the symbolic links."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TOOL_DIRECTORIES: Final = """
     __pycache__ __pypackages__ _darcs bower_components elm-stuff node_modules
 """
 ALWAYS: Final = frozenset(_TOOL_DIRECTORIES.split())
-#: Build output in some projects and source in others: excluded only where git tracks nothing below.
+#: Build output in some projects and source in others: excluded only if git tracks files, but none in the directory.
 _OUTPUT_DIRECTORIES: Final = """
     _build bin build coverage deps dist env htmlcov obj out output target tmp vendor venv Pods
 """
@@ -57,7 +57,7 @@ class _Frame:
 def walk(
     located: LocatedCorpus, globs: Globs, walking: WalkConfig, limits: ArchiveLimits, memory: StatCache | None = None
 ) -> WalkResult:
-    """Walk a tree and read the included files; the result does not depend on directory order."""
+    """Walk a tree and hash the included files; the result does not depend on the order of directory entries."""
     return _Walker(located, globs, walking, limits, StatCache() if memory is None else memory).run()
 
 
@@ -102,7 +102,7 @@ class _Walker:
         return WalkResult(files, self.hashes, tuple(skipped), tuple(self.notes))
 
     def _start(self) -> _Frame:
-        """Return the frame of the corpus root, with the rules above it."""
+        """Return the frame of the corpus root, with the ignore rules of the directories above."""
         self.root, top = str(self.located.root), str(self.located.top)
         frame = _Frame("", top)
         if self.located.git and os.path.lexists(f"{top}/.git"):
@@ -117,7 +117,7 @@ class _Walker:
             self.prefix = f"{path}/"
             ignored = path not in frame.tracked and verdict(frame.git, path, True)
             if ignored:
-                self.notes.append(f"git ignores the requested {path}/; ignore rules above it were not applied")
+                self.notes.append(f"git ignores the requested {path}/; .gitignore files above it were not applied")
             frame = replace(frame, path=path, real=os.path.join(frame.real, part), git=() if ignored else frame.git)
         return frame
 
@@ -178,7 +178,7 @@ class _Walker:
                 self._skip(path, "unreadable", error.strerror or str(error))
 
     def _find_rejection(self, frame: _Frame, names: frozenset[str]) -> tuple[str, str] | None:
-        """Return the reason and detail if the files in a directory exclude it."""
+        """Return the reason and detail if a marker file such as pyvenv.cfg excludes a directory, else None."""
         if frame.real == self.root or frame.closed or frame.path in frame.tracked or not self.located.built_in:
             return None
         if verdict(frame.assay, frame.path, True) is False:
@@ -194,7 +194,7 @@ class _Walker:
         return None
 
     def _decide(self, frame: _Frame, path: str, entry: os.DirEntry[str]) -> None:
-        """Skip an entry, read it, or push its directory on the stack."""
+        """Skip an entry, add a file, or queue a directory or symbolic link."""
         is_directory = entry.is_dir(follow_symlinks=False)
         excluded = self._find_exclusion(frame, path, entry.name, is_directory)
         if is_directory:
@@ -217,7 +217,7 @@ class _Walker:
             self._add_file(path, entry.path)
 
     def _find_exclusion(self, frame: _Frame, path: str, name: str, is_directory: bool) -> tuple[str, str] | None:
-        """Return the reason and detail if a rule excludes an entry."""
+        """Return the reason and detail if a rule excludes an entry, else None."""
         ignored = verdict(frame.assay, path, is_directory)
         if ignored is not None:
             return ("assayignore", "") if ignored else None
@@ -231,7 +231,7 @@ class _Walker:
         if verdict(frame.git, path, is_directory):
             return "gitignore", ""
         if is_directory and name in AMBIGUOUS and frame.tracked and not tracked:
-            return "built-in", "git tracks no file in it; add !NAME/ to .assayignore to include it"
+            return "built-in", "git tracks no file in this directory; add !NAME/ to .assayignore to include it"
         return None
 
     def _add_file(self, path: str, real: str) -> None:
@@ -280,4 +280,4 @@ class _Walker:
 
     def _unreadable_error(self, error: OSError) -> CorpusError:
         message = f"cannot read the corpus directory: {error.strerror or error}"
-        return CorpusError(message, file=self.located.root, hint="check the path")
+        return CorpusError(message, file=self.located.root, hint="check the path and its permissions")

@@ -185,7 +185,7 @@ BAD = {
     "a suffix of YAML": (["gold/shop.yaml", "x", "--to", ".YAML"], "formats in .yaml files: native: YAML"),
     "read only": (["gold/shop.yaml", "x", "--to", "karta"], "not written"),
     "no such file": (["gold/none.yaml", "x", "--to", "plain"], "no such file"),
-    "bad corpus": (["gold/shop.yaml", "x", "--to", "plain", "--corpus", "nope:x"], "unknown kind of corpus"),
+    "bad corpus": (["gold/shop.yaml", "x", "--to", "plain", "--corpus", "nope:x"], "unknown corpus kind"),
     "wrong format": (["gold/shop.yaml", "x", "--to", "plain", "--format", "octocode"], "--corpus"),
 }
 

@@ -114,7 +114,7 @@ def test_corpora_that_are_not_here_are_not_fetched(runs, tmp_path):
         gold = replace(one.suite.golds[0], corpus=CorpusSpec("git", f"{elsewhere.url}/x.git", "main"))
         write_run(replace(one, suite=replace(one.suite, golds=(gold,))), tmp_path / "run")
         reply = ask(client, name="run", query="cart", form="human")
-    assert (reply.status, "no longer in the cache" in reply.error) == (400, True)
+    assert (reply.status, "not in the cache" in reply.error) == (400, True)
     assert elsewhere.asked == []
 
 
