@@ -1,1 +1,1 @@
-"""Source text: words, definitions, prose, lines and tokens."""
+"""Analyze source text: identifiers, definitions, prose, lines and tokens."""

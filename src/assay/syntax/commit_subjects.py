@@ -1,4 +1,4 @@
-"""Commit subjects: their text without prefixes, and which of them describe behavior."""
+"""Clean commit subjects, and detect those that do not describe behavior."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Final
 
 from assay.syntax.prose import strip_markup
 
-#: `feat(parser)!: `, `net/http: `, and numbers of pull requests.
+#: Prefixes such as `[tag] `, `feat(parser)!: ` and `net/http: `.
 _PREFIX: Final = re.compile(r"^(?:\[[^\]]*\]\s*|[\w./,*-]+(?:\([^()]*\))?!?:\s+)+")
-#: `feat (WIP): `; `_PREFIX` matches prefixes without a blank.
+#: Prefixes with a blank, which `_PREFIX` does not match: `feat (WIP): `, `code cleanup: `.
 _KIND: Final = re.compile(r"^\W*\w+\s*\([^()]*\)\s*!?:\s+|^[a-z]+ [a-z]+: ")
 _NUMBER: Final = re.compile(r"\s*[(\[]?(?:(?:closes|fixes|refs?|gh)?[ -]?#\d+)(?:,\s*#\d+)*[)\]]?", re.IGNORECASE)
 #: Commit subjects that do not describe behavior.
@@ -35,20 +35,20 @@ _NO_BEHAVIOR: Final = re.compile(
 
 
 def strip_subject(subject: str) -> str:
-    """Remove the prefix (`feat: `) and pull request numbers from a commit subject."""
+    """Remove prefixes (`feat: `), issue numbers, markup and outer punctuation from a commit subject."""
     return strip_markup(_NUMBER.sub("", _PREFIX.sub("", subject))).strip(" \t.:;-")
 
 
 def is_trivial(subject: str) -> bool:
-    """Return whether a commit subject is about a release, merge or code style rather than behavior."""
+    """Return whether a commit subject is about a release, merge, documentation or code style rather than behavior."""
     return _TRIVIAL.search(subject) is not None or _TRIVIAL.search(strip_subject(subject)) is not None
 
 
 def strip_kind(subject: str) -> str:
-    """Remove a kind with a blank (`feat (WIP): `), which `strip_subject` keeps."""
+    """Remove a prefix that contains a blank (`feat (WIP): `), which `strip_subject` keeps."""
     return _KIND.sub("", subject)
 
 
 def is_internal(subject: str) -> bool:
-    """Return whether a commit subject names a cleanup, a test or a build rather than behavior."""
+    """Return whether a commit subject is about a cleanup, tests, builds or similar rather than behavior."""
     return _NO_BEHAVIOR.search(subject) is not None

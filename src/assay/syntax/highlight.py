@@ -1,7 +1,7 @@
-"""Syntax highlighting: colored runs of each line, for every language with a grammar.
+"""Syntax highlighting: split each line into colored runs, in every language with a grammar.
 
-Colors follow from node types, which most grammars name alike, not from keyword lists. The concatenated runs of a line
-equal the line. Unknown syntax, and text beyond the limits, is plain.
+Colors depend on node types, which most grammars name alike. The concatenated runs of a line equal the line. Unknown
+syntax, and text beyond the limits, is plain.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ _TYPES: Final = tuple(
         ),
     )
 )
-#: Node types that only one grammar has.
+#: Node types whose color depends on the grammar.
 _OWN_TYPES: Final[Mapping[str, Mapping[str, int]]] = {
     "elixir": {"alias": _TYPE, "keyword": _KEYWORD},
     "haskell": {"name": _TYPE, "constructor": _TYPE},
@@ -81,7 +81,7 @@ _OWN_TYPES: Final[Mapping[str, Mapping[str, int]]] = {
     "sql": {"literal": _NUMBER},
     "zig": {"builtin_identifier": _KEYWORD},
 }
-#: Keywords that the grammar parses as calls.
+#: Keywords that the grammar parses as identifiers.
 _WORDS: Final = {
     "elixir": frozenset(
         b"alias case cond def defdelegate defexception defguard defimpl defmacro defmacrop defmodule defp defprotocol "
@@ -95,7 +95,7 @@ _DIGITS: Final = frozenset(b"0123456789.+-")
 
 
 def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> tuple[tuple[HighlightSpan, ...], ...]:
-    """Split each line of a text into colored runs; an empty line has no runs."""
+    """Split each line of a text into colored runs; without a grammar, lines are plain. An empty line has no runs."""
     lines = split_lines(text)
     marks = _marks(text.encode("utf-8", "replace"), grammar, limits) if grammar else None
     rows: list[tuple[HighlightSpan, ...]] = []
@@ -120,7 +120,7 @@ def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> t
 
 
 def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None:
-    """Return the color of each byte, or None for sources that are not parsed because they may crash the parser."""
+    """Return the color of each byte, or None for a source that is too large or cannot be parsed safely in time."""
     if len(source) > limits.bytes or nesting_problem(source, grammar) or is_malformed(source, grammar):
         return None
     tree = parse(source, grammar, _PARSING)

@@ -1,4 +1,4 @@
-"""Words of a text: identifiers split at underscores, case changes and digits, stop words, and stems."""
+"""Split text and identifiers into words; stop words and stems."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ STOP_WORDS: frozenset[str] = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CacheLimits:
-    entries: int = 200_000  # the standard library has about 150,000 distinct ones; 200,000 take some 60 MB
-    characters: int = 64  # longer ones are data (hashes, base64), which hardly ever repeat
+    entries: int = 200_000  # the standard library has about 150,000 distinct identifiers; 200,000 take some 60 MB
+    characters: int = 64  # longer identifiers are data (hashes, base64), which hardly ever repeat
 
 
 CACHE_LIMITS = CacheLimits()
@@ -57,7 +57,7 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U00
 
 
 def split(identifier: str) -> tuple[str, ...]:
-    """Split an identifier at underscores, case changes and digits into lower-case parts."""
+    """Split an identifier at underscores, case changes and digits into lowercase parts."""
     if identifier.isascii():
         return tuple(map(str.lower, _ASCII_PART.findall(identifier)))
     identifier = normalize("NFC", identifier)  # NFC: é is one letter, composed or not
@@ -66,12 +66,12 @@ def split(identifier: str) -> tuple[str, ...]:
 
 
 def words(text: str) -> list[str]:
-    """Return the words to index: each identifier in lower case, followed by its parts if it has several."""
+    """Return the words to index: each identifier in lowercase, its parts if it has several, and `unspaced_pairs`."""
     return list(chain.from_iterable(map(_TOKENS.__getitem__, _raw(text))))
 
 
 def parts(text: str) -> list[str]:
-    """Return the parts of each identifier in a text, without the whole identifiers."""
+    """Return the lowercase parts of all identifiers in a text."""
     return [part for raw in _raw(text) for part in split(raw)]
 
 
@@ -90,7 +90,7 @@ def _letter_class(character: str) -> str:
 
 
 def unspaced_pairs(compound: str) -> tuple[str, ...]:
-    """Split text in scripts without spaces into overlapping pairs of characters, so that parts of a phrase match."""
+    """Return the overlapping pairs in runs of three or more Han or Kana characters, which match parts of a phrase."""
     runs = _UNSPACED.findall(compound)
     return tuple(run[i : i + 2] for run in runs for i in range(len(run) - 1))
 
@@ -127,7 +127,7 @@ def _snowball() -> Callable[[str], str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def stem(word: str) -> str:
-    """Return the stem of a lower-case word; words with characters other than ASCII letters are returned unchanged."""
+    """Return the English stem of a lowercase word; keep words under three letters or with non-ASCII or non-letters."""
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return word
     root = _snowball()(word)

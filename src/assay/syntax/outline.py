@@ -1,4 +1,4 @@
-"""Definitions, comments, imports and references of a file, for every language with a grammar.
+"""Extract definitions, comments, imports and references from a file in any language with a grammar.
 
 Captures of the queries in `queries/`: `definition.KIND`, `name`, `body`, `doc`, `decorator`, `comment`, `import`,
 `reference`.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 #: Problem of a file that reached the time limit; a faster machine may parse the file.
 TIMED_OUT = "parsing timed out"
 _DEFINITION = "definition."
-_CLAUSES = frozenset({"elixir", "haskell"})  # a function is several definitions of one name
+_CLAUSES = frozenset({"elixir", "haskell"})  # consecutive definitions of one name are clauses of one function
 _CONTAINERS = frozenset({"class", "interface", "enum"})
 #: Comment markers at the edges of lines, in all supported languages.
 _MARKERS = re.compile(
@@ -43,8 +43,8 @@ _BLANK_BYTES = frozenset(b" \t\r\n\f")
 
 @dataclass(frozen=True, slots=True)
 class OutlineLimits:
-    signature: int = 400  # characters; longer ones are generated
-    doc: int = 2_000  # characters; a longer comment is a manual, and its body is indexed anyway
+    signature: int = 400  # characters; longer signatures are generated
+    doc: int = 2_000  # characters; longer comments are manuals, and their lines are indexed anyway
     long_lines: int = 40  # nodes longer than this get split points
     deep: int = 12  # maximum depth of split points; deeper ones are inside expressions
     indent: int = 200  # maximum column of a comment that is alone on its line
@@ -79,13 +79,13 @@ class Outline:
     comments: tuple[LineSpan, ...]
     imports: tuple[str, ...]
     references: tuple[str, ...]  # distinct names
-    breaks: tuple[tuple[int, int], ...]  # (line, depth) of the parts of long nodes
-    broken: bool  # whether the file has a syntax error
-    problem: str | None = None  # why the file was not parsed; all other fields are then empty
+    breaks: tuple[tuple[int, int], ...]  # (line, depth) of top-level nodes and of the parts of long nodes
+    broken: bool  # whether the file has a syntax error or too many query matches
+    problem: str | None = None  # why the file was not parsed; the outline is then empty and `broken`
 
 
 def parse_outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> Outline:
-    """Parse a text and return its outline; if it cannot be parsed, the outline is empty and has a `problem`."""
+    """Parse a text and return its outline; if parsing fails, the outline is empty and has a `problem`."""
     source = text.encode("utf-8", "replace")  # query predicates expect UTF-8
     if problem := nesting_problem(source, grammar):
         return _unknown(problem)
@@ -95,7 +95,7 @@ def parse_outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> O
     try:
         return Fork(partial(_outline, source, grammar, limits), 2 + int(time_limit(source, limits))).result()
     except ForkError:
-        return _unknown("the parser crashed")
+        return _unknown("the parser crashed or timed out")
 
 
 def _unknown(problem: str) -> Outline:

@@ -1,7 +1,7 @@
-"""Tree-sitter grammars, and parsing in bounded time.
+"""Load tree-sitter grammars and parse in bounded time.
 
-All grammars are installed as wheels, so nothing is downloaded at run time. Sources that would crash a parser are
-rejected before parsing; sources that take too long are abandoned.
+All grammars are installed as wheels, so nothing is downloaded at run time. Sources that are nested too deeply are
+rejected before parsing, and parsing stops at a time limit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CPP = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 
-#: Grammar names, equal to those of the languages in `corpus.languages` and of the files in `queries/`.
+#: Grammar names: those of the files in `queries/` and, except for tsx, of the languages in `corpus.languages`.
 GRAMMARS: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "html", "java", "javascript", "json",
     "kotlin", "lua", "php", "python", "ruby", "rust", "scala", "sql", "swift", "toml", "tsx", "typescript", "yaml",
@@ -81,7 +81,7 @@ def load_grammar(name: str) -> Grammar:
 
 
 def grammar_packages() -> tuple[str, ...]:
-    """Return the names of the installed grammar packages."""
+    """Return the PyPI names of the grammar packages."""
     modules = {_WHEELS.get(name, (f"tree_sitter_{name}", ""))[0] for name in GRAMMARS}
     return tuple(sorted(module.replace("_", "-") for module in modules))
 
@@ -94,7 +94,7 @@ class ParsingLimits:
     #: times what the slowest code takes (1 s + 5 µs per byte); random tokens may take hours.
     seconds: float = 20.0
     seconds_per_byte: float = 1e-4
-    tangle: int = 200_000_000  # maximum sum of squared child counts of nodes with errors; takes about a second
+    tangle: int = 200_000_000  # maximum sum of squared child counts of nodes with errors; a query takes about a second
     open_matches: int = 512  # maximum matches in progress; code needs some dozens, and more take longer
 
 
@@ -190,7 +190,7 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
 
 
 def is_malformed(source: bytes, grammar: str) -> bool:
-    """Return whether a source is probably not code: it has unmatched brackets, too few brackets, or NUL bytes.
+    """Return whether a source is probably not code: it has many unmatched brackets, too few brackets, or NUL bytes.
 
     Parsers try to repair such a source, and some of them hang or crash.
     """

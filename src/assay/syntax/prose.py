@@ -1,4 +1,4 @@
-"""Prose about code: sentences of comments and headings, without markup."""
+"""Extract prose from comments and documentation: sentences, content words and headings."""
 
 from __future__ import annotations
 
@@ -63,19 +63,19 @@ def split_sentences(comment: str) -> Iterator[str]:
 
 
 def is_prose(sentence: str, most: int) -> bool:
-    """Return whether a text is a sentence of at most `most` words, rather than code or a label."""
+    """Return whether a text begins with a letter, has at most `most` words, and contains few symbols or digits."""
     if not sentence or not sentence[0].isalpha() or len(sentence.split()) > most:
         return False
     return len(_PROSE.findall(sentence)) >= _PROSE_SHARE * len(sentence)
 
 
 def is_idle(sentence: str) -> bool:
-    """Return whether a comment concerns licenses, linters or plans, not behavior."""
+    """Return whether a comment is a license, linter directive, to-do or cross-reference rather than a description."""
     return _IDLE.search(sentence) is not None
 
 
 def strip_leading_name(sentence: str, name: str) -> str:
-    """Remove a leading name from a sentence, as in Go comments: `Foo returns …`, `Foo (T) returns …`."""
+    """Remove the name that begins a sentence, as in Go comments: `Foo returns …`, `The Foo (T) returns …`."""
     if name not in sentence[: len(name) + 4]:
         return sentence
     match = re.match(rf"(?:(?:The|A|An) )?{re.escape(name)}\b(?: \([^)]*\))?[\s,]*", sentence)
@@ -83,14 +83,14 @@ def strip_leading_name(sentence: str, name: str) -> str:
 
 
 def strip_markup(text: str) -> str:
-    """Remove links, tags, roles and code quotes from a text."""
+    """Remove the markup of links, roles and code from a text, and all HTML tags and URLs."""
     for pattern, replacement in _MARKUP:
         text = pattern.sub(replacement, text)
     return text.strip()
 
 
 def mentions_name(sentence: str, name: str) -> bool:
-    """Return whether a sentence contains a name in any spelling."""
+    """Return whether a sentence contains a name, ignoring case and underscores, as one word or two."""
     own = "".join(split(name)) or name.lower()
     words = ["".join(split(word)) for word in _WORD.findall(sentence)]
     joined = {*words, *(first + second for first, second in pairwise(words))}
@@ -98,7 +98,7 @@ def mentions_name(sentence: str, name: str) -> bool:
 
 
 def content_words(sentence: str) -> tuple[str, ...]:
-    """Return the distinct words of a sentence in lower case, without stop words and numbers."""
+    """Return the distinct words of a sentence in lowercase, without stop words, numbers and single characters."""
     words = (word.lower() for word in _WORD.findall(sentence))
     return tuple(dict.fromkeys(w for w in words if len(w) > 1 and not w.isdigit() and w not in STOP_WORDS))
 
@@ -136,7 +136,7 @@ class DocHeading:
 
 
 def find_headings(lines: Sequence[str]) -> Iterator[DocHeading]:
-    """Yield the headings outside fenced code; underline characters get heading levels in order of first use."""
+    """Yield the headings outside fenced code; underline characters define heading levels in order of first use."""
     signs: dict[str, int] = {}
     for number, line in iter_unfenced(lines):
         if match := _ATX.match(line) or _ASCIIDOC.match(line):
@@ -160,5 +160,5 @@ def iter_unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
         mark = match.group(1)
         if fence is None:
             fence = mark
-        elif mark[0] == fence[0] and len(mark) >= len(fence) and not match.group(2):  # as CommonMark closes it
+        elif mark[0] == fence[0] and len(mark) >= len(fence) and not match.group(2):  # a closing fence in CommonMark
             fence = None

@@ -22,12 +22,12 @@ SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # nodes that can contain a definition
-_PARTS = frozenset({"constant", "property"})  # parts of a definition
+_PARTS = frozenset({"constant", "property"})  # never enclosing definitions
 _TYPE_ALIAS: type[ast.AST] | None = getattr(ast, "TypeAlias", None)  # from Python 3.12
 
 
 def extract_symbols(path: str, text: str, language: str | None = None) -> tuple[Symbol, ...]:
-    """Return the definitions of a file in line order; empty if the file cannot be parsed."""
+    """Return the definitions of a file in line order; none if the file cannot be parsed or has no grammar."""
     if _is_python(path, language):
         parsed = _parse(text)
         return () if isinstance(parsed, str) else tuple(sorted(_number(_definitions(parsed))))
@@ -54,7 +54,7 @@ def is_supported(path: str, language: str | None) -> bool:
 
 
 def find_enclosing(symbols: Sequence[Symbol], start: int, end: int) -> Symbol | None:
-    """Return the innermost definition that contains lines `start` to `end`, ignoring constants and fields."""
+    """Return the innermost definition that contains lines `start` to `end`, ignoring constants and properties."""
     holders = [s for s in symbols if s.kind not in _PARTS and s.start <= start and end <= s.end]
     return min(holders, key=lambda s: (s.end - s.start, -s.start, s.name), default=None)
 
@@ -80,7 +80,7 @@ def _definitions(module: ast.Module) -> Iterator[Symbol]:
     """Yield the definitions in file order; an explicit stack avoids deep recursion in long `elif` chains."""
     stack: list[tuple[ast.AST, tuple[str, ...], str]] = [(module, (), "module")]
     while stack:
-        node, names, around = stack.pop()  # the names of the definitions around it, and the kind of the innermost
+        node, names, around = stack.pop()  # names of the enclosing definitions, kind of the innermost
         defined: list[tuple[str, str]] = []
         inner, kind = names, around
         if isinstance(node, ast.ClassDef):

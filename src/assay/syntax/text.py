@@ -9,11 +9,11 @@ def count_lines(text: str) -> int:
 
 
 def line_at(text: str, position: int) -> int:
-    """Return the line number of a character position, counting from 1."""
+    """Return the number of the line that contains a character offset, counting from 1."""
     return text.count("\n", 0, position) + 1
 
 
 def split_lines(text: str) -> tuple[str, ...]:
-    r"""Split a text into lines without `\n`; their number is that of `count_lines`."""
+    r"""Split a text into `count_lines(text)` lines, without `\n`."""
     lines = text.split("\n")
     return tuple(lines if lines[-1] else lines[:-1])

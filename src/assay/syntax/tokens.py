@@ -1,4 +1,4 @@
-"""The token estimate, and sizes of lines in bytes."""
+"""Estimate tokens from bytes, and measure lines in bytes."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ def line_bytes(text: str) -> tuple[int, ...]:
 
 
 def line_sizes(lines: Sequence[str] | Sequence[bytes]) -> tuple[int, ...]:
-    r"""Return the length in bytes, including newlines, of lines split at `\n`; lines of type str must be ASCII."""
+    r"""Return the size in bytes of each line of `text.split("\n")`, including its newline; str lines must be ASCII."""
     last = (len(lines[-1]),) if lines[-1] else ()
     return (*map(_and_newline, map(len, lines[:-1])), *last)
