@@ -1,4 +1,4 @@
-"""Propose adversaries: definitions related to a target, and definitions that engines rank above a target."""
+"""Propose adversaries: definitions that are related to a target, or that engines rank above all targets."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from assay.types import Adversary, GoldSet, Hit, Query, Ranking, Run, Span, Targ
 
 
 class AdversaryRules:
-    each: int = 3  # per relationship and query; a set needs a few good ones, not a list
-    total: int = 6  # per query
+    each: int = 3  # maximum per relationship and query; a set needs a few good ones, not a list
+    total: int = 6  # maximum per query
     alike: float = 0.6  # minimum share of common words in two similar names
-    siblings: int = 6  # subclasses of a base; one with more is a mixin, which does not relate them
-    rank: int = 5  # that the best ranking of a confusion must reach
+    siblings: int = 6  # maximum subclasses of a base; a base with more is a mixin and does not relate them
+    rank: int = 5  # maximum rank of a confusion in the ranking where it is best
     engines: int = 2  # minimum count of engines that rank a confusion above the target, if the run has enough
-    strong: int = 3  # engines from which a confusion is strong
-    callers: int = 8  # of a target; a name with more is used everywhere
-    longest: int = 150  # lines; a longer definition matches almost any query
+    strong: int = 3  # minimum count of engines for a strong confusion
+    callers: int = 8  # maximum callers of a target; a function with more is used everywhere
+    longest: int = 150  # maximum lines; a longer definition matches almost any query
 
 
-_JUDGE: Final = "the engines may be right: check first whether it is relevant to the query"
-#: Minimum share of the query's words in an adversary, by strength: without common words it is not plausible.
+_JUDGE: Final = "the engines may be right: check first whether this code is relevant to the query"
+#: Minimum share of the query's words in an adversary, by strength: code without common words is not plausible.
 _LEAST_SHARE: Final = {"strong": 0.2, "medium": 0.4, "weak": 0.6}
 
 
@@ -45,7 +45,7 @@ class SimilarCode:
 
 
 def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
-    """Propose a few adversaries of each relationship for every query of a set; none overlaps a label."""
+    """Propose a few adversaries for each query of a set; none overlaps a target or an adversary of the query."""
     code, items = intake.code, list[ReviewItem]()
     relations = CodeRelations(code)
     for query in gold.queries:
@@ -102,7 +102,7 @@ class CodeRelations:
                 self.tests.append(ref)
 
     def find_similar(self, target: DefinitionRef) -> list[SimilarCode]:
-        """Return the definitions that may be confused with a target, the strongest first."""
+        """Return the definitions that may be confused with a target, from strong to weak."""
         similar = [*self._namesakes(target), *self._relatives(target), *self._similar_names(target)]
         similar += [*self._tests(target), *self._callers(target)]
         return sorted(similar, key=lambda code: STRENGTHS.index(code.strength))
@@ -117,16 +117,15 @@ class CodeRelations:
                 continue
             same = ref.definition.kind == target.definition.kind
             strength = "weak" if plain else "strong" if same else "medium"
-            where = f"{PurePosixPath(ref.path).name} has a {ref.definition.kind} of the same name, {ref.name}"
+            where = f"same name: {ref.definition.kind} {ref.name} in {PurePosixPath(ref.path).name}"
             yield SimilarCode(ref, "mock" if _is_stand_in(ref) else "namesake", strength, where)
 
     def _relatives(self, target: DefinitionRef) -> Iterator[SimilarCode]:
-        """Yield the relatives of a class; for a method, the same method in the relatives of its class."""
         if target.name in _CONSTRUCTORS:
             return
         if target.definition.kind in _CLASSES:
             for ref, relationship, text in self._related_classes(target):
-                yield SimilarCode(ref, relationship, "medium", f"{ref.name}: {ref.name} is {text} {target.name}")
+                yield SimilarCode(ref, relationship, "medium", f"{ref.name} is {text} {target.name}")
         elif target.definition.parent >= 0:
             owner = self.code.definition(target.path, target.definition.parent)
             for relative, relationship, text in self._related_classes(owner):
@@ -142,7 +141,7 @@ class CodeRelations:
                 yield ref, "interface" if interface else "parent", "a base of"
             siblings = self.subclasses.get(base, ())
             if len(siblings) <= AdversaryRules.siblings:
-                yield from ((ref, "sibling", f"another {base} like") for ref in siblings if ref.key != owner.key)
+                yield from ((ref, "sibling", f"another {base}, like") for ref in siblings if ref.key != owner.key)
         if len({ref.path for ref in self._classes(owner.name)}) == 1:  # else the base is ambiguous
             for child in self.subclasses.get(owner.name, ()):
                 yield child, "mock" if _is_stand_in(child) else "child", "a subclass of"
@@ -161,7 +160,7 @@ class CodeRelations:
             if share >= AdversaryRules.alike and other and self.code.can_be_target(ref):
                 similar.append((share, ref))
         for share, ref in sorted(similar, key=lambda pair: (-pair[0], pair[1].key)):
-            text = f"{ref.name} shares {share:.0%} of its words with {target.name} in the same directory"
+            text = f"similar name in the same directory: {share:.0%} of the words are in {ref.name} and {target.name}"
             yield SimilarCode(ref, "sibling", "medium", text)
 
     def _tests(self, target: DefinitionRef) -> Iterator[SimilarCode]:
@@ -171,9 +170,9 @@ class CodeRelations:
             if not tested.startswith(own):
                 continue
             if len(split(target.name)) < 2 and stem.lower() not in PurePosixPath(ref.path).stem.lower():
-                continue  # a name of one word is tested in many places
+                continue  # many test names begin with a name of one word, so the file name must match too
             if not any(tested[:end] in self.code.by_name for end in range(len(own) + 1, len(tested) + 1)):
-                yield SimilarCode(ref, "test", "medium", f"{ref.name} tests {target.name} and uses its words")
+                yield SimilarCode(ref, "test", "medium", f"{ref.name} tests {target.name} and contains its name")
 
     def _callers(self, target: DefinitionRef) -> Iterator[SimilarCode]:
         if len(self.code.by_name.get(name_key(target.name), ())) != 1 or len(split(target.name)) < 2:
@@ -221,7 +220,7 @@ def _bases(ref: DefinitionRef) -> tuple[str, ...]:
 
 
 def base_names(signature: str) -> list[str]:
-    """Return the bases of a class from its signature, in the syntax of several languages."""
+    """Return the names of the bases in a class signature, without general ones such as `object` and `ABC`."""
     python = _PYTHON.match(signature)
     lists = [python[1]] if python else [" ".join(filter(None, groups)) for groups in _OTHERS.findall(signature)]
     bases = [re.split(r"[<\[]", base)[0] for text in lists for base in _BETWEEN.split(text) if "=" not in base]
@@ -232,8 +231,8 @@ def base_names(signature: str) -> list[str]:
 def find_confusions(
     code: CodeIndex, run: Run, gold: str, query: Query
 ) -> Iterator[tuple[SimilarCode, tuple[str, ...]]]:
-    """Yield the definitions that engines rank above the targets, sorted by the count of engines and the best rank."""
-    # By results, so that identical ones count once.
+    """Yield the definitions that enough engines rank above all targets, each with its engines; most engines first."""
+    # By results, so that engines with identical results count once.
     engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}
     for engine in run.engines:
         if engine.role in ("contestant", "yardstick"):
@@ -255,7 +254,7 @@ def find_confusions(
         top = min(best.values())
         if len(best) >= needed and top <= AdversaryRules.rank:
             strength = "strong" if len(best) >= AdversaryRules.strong else "medium" if len(best) > 1 else "weak"
-            text = f"{len(best)} of {len(engines)} engines rank it above the target, at best on rank {top}"
+            text = f"{len(best)} of {len(engines)} engines rank this code above the target, at best at rank {top}"
             yield SimilarCode(ref, _relationship(code, ref, targets), strength, text), tuple(sorted(best))
 
 

@@ -47,15 +47,15 @@ from assay.types import Span, Target
 
 
 class DocRules:
-    named: int = 2  # definitions named by a sentence or heading; more is a list
-    longest: int = 400  # lines of a target; documents often name a whole class
-    largest: int = 2_000_000  # bytes of a document; more is data
+    named: int = 2  # maximum targets named by a sentence; a sentence with more is a list
+    longest: int = 400  # maximum lines of a target; documents often name a whole class
+    largest: int = 2_000_000  # maximum bytes of a document; a larger file is data
     alike: float = 0.7  # share of common words from which two comments count as the same
-    shortest: int = 3  # lines of a documented definition; shorter ones are mostly constants of a group
+    shortest: int = 3  # minimum lines of a target; shorter definitions are mostly constants of a group
 
 
 _VERBATIM: Final = (
-    "its words are copied from the corpus, so lexical search finds it easily: "
+    "the words of the query are copied from the corpus, so lexical search finds the target easily: "
     "after acceptance, rephrase the query in the gold file"
 )
 #: Documents about the project, not about its code.
@@ -94,7 +94,7 @@ _CAN: Final = re.compile(
 
 
 def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose queries from sentences and headings of documents that name a definition."""
+    """Propose queries from Markdown and reStructuredText; targets are definitions and files named in code quotes."""
     intents: dict[str, Intent] = {}
     for file in code.corpus.files:
         document = file.language in ("markdown", "rst") and file.size <= DocRules.largest
@@ -108,7 +108,7 @@ def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             origin = ItemOrigin("docs", f"line {heading.line} of {file.path}")
             for text, targets in _section_questions(code, heading.title, list(_sentences(under))):
                 intents.setdefault(normalize(text), Intent(text, targets, origin, notes=(_VERBATIM,)))
-    empty = "no Markdown or reStructuredText sentence describes a definition that it names"
+    empty = "no sentence in Markdown or reStructuredText names and describes a definition"
     return _draw(list(intents.values()), wanted, "docs", empty)
 
 
@@ -119,7 +119,7 @@ def _draw(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str
 
 
 def _section_questions(code: CodeIndex, title: str, prose: Sequence[str]) -> list[tuple[str, tuple[Target, ...]]]:
-    """Return questions made from the sentences of a section, else from its heading, with their targets."""
+    """Return the questions made from a section's sentences, else from its heading, each with its targets."""
     made: list[tuple[str, tuple[Target, ...]]] = []
     for sentence in prose:
         spans = [match[2] for match in _SPAN.finditer(sentence)]
@@ -144,14 +144,14 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
         if line.strip() and not _NO_PROSE.match(line):
             paragraph.append(line.strip())
         elif paragraph:
-            # `sentences` removes code quotes, so an unused character replaces them first.
+            # `split_sentences` removes code quotes, so an unused character replaces them first.
             quoted = " ".join(paragraph).replace("``", "`").replace("`", "\x01")
             yield from (sentence.replace("\x01", "`") for sentence in split_sentences(quoted))
             paragraph = []
 
 
 def sentence_question(sentence: str) -> str | None:
-    """Turn a sentence about a name in code quotes into a question, or return None."""
+    """Turn a sentence about a name in code quotes into a question; return None if the sentence fits no pattern."""
     marked = _SPAN.sub("\x00", sentence, count=1)
     plain = " ".join(strip_markup(marked).split()).rstrip(".:;!")
     for pattern in (_USE, _TO, _CAN):
@@ -193,7 +193,7 @@ _ABSTRACT: Final = re.compile(r"@(?:abc\.)?abstract|\babstract\b|raise NotImplem
 
 
 def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose queries from comment sentences that document exactly one definition."""
+    """Propose queries from the first sentences of comments on definitions; skip sentences similar to others."""
     documented: list[tuple[DefinitionRef, str, int]] = []  # with the sentence and its line
     words: list[frozenset[str]] = []  # stems of each sentence
     by_stem: dict[str, list[int]] = defaultdict(list)
@@ -235,7 +235,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
     return _draw(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
 
 
-_BY_NAME: Final = "a look-up by name: it tests whether an engine finds names, not whether it understands questions"
+_BY_NAME: Final = "a lookup by name: tests whether an engine finds names, not whether it understands questions"
 
 
 def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:

@@ -1,4 +1,4 @@
-"""Mine queries and phrasings with a model endpoint; each target is resolved before it is proposed."""
+"""Request queries and phrasings from a model endpoint; reject queries with targets that do not resolve."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ModuleDigest:
 
 
 def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[IntakeResult]:
-    """Request queries for one directory at a time, in random order, until there are enough; yield each result."""
+    """Request queries for one random directory at a time, until `wanted.count` are accepted; yield each result."""
     import numpy as np
 
     known = modules(intake.code)
@@ -71,7 +71,7 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
 
 
 def modules(code: CodeIndex) -> tuple[ModuleDigest, ...]:
-    """Return the directories with enough definitions, in path order."""
+    """Return a digest of each directory with enough definitions, in path order."""
     directories: dict[str, dict[str, list[DefinitionRef]]] = {}
     for ref in code.definitions:
         if code.can_be_target(ref):
@@ -111,7 +111,7 @@ def _origin(endpoint: Endpoint, prompt: str) -> ItemOrigin:
 
 
 def read_queries(answer: str) -> list[Mapping[str, object]] | str:
-    """Return the list of queries in a model's answer, or an error message."""
+    """Return the queries in a model's answer, or an error message; an entry that is not an object becomes empty."""
     try:
         value = parse_json(answer, prose=True)
     except ValueError:
@@ -128,7 +128,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
     human, keyword, why = (" ".join(text.split())[: QueryTextRules.longest] for text in printable)
     named = entry.get("targets")
     if not human or not isinstance(named, list) or not named:
-        return Rejection(where, "a query lacks its text or its targets")
+        return Rejection(where, "a query lacks a text or targets")
     if not is_query_length(human):
         return Rejection(where, "the text is too short or too long to be a question", human)
     if len(named) > ProposalRules.targets:
@@ -151,7 +151,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
 
 
 def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
-    """Request the missing phrasings of queries; yield each one as it arrives, so that a failure loses none."""
+    """Request the missing phrasings of all queries; yield each result as it arrives, so that a failure loses none."""
     for query in gold.queries:
         refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
         texts = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]
@@ -170,11 +170,11 @@ def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator
 
 
 def answer_problem(query: Query, form: str, answer: str, known: frozenset[str] = frozenset()) -> str | None:
-    """Return why a model's answer is not a valid phrasing, or None; `known` are names that are not private."""
+    """Return why a model's answer is an invalid phrasing, or None if it is valid; names in `known` are not private."""
     if not answer:
         return "the answer is empty"
     if "\n" in answer or not answer.isprintable():
-        return "the answer is more than one line"
+        return "the answer has several lines or control characters"
     if len(answer) > PhrasingRules.answer:
         return f"the answer has more than {PhrasingRules.answer} characters"
     if normalize(answer) in {normalize(text) for text in query.forms.values()}:

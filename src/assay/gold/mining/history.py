@@ -33,18 +33,18 @@ from assay.types import PRIMARY, SECONDARY, Corpus, Target
 
 
 class HistoryRules:
-    files: int = 3  # changed, without tests and docs; a wider change has no particular location
-    definitions: int = 4  # changed and still defined, for the same reason
+    files: int = 3  # maximum changed files, without tests and docs; a wider change has no particular location
+    definitions: int = 4  # maximum changed definitions that still exist, for the same reason
     lost: float = 0.5  # maximum share of the changed definitions that no longer exist
-    newest: int = 3_000  # commits; older code has mostly moved
-    merges: int = 1_000  # newest merge commits; each covers several commits
-    tried: int = 10  # commits per wanted query; most changed code that no longer exists
+    newest: int = 3_000  # commits read; older code has mostly moved
+    merges: int = 1_000  # newest merge commits read; each covers several commits
+    tried: int = 10  # commits per wanted query; most commits changed code that no longer exists
     main_share: float = 0.34  # of the highest weight (lines written × words shared), from which a target is primary
-    shared: int = 2  # minimum stems of the text in the definitions; with fewer it is about other code ...
-    share: float = 0.5  # ... and minimum share of its stems
-    rare: float = 0.05  # maximum share of the files with the rarest word of the text; else it is too vague ...
+    shared: int = 2  # minimum stems of the text in a definition; with fewer the text is about other code ...
+    share: float = 0.5  # ... and minimum share of the text's stems
+    rare: float = 0.05  # maximum share of the files with the rarest shared word; else the text is too vague ...
     few: int = 5  # ... or maximum number of those files
-    unreviewed: int = 4  # minimum content words of a subject that no pull request has
+    unreviewed: int = 4  # minimum content words of a subject without a pull request
 
 
 _PULL_REQUEST: Final = re.compile(
@@ -62,7 +62,7 @@ class _Subject:
 
 
 def mine_history(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose queries from the subjects of commits and pull requests whose changed definitions still exist."""
+    """Propose queries from subjects of commits and pull requests; targets are changed definitions that still exist."""
     try:
         directory, revision = _work_tree(code.corpus)
         subjects = _read_subjects(code, directory, revision)
@@ -99,7 +99,7 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
     top = find_work_tree(Path(spec.value).expanduser().resolve())
     directory = top / (spec.root or "") if top else None
     if directory is None or not directory.is_dir():
-        raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'it'} and use that directory")
+        raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'HEAD'} and use that directory")
     return directory, corpus.revision or "HEAD"
 
 
@@ -170,7 +170,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinit
 
 
 def _find_targets(code: CodeIndex, text: str, refs: Mapping[ChangedDefinition, DefinitionRef]) -> tuple[Target, ...]:
-    """Return the changed definitions that the text describes; empty if it is about other code or too vague."""
+    """Return the changed definitions that a text describes; none if the text is vague or about other code."""
     words = stem_all(parts(" ".join(content_words(text))))
     shared = {
         change: words & code.stems_of(ref)

@@ -23,12 +23,12 @@ from assay.syntax.identifiers import split
 from assay.syntax.prose import content_words
 from assay.types import Corpus, CorpusSpec, GoldSet, Query, Target
 
-#: Sources within a repository; the user names shell histories and transcripts file by file.
+#: Sources in a repository; shell histories and transcripts are files that the user names.
 SOURCES: Final = ("history", "docs", "comments", "names")
-#: The default excludes names, which leak their target.
+#: Without names, since such queries leak their targets.
 DEFAULT_SOURCES: Final = ("history", "docs", "comments")
 MAX_TARGET_LINES: Final = 120  # a longer target overlaps too many results
-MAX_LEAKAGE: Final = 0.75  # share of a query's words in its target's path or name from which it only names the target
+MAX_LEAKAGE: Final = 0.75  # share of the words in the target's path or name from which a query only names the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class IntakeResult:
 
 
 class Intake:
-    """A converter of mined queries to items that skips queries in the set, in its queue or already converted."""
+    """A converter of mined queries to review items; skips queries of the set, of the queue and of earlier calls."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ class Intake:
                 continue
             notes = [f"{finding.code} {finding.message}" for finding in own]
             share = leakage(query.headline, query.targets)
-            leak = (f"leakage: {share:.0%} of its words are in the target's path or name",) if share else ()
+            leak = (f"leakage: {share:.0%} of the query's words are in the target's path or name",) if share else ()
             items.append(self.item("query", query, intent.origin, (*intent.notes, *leak, *notes)))
         return IntakeResult(tuple(items), tuple(refused), known)
 
@@ -133,7 +133,8 @@ class Intake:
                 return Rejection(intent.origin.source, f"contains {private}")
         missing = [target.anchor for target in intent.targets if self.code.resolve(target) is None]
         if missing or not intent.targets:
-            return Rejection(intent.origin.source, f"not in the corpus: {', '.join(missing) or 'no location'}", text)
+            reason = f"not in the corpus: {', '.join(missing)}" if missing else "the query has no targets"
+            return Rejection(intent.origin.source, reason, text)
         words = [part for word in content_words(text) if word not in ADDED for part in split(word) if part.isascii()]
         name = "-".join((words or ["query"])[: QueryTextRules.slug])
         if name in self._ids:
@@ -153,7 +154,7 @@ def normalize(text: str) -> str:
 
 
 def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | None = None) -> Check:
-    """Return a function that lints proposals together with the set, which also finds duplicates across both."""
+    """Return a function that lints proposals together with the set, so that duplicates across both are found."""
 
     def check(queries: Sequence[Query]) -> Iterable[LintFinding]:
         together = gold or GoldSet("proposals", corpus.spec, ())
@@ -163,7 +164,7 @@ def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | N
 
 
 def check_same_corpus(corpus: Corpus, gold: GoldSet) -> str | None:
-    """Raise if a corpus lacks most of the set's files; return a warning if it is another version or copy."""
+    """Return a warning if a corpus is not the set's, else None; raise GoldError if most target files are missing."""
     base = Path(gold.source).parent if gold.source else Path()
     if _identity(corpus.spec, Path()) == _identity(gold.corpus, base):
         return None
@@ -174,7 +175,7 @@ def check_same_corpus(corpus: Corpus, gold: GoldSet) -> str | None:
         lacks = f"{len(missing)} of {len(targets)} target files are missing"
         hint = f"use the corpus of the set, {own}, or another --set"
         raise GoldError(f"{named} is not the corpus of this set: {lacks}", file=gold.source, hint=hint)
-    return f"{named} is not the corpus of the set, {own}: targets may be missing there"
+    return f"{named} is not the corpus of the set, {own}: some targets may be missing"
 
 
 def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:
@@ -186,7 +187,7 @@ def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:
 
 
 def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str) -> tuple[Intent, ...]:
-    """Draw intents in rounds, at most one per file in each round; return them in path order."""
+    """Draw mined queries in rounds, at most one per file in each round; return them in path order."""
 
     def key(intent: Intent) -> tuple[str, ...]:
         first = intent.targets[0]

@@ -1,4 +1,4 @@
-"""Mine queries from shell histories and agent transcripts, with the files that were opened next."""
+"""Mine queries from shell histories and agent transcripts; the files opened next contain the targets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.syntax.identifiers import parts, split
 from assay.syntax.prose import content_words
 from assay.types import SECONDARY, Span, Target
 
-_WORDS_OF_A_NAME: Final = 2  # a name of one word is also a word of the language
+_WORDS_OF_A_NAME: Final = 2  # minimum; a single word may be plain English
 _SENTENCE: Final = re.compile(r"[^.?!\n]+(?:[.](?=\w)[^.?!\n]*)*[?!.]?")
 _ASKING: Final = re.compile(
     r"\b(?:where|how|which|what|why)\b[^?\n]*\??$|^\s*(?:please\s+)?(?:find|locate)\b.+$", re.IGNORECASE
@@ -34,7 +34,7 @@ _POLITE: Final = re.compile(
 _MARKED: Final = re.compile(r"^\s*<|```")
 
 
-#: The actions of a command, or one action of a transcript, with its line; a text is a message of the user.
+#: A line number, and the actions of a command or one action of a transcript; a string is a user message.
 _Step = tuple[int, Iterable[str | LoggedSearch | OpenedFile]]
 
 
@@ -49,7 +49,7 @@ class _LoggedQuery:
 
 
 def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
-    """Propose queries from searches in a shell history; the target is the file opened next or the name itself."""
+    """Propose queries from searches in a shell history; targets are in the files opened next, or named in the query."""
     commands, too_long = read_shell(path)
     names = private_names("\n".join(text for _, text in commands))
     steps = [(line, parse_command(text)) for line, text in commands]
@@ -57,7 +57,7 @@ def mine_shell(code: CodeIndex, path: Path) -> MinedItems:
 
 
 def mine_transcript(code: CodeIndex, path: Path) -> MinedItems:
-    """Propose queries from questions and searches in a transcript; the targets are in the files opened next."""
+    """Propose queries from questions and searches in a transcript; targets are located as for a shell history."""
     steps, malformed, too_long = read_transcript(path)
     names = private_names("\n".join(step.path for _, step in steps if isinstance(step, OpenedFile)))
     skipped = {"too long": too_long, "not JSON": malformed}
@@ -129,7 +129,7 @@ class _Locator:
             self._by_base.setdefault(PurePosixPath(path).name, []).append(path)
 
     def locate(self, text: str, files: Sequence[OpenedFile]) -> tuple[Target, ...]:
-        """Return the targets of a question in the files opened next, else the definitions that the question names."""
+        """Return the targets of a query in the files opened next, else the definitions with the query as name."""
         if stem_all(parts(text)).isdisjoint(self.code.file_counts):
             return ()  # without a word of the code, the files opened next are unrelated
         opened: tuple[Target, ...] = ()
@@ -148,7 +148,7 @@ class _Locator:
         return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
 
     def _path(self, written: str) -> str | None:
-        """Return the corpus file for a path relative to the corpus root or to a directory above or below it."""
+        """Return the corpus file of a path that begins at, above or below the corpus root, or None."""
         plain = written.replace("\\", "/").strip("'\"").removeprefix("./")
         if plain in self.code.languages:
             return plain
@@ -184,7 +184,7 @@ class _Locator:
 
 
 def _by_partial_name(text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
-    """Return the definition whose name contains the words of the text and the fewest others."""
+    """Return the definition whose name has the fewest words and contains those of the text in sequence, or None."""
     wanted = split(text.replace(" ", "_"))
 
     def matches(name: str) -> bool:

@@ -22,14 +22,14 @@ from assay.syntax.identifiers import STOP_WORDS
 class LogRules:
     bytes: int = 64_000_000  # of a file; a million commands are 50 MB, a long session with its results 30 MB
     line: int = 4_000_000  # bytes of a transcript line; the result of a tool is on one line
-    command: int = 4_000  # characters; longer ones are pasted scripts
+    command: int = 4_000  # characters; longer commands are pasted scripts
     sniffed: int = 8_192  # bytes that distinguish text from binary
     first_lines: int = 200  # searched for zsh timestamps, which may begin partway through a history
     depth: int = 12  # of nested JSON; transcripts nest to 6
-    after: int = 5  # commands after a search in which an opened file is its result
-    steps: int = 12  # tool calls after a question, up to the next one
-    opened: int = 3  # files opened after a question; with more, none is the target
-    matches: int = 3  # definitions that a name may match
+    after: int = 5  # commands after a search in which a file must be opened to contain a target
+    steps: int = 12  # the same after a question
+    opened: int = 3  # maximum files opened after a query; with more, none contains a target
+    matches: int = 3  # maximum definitions that a name may match
     inner: float = 0.7  # share of a class's matching words from which its method is the target
     fitting: float = 0.6  # minimum share of the question's words in its target
 
@@ -47,7 +47,7 @@ class OpenedFile:
     line: int | None = None
 
 
-#: A step of a transcript, with its line (1 in a single JSON document): a message of the user, a search or a file.
+#: A line number (1 in a single JSON document) and a user message, a search or an opened file.
 TranscriptStep = tuple[int, str | LoggedSearch | OpenedFile]
 
 #: zsh escapes some bytes as this one followed by the byte XOR 32.
@@ -58,7 +58,7 @@ _STAMP: Final = re.compile(rb"^#\d{9,}\s*$")
 
 
 def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
-    """Read a history of bash, zsh or fish; return its commands with line numbers, and the count of overlong ones."""
+    """Read a bash, zsh or fish history; return its commands with line numbers, and the count of skipped long ones."""
     lines = _read_text(path, "a shell history").split(b"\n")
     first = next((line for line in lines if line.strip() and not _STAMP.match(line)), b"")
     every = list(_fish_commands(lines) if _FISH.match(first) else _shell_commands(lines))
@@ -237,7 +237,7 @@ _MARKS: Final = word_set("todo todos fixme fixmes xxx hack hacks wip nocommit")
 
 
 def parse_command(command: str) -> Iterator[LoggedSearch | OpenedFile]:
-    """Yield the searches and opened files of a command line, in order; nothing if it cannot be parsed."""
+    """Yield the searches and opened files of a command, in order; none if the command is long or cannot be parsed."""
     if len(command) > LogRules.command or not command.strip():
         return
     lexer = shlex.shlex(command, posix=True, punctuation_chars=";|&()<>")
@@ -263,7 +263,7 @@ def parse_command(command: str) -> Iterator[LoggedSearch | OpenedFile]:
 
 
 def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[LoggedSearch]:
-    """Yield a search pattern as a query without regular expression syntax; nothing if no word is left."""
+    """Yield the words of a search pattern as a query; nothing if the text is long or has no meaningful word."""
     if words:
         tokens = pattern.split()
     else:
@@ -282,7 +282,7 @@ def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[LoggedSearch
 def _split_name(rest: list[str]) -> tuple[str, list[str]]:
     while rest and (rest[0] in _PREFIXES or _ASSIGNED.match(rest[0])):
         rest = rest[1:]
-        while rest and rest[0].startswith("-"):  # options of xargs and the like; their values are mistaken for a tool
+        while rest and rest[0].startswith("-"):  # options of xargs and the like; a value is mistaken for a tool
             rest = rest[1:]
     if not rest:
         return "", []

@@ -1,4 +1,4 @@
-"""Make further phrasings of a query by rules."""
+"""Derive further phrasings of queries by rules, without a model."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def phrasing_item(intake: Intake, query: Query, phrase: Phrase, origin: ItemOrig
 
 
 def rule_phrases(code: CodeIndex, query: Query) -> Iterator[Phrase]:
-    """Yield the phrasings that rules derive from a query, without duplicates."""
+    """Yield the missing phrasings that rules can derive from a query, without duplicates."""
     known = {normalize(text) for text in query.forms.values()}
     makers = {"human": _human, "keyword": _keyword, "ai_optimized": _describe_target, "wrong_terminology": wrong_term}
     for form in MADE:
@@ -87,7 +87,7 @@ def _human(_code: CodeIndex, query: Query) -> Phrase | None:
 
 
 def _keyword(code: CodeIndex, query: Query) -> Phrase | None:
-    """Return the words found in the fewest files, rarest first, followed by words found in no file."""
+    """Return the rarest words of the query: those in the fewest files first, those in no file last."""
     text = query.forms.get("human") or query.forms.get("ai_optimized")
     candidates = _distinctive_words(text) if text else []
     if len(candidates) < 2:
@@ -111,9 +111,9 @@ def _content(text: str) -> tuple[str, ...]:
 
 
 def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
-    """Describe the target as a model would: by its class, file, parameters and comment.
+    """Extend the query by words of the first target's class, file, parameters and comment, as a model would.
 
-    The target's name is omitted: a phrasing that contains the name would only measure search by name.
+    Words of the target's name are not added: a phrasing with the name would only measure search by name.
     """
     refs = [ref for target in query.targets[:1] for ref in code.definitions_of(target)[:1]]
     text = query.forms.get("human") or query.forms.get("keyword")
@@ -140,9 +140,9 @@ def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
 
 
 def wrong_term(code: CodeIndex, query: Query) -> Phrase | None:
-    """Replace one word of the question with a term that it is often confused with.
+    """Replace one word of the query with a term often confused with it; return None if no word fits.
 
-    The word occurs once and is not a name. Neither the word nor the term may be part of the target's path or name:
+    The word occurs once and is not part of a name. Neither the word nor the term is in the path or name of a target:
     otherwise a lower score could also come from a failed search by name.
     """
     text = query.forms.get("human")

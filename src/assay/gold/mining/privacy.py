@@ -1,7 +1,7 @@
 """Detection of private data in text from a user's files: secrets, addresses, home directories, names.
 
 A query that contains private data is dropped, not redacted, since the removed text may be the subject of the query.
-A false positive only costs a proposal. Names from the code itself are not private.
+A false positive only costs a proposal. Names from the code itself do not count as secrets or hosts.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def private_names(text: str) -> frozenset[str]:
 def private_part(text: str, names: frozenset[str] = frozenset(), known: Container[str] = frozenset()) -> str | None:
     """Return the kind of private data in a text, without quoting it, or None.
 
-    `names` are user names; `known` are names from the code, which are not secrets even if they look random.
+    `names` are user names; `known` are names from the code, which do not count as secrets or hosts.
     """
     secret = scrub_secrets(text) != text or _NAMED_SECRET.search(text) or _has_secret_value(text, known)
     checks = {
@@ -91,7 +91,7 @@ def private_part(text: str, names: frozenset[str] = frozenset(), known: Containe
 
 
 def _has_secret_value(text: str, known: Container[str]) -> bool:
-    named = False  # a secret, whose value follows
+    named = False  # whether the words so far end with the name of a secret
     for word in text.split():
         value = word.strip("\"'`,;:.!?()[]{}<>=")
         if named and value and value.lower() not in _BETWEEN:

@@ -10,9 +10,9 @@ from assay.syntax.prose import content_words
 
 
 class QueryTextRules:
-    fewest: int = 3  # content words; fewer are a label
-    most: int = 30  # words; a longer text is a paragraph
-    longest: int = 240  # characters; the limit on texts without spaces
+    fewest: int = 3  # minimum content words; a text with fewer is a label
+    most: int = 30  # maximum words; a longer text is a paragraph
+    longest: int = 240  # maximum characters, for texts without spaces
     shortest_word: int = 3  # letters of a one-word keyword query
     slug: int = 5  # words of an id: enough to recognize a query
     digits: int = 6  # hash digits appended to an id that is taken: 16 million texts for the same five words
@@ -94,7 +94,7 @@ def is_query_length(text: str) -> bool:
 
 
 def stands_alone(text: str) -> bool:
-    """Return whether a text can be understood without its context."""
+    """Return whether a text has no word that refers to its context, such as 'this' or 'above'."""
     return _POINTS.search(text) is None
 
 
@@ -124,7 +124,7 @@ def topic_question(heading: str) -> str:
 
 
 def change_question(subject: str) -> str:
-    """Turn a commit subject into a question: where an addition is, or which problem a fix solves."""
+    """Turn a commit subject into a query: a question about an addition or a behavior, or the problem that was fixed."""
     added, fixed = _ADDITION.match(subject), _FIX.match(subject)
     if added and _ADDED_TO.search(subject[added.end() :]):
         return f"which code adds {subject[added.end() :]}?"
@@ -149,7 +149,7 @@ def describes_behavior(subject: str) -> bool:
 
 
 def lower_first(text: str) -> str:
-    """Return a text with a lowercase first letter, unless its first word is a name or an acronym."""
+    """Lowercase the first letter of a text, unless its first word has digits, symbols or other capital letters."""
     first = text.split(" ", 1)[0]
     plain = first[:1].isupper() and first[1:].islower() and first.isalpha()
     return text[:1].lower() + text[1:] if plain or len(first) == 1 else text
