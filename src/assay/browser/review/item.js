@@ -119,7 +119,7 @@ function codeTools(page) {
 
 // --- the query -----------------------------------------------------------------------------------------------------
 
-const ROLE_WORDS = { "the place": "proposed", primary: "target", secondary: "helps", adversary: "adversary" };
+const ROLE_WORDS = { primary: "target", secondary: "helps", adversary: "adversary" };
 
 function queryCard(page, item) {
   const { query, adversary } = item;

@@ -1,4 +1,4 @@
-"""Acceptance of settled items into the gold set; each item is recorded, so that it is applied only once."""
+"""Application of settled review items to the gold set; each applied item is recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assay.gold.review.votes import AGAINST, ItemStatus, ReviewRules, compute_st
 from assay.gold.yaml_nodes import MappingKeys, YamlNode
 from assay.types import PRIMARY, CorpusSpec, GoldSet, LabelProvenance, Query
 
-#: Returns the problems of a set: lint findings, or unresolved anchors.
+#: Returns the problems of a set, such as lint findings and unresolved anchors.
 Check = Callable[[GoldSet], Sequence[AnchorProblem]]
 
 _FILE = "accepted.jsonl"
@@ -36,11 +36,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    gold: GoldSet | None  # the current set, if it exists
+    gold: GoldSet | None  # with the items applied; None if there is no set and no query to create one
     taken: tuple[ItemStatus, ...] = ()
     refused: tuple[Refusal, ...] = ()
     whole: bool = False  # the file was rewritten without its comments
-    lost: tuple[str, ...] = ()  # fields that the format of the set cannot hold
+    lost: tuple[str, ...] = ()  # warnings about fields that the format of the set cannot store
 
     @property
     def added(self) -> int:
@@ -52,17 +52,17 @@ def read_statuses(queue: ReviewQueue, rules: ReviewRules | None = None) -> tuple
 
 
 def read_written(queue: ReviewQueue) -> dict[str, str]:
-    """Return the last recorded value of each applied item."""
+    """Return the last recorded value of each applied item, by item id."""
     return {fields["item"].text(): fields["value"].text() for fields in _read_accepted(queue)}
 
 
 def read_acceptance_times(queue: ReviewQueue) -> dict[str, str]:
-    """Return the time when each item was first applied to the set."""
+    """Return the time when each item was first applied to the set, by item id."""
     return {fields["item"].text(): fields["on"].text() for fields in reversed(_read_accepted(queue))}
 
 
 def read_closed(queue: ReviewQueue) -> frozenset[str]:
-    """Return the items that need no more votes because they were decided or applied, without reading votes."""
+    """Return the ids of items that need no more votes because they were decided or applied; do not read votes."""
     return frozenset(read_written(queue)) | {decision.item for decision in read_decisions(queue)}
 
 
@@ -80,7 +80,7 @@ def accept(
     rules: ReviewRules | None = None,
     on: str,
 ) -> Acceptance:
-    """Write the settled items into the set and record them; the next call completes an interrupted one."""
+    """Apply the settled items to the gold file and record them; the next call completes an interrupted one."""
     queue.prepare()
     with open_journal(queue.directory / _FILE) as journal:  # one writer of the set at a time
         old = load()
@@ -107,14 +107,14 @@ def preview(
     corpus: CorpusSpec | None = None,
     rules: ReviewRules | None = None,
 ) -> Acceptance:
-    """Apply the settled items of a queue without writing, except for items that cause an error."""
+    """Return what `accept` would do, without writing; refuse items that cause an error or a new problem."""
     settled = [status for status in read_statuses(queue, rules) if status.settled]
     if not settled:
         return Acceptance(old)
     gold, path = old, queue.gold_file
     if gold is None:
         if corpus is None:
-            raise GoldError("the gold set does not exist", file=path, hint="set its code with --corpus to create it")
+            raise GoldError("the gold set does not exist", file=path, hint="create the set with --corpus CORPUS")
         gold = GoldSet("-".join(path.stem.split()), corpus, (), source=str(path))
     before = {_problem_key(problem) for problem in check(gold)} if gold.queries else set()
     refused: dict[str, Refusal] = {}
@@ -139,7 +139,7 @@ def preview(
 def _apply_settled(
     gold: GoldSet, settled: Sequence[ItemStatus], refused: dict[str, Refusal]
 ) -> tuple[GoldSet, dict[str, str]]:
-    """Return the set with all items that are not refused, and their query ids; add invalid items to `refused`."""
+    """Apply the items that are not refused; return the set, and the query id of each item; add to `refused`."""
     query_ids: dict[str, str] = {}
     # A query comes before its targets, adversaries and phrasings.
     for status in sorted(settled, key=lambda status: status.item.kind != "query"):
@@ -156,7 +156,7 @@ def _apply_settled(
 def _find_causes(
     problem: AnchorProblem, applied: Sequence[ItemStatus], query_ids: Mapping[str, str]
 ) -> Sequence[ItemStatus]:
-    """Return the items that may cause a problem: those with its anchor, else those of its query, else all."""
+    """Return the items that may cause a problem: those with the same anchor, else of the same query, else all."""
 
     def proposes(item: ReviewItem) -> bool:
         anchors = _anchors(item.query) if item.kind == "query" else [item.anchor]
@@ -166,11 +166,11 @@ def _find_causes(
     return [status for status in own if proposes(status.item)] or own or applied
 
 
-# Applying an item twice equals applying it once, so that a kill before it is recorded is harmless.
+# Applying an item again changes nothing, so an interruption before the item is recorded is harmless.
 
 
 def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
-    """Add a query unless the set has it or reviewers rejected it; return the set and the id of the query."""
+    """Add a query unless reviewers rejected it or the set has it; return the set and the query's id in the set."""
     item = status.item
     known = next((query for query in gold.queries if make_item("query", query, item.origin).id == item.id), None)
     if status.value in AGAINST or known is not None:
@@ -183,7 +183,7 @@ def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
 
 
 def _apply_part(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
-    """Add a target, adversary or phrasing to its query, or remove it; return the set and the id of the query."""
+    """Add a target, adversary or phrasing to its query, or remove a rejected one; return the set and the query id."""
     query_id = status.item.query.id
     old = next((query for query in gold.queries if query.id == query_id), None)
     if old is None:
@@ -219,10 +219,10 @@ def _apply_phrasing(query: Query, status: ItemStatus) -> Query:
     if status.value not in AGAINST:
         if query.forms.get(form, text) != text:
             message = f"query '{query.id}' already has another {form} phrasing"
-            raise GoldError(message, hint="edit the set, or reject this one")
+            raise GoldError(message, hint="edit the set, or reject this phrasing")
         return replace(query, forms={**query.forms, form: text})
     if len(query.forms) == 1:
-        raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another one first")
+        raise GoldError(f"query '{query.id}' would have no phrasing left", hint="add another phrasing first")
     return replace(query, forms={name: query.forms[name] for name in query.forms if name != form})
 
 
@@ -253,7 +253,7 @@ def _anchors(query: Query) -> list[str]:
 def _update_labels(query: Query, status: ItemStatus, anchor: str) -> tuple[LabelProvenance, ...]:
     """Return the labels of a query with the label of one anchor updated, or removed if its item was rejected.
 
-    `shown_by` of a target that is already in the set does not change: no engine caused its addition.
+    If the query already has the anchor, `shown_by` does not change: no engine caused the addition.
     """
     if status.value in AGAINST:
         return tuple(label for label in query.labels if label.target != anchor)

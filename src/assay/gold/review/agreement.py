@@ -1,4 +1,4 @@
-"""Agreement of the reviewers of a queue, by kind of item."""
+"""Agreement between reviewers: percent agreement, Cohen's κ and Krippendorff's α, by kind of item."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ Weights = Literal["none", "linear", "quadratic"]
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Distinct vote patterns and the count of items with each; there are few patterns and many items."""
+    """The distinct combinations of votes, and the number of items with each combination."""
 
     patterns: tuple[Votes, ...]
     counts: tuple[int, ...]
 
     @classmethod
     def of(cls, items: Iterable[Votes]) -> Ratings:
-        """Count the vote patterns of items with at least two votes."""
+        """Count the combinations of votes over the items with at least two votes."""
         tally = sorted(Counter(tuple(sorted(votes.items())) for votes in items if len(votes) > 1).items())
         return cls(tuple(dict(pattern) for pattern, _ in tally), tuple(count for _, count in tally))
 
@@ -53,7 +53,7 @@ class Ratings:
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """Settings of the bootstrap over items that gives the interval of a coefficient."""
+    """Settings of the bootstrap over items."""
 
     draws: int = 2000  # each end of a 95% interval then rests on 50 draws
     level: float = 0.95
@@ -62,7 +62,7 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A coefficient of agreement beyond chance; the value is None if all votes are equal, where it is undefined."""
+    """A chance-corrected coefficient with its interval; the value is None if it is undefined, as for equal votes."""
 
     value: float | None
     items: int
@@ -71,7 +71,7 @@ class Coefficient:
 
 
 def percent_agreement(ratings: Ratings) -> float | None:
-    """Return the share of pairs of votes on the same item that are equal, or None if there is no pair."""
+    """Return the share of equal votes among all pairs of votes on the same item, or None without a pair."""
     pairs = same = 0
     for votes, times in ratings:
         pairs += times * len(votes) * (len(votes) - 1)
@@ -82,7 +82,7 @@ def percent_agreement(ratings: Ratings) -> float | None:
 def cohen_kappa(
     ratings: Ratings, first: str, second: str, values: Sequence[str], weights: Weights = "none"
 ) -> float | None:
-    """Return Cohen's κ of two reviewers over the items both voted on.
+    """Return Cohen's κ of two reviewers over the items that both voted on, or None if κ is undefined.
 
     κ = 1 − Σ w·o / Σ w·e with o the observed shares, e the product of the margins, and w the disagreement of two
     values: 0 or 1 (Cohen 1960), or their distance or its square in the order of `values` (Cohen 1968).
@@ -102,9 +102,9 @@ def cohen_kappa(
 
 
 def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric = "nominal") -> float | None:
-    """Return Krippendorff's α = 1 − D_o / D_e over all items with at least two votes.
+    """Return Krippendorff's α = 1 − D_o / D_e, or None if D_e is 0.
 
-    With o the coincidences of values inside items, n their margins and δ² the metric:
+    With o the coincidences of values within items, n their margins and δ² the metric:
     α = 1 − (n − 1) · Σ o·δ² / Σ n_c·n_k·δ² (Krippendorff 2011, "Computing Krippendorff's alpha-reliability").
     `values` are in order; for `interval` they must be numbers.
     """
@@ -124,7 +124,7 @@ def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric =
 
 
 def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) -> list[list[float]]:
-    """Return δ² for every pair of values; the ordinal metric counts the votes between the two values."""
+    """Return δ² for every pair of values; the ordinal metric depends on the number of votes between the values."""
     places = range(len(values))
     if metric == "nominal":
         return [[float(a != b) for b in places] for a in places]
@@ -145,7 +145,7 @@ def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) 
 def bootstrap_interval(
     statistic: Callable[[Ratings], float | None], ratings: Ratings, resampling: Resampling | None = None
 ) -> Coefficient:
-    """Return a coefficient with its percentile bootstrap interval over items; ignore draws where it is undefined."""
+    """Return a statistic with its percentile bootstrap interval over items, ignoring draws where it is undefined."""
     import numpy as np
 
     config = resampling or Resampling()
@@ -161,7 +161,7 @@ def bootstrap_interval(
 
 
 def confusion_matrix(ratings: Ratings, first: str, second: str, values: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Return the confusion matrix of two reviewers: rows are values of the first, columns of the second."""
+    """Count the items by the votes of two reviewers: rows are values of the first, columns of the second."""
     pairs: Counter[tuple[str, str]] = Counter()
     for votes, times in ratings:
         if first in votes and second in votes:
@@ -194,7 +194,7 @@ class KindAgreement:
     items: int  # with at least two votes
     votes: int
     unsure: int
-    changed: int  # votes changed after seeing other votes; the earlier ones count
+    changed: int  # pairs of item and reviewer with a vote cast after seeing other votes; such votes do not count
     percent: float | None
     alpha: Mapping[str, Coefficient]  # by metric
     pairs: tuple[PairAgreement, ...]
@@ -207,7 +207,7 @@ def compute_agreement(
     resampling: Resampling | None = None,
     taken: Mapping[str, str] | None = None,
 ) -> tuple[KindAgreement, ...]:
-    """Return the agreement for each kind of item; `taken` has the times when items were applied to the set.
+    """Return the agreement for each kind of item; `taken` maps item ids to the times when they were applied.
 
     Only blinded votes count: no votes cast after the item was decided or applied to the set, and no votes of a
     reviewer who had seen other votes on the item.

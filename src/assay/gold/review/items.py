@@ -1,4 +1,4 @@
-"""Review items and their queue; an item is a proposed query, or one target, adversary or phrasing of a query."""
+"""Review items and their queue; an item proposes a query, or one target, adversary or phrasing of a query."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ProposalSource = Literal[
 ]  # fmt: skip
 PROPOSAL_SOURCES: tuple[ProposalSource, ...] = get_args(ProposalSource)
 
-ID_DIGITS = 12  # 48 bits: among 100,000 proposals of one set two share an id once in 50,000 sets
+ID_DIGITS = 12  # 48 bits: with 100,000 items, the probability that two share an id is 1 in 50,000
 
 _ITEM = MappingKeys(("id", "kind", "query", "origin"), ("on", "commit", "notes"))
 _ORIGIN = MappingKeys(("how",), ("source", "shown_by"))
@@ -63,7 +63,7 @@ class ReviewItem:
 
     @property
     def anchor(self) -> str:
-        """The first location to show, or an empty string if there is none."""
+        """The anchor of the proposed adversary or the first target; empty if the query has no target."""
         targets = [self.adversary.target] if self.kind == "adversary" else self.query.targets
         return targets[0].anchor if targets else ""
 
@@ -75,7 +75,7 @@ class ReviewItem:
 def make_item(
     kind: ItemKind, query: Query, origin: ItemOrigin, *, on: str = "", commit: str = "", notes: Sequence[str] = ()
 ) -> ReviewItem:
-    """Make an item whose id is a hash of the proposal, independent of its origin."""
+    """Create an item whose id is a hash of the proposal, independent of its origin; raise GoldError if invalid."""
     bare = replace(query, line=None, labels=())
     if kind == "target":
         bare = replace(bare, targets=tuple(replace(t, grade=PRIMARY) for t in bare.targets), adversaries=())
@@ -83,7 +83,7 @@ def make_item(
         bare = replace(bare, adversaries=())
     parts = {"target": bare.targets, "adversary": bare.adversaries, "phrasing": bare.forms}
     if kind != "query" and len(parts[kind]) != 1:
-        raise GoldError(f"expected one {kind} in an item, got {len(parts[kind])}", hint="make one item for each")
+        raise GoldError(f"expected one {kind} in an item, got {len(parts[kind])}", hint=f"make one item per {kind}")
     content: list[object] = [bare.id, bare.headline]
     if kind == "query":
         content = [dict(bare.forms), sorted([target.anchor, target.grade] for target in bare.targets)]
@@ -109,7 +109,7 @@ def item_mapping(item: ReviewItem) -> dict[str, object]:
 
 
 def read_item(row: YamlNode, number: int) -> ReviewItem:
-    """Parse a line of the queue; raise if its id does not match its content."""
+    """Parse a line of the queue; raise GoldError if the id does not match the content."""
     fields = row.mapping(_ITEM)
     kind = cast(ItemKind, fields["kind"].one_of(KINDS))
     query = read_query(fields["query"], number)
@@ -125,7 +125,7 @@ def read_item(row: YamlNode, number: int) -> ReviewItem:
     except GoldError as error:
         raise row.location.error(error.message, error.hint) from error
     if item.id != fields["id"].text():
-        message = f"the item {fields['id'].text()} was edited after it was queued"
+        message = f"item {fields['id'].text()} was edited after it was queued"
         raise row.location.error(message, "restore the line, and queue the change as a new item")
     return item
 
@@ -142,11 +142,11 @@ def _texts(fields: Mapping[str, YamlNode], key: str) -> tuple[str, ...]:
 class AddedItems:
     new: int
     known: int
-    cut: int = 0  # bytes removed with a truncated line
+    cut: int = 0  # bytes of a truncated last line, which was removed
 
 
 class ReviewQueue:
-    """The proposals for a gold file, which need not exist yet."""
+    """The queue of proposals for a gold file; the gold file need not exist."""
 
     def __init__(self, gold_file: Path) -> None:
         self.gold_file = gold_file
@@ -181,7 +181,7 @@ class ReviewQueue:
         return AddedItems(len(new), len(given) - len(new), journal.cut)
 
     def prepare(self) -> None:
-        """Create the review directory, which corpora ignore and whose files Git merges by union."""
+        """Create the review directory, with settings to exclude it from corpora and to merge its files by union."""
         if not self.gold_file.exists() and self.gold_file.suffix not in (".yaml", ".yml"):
             hint = "use a name that ends in .yaml"
             raise GoldError("the set does not exist, and a new set must be native YAML", file=self.gold_file, hint=hint)

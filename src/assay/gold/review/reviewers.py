@@ -1,4 +1,4 @@
-"""Votes and decisions of reviewers and models, proposals of reviewers, and the progress of a review."""
+"""Create votes, decisions and proposals of reviewers, request votes from models, and count the progress."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class VoteInput:
 
 
 def list_open_items(workspace: ReviewWorkspace, log: VoteLog) -> list[ReviewItem]:
-    """Return the unsettled items that the reviewer has not voted on, in queue order."""
+    """Return the items that are neither decided nor applied and that the reviewer has not voted on."""
     done = read_closed(workspace.queue) | set(log.votes())
     return [item for item in workspace.items() if item.id not in done]
 
@@ -79,7 +79,7 @@ def make_vote(
 def make_decision(
     workspace: ReviewWorkspace, reviewer: str, given: VoteInput, statuses: Sequence[ItemStatus]
 ) -> Adjudication:
-    """Validate and return a decision on a disputed item by a person who did not vote on the item."""
+    """Return a decision on a disputed or decided item; raise ConfigError if the reviewer voted on the item."""
     item = find_item([status.item for status in statuses], given.item)
     if given.value == UNSURE:
         raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="use another value, or leave the item undecided")
@@ -90,12 +90,12 @@ def make_decision(
         raise ConfigError(f"{reviewer} voted on {item.id} and cannot decide it", hint=hint)
     if status.state != "disputed" and status.decision is None:
         hint = f"vote on the item: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
-        raise ConfigError(f"{item.id} is {status.state}, not disputed", hint=hint)
+        raise ConfigError(f"item {item.id} is {status.state}, not disputed", hint=hint)
     return Adjudication(item.id, reviewer, given.value, given.reason, timestamp(), workspace.commit)
 
 
 def has_taken_part(queue: ReviewQueue, name: str) -> bool:
-    """Return whether a person voted or decided on an item or adjudicates, ignoring the case of the name."""
+    """Return whether a person voted, decided an item or is an adjudicator, ignoring the case of the name."""
     names = {*list_reviewers(queue), *(decision.by for decision in read_decisions(queue))}
     return name.casefold() in {other.casefold() for other in names} or is_adjudicator(queue, name)
 
@@ -112,7 +112,7 @@ def review_prompt_version() -> str:
 
 
 def ask_model(endpoint: Endpoint, view: ItemView) -> ModelVote:
-    """Request a vote on an item, which the prompt quotes as untrusted text."""
+    """Request a model's vote on an item; the prompt quotes the item as untrusted text."""
     kind, item = view.item.kind, quote("\n".join(format_view(view)), "item")
     prompt = Prompt(load_prompt("review"), f"{vote_question(kind)}\n{item}")
     return read_answer(complete(endpoint, prompt), vote_values(kind))
@@ -122,19 +122,19 @@ def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
     try:
         answer = parse_json(text)
     except ValueError:
-        return ModelVote(problem="expected a JSON object as answer")
+        return ModelVote(problem="the answer is not JSON")
     match answer:
         case {"vote": str() | int() as vote, "reason": str(reason)} if reason.strip():
             if isinstance(vote, bool) or str(vote) not in values:
-                return ModelVote(problem=f"expected a vote of {', '.join(values)}")
+                return ModelVote(problem=f"expected one of {', '.join(values)} as vote")
             printable = "".join(letter if letter.isprintable() else " " for letter in reason.strip())
             return ModelVote(str(vote), printable[:_LONGEST_REASON])
     return ModelVote(problem="the answer lacks a vote or a reason")
 
 
 def propose_location(workspace: ReviewWorkspace, item: ReviewItem, anchor: str) -> ReviewItem:
-    """Propose another location for the query of an item; do not record the proposer, to keep votes blind."""
-    target = parse_target(anchor, GoldLocation("the place"))
+    """Return an item with another target for the query; the proposer is not recorded, to keep votes blinded."""
+    target = parse_target(anchor, GoldLocation("the location"))
     resolved = AnchorIndex(workspace.corpus).look_up(target)
     if isinstance(resolved, UnresolvedTarget):
         raise GoldError(resolved.message, hint=resolved.hint)
@@ -144,7 +144,7 @@ def propose_location(workspace: ReviewWorkspace, item: ReviewItem, anchor: str) 
 
 
 def make_label_items(gold: GoldSet, *, on: str = "", commit: str = "") -> Iterator[ReviewItem]:
-    """Yield an item for each target of a set, without the grade, which reviewers must not see."""
+    """Yield an item for each target of a set; the items omit the grades, which reviewers must not see."""
     for query in gold.queries:
         for target in query.targets:
             yield _target_item(query, target, ItemOrigin("set", gold.name), on=on, commit=commit)
@@ -160,7 +160,7 @@ class ReviewerProgress:
     name: str
     readers: str  # human, model
     votes: int
-    open: int  # unsettled items without a vote of the reviewer
+    open: int  # items that need votes, without one of the reviewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class ReviewProgress:
 
 
 def count_progress(statuses: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgress:
-    """Count items by state; `closed` are the items that need no more votes."""
+    """Count the items by state and kind, and the votes of each reviewer; `closed` items need no more votes."""
     states = Counter(status.state for status in statuses)
     kinds = sorted({status.item.kind for status in statuses})
     by_kind = {kind: Counter(s.state for s in statuses if s.item.kind == kind) for kind in kinds}

@@ -1,4 +1,4 @@
-"""Views of items for reviewers: the query and the code of its locations, never other votes."""
+"""Views of items for reviewers: the query and the code of its targets and adversaries, never other votes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ViewConfig:
 class CodeExcerpt:
     """The code of a location from line `start` on, or the reason why the location cannot be resolved."""
 
-    role: str  # the place | primary | secondary | adversary
+    role: str  # proposed | primary | secondary | adversary
     anchor: str
     start: int = 1
     lines: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class ItemViewer:
         primaries = item.query.primaries
         targets = [("primary" if target in primaries else "secondary", target) for target in item.query.targets]
         if item.kind == "target":
-            targets = [("the place", item.target)]
+            targets = [("proposed", item.target)]
         adversaries = [("adversary", adversary.target) for adversary in item.query.adversaries]
         places = [*adversaries, *targets] if item.kind == "adversary" else [*targets, *adversaries]
         return ItemView(item, tuple(self._excerpt(role, target) for role, target in places))
@@ -75,7 +75,7 @@ class ItemViewer:
 
 
 def format_view(view: ItemView, *, engines: bool = False) -> Iterator[str]:
-    """Yield a view as lines of text, for a person or a model."""
+    """Yield a view as lines of text; `engines` adds the engines that returned the location."""
     item = view.item
     of = f": '{item.query.id}'" if item.kind == "query" else f" of query '{item.query.id}'"
     yield f"{item.kind} {item.id}{of}"
@@ -103,10 +103,9 @@ def format_view(view: ItemView, *, engines: bool = False) -> Iterator[str]:
 
 
 def shows_origin(item: ReviewItem) -> bool:
-    """Return whether a voter sees the origin of an item.
+    """Return whether reviewers may see the origin of an item.
 
-    Showing that a reviewer proposed a location would reveal a vote, so the origins of locations from engines, the set
-    and reviewers are all hidden.
+    Engines, the set and reviewers are hidden as origins, since a proposal by a reviewer would reveal a vote.
     """
     return item.origin.how not in ("pool", "set", "reviewer")
 
@@ -157,7 +156,7 @@ class ReviewWorkspace:
         gold = self.load()
         spec = gold.corpus if gold else self.given
         if spec is None:
-            raise GoldError("the gold set does not exist", file=self.path, hint="set its code with --corpus")
+            raise GoldError("the gold set does not exist", file=self.path, hint="name the code with --corpus CORPUS")
         return open_corpus(spec, base=self.path.parent)
 
     @cached_property
@@ -176,7 +175,7 @@ class ReviewWorkspace:
         return items
 
     def truncated_files(self, reviewer: str | None = None) -> Iterator[tuple[Path, int]]:
-        """Yield journals with a truncated last line, and its bytes; with `reviewer`, omit other reviewers' journals."""
+        """Yield journals and the size of their truncated last line; with `reviewer`, omit those of other reviewers."""
         for path in sorted(self.queue.directory.rglob("*.jsonl")):
             mine = reviewer is None or path.parent == self.queue.directory or path.stem == reviewer
             if mine and (left := truncated_bytes(path)):

@@ -1,4 +1,4 @@
-"""Votes, unblinding logs and decisions of a review, and the status of each item that results from them."""
+"""Votes, unblinding logs and decisions of a review, and the resulting status of each item."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class VoteOption:
     key: str
     mark: str  # in lists
     word: str
-    outcome: str  # for an item that it settles
+    outcome: str  # of an item settled with this value
     tone: Literal["good", "accent", "bad", "warn"]
 
 
@@ -72,12 +72,12 @@ class Vote:
     after: str = ""  # LOOK if the reviewer had seen other votes on the item
 
     def same(self, other: Vote) -> bool:
-        """Return whether two votes on an item are equal except for their times."""
+        """Return whether two votes have the same value, reason and visible engines."""
         return (self.value, self.reason, self.shown) == (other.value, other.reason, other.shown)
 
 
 class StaleVoteError(ConfigError):
-    """An attempt to replace a vote from another tab or terminal that the reviewer has not seen."""
+    """A vote would replace a later one that the reviewer has not seen, cast in another tab or terminal."""
 
 
 def vote_values(kind: ItemKind) -> tuple[str, ...]:
@@ -92,7 +92,7 @@ def vote_question(kind: ItemKind) -> str:
 
 
 def check_name(reviewer: str) -> str:
-    """Return the reviewer's name; raise if it cannot be part of a file name."""
+    """Return the reviewer's name; raise ConfigError if it is not safe as a file name."""
     if not _NAME.fullmatch(reviewer):
         hint = "use letters, digits and . _ @ + - (at most 64), beginning with a letter or digit"
         raise ConfigError(f"invalid reviewer name '{reviewer}'", hint=hint)
@@ -100,7 +100,7 @@ def check_name(reviewer: str) -> str:
 
 
 def check_vote(item: ReviewItem, value: str, reason: str) -> None:
-    """Raise if the value is invalid for this kind of item or the reason is missing."""
+    """Raise ConfigError if the value is invalid for this kind of item or the reason is blank."""
     known = vote_values(item.kind)
     if value not in known:
         raise ConfigError(f"invalid vote '{value}' on the {item.kind} {item.id}", hint=f"use one of {', '.join(known)}")
@@ -109,10 +109,10 @@ def check_vote(item: ReviewItem, value: str, reason: str) -> None:
 
 
 def find_item(items: Sequence[ReviewItem], given: str) -> ReviewItem:
-    """Return the item with this id, or with this prefix of an id if only one matches."""
+    """Return the only item whose id begins with `given`; raise GoldError if there are none or several."""
     matches = [item for item in items if item.id.startswith(given)] if given else []
     if len(matches) != 1:
-        problem = "no item of the queue begins" if not matches else f"{len(matches)} items of the queue begin"
+        problem = "no item id in the queue begins" if not matches else f"{len(matches)} item ids in the queue begin"
         raise GoldError(f"{problem} with '{given}'", hint="list the ids with --list")
     return matches[0]
 
@@ -172,7 +172,7 @@ class VoteLog:
         self.check_namesake()
 
     def check_namesake(self) -> None:
-        """Raise if a name differs from an existing name only by case, which some file systems ignore."""
+        """Raise ConfigError if an existing name differs only by case, which some file systems ignore."""
         for other in list_reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
                 raise ConfigError(f"reviewer '{other}' already exists", hint=f"vote as {other}, or use another name")
@@ -183,7 +183,7 @@ def list_reviewers(queue: ReviewQueue) -> tuple[str, ...]:
 
 
 def read_all_votes(queue: ReviewQueue) -> tuple[Vote, ...]:
-    """Return the votes of all reviewers by name: for status, adjudication and agreement, never for voting."""
+    """Return the votes of all reviewers, with unblinded ones marked; never show them to a reviewer who votes."""
     by_reviewer = [
         mark_unblinded(VoteLog(queue, name).history(), read_unblindings(queue, name)) for name in list_reviewers(queue)
     ]
@@ -203,7 +203,7 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
     fields = row.mapping(_VOTE)
     name = fields["reviewer"].text()
     if name != reviewer:
-        raise row.location.error(f"expected a vote of '{reviewer}', got one of '{name}'", f"move it to {name}.jsonl")
+        raise row.location.error(f"expected a vote of '{reviewer}', got one of '{name}'", f"use the file {name}.jsonl")
     plain = ("item", "reviewer", "reason", "on", "prompt", "commit")
     return Vote(
         **{key: fields[key].text() for key in plain if key in fields},
@@ -215,7 +215,7 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
 
 
 class UnblindedView(NamedTuple):
-    """An access to the votes of others: on all items that the reviewer had voted on by then, and on `items`."""
+    """A reviewer's access to the votes of others: on `items`, and on all items the reviewer had voted on."""
 
     on: str  # ISO time, UTC
     items: tuple[str, ...] = ()
@@ -227,7 +227,7 @@ def read_unblindings(queue: ReviewQueue, name: str) -> tuple[UnblindedView, ...]
 
 
 def log_unblinding(log: VoteLog, items: Iterable[str] = ()) -> None:
-    """Log that a reviewer is about to see other votes; a repeated access is logged once."""
+    """Log that a reviewer is about to see other votes, unless the log already covers this access."""
     views = read_unblindings(log.queue, log.reviewer)
     new = sorted(set(items) - {item for view in views for item in view.items} - set(log.votes()))
     voted = max((vote.on for vote in log.history()), default="")
@@ -239,7 +239,7 @@ def log_unblinding(log: VoteLog, items: Iterable[str] = ()) -> None:
 
 
 def mark_unblinded(votes: Sequence[Vote], views: Sequence[UnblindedView]) -> tuple[Vote, ...]:
-    """Mark the votes, given in order, that were cast after the reviewer had seen other votes on the item."""
+    """Mark the votes cast after the reviewer had seen other votes on the item; `votes` are sorted by time."""
     first: dict[str, str] = {}
     marked: list[Vote] = []
     for vote in votes:
@@ -261,7 +261,7 @@ def become_adjudicator(log: VoteLog) -> None:
 
 
 def is_adjudicator(queue: ReviewQueue, name: str) -> bool:
-    """Return whether a person adjudicates, ignoring the case of the name; a truncated line does not count."""
+    """Return whether a person is an adjudicator, ignoring the case of the name."""
     files = (queue.directory / "adjudicators").glob("*.jsonl")
     same = [path for path in files if path.stem.casefold() == name.casefold()]
     return any(row.mapping(_ADJUDICATOR) for path in same for row in read_rows(path))
@@ -269,7 +269,7 @@ def is_adjudicator(queue: ReviewQueue, name: str) -> bool:
 
 def check_may_vote(queue: ReviewQueue, name: str) -> None:
     if is_adjudicator(queue, name):
-        hint = f"decide disputed items, or vote as another person (recorded in {queue.file('adjudicators', name)})"
+        hint = f"decide disputed items instead; the role is recorded in {queue.file('adjudicators', name)}"
         raise ConfigError(f"{name} adjudicates this set and cannot vote", hint=hint)
 
 
@@ -284,7 +284,7 @@ class Adjudication:
 
 
 def read_decisions(queue: ReviewQueue) -> tuple[Adjudication, ...]:
-    """Return all decisions by time, without the duplicates that a merge may leave."""
+    """Return all decisions sorted by time, without the duplicates that a Git merge may leave."""
     decisions = [_read_decision(row) for row in read_rows(queue.directory / "decisions.jsonl")]
     return tuple(sorted(dict.fromkeys(decisions), key=lambda decision: decision.on))
 
@@ -309,7 +309,7 @@ def _read_decision(row: YamlNode) -> Adjudication:
 
 @dataclass(frozen=True, slots=True)
 class ReviewRules:
-    least: int = 2  # agreeing reviewers; one alone is not agreement
+    least: int = 2  # minimum count of agreeing reviewers
 
     def __post_init__(self) -> None:
         if self.least < 1:
@@ -330,7 +330,7 @@ class ItemStatus:
 
     @property
     def supporters(self) -> tuple[str, ...]:
-        """The reviewers who voted for the result, then the adjudicator."""
+        """The names of the reviewers who voted for the result, then the adjudicator's."""
         voters = [vote.reviewer for vote in self.votes if vote.value == self.value]
         return tuple(dict.fromkeys([*voters, *([self.decision.by] if self.decision else [])]))
 
@@ -351,7 +351,7 @@ def compute_statuses(
     written: Mapping[str, str] | None = None,
     rules: ReviewRules | None = None,
 ) -> tuple[ItemStatus, ...]:
-    """Return the status of each item; `written` maps items to the values that were applied to the set."""
+    """Return the status of each item; `written` maps item ids to the values that were applied to the set."""
     current: dict[str, dict[str, Vote]] = {}
     for vote in votes:
         current.setdefault(vote.item, {})[vote.reviewer] = vote
