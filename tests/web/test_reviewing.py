@@ -63,7 +63,7 @@ def test_the_queue_shows_what_is_asked_and_what_one_said(client):
     item = client.get("item", item=items[0]["item"])
     assert item["query"]["forms"][0] == ["human", "which percentage is charged for a country?"]
     assert item["places"] == [
-        {"role": "the place", "anchor": "shop/tax.py:11-13", "path": "shop/tax.py", "start": 11, "end": 13}
+        {"role": "proposed", "anchor": "shop/tax.py:11-13", "path": "shop/tax.py", "start": 11, "end": 13}
     ]
     assert "problem" in client.get("item", item=items[2]["item"])["places"][0]
     adversary = client.get("item", item=items[4]["item"])

@@ -257,7 +257,7 @@ def test_every_wrong_line_of_a_file_is_told_with_its_number(shop, items, capsys)
     assert code == 2
     assert "votes.csv:3: invalid vote '7'" in err
     assert "(and 2 more wrong lines)" in err
-    assert "votes.csv:4: no item of the queue begins with 'zz'" in err
+    assert "votes.csv:4: no item id in the queue begins with 'zz'" in err
     assert "votes.csv:5: 2 columns" in err
     assert VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes() == {}
 
@@ -427,7 +427,7 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
         (["--as", "ada"], "there is no terminal to ask on"),
         (["--list"], "nobody is named"),
         (["--as", "a b", "--list"], "invalid reviewer name"),
-        (["--as", "ada", "--vote", "x=2", "--reason", "y"], "no item of the queue begins with 'x'"),
+        (["--as", "ada", "--vote", "x=2", "--reason", "y"], "no item id in the queue begins with 'x'"),
         (["--as", "ada", "--vote", "x", "--reason", "y"], "'x' is no vote"),
         (["--as", "ada", "--vote", "x=2"], "1 vote and 0 reasons"),
         (["--as", "ada", "--reason", "y"], "--reason belongs to"),

@@ -74,7 +74,7 @@ def test_what_engines_rank_above_the_right_answer_is_proposed_with_their_names(i
     confusing = [item for item in items if item.origin.how == "confusion"]
     assert [item.adversary.target.anchor for item in confusing] == ["pkg/store.py::read_entry"]
     assert confusing[0].origin.shown_by == ("a", "b")
-    assert "2 of 2 engines rank it above the target, at best on rank 1" in confusing[0].adversary.confusion
+    assert "2 of 2 engines rank this code above the target, at best at rank 1" in confusing[0].adversary.confusion
     assert confusing[0].notes
 
 

@@ -169,7 +169,7 @@ def test_answers_have_one_wrong_term_as_lint_counts_them(ground, answer, fits):
     ("answer", "why"),
     [
         ("", "empty"),
-        ("one\ntwo", "more than one line"),
+        ("one\ntwo", "several lines"),
         ("x" * 400, "more than 300 characters"),
         ("How long do we wait for the server", "repeats another phrasing"),
         ("mail ada@example.org", "an email address"),

@@ -85,11 +85,11 @@ def test_what_holds_is_let_through_with_what_the_model_said(intake):
         ({"targets": ["pkg/net.py::Backoff.nothing"]}, "is not in the corpus"),
         ({"targets": ["../../etc/passwd"]}, "contains '..'"),
         ({"targets": ["tests/test_net.py::test_fetch_archive_unpacks_members"]}, "cannot be a target"),
-        ({"targets": []}, "lacks its text or its targets"),
-        ({"targets": "pkg/net.py"}, "lacks its text or its targets"),
+        ({"targets": []}, "lacks a text or targets"),
+        ({"targets": "pkg/net.py"}, "lacks a text or targets"),
         ({"targets": ["pkg/net.py::Backoff"] * 5}, "too many"),
         ({"human": "wait"}, "too short or too long"),
-        ({"human": 7}, "lacks its text"),
+        ({"human": 7}, "lacks a text"),
         ({"human": "where is the password=hunter2hunter2 of the server read"}, "a possible secret"),
     ],
 )
@@ -186,5 +186,5 @@ def test_a_location_that_is_not_there_is_refused_wherever_it_comes_from(intake):
     assert not passed.items
     assert [one.reason for one in passed.refused] == [
         "not in the corpus: pkg/net.py::Backoff.gone",
-        "not in the corpus: no location",
+        "the query has no targets",
     ]

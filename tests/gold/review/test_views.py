@@ -17,7 +17,7 @@ def text(queue, item, **more):
 def test_a_target_is_shown_with_its_question_and_its_lines(queue):
     shown = text(queue, target_item(queue))
     assert "human: which percentage is charged for a country?" in shown
-    assert "the place: shop/tax.py:11-13" in shown
+    assert "proposed: shop/tax.py:11-13" in shown
     assert "  11  def with_tax(amount, country):" in shown
     assert "tax_rate(country):" not in shown  # not the lines above it
 

@@ -146,5 +146,5 @@ def test_an_item_is_found_by_a_beginning_that_is_its_own(queue):
     items = [target_item(queue), query_item(queue)]
     assert find_item(items, items[0].id[:6]) == items[0]
     for given in ("", "zz"):
-        with pytest.raises(GoldError, match="no item of the queue begins with"):
+        with pytest.raises(GoldError, match="no item id in the queue begins with"):
             find_item(items, given)
