@@ -1,4 +1,4 @@
-"""Gold sets: load, resolve against a corpus, hash."""
+"""Load, resolve, hash and write gold sets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from assay.gold.load import TagRule, join, load_gold
     from assay.gold.query_properties import leakage, overlaps
 
-#: Modules of the public names, imported on first use: a report needs no gold formats.
+#: Module -> public names. Modules are imported on first use, since a report needs no gold formats.
 _MODULES = {
     "anchors": ("AnchorProblem", "Resolution", "resolve"),
     "build": ("gold_hash", "query_hash"),

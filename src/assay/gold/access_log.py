@@ -22,12 +22,12 @@ _HASH_DIGITS = 16  # as in the metadata of a run
 
 @dataclass(frozen=True, slots=True)
 class SealedAccess:
-    """An entry of the access log: results on sealed queries were shown, or an accessed set was split again."""
+    """A log entry for results shown on sealed queries, or for a new split of a set with such entries."""
 
     when: str
     who: str
     command: str
-    gold: str  # hash of the set
+    gold: str  # first digits of the hash of the set
     sealed: int  # count of sealed queries
     engines: tuple[str, ...] = ()
     divided: str = ""  # changes by a new split; empty for an access
@@ -38,7 +38,7 @@ def access_log_path(gold_file: Path) -> Path:
 
 
 def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
-    """Read the access log of a gold file in order; raise if the log is damaged."""
+    """Return the entries of a gold file's access log in file order, if any; raise on an invalid or incomplete line."""
     accesses = []
     for row in read_whole(access_log_path(gold_file)):
         fields = row.mapping(_ACCESS)
@@ -55,18 +55,15 @@ def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
 
 
 def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Log an access to each gold set with sealed queries; return the paths of the logs.
-
-    Gold sets that were not read from a local file have no log.
-    """
+    """Log an access to each gold set with sealed queries and an existing file; return the paths of the logs."""
     sets = [(gold, Path(gold.source)) for gold in suite.golds if gold.source is not None and sealed_queries(gold)]
     return tuple(_append(file, gold, command, engines) for gold, file in sets if file.is_file())
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
-    """Log a new split of a set whose sealed queries were accessed; return a summary of the changes, or an empty string.
+    """Log a new split of a set whose log has an access; return a summary of the changes, or "" if nothing is logged.
 
-    Earlier accesses no longer describe the sealed queries, since the new split may unseal some and seal others.
+    Nothing is logged if the sealed queries stay the same.
     """
     if old.source is None or all(access.divided for access in read_access_log(Path(old.source))):
         return ""

@@ -1,4 +1,4 @@
-"""Parse targets, and resolve them in a corpus: paths, lines, symbols, content hashes."""
+"""Parse targets, and resolve them to files, lines and symbols of a corpus."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DIGEST_LENGTH = 12
 
 
 def content_digest(lines: Sequence[str]) -> str:
-    """Hash lines without trailing whitespace, which editors and git change."""
+    """Return a hash of lines, ignoring trailing whitespace, which editors and Git may change."""
     text = "\n".join(line.rstrip() for line in lines)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_LENGTH]
 
@@ -42,7 +42,7 @@ _INVALID_REPEAT = re.compile(r"~(?:0[0-9]*|1)$")
 
 
 def parse_target(text: str, location: GoldLocation, *, grade: int = PRIMARY) -> Target:
-    """Parse the text of a target, without resolving its symbol to lines."""
+    """Parse a target such as `path`, `path:10-42` or `path::Scope.symbol`; symbols are not resolved to lines."""
     path, colons, symbol = text.partition("::")
     if colons:
         span = Span(check_path(path, location))
@@ -65,7 +65,7 @@ def parse_target(text: str, location: GoldLocation, *, grade: int = PRIMARY) -> 
 
 
 def ranged_span(path: str, start: int, end: int, location: GoldLocation) -> Span:
-    """Return the span of lines `start` to `end`, counted from 1, both included."""
+    """Return the span of lines `start` to `end` (1-based, inclusive); raise if the lines or the path are invalid."""
     if start < 1:
         raise location.error(f"line range '{path}:{start}-{end}' starts before line 1", "count lines from 1")
     if start > end:
@@ -75,7 +75,7 @@ def ranged_span(path: str, start: int, end: int, location: GoldLocation) -> Span
 
 
 def check_path(path: str, location: GoldLocation) -> str:
-    """Return the path; raise unless it is a POSIX path inside the corpus root."""
+    """Return `path`; raise unless it is a relative POSIX path without `..`, `:` and unusual characters."""
     problem = path_problem(path)
     if problem:
         raise location.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root and use '/'")
@@ -99,9 +99,9 @@ def path_problem(path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AnchorProblem:
-    """An anchor that does not resolve to code; `code` is the category of the problem."""
+    """A problem in resolving a gold set; `query` and `anchor` are empty if the problem is not about a single one."""
 
-    code: str
+    code: str  # category
     query: str
     anchor: str
     message: str
@@ -112,23 +112,23 @@ class AnchorProblem:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A gold set with resolved anchors, and the problems of anchors that do not resolve."""
+    """A gold set without the targets and queries that do not resolve, and the problems found."""
 
     gold: GoldSet
     problems: tuple[AnchorProblem, ...] = ()
-    notes: tuple[str, ...] = ()  # about targets found at other lines, and skipped targets
+    notes: tuple[str, ...] = ()  # about targets found at other lines, and skipped irrelevant targets
 
 
-# Thresholds above which missing paths suggest another corpus.
+# Thresholds for the suspicion that a gold set is for another corpus.
 _MISSING_SHARE = 0.5  # of the paths; refactorings rarely move that many
 _LEAST_MISSING = 3  # one or two missing paths may be typos
-#: How many problems are listed after the first.
+#: Problems listed after the first.
 _LISTED = 9
 _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 
 
 def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
-    """Resolve targets and adversaries to lines and units; raise if one is missing, or omit and report missing ones."""
+    """Resolve targets and adversaries to lines; on problems, raise, or with `missing="report"` omit and report them."""
     index = AnchorIndex(corpus)
     checks: _Checks = {target: index.look_up(target) for query in gold.queries for target in _all_targets(query)}
     problems = tuple(_problems(gold, checks))
@@ -153,7 +153,7 @@ def _all_targets(query: Query) -> Iterator[Target]:
 
 
 def _resolve_query(query: Query, checks: _Checks) -> Query | None:
-    """Return the query with its distinct resolved targets, or None if no primary target resolves."""
+    """Return the query with its distinct resolved targets and adversaries, or None if no primary target resolves."""
     if not any(isinstance(checks[target], Target) for target in query.primaries):
         return None
     again = {target for target, _ in _find_duplicates(query, checks)}
@@ -167,7 +167,7 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
 
 
 def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
-    """Yield pairs of targets that are the same code through a symbolic link, the later target first."""
+    """Yield pairs of targets or adversaries that are the same code through a symbolic link, the later one first."""
     resolved = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in resolved):
         return
@@ -232,7 +232,7 @@ class AnchorLines:
         self._starts = sorted(query.line for query in gold.queries if query.line is not None)
 
     def find(self, query: Query, anchor: str) -> int | None:
-        """Return the first line of the query that contains the anchor, or the first line of the query."""
+        """Return the number of the query's first line that contains the anchor, or else of the query's first line."""
         if query.line is None:
             return None
         end = next((start - 1 for start in self._starts if start > query.line), len(self._lines))
@@ -261,7 +261,7 @@ class UnresolvedTarget:
 
 
 class AnchorIndex:
-    """Resolver of targets; reads and parses each file of a corpus once."""
+    """A resolver of targets that reads and parses each file of a corpus at most once."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -271,7 +271,7 @@ class AnchorIndex:
         self._parsed: dict[str, tuple[tuple[str, ...], tuple[Symbol, ...], str | None]] = {}
 
     def look_up(self, target: Target) -> Target | UnresolvedTarget:
-        """Return the target with its lines and unit, or the reason why the target does not resolve."""
+        """Return the target with its lines and enclosing definition, or the reason why the target does not resolve."""
         path = self._listed.find(target.span.path)
         if path is None:
             return self._no_path(target.span.path)
@@ -284,13 +284,13 @@ class AnchorIndex:
         return self._range(target, target.span.start, target.span.end)
 
     def find_irrelevant(self, query: Query) -> Iterator[Target]:
-        """Yield the irrelevant targets that resolve, without computing slow hints for the rest."""
+        """Yield the irrelevant targets of a query that resolve; skip missing paths before a slow hint is computed."""
         for target in query.irrelevant:
             if self._listed.find(target.span.path) and isinstance(resolved := self.look_up(target), Target):
                 yield resolved
 
     def _parse(self, path: str) -> tuple[tuple[str, ...], tuple[Symbol, ...], str | None]:
-        """Return the lines and symbols of a file; if it does not parse, the parse error instead of symbols."""
+        """Return the lines and symbols of a file and, if there are no symbols, the parse error, if any."""
         if path not in self._parsed:
             text, language = read_text(self._corpus, path), self._paths[path]
             defined = extract_symbols(path, text, language)
@@ -364,9 +364,9 @@ class AnchorIndex:
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:
-    """Suggest a similar name in the same scope, or the same name in another scope.
+    """Suggest similar names in the same scope, or else the same name in other scopes.
 
-    Qualified names are not compared as a whole, since methods of one class share a long prefix.
+    Names in the same scope are compared without the scope, since a long common prefix makes all of them similar.
     """
     names = [s.name for s in known]
     scope, dot, last = symbol.rpartition(".")

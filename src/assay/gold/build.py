@@ -1,4 +1,4 @@
-"""Build checked queries and gold sets: the code that all gold formats share, and the hashes of a set."""
+"""Checks, hashes and helpers for queries and gold sets that all gold formats share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from assay.types import PRIMARY, Adversary, CorpusSpec, GoldSet, LabelProvenance
 
 @dataclass(frozen=True, slots=True)
 class GoldLocation:
-    """The location of a line in a gold file, for error messages."""
+    """A gold file and optionally one of its lines, for error messages."""
 
     file: str
     line: int | None = None
@@ -35,7 +35,7 @@ class GoldLocation:
         return value
 
     def name(self, value: str, subject: str) -> str:
-        """Return `value`; raise if it contains whitespace or a slash, which file names and TREC lines disallow."""
+        """Return `value`; raise if it is blank or contains whitespace or '/', which file names or TREC ids disallow."""
         self.text(value, subject)
         if "/" in value or any(character.isspace() for character in value):
             raise self.error(f"{subject} '{value}' contains whitespace or '/'", "use '-' instead")
@@ -56,11 +56,11 @@ class GoldSource:
 
 
 def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
-    """Read a UTF-8 file, without its byte order mark."""
+    """Read a UTF-8 file without its byte order mark; raise if it has more than `most` bytes."""
     try:
         size = path.stat().st_size
     except OSError:
-        size = 0  # reading it raises
+        size = 0  # read_utf8 raises the error
     if size > most:
         hint = "divide the file into several gold sets"
         raise GoldError(f"file too large: {size} bytes, at most {most} are read", file=path, hint=hint)
@@ -80,9 +80,9 @@ def build_query(
     labels: Sequence[LabelProvenance] = (),
     least: int = PRIMARY,
 ) -> Query:
-    """Return a checked query with targets sorted by grade; targets of grade 0 are irrelevant.
+    """Return a checked query; its targets are sorted from the highest grade, and those of grade 0 become irrelevant.
 
-    At least one target must have the grade `least` or higher; formats with arbitrary grades pass 1.
+    Raise unless at least one target has the grade `least` or higher; formats with arbitrary grades pass 1.
     """
     every = sorted(targets, key=lambda target: -target.grade)
     relevant = tuple(target for target in every if target.grade > 0)
@@ -146,7 +146,7 @@ def build_gold(
     location: GoldLocation,
     provenance: Mapping[str, str] | None = None,
 ) -> GoldSet:
-    """Return a gold set; raise if there are no queries or two have the same id."""
+    """Return a gold set; raise if it has no queries or two queries with the same id."""
     if not queries:
         raise location.error("the gold set is empty", "add at least one query")
     first: dict[str, Query] = {}
@@ -163,12 +163,12 @@ def is_whole_file(target: Target) -> bool:
 
 
 def row_id(number: int) -> str:
-    """Return the id of row `number`, counted from 1, in a format without ids."""
+    """Return an id for row `number` (1-based) of a file without ids."""
     return f"row-{number:03d}"
 
 
 def query_hash(query: Query, corpus: CorpusSpec) -> str:
-    """Hash the id, phrasings, labels and corpus of a query, without lines, rationale, measures and tags."""
+    """Hash the id, phrasings, targets (also irrelevant ones), adversaries and corpus of a query, and nothing else."""
     return _digest(
         {
             "id": query.id,
@@ -182,7 +182,7 @@ def query_hash(query: Query, corpus: CorpusSpec) -> str:
 
 
 def gold_hash(gold: GoldSet) -> str:
-    """Hash the queries and the corpus of a gold set, independently of order, name and source."""
+    """Hash the queries and corpus of a gold set, ignoring the order of queries, name, source and provenance."""
     return _digest(sorted(query_hash(query, gold.corpus) for query in gold.queries))
 
 
@@ -191,7 +191,7 @@ def _digest(value: object) -> str:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """Return a hint with the known word most similar to `word`, or with all known words."""
+    """Return a hint with the known word most similar to `word`, or with all known words if none is similar."""
     words = list(known)
     similar = closest_match(word, words)
     return f"did you mean '{similar[0]}'?" if similar else f"use one of {', '.join(words)}"
@@ -202,7 +202,7 @@ _LISTED = 20  # renamed ids that are listed
 
 
 def safe_ids(originals: Iterable[str]) -> dict[str, str]:
-    """Map each id to a unique id without whitespace and slashes."""
+    """Map each id to a unique id in which '-' replaces whitespace and slashes."""
     distinct = list(dict.fromkeys(originals))
     ids = {original: original for original in distinct if not _UNSAFE.search(original)}
     taken = set(ids)
@@ -238,7 +238,7 @@ def require_corpus(source: GoldSource, corpus: CorpusSpec | None) -> CorpusSpec:
 
 
 def corpus_hint(path: Path, *, several: bool = False) -> str:
-    """Return a hint on how to set the corpus of gold files; only some commands have --corpus."""
+    """Return a hint with the ways to set the corpus of a gold file, since only some commands have --corpus."""
     stem = path.parent / (path.stem or path.resolve().stem)
     where = "DIR" if several else "PATH"
     names = shlex.join([str(path), f"{stem}-native/" if several else f"{stem}.yaml"])
@@ -249,7 +249,7 @@ def corpus_hint(path: Path, *, several: bool = False) -> str:
 
 
 def describe_omissions(omitted: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return a provenance entry with the count and first names of omitted items, by kind."""
+    """Return a provenance entry that counts omitted items by kind and names the first; empty if nothing is omitted."""
     counts = [
         f"{kind}: {len(names)} ({', '.join(names[:_EXAMPLES])}{', ...' if len(names) > _EXAMPLES else ''})"
         for kind, names in omitted.items()

@@ -1,4 +1,4 @@
-"""The parsed source files of a corpus: definitions, comments, anchors, and the drawing of queries from them."""
+"""The definitions and comments of a corpus, from which queries are mined or synthesized."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class SentenceRules:
 
 #: Kinds of definitions that can be targets. Properties and fields belong to their class.
 TARGET_KINDS: Final = frozenset({"function", "method", "class", "interface", "enum", "type", "macro", "constant"})
-_LARGEST_FILE: Final = 1_000_000  # bytes; larger source files are generated
-#: Languages with grammars that define no code.
+_LARGEST_FILE: Final = 1_000_000  # bytes; larger source files are usually generated
+#: Languages that have a grammar but define no code.
 _NO_CODE: Final = frozenset({"css", "html", "json", "toml", "yaml"})
 #: Tests, examples and vendored code, which real queries seldom target. Wider than `corpus.roles` (docs/, any part of a
 #: name), and not shared with it: synthetic sets are reproduced from their seed only with exactly these patterns.
@@ -63,21 +63,21 @@ _PERIPHERAL: Final = re.compile(
 _TEST: Final = re.compile(r"tests?_|Tests?[A-Z_]|test[A-Z]|[Tt]ests?$")
 #: Benchmarks, mocks, and files that only declare.
 _NO_TARGET: Final = re.compile(r"(?:^|/)(?:benches|bench|mocks?|stubs?|e2e)/|\.d\.[cm]?ts$|\.pyi$")
-#: The quotes of a documentation string. Stripping keeps them, since a body of nothing else would not parse.
+#: The opening quotes of a docstring. Stripping keeps the quotes, since an empty body would not parse.
 _QUOTES: Final = re.compile(rb"""[rRbBuUfF]{0,2}(\"\"\"|'''|"|')""")
 
 
 @dataclass(frozen=True, slots=True)
 class CommentSpan:
-    """A comment or documentation string: its line range, and its byte range in the UTF-8 text."""
+    """A comment, or a docstring without its quotes."""
 
-    start: int
+    start: int  # lines, inclusive
     end: int
-    first: int
+    first: int  # bytes of the UTF-8 source, end excluded
     last: int
     text: str
-    inside: bool  # a documentation string in the body of its definition
-    alone: bool  # only blanks before it on its line
+    inside: bool  # whether this is a docstring in the body of its definition
+    alone: bool  # whether only whitespace precedes it on its first line
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ParsedSource:
 
 
 def is_peripheral(path: str) -> bool:
-    """Return whether a path is a test, an example, vendored code, or not valid in a gold file."""
+    """Return whether a path is a test, benchmark, example, document or vendored file, or is invalid in a gold file."""
     return bool(_PERIPHERAL.search(path)) or path_problem(path) is not None
 
 
@@ -139,7 +139,7 @@ def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
 def find_documentation(
     definitions: Sequence[Definition], spans: Sequence[CommentSpan]
 ) -> tuple[tuple[CommentSpan, ...], ...]:
-    """Return the documentation of each definition: the string in its body, or the comments directly above."""
+    """Return the documentation of each definition: its docstring, or the comments from its first line to its name."""
     starts = [definition.start for definition in definitions]
     strings: dict[int, CommentSpan] = {}
     for span in spans:
@@ -159,13 +159,13 @@ def find_documentation(
 
 
 def first_sentence(comment: str) -> str | None:
-    """Return the first sentence of a comment without markers and markup, or None if it is not a sentence."""
+    """Return the first sentence of a comment without markers and markup, or None if it does not describe behavior."""
     sentence = next(split_sentences(comment), "")
     return sentence if is_prose(sentence, SentenceRules.most) and not is_idle(sentence) else None
 
 
 def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, language: str) -> str | None:
-    """Return the first sentence of a comment, or None if it is too short or names the definition."""
+    """Return the first sentence of a definition's comments; None if not prose, too short or naming the definition."""
     sentence = first_sentence("\n".join(comment.text for comment in comments))
     if sentence and language == "go":
         sentence = strip_leading_name(sentence, definition.name)
@@ -177,9 +177,9 @@ def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, langua
 def draw_by_file(
     candidates: Sequence[_T], key: Callable[[_T], tuple[object, ...]], wanted: SampleSize, rng: np.random.Generator
 ) -> tuple[_T, ...]:
-    """Draw `wanted.count` candidates in rounds, one per file and round, and return them sorted by `key`.
+    """Draw up to `wanted.count` candidates in rounds, at most one per file and round; return them sorted by `key`.
 
-    `key` must be a total order that begins with the path.
+    `key` must return a tuple that starts with the path and differs for all candidates.
     """
     by_file = groupby(sorted(candidates, key=key), key=lambda candidate: key(candidate)[0])
     queues = [[own[i] for i in rng.permutation(len(own))] for own in (list(group) for _, group in by_file)]
@@ -193,8 +193,8 @@ class ChangedDefinition:
     """A definition that a commit changed, and its index among the current definitions of the file."""
 
     path: str
-    names: tuple[str, ...]  # qualified name, outermost scope first
-    position: int | None  # None if the definition is gone, ambiguous or unknown
+    names: tuple[str, ...]  # qualified name, outermost scope first; empty if the old text is unavailable
+    position: int | None  # None if the current file does not have exactly one definition of this name
     written: int = 0  # lines of the definition that the commit wrote
 
 
@@ -269,7 +269,7 @@ class CodeIndex:
             grammar = grammar_name(file.path, file.language, text)
             if grammar is not None:
                 parsed = parse_outline(text, grammar)
-                # A text that is too slow to outline is not parsed for its comments either.
+                # a text that was too slow to outline is not parsed for comments either
                 spans = list_comments(text, grammar) if parsed.problem is None or parsed.definitions else ()
                 self.files[file.path] = ParsedSource(file.path, grammar, text, parsed.definitions, spans)
         self._anchors = AnchorIndex(corpus)
@@ -285,7 +285,7 @@ class CodeIndex:
 
     @cached_property
     def definitions(self) -> tuple[DefinitionRef, ...]:
-        """All definitions whose kind can be a target, including tests and examples, in path order."""
+        """All definitions of a kind that can be a target, including tests and examples, in path order."""
         return tuple(ref for path in sorted(self.files) for ref in self.definitions_in(path))
 
     @cached_property
@@ -306,7 +306,7 @@ class CodeIndex:
         return Counter(word for file in self.files.values() for word in stem_all(parts(file.text)))
 
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
-        """Return the definitions of a file whose kind can be a target."""
+        """Return the definitions in a file that are of a kind that can be a target."""
         definitions = self.files[path].definitions
         return (self.definition(path, at) for at, d in enumerate(definitions) if d.kind in TARGET_KINDS)
 
@@ -319,7 +319,7 @@ class CodeIndex:
         return self.definition(path, position) if position >= 0 else None
 
     def definitions_of(self, target: Target) -> tuple[DefinitionRef, ...]:
-        """Return the definition of a target, or the top-level definitions if the target is a whole file."""
+        """Return the definition at a target, or all top-level ones for a whole file; empty if there is none."""
         resolved = self.resolve(target)
         if resolved is None or resolved.span.path not in self.files:
             return ()
@@ -336,11 +336,11 @@ class CodeIndex:
         return (around,) if around else ()
 
     def is_own_code(self, path: str) -> bool:
-        """Return whether a path is project code, and not a test, an example or vendored code."""
+        """Return whether a path is parsed project code, and not a test, example, mock, stub or vendored file."""
         return path in self.files and not is_peripheral(path) and _NO_TARGET.search(path) is None
 
     def can_be_target(self, ref: DefinitionRef) -> bool:
-        """Return whether a definition is project code, and not a test in the same file."""
+        """Return whether a definition is in project code, and neither it nor an outer scope is named like a test."""
         return self.is_own_code(ref.path) and not any(_TEST.match(name) for name in ref.names)
 
     def text(self, ref: DefinitionRef) -> str:
@@ -352,7 +352,7 @@ class CodeIndex:
         return resolved if isinstance(resolved, Target) else None
 
     def anchor(self, ref: DefinitionRef, grade: int = PRIMARY) -> Target | None:
-        """Return a target anchored by symbol, or by lines and content hash if the symbol does not resolve, or None."""
+        """Return a target anchored by symbol, or else by lines and content hash, or None if neither resolves."""
         path, definition = ref.path, ref.definition
         here = [
             (symbol.end - symbol.start, symbol.start, symbol.name)

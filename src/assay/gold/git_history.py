@@ -1,4 +1,4 @@
-"""The git history of a directory (commits, changed lines, old files) and the current user."""
+"""The Git history of a directory (commits, changed lines, old files) and the name of the current user."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CommitMessage(NamedTuple):
 
 
 class ChangedLines(NamedTuple):
-    """The lines of a file that a commit changed; removed lines count as the line before them."""
+    """The lines of the new file that a commit changed; a pure removal counts as the line before it, or as line 1."""
 
     commit: str
     path: str
@@ -42,12 +42,12 @@ class ChangedLines(NamedTuple):
 
 
 def list_commits(directory: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
-    """List the newest commits that changed a file below a directory, without merge commits."""
+    """List up to `most` of the newest commits that changed a file below a directory, without merge commits."""
     return _list(directory, most, "--no-merges", revision)
 
 
 def list_merges(directory: Path, most: int, revision: str = "HEAD") -> tuple[Commit, ...]:
-    """List the newest merge commits of a revision, with all files that each merge changed."""
+    """List up to `most` of the newest merges along first parents, with the files of a directory that each changed."""
     return _list(directory, most, "--merges", *_FIRST_PARENT, revision)
 
 
@@ -114,7 +114,7 @@ def read_old_texts(directory: Path, wanted: Sequence[ChangedLines]) -> Mapping[C
 
 
 def commit_of(corpus: Corpus) -> str:
-    """Return the commit or version of a corpus: the requested one, or the HEAD of its work tree."""
+    """Return the revision of a corpus, or else the HEAD of its work tree, or an empty string."""
     if corpus.revision:
         return corpus.revision
     top = find_work_tree(corpus.root)
@@ -122,7 +122,7 @@ def commit_of(corpus: Corpus) -> str:
 
 
 def user_name(directory: Path) -> str:
-    """Return git's user.name, or the login name."""
+    """Return Git's user.name, or else the login name, or "unknown"."""
     name = _try_git("config", "user.name", directory=directory)
     try:
         return name or getpass.getuser()

@@ -1,4 +1,4 @@
-"""Append-only files of JSON lines, safe for concurrent writers and kills."""
+"""Append-only JSON Lines files that tolerate concurrent writers and killed processes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The directory of the review of a gold file, beside the file.
+#: Suffix of the review directory beside a gold file.
 REVIEW_SUFFIX = ".review"
 
 _LARGEST = 256_000_000  # bytes; about 250,000 proposals
@@ -32,7 +32,7 @@ class JournalCache(Generic[T]):
         self._known: tuple[tuple[int, int, int], T] | None = None
 
     def __call__(self) -> T:
-        """Return the value; read the journal again if the inode, size or time of its file changed."""
+        """Return the cached value; read the journal again if its inode, size or modification time changed."""
         try:
             now = os.stat(self._path)
             key = (now.st_ino, now.st_size, now.st_mtime_ns)
@@ -62,7 +62,7 @@ class Journal:
     def append(self, values: Iterable[Mapping[str, object]]) -> None:
         """Append lines and sync them to disk."""
         data = b"".join(_line(value, self.path) for value in values)
-        while data:  # a nearly full disk takes a part
+        while data:  # a nearly full disk may accept only a part
             data = data[os.write(self._file.fileno(), data) :]
         os.fsync(self._file.fileno())
 
@@ -71,7 +71,7 @@ class Journal:
 def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
     """Open and lock a journal, creating it if needed; an incomplete last line is removed unless `keep`.
 
-    A complete last line without a newline, as left by some editors, is completed with a newline.
+    A last line that lacks only its newline gets one.
     """
     lock = FileLock(path)
     try:
@@ -90,13 +90,13 @@ def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
 
 
 def append(path: Path, values: Sequence[Mapping[str, object]]) -> None:
-    """Append lines to a journal; keep an incomplete last line, so that readers raise an error."""
+    """Append lines to a journal; an incomplete last line is kept as an invalid one, on which readers raise."""
     with open_journal(path, keep=True) as journal:
         journal.append(values)
 
 
 def truncated_bytes(path: Path) -> int:
-    """Return the size in bytes of an incomplete last line, left by a kill or an interrupted copy."""
+    """Return the size in bytes of an incomplete last line, as left by a killed writer, or 0 if there is none."""
     try:
         return _torn_size(_last_line(path))
     except FileNotFoundError:
@@ -106,7 +106,7 @@ def truncated_bytes(path: Path) -> int:
 
 
 def read_whole(path: Path) -> list[YamlNode]:
-    """Read a journal; raise on an incomplete last line."""
+    """Read a journal like `read_rows`, but raise if the last line is incomplete."""
     rows = read_rows(path)
     if truncated_bytes(path):
         hint = "complete or remove the line"
@@ -115,7 +115,7 @@ def read_whole(path: Path) -> list[YamlNode]:
 
 
 def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
-    """Read the complete lines of a journal; return an empty list if the file is missing."""
+    """Read all lines of a journal but an incomplete last one; return an empty list if the file is missing."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:
@@ -157,12 +157,12 @@ def _line(value: Mapping[str, object], path: Path) -> bytes:
 
 
 def read_row(value: Mapping[str, object], path: Path, number: int) -> YamlNode:
-    """Return a line as readers will parse it, to validate the line before writing."""
+    """Return a value as readers will parse it from line `number`, so that it can be checked before it is written."""
     return _row(path, number, _line(value, path))
 
 
 def _row(path: Path, number: int, line: bytes) -> YamlNode:
-    """Parse a journal line into a YAML node, which the readers of gold sets accept."""
+    """Parse a journal line into a YAML node, as the readers of native gold sets expect."""
     import yaml
 
     from assay.gold.yaml_nodes import YamlNode

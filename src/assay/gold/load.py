@@ -1,4 +1,4 @@
-"""Load gold sets: a file, a directory, or a shipped set by name."""
+"""Load gold sets from a file, from a directory, or by the name of a shipped set."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from assay.types import CorpusSpec, GoldSet, Query, Suite
 #: Shipped sets of queries about the code and the docstrings of the standard library.
 SHIPPED = ("stdlib", "stdlib-docs")
 _SHIPPED_DIRECTORY = Path(__file__).parent.parent / "data" / "gold"
-#: Marks a directory of synthetic gold sets, which contains their corpus.
+#: A file that marks a directory of synthetic gold sets; its subdirectories contain their corpus, not gold sets.
 SYNTHETIC_MARK = ".assay-synth"
 
 
@@ -35,9 +35,9 @@ def load_gold(
 ) -> Suite:
     """Load a gold file, every gold file below a directory, or a shipped set: `stdlib` or `stdlib-docs`.
 
-    `corpus` is the code to search, for formats that do not name a corpus or to replace the named one: a directory, or a
-    string for `--corpus` (`git:URL@REV`, `pypi:NAME==VERSION`). Directories are relative to the working directory, but
-    the directory of a `CorpusSpec` is relative to the gold file.
+    `corpus` replaces the corpus named in the file, and is required if the format cannot name one. Pass a directory, or
+    a string as for `--corpus`, such as `git:URL@REV` or `pypi:NAME==VERSION`. Directories are relative to the working
+    directory, except in a `CorpusSpec`, where they are relative to the gold file.
     """
     known = find_format(format) if format is not None else None
     path = _SHIPPED_DIRECTORY / f"{source}.yaml" if source in SHIPPED else Path(source)
@@ -81,7 +81,7 @@ def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
 
 
 def _read_directory(directory: Path, known: GoldFormat | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
-    """Read the gold sets below a directory in path order, skipping review queues, access logs and hidden files."""
+    """Read the gold sets below a directory, skipping review directories, access logs and hidden files."""
     suffixes = known.suffixes if known else SUFFIXES
     formats = (known,) if known else FORMATS
     for base, below, files in os.walk(directory):
@@ -109,7 +109,7 @@ def _read_file(
 
 
 def join(suites: Sequence[Suite]) -> Suite:
-    """Join suites; raise if two sets have the same name."""
+    """Join suites into one; raise if two gold sets have the same name."""
     return _suite([gold for suite in suites for gold in suite.golds])
 
 
@@ -169,13 +169,13 @@ def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
     return replace(gold, queries=tuple(queries))
 
 
-#: Share of the queries of a run that its set must still contain. Edited sets retain most queries; sets made from one
-#: template of queries differ in their targets.
+#: Share of the queries that a reloaded set must still contain. Edited sets retain most queries; another set made from
+#: the same template has other targets.
 SHARE = 0.5
 
 
 def reload_set(gold: GoldSet) -> GoldSet | None:
-    """Load the current version of a gold set; None if the file is missing, invalid or contains another set."""
+    """Load the current version of a gold set; None if its file is missing or invalid, or contains other sets only."""
     if gold.source is None or not Path(gold.source).exists():
         return None
     try:
@@ -196,6 +196,6 @@ def _is_same(now: Query, before: Query) -> bool:
 
 
 def log_reaccess(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Log an access to results of an earlier run on sealed queries."""
+    """Log an access to saved results on sealed queries of sets that can be reloaded; return the paths of the logs."""
     here = [gold for gold in suite.golds if sealed_queries(gold) and reload_set(gold) is not None]
     return log_access(Suite(tuple(here)), command, engines)

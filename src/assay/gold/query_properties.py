@@ -1,4 +1,4 @@
-"""Properties of queries for slices and lint: leakage, language, terms replaced between phrasings."""
+"""Properties of queries for slices and lint: leakage, language, and terms that differ between phrasings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNKNOWN_LANGUAGE = "other"
 
 
 def leakage(query_text: str, targets: Iterable[Target]) -> float:
-    """Return the share of a query's distinct content words that are words of a target's path or symbol."""
+    """Return the share of a query's content words that occur, in any inflection, in a target's path or symbol."""
     return _leak(query_text, tuple((target.span.path, target.symbol) for target in targets))
 
 
@@ -39,27 +39,27 @@ def _forms(word: str) -> frozenset[str]:
 
 
 def overlaps(query_text: str, targets: Iterable[Target]) -> bool:
-    """Return whether a query contains a word of a target's path or symbol."""
+    """Return whether a content word of a query occurs, in any inflection, in a target's path or symbol."""
     return leakage(query_text, targets) > 0
 
 
 def language_of(query: Query) -> str:
-    """Return the language of the first primary target, detected from its file name."""
+    """Return the language of the first primary target, detected from its file name, or "other"."""
     primary = next(iter(query.primaries), None)
     return _UNKNOWN_LANGUAGE if primary is None else detect_type(primary.span.path, b"").language or _UNKNOWN_LANGUAGE
 
 
 WORD: Final = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 ARTICLES: Final = frozenset({"a", "an", "the"})
-#: Words between two runs of one replacement: `ascii and latin-1` for `7bit and base64`.
+#: Words that join two changes into one replacement, such as `ascii and latin-1` for `7bit and base64`.
 _JOINING: Final = frozenset({"and", "or", "of"})
 
 
 def count_replacements(human: str, wrong: str) -> int:
-    """Count the distinct replacements of terms between two phrasings.
+    """Count the distinct changes between two phrasings; return 0 if none of them replaces a term.
 
-    Runs separated only by joining words count once, as do repeated replacements. Inflections and words that were only
-    added or removed do not count.
+    Changes separated only by joining words count once, as do repeated changes. Inflections and articles are ignored. An
+    addition, a removal or a change of stop words counts only if another change replaces a term.
     """
     left, right = _words(human), _words(wrong)
     runs: list[tuple[list[str], list[str]]] = []
@@ -79,7 +79,7 @@ def count_replacements(human: str, wrong: str) -> int:
 
 
 def count_retained(human: str, wrong: str) -> tuple[int, int]:
-    """Return how many words of `human` the phrasing `wrong` retains in order, and how many `human` has."""
+    """Count the words of `human` that `wrong` retains in order, and all words of `human`, ignoring articles."""
     left, right = _words(human), _words(wrong)
     blocks = difflib.SequenceMatcher(None, left, right, autojunk=False).get_matching_blocks()
     return sum(block.size for block in blocks), len(left)

@@ -22,7 +22,7 @@ DEV, TEST, SEALED = SPLITS = ("dev", "test", "sealed")
 
 
 def split_of(query: Query) -> str | None:
-    """Return the split of a query, if any; raise if it is unknown, since a typo would unseal the query."""
+    """Return the split of a query, if any; raise if it looks like a misspelled split, which would unseal the query."""
     split = query.tags.get(TAG)
     similar = closest_match(split, SPLITS) if split is not None and split not in SPLITS else ()
     if similar:
@@ -43,7 +43,7 @@ class SplitSelection:
 
 
 def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
-    """Select the queries of the given splits, or all queries that are not sealed."""
+    """Select the queries of the given splits, or without splits all queries that are not sealed; drop empty sets."""
     known = sorted({split for gold in suite.golds for query in gold.queries if (split := split_of(query))})
     for split in splits:
         if split not in known:
@@ -65,7 +65,7 @@ def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
 
 
 def refuse_sealed(suite: Suite, command: str) -> None:
-    """Raise if the suite has sealed queries, for a command that shows single queries."""
+    """Raise if the suite has sealed queries, which `command` would show one by one."""
     sources = [gold.source for gold in suite.golds for _ in sealed_queries(gold)]
     if sources:
         message = f"{command} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}"
@@ -89,7 +89,7 @@ class SplitShares:
 
     @classmethod
     def of(cls, **given: float | None) -> SplitShares:
-        """Return shares; those not given divide the rest in their default proportions."""
+        """Return the given shares; the other splits divide the rest in proportion to their default shares."""
         fixed = {name: share for name, share in given.items() if share is not None}
         others = {name: share for name, share in zip(SPLITS, cls().values(), strict=True) if name not in fixed}
         rest = max(0.0, 1 - sum(fixed.values()))
@@ -104,7 +104,7 @@ class SplitOptions:
     by: SplitUnit = "module"
     shares: SplitShares = SplitShares()
     seed: int = 0
-    depth: int | None = None  # leading directories of a path that name its module; None: all
+    depth: int | None = None  # number of leading directories that identify a module; None: all
     strata: tuple[str, ...] = ("category", "difficulty")  # tags whose values are balanced over the splits
     starts: int = 16  # random restarts; each ends in a local optimum
     reassign: bool = False  # whether to reassign queries that have a split
@@ -115,7 +115,7 @@ class SplitSuite:
     suite: Suite
     groups: int
     sizes: Mapping[str, int]  # queries by split
-    already_split: int  # queries whose split did not change
+    already_split: int  # queries that keep an earlier split
     strata: Mapping[str, Mapping[str, int]]  # "tag=value" -> queries by split
 
 
@@ -123,7 +123,7 @@ _Key = tuple[str, str]  # name of a set, id of a query
 
 
 def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
-    """Assign a split to every query; the result is determined by the suite and the seed."""
+    """Assign a split to every query; the same suite and options give the same result."""
     queries = {(gold.name, query.id): query for gold in suite.golds for query in gold.queries}
     strata = {key: [f"{tag}={q.tags[tag]}" for tag in options.strata if tag in q.tags] for key, q in queries.items()}
     splits, groups = _split_queries(suite, queries, strata, options)
@@ -149,7 +149,7 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
 def _split_queries(
     suite: Suite, queries: Mapping[_Key, Query], strata: Mapping[_Key, Sequence[str]], options: SplitOptions
 ) -> tuple[dict[_Key, str], int]:
-    """Return the split of each query, and the number of groups of queries that are in one split."""
+    """Return the split of each query, and the number of groups of queries that were assigned together."""
     groups = _group_queries(suite, options)
     sources = {gold.name: gold.source for gold in suite.golds}
     fixed = [None if options.reassign else _fixed_split(group, queries, sources, options) for group in groups]
@@ -192,7 +192,7 @@ def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]
 
 
 def _units(query: Query, options: SplitOptions) -> set[str]:
-    """Return the units of a query that must be in one split: repository, directories or files of primary targets."""
+    """Return the units that a query may share with others: directories or files of primary targets, or a repository."""
     paths = [target.span.path for target in query.primaries]
     if options.by == "module":
         return {"/".join(PurePosixPath(path).parent.parts[: options.depth]) for path in paths}
@@ -259,9 +259,9 @@ def _describe_tie(query: Query, other: Query, options: SplitOptions) -> str:
 
 
 def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:
-    """Return splits of the groups that minimize the squared distance of strata to their shares.
+    """Return the splits of the groups with the least squared distance of the strata from their shares in any start.
 
-    Each random order ends in a local optimum: groups are assigned one by one, then moved while a move lowers the cost.
+    Each start assigns the groups one by one, in random order among equals, and moves them to a local optimum.
     """
     import numpy as np
 
@@ -310,7 +310,7 @@ _METHOD = re.compile(rf"by ({'|'.join(SPLIT_UNITS)})(?: of (\d+) folders?)?, see
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
-    """The unit, such as file or module, whose queries are all in one split."""
+    """The unit by which a gold set was split, and the depth of modules."""
 
     by: SplitUnit
     depth: int | None = None
@@ -321,7 +321,7 @@ class SplitMethod:
 
 
 def read_split_method(suite: Suite) -> SplitMethod | None:
-    """Return how the sets were split; None if unknown or different between sets."""
+    """Return how the gold sets were split; None if that is unknown or differs between sets."""
     matches = [_METHOD.match(gold.provenance.get(_PROVENANCE_KEY, "")) for gold in suite.golds]
     methods = {SplitMethod(cast(SplitUnit, m[1]), int(m[2]) if m[2] else None) if m else None for m in matches}
     return methods.pop() if len(methods) == 1 else None

@@ -1,4 +1,4 @@
-"""Synthetic gold sets from a repository: symbol names, documentation sentences, keywords, commit subjects."""
+"""Make synthetic gold sets from symbol names, documentation sentences, their keywords, and commit subjects."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class SynthRules:
     shortest_name: int = 3  # characters; `i` and `fn` are not queries
     files: int = 3  # changed, without tests and examples; a wider change has no particular location
     definitions: int = 4  # changed, for the same reason
-    tried: int = 5  # commits per wanted query; most changed code that has since gone or grown
+    tried: int = 5  # commits per wanted query; most of them changed code that was since removed or became too long
     newest: int = 3_000  # commits; older code has mostly moved, and git's output stays small
 
 
@@ -73,10 +73,10 @@ _KEEP: Final = f"# Include every file of this copy.\n!*\n/{_IGNORE_FILE}\n"
 
 @dataclass(frozen=True, slots=True)
 class SyntheticSets:
-    """The gold sets of a repository, the files of its copy without comments, and notes on missing sets."""
+    """Gold sets, the copy of the corpus without the comments that became queries, and notes on missing queries."""
 
     golds: tuple[GoldSet, ...]
-    stripped: Mapping[str, bytes] = field(default_factory=dict)  # path -> content; empty when no set needs it
+    stripped: Mapping[str, bytes] = field(default_factory=dict)  # path -> content; empty if no set needs the copy
     notes: tuple[str, ...] = ()
 
 
@@ -102,7 +102,7 @@ _ORDER: Final = attrgetter("path", "start", "end", "text", "others")
 
 
 def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wanted: SampleSize = DRAW) -> SyntheticSets:
-    """Make gold sets of a corpus; the result depends only on corpus, kinds and sample size."""
+    """Make one gold set per kind from a corpus; the same corpus, history and arguments give the same sets."""
     _check_options(kinds, wanted)
     code = CodeIndex(corpus)
     drawn: dict[str, tuple[_Candidate, ...]] = {}
@@ -177,7 +177,7 @@ def _draw_symbols(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
 def _draw_documented(
     code: CodeIndex, wanted: SampleSize
 ) -> tuple[tuple[_Candidate, ...], dict[str, tuple[CommentSpan, ...]]]:
-    """Draw sentences that each document one definition; return them, and their comments by path."""
+    """Draw definitions with a unique first sentence of documentation; return them, and their comments by path."""
     every: dict[_Candidate, tuple[CommentSpan, ...]] = {}
     for file in code.files.values():
         documented = find_documentation(file.definitions, file.comments)
@@ -199,7 +199,7 @@ def _draw_documented(
 
 
 def strip_comments(text: str, spans: Sequence[CommentSpan]) -> str:
-    """Remove comments from a text without changing line numbers."""
+    """Blank out comments in a text without changing line numbers."""
     source = text.encode("utf-8", "surrogatepass")
     parts: list[bytes] = []
     at = 0
@@ -210,7 +210,7 @@ def strip_comments(text: str, spans: Sequence[CommentSpan]) -> str:
 
 
 def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> tuple[_Candidate, ...]:
-    """Reduce each sentence to its rarest words by file count, in order, without words that no file contains."""
+    """Reduce each sentence to its rarest words, in order; drop sentences with too few words that occur in a file."""
     wanted = frozenset(word for query in documented for word in content_words(query.text))
     texts = (data.decode("utf-8", "replace") for data in files.values())
     frequency = Counter(word for text in texts for word in wanted.intersection(words(text)))
@@ -225,7 +225,7 @@ def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> t
 
 
 def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
-    """Draw commits that changed a few definitions that still exist."""
+    """Draw commits that changed only a few definitions, all of which still exist."""
     root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
     if code.corpus.spec.kind != "path" or find_work_tree(root) is None:
         raise SetupError("not a Git work tree")
@@ -282,7 +282,7 @@ def _gold(kind: str, drawn: Sequence[_Candidate], corpus: Corpus, name: str, wan
 
 
 def check_directory(directory: Path) -> Path:
-    """Raise unless a directory is new, empty or written by `write_sets`."""
+    """Return `directory`; raise unless it is new, empty or written by `write_sets`."""
     if directory.exists() and not directory.is_dir():
         raise InputError("expected a directory, got a file", file=directory, hint="set another path with --out")
     if directory.is_dir() and any(directory.iterdir()) and not (directory / SYNTHETIC_MARK).is_file():
@@ -292,7 +292,7 @@ def check_directory(directory: Path) -> Path:
 
 
 def write_sets(sets: SyntheticSets, directory: Path) -> tuple[Path, ...]:
-    """Write gold sets and the copy without comments to a directory, replacing it; return the gold files."""
+    """Replace a directory with gold files and the stripped copy of the corpus; return the paths of the gold files."""
     check_directory(directory)
     names = {f"{gold.provenance['synthetic']}.yaml": gold for gold in sets.golds}
     with atomic_directory(directory) as work:

@@ -1,4 +1,4 @@
-"""YAML documents as nodes with line numbers; scalars remain text."""
+"""YAML documents as checked nodes with line numbers; all scalars are text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class NodeLimits:
 
 @dataclass(frozen=True, slots=True)
 class YamlNode:
-    """A YAML node with its file, and its name for error messages."""
+    """A YAML node with its file and its name in error messages."""
 
     node: yaml.Node
     subject: str
@@ -50,14 +50,14 @@ class YamlNode:
         return [YamlNode(node, f"entry {n} of {self.subject}", self.file) for n, node in nodes]
 
     def texts(self) -> tuple[str, ...]:
-        """Return the strings of a list; raise if the list is empty."""
+        """Return the strings of a list; raise if the list is empty or a string is blank."""
         entries = self.sequence()
         if not entries:
             raise self.location.error(f"{self.subject} is an empty list", "add an entry or remove the key")
         return tuple(entry.text() for entry in entries)
 
     def mapping(self, keys: MappingKeys | None = None) -> dict[str, YamlNode]:
-        """Return the values of a mapping by key; with `keys`, raise on unknown and missing keys."""
+        """Return the values of a mapping by key; raise on duplicate and, with `keys`, on unknown and missing keys."""
         fields: dict[str, YamlNode] = {}
         for key_node, node in self._value("MappingNode"):
             key = YamlNode(key_node, f"a key of {self.subject}", self.file)
