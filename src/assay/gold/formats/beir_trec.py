@@ -1,10 +1,10 @@
-"""BEIR directories and TREC files: topics, judged documents, and BEIR documents as the files of a corpus.
+"""BEIR directories and TREC files.
 
-A BEIR set has `corpus.jsonl`, `queries.jsonl` and judgments in `qrels/*.tsv`. A TREC set has judgments as
-`query 0 document relevance`, and topics beside them as `query<TAB>text` or in classic `<top>`.
+A BEIR set has `corpus.jsonl`, `queries.jsonl` and judgments in `qrels/*.tsv`. A TREC set has lines of judgments,
+`query 0 document relevance`, and a topics file beside them with lines of `query<TAB>text` or with `<top>` elements.
 
-A document is a target as in other formats: `path`, `path:10-42`, `path::Scope.symbol`. Without a given corpus, the
-documents of a BEIR set are its corpus, one file each.
+Document ids are targets: `path`, `path:10-42` or `path::Scope.symbol`. If no corpus is passed for a BEIR set, the
+documents are the corpus, one file each.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _read_judgments(
 def _judge(
     topics: Mapping[str, Topic], judgments: Sequence[Judgment], paths: Mapping[str, str] | None = None
 ) -> tuple[list[Query], dict[str, str]]:
-    """Return the queries in topic order, and provenance notes; `paths` maps document ids to files, if given."""
+    """Return the queries in topic order, and provenance notes; without `paths`, document ids are parsed as targets."""
     by_query = _group_judgments(judgments)
     ids = safe_ids(topics)
     omitted: defaultdict[str, list[str]] = defaultdict(list)
@@ -148,7 +148,7 @@ def _judged_target(judgment: Judgment, paths: Mapping[str, str] | None) -> Targe
 
 
 def _set_names(directory: Path, files: Sequence[Path]) -> list[str]:
-    """Return the set name for each file; a single set is named after its directory."""
+    """Return a set name per file: the name of the directory and, if there are several files, that of the file."""
     name = "-".join(directory.resolve().name.split())
     return [name] if len(files) == 1 else [f"{name}-{'-'.join(path.stem.split())}" for path in files]
 
@@ -198,7 +198,7 @@ def read_beir_directory(directory: Path, corpus: CorpusSpec | None) -> list[Gold
 
 
 def write_beir(suite: Suite) -> WriterOutput:
-    """Write one BEIR directory per gold set, with targets as documents without text."""
+    """Render one BEIR directory per gold set, with targets as documents without text."""
     files: dict[str, str | bytes] = {}
     every: set[str] = set()
     for gold in suite.golds:
@@ -238,7 +238,7 @@ class UnpackedDocuments:
 
 
 def unpack(golds: Sequence[GoldSet]) -> UnpackedDocuments:
-    """Return the documents of the gold sets whose corpus is their BEIR directory."""
+    """Return the documents of the gold sets that were read from a BEIR directory without another corpus."""
     sources = {gold.name: Path(gold.source).parent for gold in golds if gold.source and gold.corpus == DOCUMENTS}
     sources = {name: directory for name, directory in sources.items() if (directory / _CORPUS).is_file()}
     several = len(set(sources.values())) > 1
@@ -285,7 +285,7 @@ def _read_documents(directory: Path) -> dict[str, JsonRecord]:
 
 
 def is_document_directory(directory: Path) -> bool:
-    """Return whether Assay wrote a directory of documents, and may replace the directory."""
+    """Return whether Assay wrote the documents in a directory and may thus replace the directory."""
     mark = directory / _IGNORE_FILE
     return mark.is_file() and mark.read_bytes() == _IGNORE_NOTHING.encode("utf-8")
 
@@ -346,7 +346,7 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     beside = read_source(path)
     classic = beside.text.lstrip().startswith("<top>")
     topics = _by_id(_classic_topics(beside) if classic else _tabbed_topics(beside), "topic")
-    # The location of a query is its first judgment; errors in topics are raised above.
+    # the location of a query is its first judgment; errors in topics were raised above
     places = {judgment.query: judgment.location for judgment in reversed(judgments)}
     topics = {key: topic._replace(location=places.get(key, topic.location)) for key, topic in topics.items()}
     queries, provenance = _judge(topics, judgments)

@@ -69,7 +69,7 @@ class _RepoSets:
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
 
     def build_from_github(self, corpus: CorpusSpec | None, provenance: Mapping[str, str]) -> list[GoldSet]:
-        """Return one gold set per GitHub revision; `corpus` replaces the revision if there is only one."""
+        """Return one gold set per GitHub revision; raise if a `corpus` is given to replace more than one revision."""
         if corpus is not None and len(self.queries) > 1:
             message = f"cannot use one corpus for {len(self.queries)} repositories or commits"
             raise self._source.at(1).error(message, "remove --corpus: the file names its repositories")
@@ -79,7 +79,7 @@ class _RepoSets:
         )
 
     def build(self, spec: Callable[[RepoRevision], CorpusSpec], provenance: Mapping[str, str]) -> list[GoldSet]:
-        """Return one gold set per revision; if there is only one, it is named after the file."""
+        """Return one gold set per revision, named after the file and, if there are several, the revision."""
         if not self.queries:
             message = f"no usable query in the file: {provenance.get('left out', 'it is empty')}"
             hint = "use a file with at least one query whose target is in the repository"
@@ -98,8 +98,8 @@ class _RepoSets:
         ]
 
 
-# SWE-bench: an issue, and the patch that closed it. Targets are the lines that the patch changed, on its old side.
-# `test_patch` is not gold, since its tests do not exist at the base commit.
+# SWE-bench: an issue, and the patch that closed it. Targets are the lines of the old files that the patch changed.
+# `test_patch` is not read, since its tests do not exist at the base commit.
 _SWEBENCH_KEYS = ("instance_id", "repo", "base_commit", "problem_statement", "patch")
 is_swebench = json_matcher("[{", *_SWEBENCH_KEYS)
 
@@ -280,7 +280,7 @@ def _parse_judgment(row: CsvRow) -> tuple[_RepoQuery, Span, int]:
 # Both count lines from 0. CrossCodeEval's `crossfile_context` was retrieved by search engines (BM25, UniXcoder, Ada),
 # so it is not gold: a label from an engine would only measure agreement with that engine. It is listed as not read.
 
-#: In the provenance of these sets; the tag lets reports separate their scores.
+#: A provenance note of these sets. Their queries have a tag, so that reports can separate the scores.
 LEAK = "queries are verbatim text of the target's file, so scores measure recognition rather than search"
 _TAGS = {"leak": "verbatim"}
 _QUERY_LINES = 10  # last lines of the prompt, as in CrossCodeEval's own retrieval

@@ -1,6 +1,6 @@
 """Parse unified diffs into the changed lines of the old files.
 
-Removed lines count, context lines do not. Added lines count as the line that they follow. New files have no old lines.
+Removed lines count as changed. Lines added without a removal count as the line that they follow.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class OldLines(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """A file of a diff: its old path (None for a new file), new path and changed old lines."""
+    """The paths of a file in a diff (old is None for a new file, new for a deleted one) and its changed old lines."""
 
     old: str | None
     new: str | None
@@ -40,7 +40,7 @@ class FileDiff:
 
 
 def read_diff(text: str, location: GoldLocation) -> tuple[FileDiff, ...]:
-    """Parse the files of a unified diff in order; renames, mode changes and binary files have no lines."""
+    """Return the files of a unified diff in order; mere renames, mode changes and binary files have no lines."""
     reader = _DiffReader(text, location)
     files: list[FileDiff] = []
     while not reader.done:

@@ -1,7 +1,7 @@
-"""Karta's gold queries: v0.1 (query, expected, adversarial) and, entry by entry, the five layers of v2.1.
+"""Karta's gold sets: each entry has the keys of v0.1 (query, expected, adversarial) or the five layers of v2.1.
 
-`corpus.yaml` beside a set has the globs of the corpus. Its base path may be an environment variable, which is not
-expanded, so the corpus is passed when the set is read.
+`corpus.yaml` beside a set has the base path and the globs of the corpus. Environment variables in the base path are not
+expanded, so such a set needs a passed corpus.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _skip(notes: _Notes, fields: Iterable[str], known: Sequence[str], where: str
 
 
 def _present(field: YamlNode) -> dict[str, YamlNode]:
-    """Return the values of a mapping that are not null, which Karta's loader treats as absent."""
+    """Return the values of a mapping without nulls, which Karta's loader treats as absent."""
 
     def is_null(value: YamlNode) -> bool:
         quoted = getattr(value.node, "style", None) in ("'", '"', "|", ">")
@@ -141,7 +141,7 @@ _STRENGTHS = {"high": "strong", "low": "weak"} | {word: word for word in STRENGT
 
 
 def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
-    """Read an adversary; v0.1 has no strength and no confusion."""
+    """Read an adversary; v0.1 has neither strength nor confusion, so both have noted defaults."""
     fields = _present(entry)
     _skip(notes, fields, _ADVERSARY, " of adversaries")
 

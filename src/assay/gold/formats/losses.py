@@ -1,4 +1,4 @@
-"""Losses of a conversion: read written gold sets back, compare them, and list the differences."""
+"""Report what a conversion loses: read written gold sets back and compare them with the originals."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LONGEST_NAME = 200  # bytes; file systems allow 255, and temporary names are lo
 
 @dataclass(frozen=True, slots=True)
 class WriterOutput:
-    """Written files by relative POSIX path, and the losses of the conversion."""
+    """Rendered files by relative POSIX path, and the losses of the conversion."""
 
     files: Mapping[str, str | bytes] = field(default_factory=dict)
     lost: tuple[str, ...] = ()
 
 
 class FieldLoss(NamedTuple):
-    """A value that a format cannot represent: its kind and optional name."""
+    """The kind of a value that a format cannot represent, and a name or detail for the report."""
 
     kind: str
     detail: str = ""
@@ -76,7 +76,7 @@ def verify_output(
     *,
     lost: Sequence[FieldLoss] = (),
 ) -> WriterOutput:
-    """Read written files back and list the losses; `lost` adds losses that reading back cannot detect."""
+    """Return the files with their losses, found by reading them back; `lost` adds losses that this cannot detect."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in files.items():
             path = Path(directory, name)
@@ -101,16 +101,16 @@ def read_back(
 
 
 def corpus_losses(suite: Suite, matches: Callable[[GoldSource], bool] | None = None) -> list[FieldLoss]:
-    """Return one loss per gold set, for a format that cannot store the corpus.
+    """Return the losses of a format that cannot store the corpus, one per gold set.
 
-    Gold sets read from a file that `matches` accepts lose nothing, since the user passed their corpus.
+    A set read from a file that `matches` accepts loses nothing, since that file has no corpus either.
     """
     golds = [gold for gold in suite.golds if matches is None or not find_source(gold, matches)]
     return [FieldLoss("corpus", spec_text(gold.corpus)) for gold in golds]
 
 
 def find_source(gold: GoldSet, matches: Callable[[GoldSource], bool]) -> GoldSource | None:
-    """Return the source file of a gold set if it exists and `matches` accepts it."""
+    """Return the source file of a gold set if it exists and `matches` accepts it, else None."""
     path = Path(gold.source) if gold.source else None
     try:
         source = read_source(path) if path is not None and path.is_file() else None
@@ -124,7 +124,7 @@ def unseals(sentence: str) -> bool:
 
 
 def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
-    """Return one line per kind of loss, with the count and the lost names."""
+    """Return one line per kind of loss, with the count, the details and the consequence."""
     sentences = []
     for kind, (singular, many, instead) in KINDS.items():
         details_of_kind = [loss.detail for loss in losses if loss.kind == kind]
@@ -215,7 +215,7 @@ class LineAnchored(NamedTuple):
 
 
 def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAnchored:
-    """Resolve symbols to lines, and also whole files unless the format supports whole files."""
+    """Resolve symbols to lines, and also whole files unless `whole_files`; merge targets with the same lines."""
     index = AnchorIndex(corpus)
     losses: list[FieldLoss] = []
     queries = []
@@ -232,7 +232,7 @@ def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAn
 
 
 def needs_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
-    """Return whether a set has targets that the format supports only as line ranges."""
+    """Return whether a set has targets without lines that the format does not support."""
     targets = [target for query in gold.queries for target in query.targets if target.span.start is None]
     return any(not whole_files if is_whole_file(target) else not symbols for target in targets)
 

@@ -1,4 +1,4 @@
-"""The native five-layer YAML: read, write, and edit without losing comments."""
+"""Read, write and edit the native five-layer YAML; edits preserve comments."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ _ONE_LINE = 1 << 30  # disables the folding of PyYAML
 
 
 def write_native(gold: GoldSet) -> str:
-    """Return the native YAML of a gold set; anchors are written without resolved lines."""
+    """Return the native YAML of a gold set; symbol anchors are written without their resolved lines."""
     queries = [query_mapping(query) for query in gold.queries]
     return to_yaml({"assay": 1, **gold_mapping(gold), "queries": queries})
 
@@ -263,7 +263,7 @@ _Edit = tuple[int, int, str]  # start, end, replacement
 
 
 def rewrite(text: str, old: GoldSet, new: GoldSet) -> str | None:
-    """Return the native text of `old` edited to `new`; None if the text must be rewritten completely."""
+    """Edit `text`, the native YAML of `old`, to that of `new`; return None if the text must be rewritten completely."""
     source = GoldSource(Path(old.source or "gold.yaml"), text)
     document = compose(source, "the gold set").node
     edits = _Rewriter(text).document(document, old, new)
@@ -288,8 +288,6 @@ def _without_locations(gold: GoldSet) -> GoldSet:
 
 
 class _Rewriter:
-    """The edits that turn the text of one gold set into another."""
-
     def __init__(self, text: str) -> None:
         self.text = text
 

@@ -50,7 +50,7 @@ def _target(result: str, location: GoldLocation) -> Target:
 
 
 def write_octocode(suite: Suite) -> WriterOutput:
-    """Write one CSV per set: the headline of each query and its targets, which must have lines."""
+    """Render one CSV per gold set, with the headline and targets of each query; raise on a target without lines."""
     files = {file_name(gold, ".csv"): _render(gold) for gold in suite.golds}
     return verify_output(suite, files, read_back(suite, ".csv", read_octocode), lost=corpus_losses(suite, matches))
 
@@ -73,7 +73,7 @@ def _render(gold: GoldSet) -> str:
 
 
 def _render_like(source: GoldSource, columns: Sequence[str], rows: Mapping[str, Sequence[str]]) -> str:
-    """Return the CSV of rows by id in the style of an existing file: quotes, blank lines, line ends."""
+    """Render rows (id -> cells) as CSV with the quotes, blank lines and line ends of an existing file."""
     old_columns, old_rows = read_table(source)
     end = "\r\n" if source.text.partition("\n")[0].endswith("\r") else "\n"
     lines = [f"{line}\n" for line in source.text.removesuffix("\n").split("\n")]

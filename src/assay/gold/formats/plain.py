@@ -1,6 +1,6 @@
-"""Plain CSV: `query,path` and optionally `id`, `form`, `grade` and `cluster`; or JSON lines with the same keys.
+"""Plain CSV with the columns `query`, `path` and optionally `id`, `form`, `grade`, `cluster`, or the same as JSON.
 
-Rows with the same id form one query; without an id column, rows with the same text do. In JSON lines, a list `targets`
+Rows with the same id form one query; without an id column, rows with the same text do. In JSON, a list `targets`
 replaces several rows that differ only in `path`.
 """
 

@@ -1,6 +1,6 @@
-"""Pyckle-style eval sets: `{"query", "expected"}` pairs in a JSON list, in a Python literal, or in a file of results.
+"""Pyckle's eval sets: `{"query", "expected"}` entries in JSON, in a Python literal, or in a file of results.
 
-`expected` is a path or a list of paths; other keys of a results file are not gold.
+`expected` is a path or a list of paths. Other keys of a results file are not read.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def matches(source: GoldSource) -> bool:
 
 
 def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read pairs of query and expected paths; queries without an id are numbered by row."""
+    """Read queries with their expected paths; an entry without an id gets one from its row number."""
     spec = require_corpus(source, corpus)
     if json_has(source, "{", _RESULTS):
         about, records = read_listing(source, _RESULTS)
@@ -143,11 +143,11 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
-    """Yield the lines that change the list or may change it.
+    """Yield the numbers of the lines that change the assigned list or may change it.
 
-    No code may rebind the name or change the list through it. Below the list, code that runs on import may use the
-    name only in assertions, expressions and parameter defaults that call nothing but readers, and in `__all__`. If
-    functions or classes mention the name, that code may call only readers, imported names and builtins.
+    No code may rebind its name or change the list through the name. Below the list, code that runs on import may use
+    the name only in `__all__`, and in assertions and expressions that call nothing but readers. If a function or class
+    mentions the name, code that runs on import may call only readers, imported names and builtins.
     """
     names = {target.id for target in _targets(assignment) if isinstance(target, ast.Name)}
     yield from (target.lineno for target in _targets(assignment) if not isinstance(target, ast.Name))
@@ -173,7 +173,7 @@ def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
 
 
 def _parts_on_import(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the code that runs on import: statements, and decorators (as calls), bases and defaults."""
+    """Yield the code that runs on import: statements, and decorators (as calls), base classes and defaults."""
     for node in statements:
         if isinstance(node, _Function | ast.ClassDef):
             yield from (ast.Call(decorator, [], [], lineno=decorator.lineno) for decorator in node.decorator_list)
@@ -194,7 +194,7 @@ def _is_main(node: ast.AST) -> bool:
 
 
 def _mentions(node: ast.AST, names: Set[str]) -> bool:
-    """Return whether code contains one of the names (also as attribute or string) or calls such as `eval`."""
+    """Return whether code contains one of the names, also as an attribute or string, or a builtin such as `eval`."""
     return any(
         getattr(part, "id", None) in names | _ANY_NAME
         or getattr(part, "attr", None) in names
@@ -240,7 +240,7 @@ def _is_change(node: ast.AST, names: Set[str]) -> bool:
 
 
 def _bound_name(node: ast.AST) -> str | None:
-    """Return the name that a node binds: a variable, import, definition, exception or pattern."""
+    """Return the name that a node binds as a variable, import, definition, exception or pattern, or None."""
     if isinstance(node, ast.Name):
         return None if isinstance(node.ctx, ast.Load) else node.id
     if isinstance(node, ast.alias):

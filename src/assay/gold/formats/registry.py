@@ -1,4 +1,4 @@
-"""The table of gold formats, and saving a set in the format of its file."""
+"""The table of gold formats; detect the format of a file, and save a gold set in the format of its file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class GoldFormat:
     summary: str  # one line for hints
     suffixes: tuple[str, ...]
     matches: Callable[[GoldSource], bool]
-    # arguments: source, default name, corpus; a file about several repositories gives several sets
+    # arguments: source, default name of the set, corpus; a file about several repositories becomes several sets
     read: Callable[[GoldSource, str, CorpusSpec | None], GoldSet | list[GoldSet]]
     matches_directory: Callable[[Path], bool] | None = None
     read_directory: Callable[[Path, CorpusSpec | None], list[GoldSet]] | None = None
@@ -129,7 +129,7 @@ SUFFIXES: frozenset[str] = frozenset(s for known in FORMATS for s in known.suffi
 
 
 def find_format(name: str, *, write: bool = False) -> GoldFormat:
-    """Return a format by name; if unknown, raise with a hint that lists readable or writable formats."""
+    """Return a format by name; raise if it is unknown. With `write`, the hint suggests only writable formats."""
     for known in FORMATS:
         if known.name == name:
             return known
@@ -157,7 +157,7 @@ def detect(source: GoldSource) -> GoldFormat:
 
 
 def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
-    """Return one note per gold file and kind of unread content."""
+    """Return a note on content that was left out, not read or assumed, per file and kind, except for native files."""
     notes: dict[str, None] = {}  # sets of one file share their notes
     for gold in golds:
         named_yaml = gold.source is not None and Path(gold.source).suffix in _YAML
@@ -173,7 +173,7 @@ class SaveResult:
 
     path: Path
     whole: bool = False
-    lost: tuple[str, ...] = ()  # losses
+    lost: tuple[str, ...] = ()  # content that the format cannot represent
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -182,7 +182,7 @@ class SaveResult:
 
 
 def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
-    """Write a changed gold set atomically to its source or to another file."""
+    """Write a changed gold set atomically, in the format of its source, to the source or to another file."""
     if old.source is None:
         hint = "write the gold set with `assay gold convert`"
         raise GoldError(f"gold set '{old.name}' was not read from a file", hint=hint)

@@ -1,4 +1,4 @@
-"""Read rows with line numbers from JSON lists, JSON lines, CSV and Parquet."""
+"""Read rows with line numbers from JSON, JSON Lines, CSV and Parquet files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def first_character(source: GoldSource) -> str:
 
 
 def json_has(source: GoldSource, brackets: str, *keys: str) -> bool:
-    """Return whether a text starts with one of the brackets and has all JSON keys, at any depth.
+    """Return whether a text starts with one of the brackets and has all keys as JSON keys, at any depth.
 
     Quotes are escaped inside JSON strings, so a query that mentions a key does not match.
     """
@@ -44,7 +44,7 @@ def json_matcher(brackets: str, *keys: str) -> Callable[[GoldSource], bool]:
 
 
 def yaml_has(source: GoldSource, *keys: str) -> bool:
-    """Return whether a text has all keys at the top level, in block style, as JSON or first in a flow mapping."""
+    """Return whether a text has each key at the top level of a block, anywhere in JSON, or first in a flow mapping."""
     if first_character(source) in ("{", "["):
         return all(_has_key(source, key) or re.match(rf"\s*\{{\s*['\"]?{key}['\"]?\s*:", source.text) for key in keys)
     return all(re.search(rf"""^["']?{key}["']?\s*:""", source.text, re.MULTILINE) for key in keys)
@@ -77,7 +77,7 @@ class JsonRecord:
         return self.verbatim(key).strip()
 
     def verbatim(self, key: str) -> str:
-        """Return the string at `key` unstripped; raise if it is missing or blank."""
+        """Return the string at `key` unstripped; raise if it is missing, blank or not a string."""
         value = self.values.get(key)
         if not isinstance(value, str):
             raise self._type_error(key, "a string", '"..."')
@@ -170,7 +170,7 @@ def _parse_line(line: str, location: GoldLocation) -> JsonRecord:
 
 
 def describe_unread(records: Sequence[JsonRecord], read: Sequence[str]) -> dict[str, str]:
-    """Return a provenance entry that lists unread keys, if any."""
+    """Return a provenance entry that lists the keys of the records that are not in `read`; empty if there are none."""
     keys = sorted({key for record in records for key in record.values}.difference(read))
     return {"not read": ", ".join(keys)} if keys else {}
 
@@ -257,7 +257,7 @@ class _Cursor:
 
 
 def parse_json(text: str, location: GoldLocation, subject: str = "") -> object:
-    """Parse a JSON value; raise on duplicate keys."""
+    """Parse a JSON value; raise on invalid JSON and on duplicate keys."""
     try:
         value: object = _DECODER.decode(text)
     except json.JSONDecodeError as error:
@@ -310,7 +310,7 @@ def read_header(text: str) -> tuple[str, ...]:
 
 
 def read_table(source: GoldSource) -> tuple[tuple[str, ...], list[CsvRow]]:
-    """Return the columns and rows of a CSV file, without blank lines."""
+    """Return the columns and rows of a CSV file, without blank lines; raise if there are no rows."""
     lines = _csv_lines(source)
     columns = tuple(next(lines, (1, []))[1])
     if (repeated := first_repeat(columns)) is not None:
@@ -361,7 +361,7 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParquetLimits:
-    """Limits on unpacking Parquet files, since a small file can contain very many rows."""
+    """Limits on Parquet files, since a small compressed file can contain very many rows."""
 
     rows: int = 1_000_000  # SWE-bench's training part, the largest known set, has 19,008
     bytes: int = 1_000_000_000  # of unpacked columns; all of SWE-bench is under 200 MB

@@ -1,6 +1,6 @@
-"""semble's benchmark: `repos.json` with url and revision, `annotations/<repo>.json` with the queries.
+"""semble's benchmark: `repos.json` with the URL and revision of each repository, and queries in `annotations/`.
 
-`relevant` and `secondary` have the same gain in semble's own score; here they are grades 2 and 1.
+Targets in `relevant` have grade 2 and those in `secondary` grade 1; in semble's own score, both have the same gain.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _span(entry: object, record: JsonRecord, key: str) -> Span:
 
 
 def write_semble(suite: Suite) -> WriterOutput:
-    """Write one annotation file per set, and `repos.json` for sets with a pinned URL."""
+    """Render one annotation file per set, and `repos.json` with the sets whose corpus is a Git URL with a revision."""
     files = {
         f"{ANNOTATIONS}/{file_name(gold, '.json')}": _lines([_annotation(q, gold) for q in gold.queries])
         for gold in suite.golds

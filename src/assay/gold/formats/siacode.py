@@ -11,7 +11,7 @@ from assay.gold.formats.rows import JsonRecord, json_matcher, read_listing
 from assay.types import CorpusSpec, GoldSet, Target
 
 _DATASET = ("name", "corpus", "metadata")
-_UNREAD = ("corpus", "metadata")  # the code is read from the corpus
+_UNREAD = ("corpus", "metadata")  # the passed corpus has the code
 _QUERY = ("id", "query_text", "relevant_docs", "metadata")
 _TAGS = ("category", "difficulty")
 matches = json_matcher("{", "queries", "query_text", "relevant_docs")
