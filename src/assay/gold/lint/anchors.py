@@ -1,4 +1,4 @@
-"""G1: anchors that cannot be resolved, and corpora without a fixed revision."""
+"""Lint rules G1xx: anchors that do not resolve, and corpora without a fixed revision."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _BY_PROBLEM = {
     "link": "link-twice",
 }
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
-#: A release tag, which can be moved but in practice is not.
+#: A release tag, which could be moved but rarely is.
 _RELEASE = re.compile(r"(?:[\w.-]*[-_/])?v?\d+(?:\.\d+)+(?:[.-]?\w+)*", re.IGNORECASE)
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each anchor that cannot be resolved, then for a corpus without a fixed revision."""
+    """Yield findings for anchors that do not resolve, then for a revision that is not fixed or not the named one."""
     targets = {
         (query.id, target.anchor): target
         for query in view.gold.queries
@@ -63,7 +63,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _trim_range(view: LintContext, target: Target) -> Repair | None:
-    """Return a repair for a range that counts the empty line after the final newline of the file."""
+    """Return a repair for a range that counts the empty line after the final newline of the file, else None."""
     start, end, text = target.span.start, target.span.end, view.text(target.span.path)
     if start is None or end is None or target.digest is not None or not text.endswith("\n"):
         return None
@@ -74,7 +74,7 @@ def _trim_range(view: LintContext, target: Target) -> Repair | None:
 
 
 def _find_content(view: LintContext, target: Target) -> Repair | None:
-    """Return a repair for a moved file if exactly one file of the same name contains the hashed lines."""
+    """Return a repair for a moved file if the hashed lines occur exactly once in files of the same name, else None."""
     start, end, digest = target.span.start, target.span.end, target.digest
     if start is None or end is None or digest is None:
         return None

@@ -1,4 +1,4 @@
-"""G6: gaps in coverage, and too few queries."""
+"""Lint rules G6xx: code, categories and phrasings that the queries do not cover, and too few queries."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from assay.types import Suite
 
 @dataclass(frozen=True, slots=True)
 class DetectionPower:
-    """A function from sample size to minimum detectable effect, and its assumptions."""
+    """The minimum detectable effect by sample size, and the assumptions behind it."""
 
     smallest: Callable[[int, int], float]  # queries, repositories -> minimum detectable effect
-    assuming: str
+    assuming: str  # as shown in messages
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each kind of gap in the coverage of a gold set."""
+    """Yield findings for directories without targets, small categories and missing phrasings."""
     yield from _check_modules(view)
     counts = Counter(query.tags["category"] for query in view.gold.queries if "category" in query.tags)
     small = sorted(name for name, count in counts.items() if count < view.config.few_queries)
@@ -38,7 +38,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Iterator[LintFinding]:
-    """Yield a finding if all sets together are too small to detect a difference as large as the margin."""
+    """Yield a finding if all sets together have too few queries to detect a difference as large as the margin."""
     queries = sum(len(gold.queries) for gold in suite.golds)
     repositories = len({gold.corpus.repository for gold in suite.golds})
     smallest = power.smallest(queries, repositories)
@@ -57,10 +57,10 @@ def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Itera
 
 
 def _check_modules(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for the directories of the corpus that contain no target.
+    """Yield one finding for all larger directories of the corpus that contain no target.
 
-    Only files of the kinds that have targets count. A file next to a directory of the same name (Ruby, Rust, Elixir)
-    counts as part of that directory.
+    Only files of the kinds that have targets count, such as code. A target in a file next to a directory of the same
+    name (Ruby, Rust, Elixir) covers the directory.
     """
     covered = [t.span.path for query in view.resolved() for t in query.targets]
     kinds = sorted({view.files[path].kind for path in covered if path in view.files})

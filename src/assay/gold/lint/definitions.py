@@ -1,4 +1,4 @@
-"""G2: definitions that a query names and no target covers, shims, and ambiguous symbol anchors."""
+"""Lint rules G2xx: unlabeled definitions that a query names, targets that only re-export, ambiguous symbol anchors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition, Outline
 from assay.types import Query
 
-#: Kinds of definitions that a query by name may mean; a method, a field or a constant of the name does not count.
+#: Kinds of definitions that a query may name; methods, fields and constants of the same name do not count.
 _DEFINING_KINDS = frozenset({"class", "interface", "enum", "type", "function", "macro"})
 #: Keywords before the name of a definition in the supported languages.
 _KEYWORDS = (
@@ -28,12 +28,12 @@ _DEEPEST = 2  # parts of an Elixir module's name: Phoenix.Channel is Channel, Mi
 _TESTS = re.compile(r"tests?|spec|benches", re.IGNORECASE)
 _JOINTS = re.compile(r"::|\.|#")
 _SIGNS = "$_@"
-#: Words that may precede a name to which something is assigned.
+#: Words that may precede the name in an assignment.
 _ASSIGNING = r"(?:export|default|pub|public|private|internal|protected|static|final|const|let|var|val|readonly|type)"
-#: A word of a query with what may join names: `Rack::Response`, `z.record`, `from_fn`, `$state`.
+#: A word of a query, which may join several names: `Rack::Response`, `z.record`, `from_fn`, `$state`.
 _TOKEN = re.compile(r"[$@_A-Za-z][\w$]*(?:(?:::|\.|#|->)[$_A-Za-z][\w$]*)*(?:\(\))?")
 _SEPARATOR = re.compile(r"::|\.|#|->")
-#: A question with an active verb: after `is` or `gets`, the target is elsewhere.
+#: A question in the active voice. In the passive voice (`is`, `gets`), the target is other code.
 _QUESTION = re.compile(
     rf"(?:how|where|when|why)\s+(?:(?:does|do|can|will)\s+)?(?:the\s+|an?\s+)?(?P<name>{_TOKEN.pattern})"
     r"\s+(?!(?:is|are|was|were|be|been|being|gets?|can|could|should|and|or|of|in|for|to|from|with|that|which)\b)\w",
@@ -53,13 +53,13 @@ _BRANDS = frozenset(
 
 
 def is_symbol_query(query: Query) -> bool:
-    """Return whether a query is tagged as a search for a name or consists of a single identifier."""
+    """Return whether a query has the tag `category: symbol` or consists of a single identifier."""
     text = query.headline.strip()
     return query.tags.get("category") == "symbol" or bool(_TOKEN.fullmatch(text) and find_identifiers(text))
 
 
 def find_identifiers(text: str) -> tuple[str, ...]:
-    """Return the distinct words of a text that look like code: camelCase, snake_case, capitalized in a sentence."""
+    """Return the distinct words of a text in camelCase, in snake_case, or capitalized inside a sentence."""
     names: dict[str, None] = {}
     for match in _TOKEN.finditer(text):
         before = text[: match.start()].rstrip()
@@ -75,7 +75,7 @@ def _looks_like_code(name: str) -> bool:
 
 
 def simple_name(name: str) -> str:
-    """Return the name of a definition without scopes and type arguments."""
+    """Return a name without scopes and type arguments: `Map` for `std::Map<K, V>`."""
     return _JOINTS.split(name.partition("<")[0])[-1]
 
 
@@ -91,7 +91,7 @@ class _NamedQuery(NamedTuple):
 
 
 def check_definitions(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each query that names a definition which none of its targets covers."""
+    """Yield a finding for each query that names a definition in a file that is not labeled."""
     named = _named_queries(view)
     if not named:
         return
@@ -115,7 +115,7 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _named_queries(view: LintContext) -> list[_NamedQuery]:
-    """Return the queries that name a definition, without names of the whole program or of a directory."""
+    """Return the queries that name a definition, except in prose names of the whole program or of a directory."""
     prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
     counts = Counter(name for text in prose for name in find_identifiers(text))
     directories = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
@@ -128,7 +128,7 @@ def _named_queries(view: LintContext) -> list[_NamedQuery]:
 
 
 def _sites_outside(view: LintContext, missing: Sequence[_NamedQuery]) -> _Sites:
-    """Return the sites in files outside the corpus, for names that labeled files mention."""
+    """Return the definition sites in files that the globs exclude, for names that labeled files mention."""
     names = {
         entry.name
         for entry in missing
@@ -145,9 +145,10 @@ def _is_specific(sites: Sequence[_Site], view: LintContext) -> bool:
 
 
 def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
-    """Return the name that a symbol query consists of, or the subject of a question such as `how does Name do it`.
+    """Return the name that a symbol query consists of, or the subject of a question such as `how does Name work`.
 
-    A name elsewhere in a sentence is incidental: the target may be code that creates, wraps or checks it.
+    Return None for a name elsewhere in a sentence, since the target may be code that creates, wraps or checks the named
+    object, and for queries with targets in files that are not code or do not parse.
     """
     text = query.headline.strip()
     symbol = is_symbol_query(query) and _TOKEN.fullmatch(text) is not None
@@ -198,7 +199,7 @@ def _is_definition(definition: Definition, outline: Outline, language: str | Non
 
 
 def _is_defined(view: LintContext, named: _NamedQuery) -> bool:
-    """Return whether a labeled file may define the name or, for a question, extend it; True if in doubt.
+    """Return whether a labeled file may define the name or, for a question, add methods to it; True if in doubt.
 
     In a question, `$Name` and `_name` count as `Name` and `name`.
     """
@@ -259,7 +260,7 @@ _REEXPORT = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _IMPORTING = re.compile(r"\b(?:include|import|use|from|require|require_relative|export|autoload)\b")
-#: A comment on one line, or the first and last line of a longer one.
+#: A comment on one line, or the first or last line of a longer one.
 _LINE_COMMENT = re.compile(
     r"//.*|/\*.*?(?:\*/|$)|^(?:[^/]|/(?!\*))*\*/"
     r"|(?:^|[ \t])(?:#(?!\s*(?:include|import|define|pragma|if|endif|el|undef|!?\[))|--|;).*"
@@ -269,7 +270,7 @@ _ABOUT_EXPORTS = ("export", "import", "public", "entry", "api", "module", "packa
 
 
 def check_shims(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each target that only re-exports code, except for queries about exports."""
+    """Yield a finding for each target file that only includes, imports or re-exports, except for queries about that."""
     known: dict[str, bool] = {}
     for query in view.resolved():
         if any(word.startswith(_ABOUT_EXPORTS) for word in parts(query.headline)):
@@ -298,14 +299,14 @@ def _is_shim(view: LintContext, path: str) -> bool:
     return bool(_IMPORTING.search(code)) and not re.search(r"\w", _REEXPORT.sub("", code))
 
 
-#: A repeated definition in Python, searched before the file is parsed.
+#: A definition of a name in Python; files with fewer than two are not parsed.
 _PYTHON_DEFINITION = r"^[ \t]*(?:async[ \t]+)?(?:(?:def|class)[ \t]+{name}\b|{name}[ \t]*(?::[^=\n]*)?=)"
-#: The accessors of a property share its name, but an anchor never means them.
+#: Accessors share the name of their property, but an anchor means the property.
 _ACCESSOR = re.compile(r"@[\w.]+\.(?:setter|deleter|getter)\b")
 
 
 def check_repeats(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each symbol anchor whose name is defined more than once in the file."""
+    """Yield a finding for each symbol anchor whose file defines the name again, in lines that are not labeled."""
     for query in view.resolved():
         names = {(target.span.path, target.symbol) for target in query.targets}
         for target in query.targets:

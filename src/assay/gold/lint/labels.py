@@ -1,4 +1,4 @@
-"""G3: labels of one query that share lines, and copies of labeled code elsewhere in the corpus."""
+"""Lint rules G3xx: labels of one query that share lines, and copies of labeled code elsewhere in the corpus."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assay.types import Query, Span, Target
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each pair of labels of one query that share lines."""
+    """Yield a finding for each target that shares lines with another target or an adversary of the same query."""
     sources = {query.id: query for query in view.gold.queries}
     for query in view.resolved():
         source = sources[query.id]
@@ -56,7 +56,7 @@ def _contains(outer: Span, inner: Span) -> bool:
 
 
 _COMMENT = re.compile(r"(?://|#(?!\w)|/?\*|--|;;|%%|<!--|'''|\"\"\")")
-_HEADING = re.compile(r"#+\s")  # of a document, or a comment in its examples
+_HEADING = re.compile(r"#+\s")  # in a document, where it may also be a comment in an example
 _IMPORT = re.compile(r"(?:#\s*include|import|from\s+\S+\s+import|use|using|package|require|export\s+.*\bfrom)\b")
 
 _Line = tuple[int, str]  # number, and text with runs of blanks collapsed
@@ -64,9 +64,9 @@ _Code = tuple[Query, Target, list[str]]  # the code lines of a target
 
 
 def check_copies(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each unlabeled copy of a primary target.
+    """Yield a finding for each unlabeled copy or near-copy of a primary target.
 
-    Whole files are compared by name and content, ranges by their lines.
+    Whole files are compared with files of the same content or name, and ranges with the lines of all files.
     """
     lines = _CodeLines(view)
     ranges: list[_Code] = []

@@ -1,4 +1,4 @@
-"""G5: targets that an engine cannot return, or that contain no code."""
+"""Lint rules G5xx: targets that an engine cannot return, or that contain no code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHUNK_HINT = 'write {"path": "src/a.py", "start": 1, "end": 20}, one per line'
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each range without code, then for each target that a kind of engine cannot return."""
+    """Yield findings for line ranges without code, then for targets that an engine or kind of engine cannot return."""
     for query in view.resolved():
         for target in query.targets:
             path, start = target.span.path, target.span.start
@@ -37,7 +37,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
             return None  # definitions inside macros are unknown, and shims are G203
         return [Span(path, definition.start, definition.end) for definition in outline.definitions]
 
-    # Several published engines index nothing else.
+    # several published engines index definitions only
     yield from _check_reach(view, EngineReach("engines that index definitions only", definitions), symbols=True)
     for reach in view.tools.reaches:
         yield from _check_reach(view, reach)
@@ -92,14 +92,14 @@ def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The best possible scores of an engine that returns only the reachable targets."""
+    """The best possible scores of an engine that can return only the reachable targets."""
 
     recall: float
     ndcg: float
 
 
 def compute_ceiling(targets: Sequence[Target], reachable: Sequence[Target], k: int) -> Ceiling:
-    """Return recall and nDCG for the reachable targets in the best order; the gain of a target is its grade."""
+    """Return R@k and nDCG@k of a ranking of the reachable targets in the best order, with grades as gains."""
 
     def gain(some: Sequence[Target]) -> float:
         grades = sorted((target.grade for target in some), reverse=True)[:k]

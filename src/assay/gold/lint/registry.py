@@ -12,7 +12,7 @@ from assay.gold.lint import anchors, coverage, definitions, labels, queries, rea
 from assay.gold.lint.rules import DEFAULT, RULES, LintConfig, LintContext, LintDependencies, LintFinding, LintReport
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Suite, Target
 
-#: Checks by the prefixes of the codes that they report.
+#: Checks, each with the prefixes of the rule codes that it reports.
 CHECKS: tuple[tuple[tuple[str, ...], Callable[[LintContext], Iterator[LintFinding]]], ...] = (
     (("G1",), anchors.check),
     (("G201", "G202", "G204"), definitions.check_definitions),
@@ -24,7 +24,7 @@ CHECKS: tuple[tuple[tuple[str, ...], Callable[[LintContext], Iterator[LintFindin
     (("G5",), reachability.check),
     (("G6",), coverage.check),
 )
-_ROUNDS = 10  # a path, then its range, then a duplicate that both had hidden; no repair undoes another
+_ROUNDS = 10  # one repair can reveal the next: a path, its range, then a duplicate; no repair undoes another
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def merge_reports(
     *,
     config: LintConfig = DEFAULT,
 ) -> LintReport:
-    """Merge the reports of gold sets, and check whether all sets together have enough queries."""
+    """Merge the reports of gold sets and, with `power`, check whether all sets together have enough queries."""
     findings = [finding for report in reports for finding in report.findings]
     if power is not None and selection.includes("G604"):
         findings += coverage.check_size(suite, power, config)
@@ -82,7 +82,7 @@ def merge_reports(
 class FixResult:
     gold: GoldSet
     repaired: tuple[LintFinding, ...]
-    report: LintReport  # on the remaining findings
+    report: LintReport  # the remaining findings
 
 
 def fix_all(
@@ -93,7 +93,7 @@ def fix_all(
     selection: RuleSelection = EVERY_RULE,
     config: LintConfig = DEFAULT,
 ) -> FixResult:
-    """Repair and lint gold sets until nothing changes; discard a round of repairs that adds errors."""
+    """Lint and repair a gold set until nothing can be repaired; discard the last round if it adds errors."""
     result = FixResult(gold, (), lint(gold, corpus, tools=tools, selection=selection, config=config))
     for _ in range(_ROUNDS):
         fixed, repaired = fix(result.gold, result.report.findings)
@@ -107,7 +107,7 @@ def fix_all(
 
 
 def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> tuple[GoldSet, tuple[LintFinding, ...]]:
-    """Apply each repair that leaves its query valid; return the new set and the repaired findings."""
+    """Apply each repair that leaves the query valid; return the new set and the repaired findings."""
     repaired: list[LintFinding] = []
     fixed: list[Query] = []
     for query in gold.queries:

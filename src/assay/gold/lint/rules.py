@@ -1,4 +1,4 @@
-"""Lint rules, findings and settings, and the gold set and corpus that the rules read."""
+"""Lint rules, findings and thresholds, and the context of a gold set and its corpus that the checks read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LintRule:
     severity: Severity
     about: str  # the defect, in a sentence
     advice: str  # why it matters, or what to do
-    fixable: bool = False  # `--fix` can repair some of its findings
+    fixable: bool = False  # whether `--fix` can repair some of the findings
 
 
 _TEXT = resources.files("assay.data").joinpath("lint.toml").read_text(encoding="utf-8")
@@ -46,8 +46,8 @@ class LintFinding:
     code: str
     severity: Severity
     gold: str
-    query: str  # its id; empty for the whole set
-    anchor: str  # as written; empty without a target
+    query: str  # id of the query; empty for the whole set
+    anchor: str  # as written in the gold file; empty if the finding is not about a label
     message: str
     hint: str = ""
     file: str | None = None
@@ -61,7 +61,7 @@ class LintFinding:
 
 @dataclass(frozen=True, slots=True)
 class LeakageCounts:
-    """Counts of queries by the share of their words found in the paths and symbols of their targets."""
+    """Counts of queries by the share of their content words found in the paths and symbols of their targets."""
 
     gold: str
     none: int  # no word in common
@@ -80,15 +80,15 @@ class LintReport:
 
 @dataclass(frozen=True, slots=True)
 class EngineReach:
-    """An engine or kind of engine, and the chunks of each file that it can return; None if unknown."""
+    """The chunks that an engine, or a kind of engine, can return."""
 
     name: str  # in messages, such as "engines that index definitions only"
-    chunks: Callable[[str], Iterable[Span] | None]
+    chunks: Callable[[str], Iterable[Span] | None]  # path -> chunks; None if unknown
 
 
 @dataclass(frozen=True, slots=True)
 class LintDependencies:
-    """Functions from packages that `gold` may not import; a rule whose function is missing is disabled."""
+    """Optional inputs from packages that `gold` may not import; without an input, the rule that needs it is skipped."""
 
     whole: Callable[[], Corpus | None] | None = None  # the same checkout without include and exclude globs
     reaches: tuple[EngineReach, ...] = ()
@@ -96,7 +96,7 @@ class LintDependencies:
 
 @dataclass(frozen=True, slots=True)
 class LintConfig:
-    """Thresholds of the rules. All are conservative: a false positive costs more than a miss."""
+    """Thresholds of the rules, all conservative, since a false positive costs more than a miss."""
 
     copied_lines: int = 6  # lines of code; shorter ranges are alike by chance
     copied_characters: int = 120  # in those lines; six lines of brackets and `else` are not a copy
@@ -111,7 +111,7 @@ class LintConfig:
     module_files: int = 3  # code files; smaller directories need no query
     module_share: float = 0.05  # of the code files of the corpus
     listed: int = 5  # names in one message, so that it fits on a line
-    margin: float = 0.02  # DESIGN.md: the smallest difference worth acting on
+    margin: float = 0.02  # the smallest difference worth acting on, as in comparisons
     cutoff: int = 10  # of the measures whose ceiling is reported
 
 
