@@ -1,1 +1,1 @@
-"""Move the anchors of a gold set from one commit to another, with git's diff and the parse tree."""
+"""Re-anchor a gold set from one commit to another, with Git's diff and parse trees."""

@@ -42,14 +42,14 @@ class GitRepository:
             )
         resolved = git("rev-parse", "--verify", "--quiet", f"{rev}^{{commit}}", cwd=self.directory)
         if resolved.code:
-            hint = "set a Git repository with --repo that has both revisions; fetch it first"
+            hint = "fetch the revision, or set a repository that has both revisions with --repo"
             raise CorpusError(f"revision {rev!r} not found in this repository", file=self.directory, hint=hint)
         return resolved.out.decode().strip()
 
     def run(self, *arguments: str) -> bytes:
         result = git("-c", "core.quotePath=false", *arguments, cwd=self.directory)
         if result.code:
-            raise CorpusError(f"git cannot compare the revisions: {result.last_error_line}", file=self.directory)
+            raise CorpusError(f"git {arguments[0]} failed: {result.last_error_line}", file=self.directory)
         return result.out
 
     def inside(self, path: str) -> str | None:
@@ -99,7 +99,7 @@ class CommitPair:
         self.line_map = cache(self._compare_lines)
 
     def _compare_lines(self, path: str, other: str) -> dict[int, int]:
-        """Map line numbers of an old file to those of the unchanged lines in a new one, ignoring whitespace."""
+        """Map the numbers of unchanged lines from an old file to a new one, ignoring whitespace; empty if binary."""
         before, after = len(self.old.lines(path)), len(self.new.lines(other))
         blobs = self.old.blobs[path], self.new.blobs[other]
         if blobs[0] == blobs[1]:
@@ -123,9 +123,9 @@ class CommitPair:
     def successors(self, path: str) -> tuple[str, ...]:
         """Return the new files that may correspond to an old file.
 
-        The same path comes first, then git's renames and copies, else the one new file of the same name nearest to
-        the old path, or of the same stem in its directory. Git detects no rename if a tree moved below `src/` and was
-        rewritten, or if the markup of a document changed.
+        These are the same path and Git's renames and copies, else the only new file of the same name with the longest
+        common path ending, else of the same stem in the same directory. Git detects no rename if a tree moved below
+        `src/` and was rewritten, or if the markup of a document changed.
         """
         renamed, changed = self._changes
         same = (path,) if path in self.new else ()
@@ -183,7 +183,7 @@ class CommitPair:
 
     @cached_property
     def by_line(self) -> dict[str, list[tuple[str, int]]]:
-        """The locations of each line in the changed files, except for lines too frequent to be evidence."""
+        """The locations of each line in the changed files, without lines that are too frequent or have no words."""
         by_line: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for path in self.changed:
             for number, line in enumerate(self.after(path).lines, 1):

@@ -9,16 +9,16 @@ from dataclasses import dataclass
 class ReanchorConfig:
     """Thresholds for matching old and new code. Likeness is `Fingerprint.similarity`, from 0 to 1."""
 
-    #: Percent of a file that is left in a renamed or copied one. git's default of 50 misses files that were split;
-    #: a low value is harmless, since the lines are compared afterwards.
+    #: Minimum percentage of a file that is left after a rename or copy. Git's default of 50 misses files that were
+    #: split; a low value is harmless, since the lines are compared afterwards.
     rename_percent: int = 30
-    rename_limit: int = 5_000  # files compared as renames; git gives up silently beyond its default of 1,000
-    #: Likeness from which a range found by name, or by unchanged lines, has the confidence `sure`.
+    rename_limit: int = 5_000  # files compared as renames; with more, Git skips the comparison (default: 1,000)
+    #: Minimum likeness of a range found by name, or by unchanged lines, for the confidence `sure`.
     #: Unrelated functions of one program reach 0.2 to 0.35.
     sure: float = 0.5
     named: float = 0.2  # share of the old lines and words in such a range; below it, only the name is left
-    moved: float = 0.35  # likeness of an equally named definition in another scope or file: `new` is everywhere
-    title: float = 0.3  # bonus of a renamed definition, if all words of the names are the same
+    moved: float = 0.35  # likeness of an equally named definition in another scope or file: many are named `new`
+    title: float = 0.3  # bonus of a renamed definition, times the similarity of the names
     neighbor: float = 0.15  # bonus of a renamed definition for each adjacent one with the same name
     renamed: float = 0.4  # likeness of a renamed definition without the bonus ...
     renamed_sum: float = 0.55  # ... and with it
@@ -41,13 +41,13 @@ class ReanchorConfig:
     shrunk: float = 0.34  # share of its old length below which a range is not `sure`: two of three lines are elsewhere
     grown: float = 3.0  # a range longer than this many times the old one, plus `grown_lines`, includes other code
     grown_lines: int = 30
-    like_line: float = 0.7  # difflib ratio of an edited line; one with a word of four renamed has about that
-    common: int = 8  # most occurrences of a line that counts as evidence; `return None` is everywhere
+    like_line: float = 0.7  # minimum difflib ratio of an edited line; with one of four words renamed it is about that
+    common: int = 8  # maximum occurrences of a line that counts as evidence; `return None` is everywhere
     listed: int = 3  # candidates for a lost target
     candidate: float = 0.2  # likeness from which a candidate is listed
     indexed: int = 50_000  # definitions compared by words; ten times that takes a minute and a gigabyte
     compared: int = 4_000_000  # pairs of lines compared where no line is unique; long tables take minutes otherwise
-    file_bytes: int = 1_000_000  # of the largest file; longer ones are generated
+    file_bytes: int = 1_000_000  # maximum file size; larger files are generated
 
 
 DEFAULT = ReanchorConfig()

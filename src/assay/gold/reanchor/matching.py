@@ -1,4 +1,4 @@
-"""Find the new location of a range of the old commit: by name, unchanged lines or similar text."""
+"""Find the new location of a range of lines: by name, by unchanged lines or by similar text."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from assay.gold.reanchor.commits import CommitPair
 from assay.gold.reanchor.sections import FileRange, ParsedFile, RangePart, Section, normalize_blanks, title_similarity
 from assay.types import Span
 
-#: Evidence for a new range. lines: unchanged lines, in file order. scattered: lines found elsewhere.
-#: words: none of its lines, similar words. around: only the enclosing definition is left.
+#: Evidence for a new range. lines: unchanged lines, in file order. scattered: old lines found elsewhere.
+#: words: similar words only. around: only the enclosing definition is left.
 Evidence = Literal["name", "new name", "lines", "scattered", "words", "around"]
 
 
 @dataclass(frozen=True, slots=True)
 class MoveCandidate:
-    """A possible new location of an old range; lists of them are sorted, best first."""
+    """A possible new location of an old range."""
 
     span: Span
     likeness: float
-    contained: float  # share of the old text that it contains
+    contained: float  # share of the old text in the new location
     by: Evidence
     exact: bool
     reason: str
@@ -43,7 +43,7 @@ def find_candidates(pair: CommitPair, old: FileRange) -> list[MoveCandidate]:
             new = _place_on(pair, pieces[0], whole, mate)
             candidates.append(_candidate(pair, old, new, new.by, new.reason))
         scattered = find_scattered(pair, old, whole=whole is not None)
-        candidates += [_candidate(pair, old, lines, "scattered", "some of its lines") for lines in scattered]
+        candidates += [_candidate(pair, old, lines, "scattered", "some old lines") for lines in scattered]
         if whole is not None:
             similar = pair.by_words.find_nearest(before.text(old), pair.config.listed)
             candidates += [_candidate(pair, old, part, "words", "similar words") for part in similar]
@@ -82,7 +82,7 @@ def _find_in_successor(
 
 
 def _find_unchanged(pair: CommitPair, old: FileRange, other: str) -> FileRange | None:
-    """Return the new range if all lines of the old one are unchanged and adjacent."""
+    """Return the new range if all lines of the old range are unchanged and still adjacent, else None."""
     stayed = pair.line_map(old.path, other)
     first, last = stayed.get(old.start), stayed.get(old.end)
     if first is None or last is None:
@@ -95,7 +95,7 @@ def _find_unchanged(pair: CommitPair, old: FileRange, other: str) -> FileRange |
 
 
 def _find_same_text(pair: CommitPair, old: FileRange, other: str) -> FileRange | None:
-    """Return the only range of a file with the same text, if the text is long enough to be distinctive."""
+    """Return the only range of a file with the same text, or None if the text is repeated or too short."""
     wanted = [line.rstrip() for line in pair.before(old.path).text(old)]
     if sum(len(normalize_blanks(line)) for line in wanted) < pair.config.distinctive:
         return None
@@ -108,7 +108,7 @@ _Placed = tuple[RangePart, "_Placement"]
 
 
 def _largest_group(placed: Sequence[_Placed], most_apart: int) -> list[_Placed]:
-    """Group pieces whose new lines are at most `most_apart` lines apart; return the group with the most old lines."""
+    """Group parts whose new lines are at most `most_apart` lines apart; return the group with the most old lines."""
     groups: list[list[_Placed]] = []
     for piece, placement in sorted(placed, key=lambda entry: (entry[1].start, entry[1].end)):
         if groups and placement.start - max(p.end for _, p in groups[-1]) <= most_apart:
@@ -131,21 +131,21 @@ def _candidate(pair: CommitPair, old: FileRange, new: FileRange, by: Evidence, r
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """A definition or section of the new commit that may correspond to one of the old commit."""
+    """A definition or section of the new commit that may correspond to a given one of the old commit."""
 
     part: Section
     likeness: float
-    named: bool  # it has the same name
+    named: bool  # has the same name
     reason: str = ""
 
     @property
     def order(self) -> tuple[float, bool, str, int]:
-        """The sort key; the best match has the largest."""
+        """The sort key; the best counterpart has the largest key."""
         return (self.likeness, self.named, self.part.path, -self.part.start)
 
 
 def find_in_file(pair: CommitPair, part: Section, other: str) -> Counterpart | None:
-    """Find a section in a successor of its file: by scopes and name, by name alone, else as a renamed section."""
+    """Find the counterpart of a section in the file `other`: by qualified name, by name alone, else as renamed."""
     sections = pair.after(other).parts
     full = [new for new in sections if new.plain == part.plain]
     named = full or [new for new in sections if new.last == part.last and new.family == part.family]
@@ -156,7 +156,7 @@ def find_in_file(pair: CommitPair, part: Section, other: str) -> Counterpart | N
 
 
 def find_elsewhere(pair: CommitPair, part: Section) -> Counterpart | None:
-    """Find a section of the same name in a changed file that is not a successor."""
+    """Find the counterpart with the same name in the changed files that are not successors of the old file."""
     successors = pair.successors(part.path)
     same = [new for new in pair.by_name.get(part.last, ()) if new.path not in successors and new.family == part.family]
     best = _best(pair, part, same)
@@ -200,7 +200,7 @@ def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
 
 
 def find_scattered(pair: CommitPair, old: FileRange, *, whole: bool) -> Iterator[FileRange]:
-    """Yield for each changed file the range with the most old lines, or with `whole` the section that contains it."""
+    """Yield for each changed file the range with the most old lines, or with `whole` the section around this range."""
     before = pair.before(old.path)
     lines = {normalize_blanks(line) for line in before.text(old)}
     distinct = before.distinct(old)
@@ -271,7 +271,7 @@ def _place_on(pair: CommitPair, piece: RangePart, whole: Section, mate: Counterp
 
 
 def _extend_split(pair: CommitPair, piece: RangePart, placed: _Placement) -> _Placement:
-    """Extend a definition by adjacent new definitions that contain text of the old definition."""
+    """Extend the range of a definition to adjacent new definitions that contain text of the old one."""
     after = pair.after(placed.path)
     unknown = _unknown_sections(pair.before(piece.path), after)
     while True:
@@ -310,7 +310,7 @@ def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[i
 
 
 def _densest_run(inside: Sequence[int], stayed: Mapping[int, int], most: int) -> Sequence[int]:
-    """Return the longest run of unchanged lines whose new positions are within `most` lines."""
+    """Return the most consecutive unchanged lines whose new positions are within `most` lines."""
     densest: Sequence[int] = ()
     at = 0
     for to in range(len(inside)):
@@ -352,7 +352,7 @@ def _align_sections(pair: CommitPair, part: Section, mate: Section) -> dict[int,
 
 
 def align(old: Sequence[str], new: Sequence[str], compared: int) -> list[tuple[int, int]]:
-    """Return the positions (from 0) of unchanged lines, in order, found by a patience diff.
+    """Return the old and new positions (from 0) of unchanged lines, in order, by a patience diff.
 
     Blocks without a unique line are compared line by line, unless that takes more than `compared` pairs.
     """

@@ -1,4 +1,4 @@
-"""Move the labels of a gold set from one commit to another: lines, symbols and whole files, with a confidence."""
+"""Re-anchor the labels of a gold set: move lines, symbols and whole files to another commit, with a confidence."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SHORT = 12  # digits of a commit in a message
 _NAMED = 3  # commits that a message names; the rest is counted
 Role = Literal["target", "adversary"]
 LostPolicy = Literal["refuse", "drop", "keep"]
-#: Returns the lines of a file of the corpus, or None without such a file.
+#: Returns the lines of a file of the corpus, or None if there is no such file.
 LineReader = Callable[[str], Sequence[str] | None]
 Confidence = Literal["unchanged", "exact", "sure", "low", "lost"]
 #: From best to worst. Unchanged: same lines, same text. Exact: same text elsewhere. Sure: found by name, or by lines of
@@ -41,7 +41,7 @@ class MoveSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class TargetMove:
-    """The move of a target. A lost target has no new location, only candidates, best first."""
+    """The old and new location of a target; a lost target has no new location, but may have candidates, best first."""
 
     old: Target
     new: Target | None
@@ -80,7 +80,7 @@ class RepoCommits:
 
 
 def locate_commits(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCommits:
-    """Find the repository that holds both revisions: the given one, else the corpus of the set."""
+    """Resolve both revisions in `repo`, else in the corpus of the set; `old` defaults to the labeled revision."""
     corpus, root = gold.corpus, gold.corpus.root or ""
     old = old or labeled_revision(gold)
     if repo is not None:
@@ -98,12 +98,12 @@ def locate_commits(gold: GoldSet, repo: str | None, old: str | None, new: str) -
         repository = GitRepository(directory, root)
     else:
         message = f"the corpus of '{gold.name}' is {corpus.repository}, which has no history"
-        raise GoldError(message, file=gold.source, hint="set its Git repository with --repo")
+        raise GoldError(message, file=gold.source, hint="set a Git repository with --repo")
     return RepoCommits(repository, repository.commit(old), repository.commit(new))
 
 
 def labeled_revision(gold: GoldSet) -> str:
-    """Return the revision at which a set was labeled: that of its corpus, else the only commit in its labels."""
+    """Return the revision of the set's corpus, else the only commit in its labels; raise GoldError without either."""
     if gold.corpus.rev is not None:
         return gold.corpus.rev
     commits = Counter(label.commit for query in gold.queries for label in query.labels)
@@ -254,7 +254,7 @@ def _move_file(pair: CommitPair, target: Target) -> TargetMove:
     holding = {lines.path for lines in find_scattered(pair, old, whole=False)}
     scored = [(-alike(other), other) for other in named | holding]
     suggested = [
-        MoveSuggestion(Span(other), -worth, "same file name" if other in named else "some of its lines")
+        MoveSuggestion(Span(other), -worth, "same file name" if other in named else "some old lines")
         for worth, other in sorted(scored)[: pair.config.listed]
         if -worth >= pair.config.candidate
     ]
@@ -268,7 +268,7 @@ class ReanchoredGold:
 
 
 def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool = False) -> ReanchoredGold:
-    """Return the gold set at the new commit; raise for lost targets, or drop or keep them."""
+    """Return the gold set at the new commit; raise GoldError for lost targets, or drop or keep them, as `lost` says."""
     lost_count = sum(row.move.confidence == "lost" for row in moves.rows)
     if lost_count and lost == "refuse":
         noun = "anchor" if lost_count == 1 else "anchors"
@@ -330,7 +330,7 @@ def _is_conflict(wrong: Target, right: Target) -> bool:
 
 
 def add_digests(gold: GoldSet, lines: LineReader) -> ReanchoredGold:
-    """Return the set with content hashes on its line anchors, and notes on anchors outside the corpus."""
+    """Return the set with content hashes on its line anchors, and notes on anchors that are not in the corpus."""
     notes: list[str] = []
 
     def add_digest(target: Target, query: Query) -> Target:

@@ -54,7 +54,7 @@ class FileRange:
 class Section(FileRange):
     """A definition of a program, or a section of a document with its subsections."""
 
-    name: str  # with its scopes; a repeated one with ~2
+    name: str  # qualified; a repeated name ends in ~2, ~3
     kind: str
 
     @property
@@ -137,7 +137,7 @@ class ParsedFile:
         return self._fingerprint(lines.start, lines.end)
 
     def is_filler(self, start: int, end: int) -> bool:
-        """Return whether lines are only blanks, closing brackets or, in programs, comments."""
+        """Return whether lines consist only of blanks, closing brackets or, in programs, comments."""
         return all(
             _CLOSING.fullmatch(line) or (not self.is_document and _COMMENT.match(line))
             for line in self.lines[start - 1 : end]
@@ -192,7 +192,7 @@ class ParsedFile:
         return tuple(pieces)
 
     def _is_section(self, part: Section, start: int, end: int, slack: int) -> bool:
-        """Return whether a range equals a section except for filler: any before the first line, a few elsewhere."""
+        """Return whether a range and a section differ only by filler: any before the range, `slack` lines elsewhere."""
         if start > part.end or end < part.start or max(part.start - start, abs(part.end - end)) > slack:
             return False
         begins = self.is_filler(min(start, part.start), max(start, part.start) - 1)
@@ -212,7 +212,7 @@ class Fingerprint:
         return (_dice(self.lines, other.lines) + words) / 2 if self.lines or other.lines else words
 
     def share_in(self, new: Fingerprint) -> float:
-        """Return the mean of the shares of the lines and of the words that a new text contains."""
+        """Return the share of this text in `new`: the mean over the shares of lines and of words."""
         words = _share(self.words, new.words)
         return (_share(self.lines, new.lines) + words) / 2 if self.lines else words
 
@@ -267,7 +267,7 @@ class WordIndex:
                 self._postings[word].append((position, weight))
 
     def find_nearest(self, lines: Sequence[str], most: int) -> list[Section]:
-        """Return the sections most similar to a text by cosine similarity, best first."""
+        """Return at most `most` sections with the highest cosine similarity to a text, best first."""
         scores: dict[int, float] = defaultdict(float)
         for word, weight in self._vector(_count_words(lines)).items():
             for position, other in self._postings.get(word, ()):
