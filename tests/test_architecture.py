@@ -13,6 +13,7 @@ import pytest
 
 import assay
 from assay.experiment.cache import RESULT_CODE
+from assay.search.building import TABLE_CODE
 
 SOURCE = Path(assay.__file__).parent
 
@@ -323,3 +324,18 @@ def test_cache_keys_cover_the_code_that_workers_import(worker_modules):
     covered = {path for path in paths if any(path == code or path.startswith(f"{code}/") for code in RESULT_CODE)}
     assert paths - covered <= {"_version.py", "data/__init__.py"}
     assert all((SOURCE / code).exists() for code in RESULT_CODE)
+
+
+def test_index_keys_cover_the_code_that_analyzes_files():
+    """An index must be rebuilt after a change of any module that decides what the table holds."""
+    pending, reached = ["search/building.py"], {"search/config.py"}  # settings are in the key
+    while pending:
+        path = pending.pop()
+        if path not in reached:
+            reached.add(path)
+            names = ["/".join(name) for name in imported_modules(SOURCE / path)]
+            pending += [f"{name}.py" if (SOURCE / f"{name}.py").exists() else f"{name}/__init__.py" for name in names]
+    decisive = {path for path in reached if path.startswith(("search/", "syntax/", "corpus/"))}
+    covered = {path for path in decisive if any(path == code or path.startswith(f"{code}/") for code in TABLE_CODE)}
+    assert decisive - covered == {"search/config.py"}
+    assert all((SOURCE / code).exists() for code in TABLE_CODE)

@@ -39,8 +39,9 @@ FILE_NAME: Final = "index.assay"
 #: Size, times and hashes of all files at the last refresh.
 _STATS: Final = "seen.assay"
 #: Modules whose code determines the contents of a table.
-_ANALYZERS: Final = (
-    "syntax", "search/chunking.py", "search/analysis.py", "search/query.py", "corpus/roles.py", "search/table.py",
+TABLE_CODE: Final = (
+    "syntax", "corpus", "search/building.py", "search/chunking.py", "search/analysis.py", "search/describe.py",
+    "search/query.py", "search/table.py",
 )  # fmt: skip
 
 #: Minimum bytes of source per process: analyzing them takes 0.1 s, starting a process 0.02 s.
@@ -157,7 +158,7 @@ def index_key(config: IndexConfig) -> str:
 
         description = description_identity(config.description)
     settings = asdict(config) | {"description": description}
-    return digest_of([settings, versions, code_digest(*_ANALYZERS)])
+    return digest_of([settings, versions, code_digest(*TABLE_CODE)])
 
 
 def build_table(
