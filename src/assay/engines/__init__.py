@@ -27,7 +27,7 @@ def make_engine(
     name, settings = table.get(key), {name: value for name, value in table.items() if name != key}
     if not isinstance(name, str):
         raise ConfigError(
-            "the engine has neither kind nor preset",
+            "the engine needs `kind` or `preset` as a string",
             hint=f'add kind = "..." or preset = "..."; kinds: {", ".join(sorted(KINDS))}',
         )
     return _make_preset(name, settings, context) if key == "preset" else _make_kind(name, settings, context)

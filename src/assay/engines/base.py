@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EngineReply:
-    """Hits of one query, their cost, and notes for the report, such as on retries or unparsable output."""
+    """The hits of one query, the cost of the query, and notes for the report, such as on retries."""
 
     hits: tuple[Hit, ...]
     cost: Cost | None = None
@@ -37,7 +37,7 @@ SearchReply = Sequence[Hit] | EngineReply
 
 @dataclass(frozen=True, slots=True)
 class SessionUsage:
-    """Resources used by a session; None if unknown."""
+    """The resources that a session has used; None or an empty string if unknown."""
 
     startup_seconds: float | None = None
     store_bytes: int | None = None
@@ -48,18 +48,18 @@ class SessionUsage:
 
 @dataclass(frozen=True, slots=True)
 class SearchFilter:
-    """Path globs (`src/**`) and language names that restrict a search; empty means no restriction."""
+    """Path globs (`src/**`) and language names that restrict a search; an empty tuple restricts nothing."""
 
     paths: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
 
 
 class EngineCrash(EngineError):
-    """Engine process killed by a signal."""
+    """The process or connection of an engine ended during a call."""
 
 
 class Session(Protocol):
-    """Engine opened on one corpus."""
+    """An engine that is open on one corpus."""
 
     def search(self, query: str, k: int) -> SearchReply:
         """Return at most k results, best first."""
@@ -69,18 +69,18 @@ class Session(Protocol):
 
 
 class Engine(Protocol):
-    """Code search engine; `engines.as_engine` adds defaults for the other attributes of `FullEngine`."""
+    """A code search engine; `engines.as_engine` adds defaults for the other attributes of `FullEngine`."""
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Settings that affect the ranking, without secrets; their digest is recorded."""
+        """Settings that affect the ranking, for the records; must not contain secrets."""
 
     def open(self, corpus: Corpus) -> Session:
         """Open the engine on a corpus, building an index if needed; timed separately from queries."""
 
 
 class FullEngine(Engine, Protocol):
-    """Engine with all optional attributes."""
+    """An engine with all optional attributes."""
 
     @property
     def oversample(self) -> int:
@@ -104,7 +104,7 @@ class FullEngine(Engine, Protocol):
 
     @property
     def parallel(self) -> int:
-        """Maximum concurrent queries."""
+        """Maximum number of concurrent queries."""
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -116,12 +116,12 @@ class FullEngine(Engine, Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the engine's visible inputs, such as its files; other changes go undetected."""
+        """Digest of the known inputs, such as settings and files; other changes go undetected."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionSession:
-    """Session without optional methods."""
+    """A session that calls a function for every query."""
 
     function: Callable[[str, int], SearchReply]
 
@@ -134,7 +134,7 @@ class FunctionSession:
 
 @runtime_checkable
 class TimedSession(Session, Protocol):
-    """Session that enforces timeouts by ending the processes it started."""
+    """A session that enforces timeouts itself, such as by ending the processes it started."""
 
     def search_within(self, query: str, k: int, seconds: float | None) -> SearchReply:
         """Search; after a timeout raise EngineTimeoutError and leave no process running."""
@@ -143,13 +143,13 @@ class TimedSession(Session, Protocol):
 @runtime_checkable
 class MeasuredSession(Protocol):
     def usage(self) -> SessionUsage:
-        """Return the resources used; called after the last query and before `close`."""
+        """Return the resources used so far; called after the last query and before `close`."""
 
 
 @runtime_checkable
 class SessionWithNotes(Protocol):
     def session_notes(self) -> tuple[str, ...]:
-        """Return the notes; called after `close`."""
+        """Return notes on the session for the report; called after `close`."""
 
 
 @runtime_checkable
@@ -160,11 +160,11 @@ class UpdatingSession(Protocol):
 
 @runtime_checkable
 class FilteringSession(Protocol):
-    """Session that can restrict a search to some files."""
+    """A session that can restrict a search to the files that match a filter."""
 
     @property
     def filters(self) -> frozenset[str]:
-        """Supported fields of `SearchFilter`."""
+        """Names of the supported fields of `SearchFilter`."""
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         """Search only the files that match the filter."""
@@ -172,7 +172,7 @@ class FilteringSession(Protocol):
 
 @runtime_checkable
 class ExplainingSession(Protocol):
-    """Session that can explain its ranking; explanations are requested after a run, never during a run."""
+    """A session that can explain its rankings; explanations are requested after a run, never during a run."""
 
     def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
         """Trace the k best candidates, and all candidates in the files `also`, through every pipeline stage."""
@@ -180,7 +180,7 @@ class ExplainingSession(Protocol):
 
 @runtime_checkable
 class TimedEngine(Protocol):
-    """Engine that enforces the timeout for opening by ending the processes it started."""
+    """An engine that enforces the timeout for opening itself, such as by ending the processes it started."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
         """Open the engine on a corpus; after a timeout raise EngineTimeoutError and leave no process running."""
@@ -210,7 +210,7 @@ def _declared(name: str, default: T) -> T:
 
 @dataclass(frozen=True)
 class Handle:
-    """Wrapper that adds default attributes to an engine."""
+    """A wrapper that adds missing attributes to an engine, and notes."""
 
     inner: Engine
     role: EngineRole = "contestant"
@@ -241,7 +241,7 @@ class Handle:
 
     @property
     def fingerprint(self) -> str:
-        """Return the engine's fingerprint, else its identity, else a digest of its configuration and source files."""
+        """The engine's fingerprint, else its identity, else a digest of its configuration and source files."""
         declared = getattr(self.inner, "fingerprint", None) or self.identity
         return str(declared or fingerprint_of(self.config, digest_modules(type(self.inner).__module__)))
 
@@ -251,53 +251,53 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """Arguments of an engine factory besides the settings."""
+    """The arguments that an engine factory takes besides the settings."""
 
-    suite: Suite | None = None  # gold sets, needed by the oracle and run files
+    suite: Suite | None = None  # gold sets; the oracle and run files need them
     seed: int = 0
     directory: Path = Path()  # base of relative paths in the settings
-    preset: Path | None = None  # directory of the preset with the settings
+    preset: Path | None = None  # directory of the preset file; None without a preset
 
 
-#: Steps whose results are always stored, by artifact kind; results of other steps stay in memory.
+#: Artifact kinds of the steps whose results are always stored; results of other steps stay in memory.
 STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
 
 
 @dataclass(frozen=True, slots=True)
 class SharedStep:
-    """Pipeline step; engines share its result if this step and all earlier steps are equal."""
+    """A pipeline step; engines share its result if this step and all earlier steps are equal."""
 
     name: str
-    digest: str  # digest of the settings that determine the result
+    digest: str  # of the settings that determine the result
     about: str = ""  # short description for the report
 
 
 @runtime_checkable
 class SharingEngine(Protocol):
-    """Engine whose variants can share pipeline steps."""
+    """An engine whose variants can share the results of pipeline steps."""
 
     def steps(self) -> tuple[SharedStep, ...]:
         """Return the pipeline steps in order, without opening a corpus."""
 
     def open_shared(self, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
-        """Open the engine with cached steps; the hits equal those after `open`."""
+        """Open the engine with cached step results; searches return the same hits as after `open`."""
 
 
 class SharedCache:
-    """Step results on one corpus in one process; `artifacts` is shared by processes and runs."""
+    """The results of steps on one corpus in this process; the store `artifacts` is shared by processes and runs."""
 
     def __init__(self, corpus: Corpus, artifacts: Store | None = None, *, reuse_index: bool = False) -> None:
         self.corpus = corpus
         self.artifacts = artifacts
         self.reuse_index = reuse_index
         self.made: Counter[str] = Counter()  # steps that were computed, not found in the cache
-        self.moved = False  # whether a file differs from the corpus
+        self.moved = False  # whether a file changed after the corpus was listed
         self._values: dict[str, object] = {}
         self._lock = threading.RLock()
         self._closing = ExitStack()
 
     def once(self, key: str, make: Callable[[], T], close: Callable[[T], None] | None = None) -> T:
-        """Return the cached value for a key, or make and cache the value."""
+        """Return the cached value of a key; if missing, call `make` and cache the value, to be closed by `close`."""
         with self._lock:
             if key not in self._values:
                 made = self._values[key] = make()
@@ -313,19 +313,19 @@ class SharedCache:
 
 
 def sharing_engine(engine: object) -> SharingEngine | None:
-    """Return the engine without its wrappers if it can share steps, else None."""
+    """Return the engine inside wrappers, or None if that engine cannot share steps."""
     while type(engine) is Handle:
         engine = engine.inner
     return engine if isinstance(engine, SharingEngine) else None
 
 
 def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
-    """Return the cache key for the last of `steps`, which covers the earlier steps and the corpus digest."""
+    """Return the cache key of the last step: a digest of the corpus digest and all `steps`."""
     return digest_of([corpus, [[step.name, step.digest] for step in steps]])
 
 
 def cached_steps(engine: SharingEngine, corpus: str, artifacts: Store) -> frozenset[str]:
-    """Return the names of an engine's steps whose results on a corpus are cached."""
+    """Return the names of the steps whose results are stored for a corpus, given by its digest."""
     steps = engine.steps()
     return frozenset(
         step.name

@@ -1,4 +1,4 @@
-"""Command line tools: run once per query, or started once and queried on stdin."""
+"""Command-line tools as engines: run for each query, or started once and queried over stdin."""
 
 from __future__ import annotations
 
@@ -66,13 +66,13 @@ _NO_MATCH = 1  # exit code of grep, rg and ag when they find nothing
 class CommandSettings(OutputSettings):
     """Settings of `kind = "command"`.
 
-    The program runs in {root}, without a shell; a program with a slash in its name is relative to {here}.
+    The program runs in {root}, without a shell; a program path with a slash is relative to {here}.
 
     `mode = "once"` runs the program for each query. Printed results are used regardless of the exit code. Without
     results, an exit code in `ok_codes` means that nothing was found; any other exit code is a failure. The other modes
     start the program once, after the index command, and write each `request` to stdin. An answer is the next line of
-    JSON (`lines`) or the output up to the next prompt (`prompt`), which must end the output. If the program dies, times
-    out or prints too much, the query fails; the restart before the next query is excluded from query times.
+    JSON (`lines`), or the output up to a prompt at the end of the output (`prompt`). If the program dies, times out or
+    prints too much, the query fails; the restart before the next query is excluded from query times.
     """
 
     argv: Argv = field(
@@ -91,12 +91,12 @@ class CommandSettings(OutputSettings):
         "line sent to an interactive program, with {query}, {k} and {id} (a counter); a table is sent as "
         "JSON; default in mode prompt: {query}",
     )
-    answer_id: str = setting("", "mode lines: selector of the {id} in an answer; other answers are skipped")
+    answer_id: str = setting("", "mode lines: selector of the {id} in an answer; answers with another id are skipped")
     prompt: str = setting("", "mode prompt: regular expression that matches the prompt")
     ready: str = setting(
         "",
-        "regular expression that matches the output of an interactive program when it is ready; by "
-        "default, startup ends at the first prompt, or is part of the first query in mode lines",
+        "regular expression that matches the line that an interactive program prints when it is ready; by "
+        "default, startup ends at the first prompt; in mode lines, startup is part of the first query",
     )
     path_filter: Argv | Mapping[str, object] = setting(
         (),
@@ -108,12 +108,12 @@ class CommandSettings(OutputSettings):
         STARTUP_SECONDS, "maximum seconds until an interactive program is ready, including indexing at startup", above=0
     )
     restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them", least=0)
-    git: bool = setting(False, "make the copy of the corpus a Git repository")
+    git: bool = setting(False, "make the copy of the corpus a Git repository with one commit")
     ok_codes: tuple[int, ...] | None = setting(
         None, "exit codes that mean no results; default: 0, and 1 without any output"
     )
     env: Mapping[str, str] = setting(
-        {}, "environment variables, without {query} and {k}; only the names are recorded", repr=False
+        {}, "environment variables, without {query} and {k}; only the names and a digest are recorded", repr=False
     )
     config: ConfigSettings | None = setting(None, "configuration file {config} rendered from a template")
     index_keys: tuple[str, ...] | None = setting(None, INDEX_KEYS_HELP)
@@ -325,7 +325,7 @@ class CommandEngine(SharedIndexEngine):
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:
-        """Return the tool's version, facts about its files, and a digest of the variables its index depends on."""
+        """Return the tool's version, facts about its files, and a digest of variables that the index depends on."""
         engine = self.for_index()
         with scratch() as directory:
             session = engine._make_session(IndexWorkspace(replace(corpus, root=directory)))
@@ -345,7 +345,7 @@ class CommandEngine(SharedIndexEngine):
 
 
 class CommandSession(ProgramSession):
-    """Session that runs the tool once per query."""
+    """A session that runs the tool once per query."""
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         argv, values = self.engine.templates.argv, {"query": query, "k": str(k)}
@@ -381,10 +381,10 @@ class CommandSession(ProgramSession):
 
 
 class UpdatableCommandSession(CommandSession):
-    """Session of a tool that has an update command or no index."""
+    """A session of a tool that has an update command or no index."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command, if set, within the shorter of `seconds` and the configured limit."""
+        """Run the update command, if set, within the shorter of `seconds` and `index_timeout`."""
         self.use_corpus(corpus)
         if self.engine.templates.update:
             limit = min_timeout(seconds, self.engine.settings.index_timeout)

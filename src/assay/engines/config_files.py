@@ -1,4 +1,4 @@
-"""Configuration files of tools, rendered from templates: parse, set the edited keys, write, parse again and compare."""
+"""Configuration files of tools, rendered from templates; parsing the result verifies that nothing else changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from assay.redaction import register_secret_values
 from assay.settings import setting, split_key
 from assay.toml import write_key, write_value
 
-Key = tuple[str, ...]  # names of tables, indexes of list items
+Key = tuple[str, ...]  # names of tables and keys, indexes of list items
 Tree = dict[str, Any]
 
 _SUFFIXES = {".toml": "toml", ".json": "json", ".yaml": "yaml", ".yml": "yaml", ".ini": "ini", ".cfg": "ini"}
@@ -43,7 +43,7 @@ class ConfigSettings:
     edits: Mapping[str, object] = setting(
         {},
         'new values by key, such as { "search.weight" = 0.7 }; other values are kept, comments are '
-        "dropped; in text, the value of weight replaces @weight@ or @weight=0.5@, where 0.5 is the default",
+        "dropped; with format text, the value of weight replaces @weight@ or @weight=0.5@, where 0.5 is the default",
     )
     new_keys: bool = setting(False, "allow edits to add keys that are not in the template")
 
@@ -63,7 +63,7 @@ class ConfigTemplate:
 
     @property
     def known(self) -> tuple[Key, ...]:
-        """Keys in the template and in the edits."""
+        """The keys in the template and in the edits."""
         return tuple(dict.fromkeys((*nodes(self.tree), *self.edits)))
 
     @property
@@ -73,13 +73,13 @@ class ConfigTemplate:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """Values to redact: environment variables in the template, and literal values under secret-like keys."""
+        """Values to redact: environment variables named in template or edits, and literal secrets in the template."""
         literal = literal_secrets({write_key(key): value for key, value in leaves(self.tree).items()})
         return tuple(dict.fromkeys((*named_secrets(self.texts), *literal)))
 
     @property
     def effect(self) -> list[str]:
-        """Name, format and digest of the template, and the rendered text before placeholders are filled."""
+        """The name, format and digest of the template, and the rendered text with placeholders."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             text = self._write(tree, _real_changes(tree, dict(sorted(self._changes(tree).items()))))
@@ -89,12 +89,12 @@ class ConfigTemplate:
         return replace(self, edits={key: value for key, value in self.edits.items() if wanted(key)})
 
     def recorded(self) -> dict[str, object]:
-        """Return the edits, and the name and digest of the template, for the records."""
+        """Return the name and digest of the template, and the edits, for the records."""
         edits = {write_key(key): value for key, value in self.edits.items()}
         return {"template": self.file.name, "template_digest": text_digest(self.text), "edits": edits}
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Return the text of the file; only edited keys and filled placeholders differ from the template."""
+        """Return the rendered text; raise ConfigError if it would change more than edited keys and placeholders."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             changes = self._changes(tree)
@@ -108,10 +108,10 @@ class ConfigTemplate:
             if same(_parse(rendered, self.format), apply_changes(tree, wanted)):
                 return rendered
         keys = ", ".join(map(write_key, wanted))
-        raise ConfigError(f"setting {keys} would change other values", file=self.file, hint="remove YAML anchors")
+        raise ConfigError(f"setting {keys} would change other values", file=self.file, hint="edit the template")
 
     def write(self, directory: Path, values: Mapping[str, str]) -> Path:
-        """Write the file with mode 0600, because the text may contain secrets."""
+        """Write the rendered file with mode 0600, because the text may contain secrets; return its path."""
         file = directory / self.file.name
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
@@ -226,7 +226,7 @@ def same(left: object, right: object) -> bool:
 
 
 def apply_changes(tree: Any, changes: Mapping[Key, object]) -> Any:  # noqa: ANN401 - a value of any format
-    """Return a copy of a tree with values set by key; missing tables are created."""
+    """Return a copy of a tree with changed values; create missing tables, raise ValueError if a parent is a value."""
     root = {"": _copy(tree)}
     for key, value in changes.items():
         node: Any = root
@@ -239,7 +239,7 @@ def apply_changes(tree: Any, changes: Mapping[Key, object]) -> Any:  # noqa: ANN
 
 
 def _copy(tree: Any) -> Any:  # noqa: ANN401 - a value of any format
-    """Copy tables and lists; unlike `copy.deepcopy`, duplicate values that YAML aliases share."""
+    """Copy tables and lists; unlike `copy.deepcopy`, copy a value that YAML aliases share once for each alias."""
     if isinstance(tree, dict):
         return {key: _copy(value) for key, value in tree.items()}
     return [_copy(value) for value in tree] if isinstance(tree, list) else tree
@@ -272,7 +272,7 @@ def _parse_yaml(text: str) -> object:
     import yaml
 
     class Loader(yaml.SafeLoader):
-        """YAML loader that keeps keys as written, because `on` is a boolean only in YAML 1.1."""
+        """A YAML loader that keeps keys as written, because `on` is a boolean only in YAML 1.1."""
 
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             for key, _ in node.value:

@@ -1,8 +1,8 @@
 """Digests that identify an engine.
 
 An identity covers everything that determines the rankings. For an engine without an identity, a fingerprint covers
-settings, files and variables; changes to a server, a model behind a URL or a program's library go undetected. Values of
-variables appear only in digests.
+settings, files and environment variables; changes to a server or to a model behind a URL go undetected. Values of
+environment variables appear only in digests.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SEPARATORS = re.compile(r"[\s\"'=:;,|&<>()]+")  # separators of paths in an opt
 _NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # name of a program on the PATH
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
-#: Modules with which every built-in engine reads its corpus.
+#: Modules that read corpora and results; rankings of all shipped engines depend on them.
 _READING: Final = ("corpus", "syntax", "engines/output.py", "engines/text_output.py", "engines/json_output.py")
 
 
@@ -46,7 +46,7 @@ def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
 
 
 def identity_of(config: Mapping[str, object], *modules: str, facts: object = None) -> str:
-    """Return the digest of settings, module source code, and other values that determine a ranking."""
+    """Return a digest of settings, the source code of modules, other facts, and the Python version."""
     return digest_of([config, code_digest(*modules, *_READING), facts, platform.python_version()])
 
 
@@ -57,7 +57,7 @@ def fingerprint_inputs(
     texts: Sequence[object] = (),  # other templates
     token_env: str | None = None,
 ) -> list[object]:
-    """Return digests of the programs, files and variables named in the settings of an engine."""
+    """Return digests of programs, files and environment variables named in settings, and the programs' packages."""
     named = [*commands, env or {}, *texts]
     search = _fill(env["PATH"], placeholders) if env and "PATH" in env else None
     words = [_fill(text, placeholders) for text in iter_texts(named)]
@@ -95,7 +95,7 @@ def _fill(text: str, placeholders: Mapping[str, str]) -> str:
 
 
 def _relative(path: str, placeholders: Mapping[str, str]) -> str:
-    """Return a path relative to {here} or {preset}, so that the path is equal in every checkout."""
+    """Return a path relative to {here} or {preset}, so that the path is the same in every checkout."""
     for name in PATH_PLACEHOLDERS:
         directory = placeholders.get(name)
         if directory and (path == directory or path.startswith(f"{directory}/")):
@@ -113,14 +113,14 @@ def _packages(program: str) -> list[str]:
 
 
 def digest_path(path: str) -> str:
-    """Return the digest of a file, or of the Python code in a directory of limited size."""
+    """Return the digest of a file, or of the Python files in a directory."""
     if os.path.isfile(path):
         return digest_file(path)
     return digest_of([(os.path.relpath(file, path), digest_file(file)) for file in python_files(path)])
 
 
 def python_files(directory: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
-    """List the Python files below a directory; return an empty list if the directory has too many entries."""
+    """List the Python files in a directory tree, without hidden directories; empty if there are too many entries."""
     files, entries = [], 0
     for parent, subdirectories, names in os.walk(directory):
         subdirectories[:] = [name for name in subdirectories if not name.startswith((".", "__pycache__"))]
@@ -132,7 +132,7 @@ def python_files(directory: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
 
 
 def digest_file(path: str, limits: ReadLimits = READ_LIMITS) -> str:
-    """Return a file's digest: of the content, of size and time for a large file, empty if unreadable."""
+    """Return the SHA-256 of a file, size and time of a large file, or an empty string for an unreadable file."""
     try:
         stat = os.stat(path)
         if stat.st_size > limits.read_bytes:
@@ -155,7 +155,7 @@ def qualified_name(thing: object) -> str:
 
 
 def digest_modules(*modules: str) -> list[tuple[str, str]]:
-    """Return paths and digests of modules' source files, and of neighboring modules that they import."""
+    """Return paths and digests of the source files of modules, and of modules beside them that they import."""
     digests: dict[str, str] = {}
     for module in modules:
         home, waiting = _module_files(module)
@@ -180,7 +180,7 @@ def digest_modules(*modules: str) -> list[tuple[str, str]]:
 
 
 def _module_files(module: str) -> tuple[str, list[str]]:
-    """Return the directory and the files of a module's top-level package."""
+    """Return the parent directory and the source files of the top-level package of a module."""
     top = sys.modules.get(module.partition(".")[0])
     packages = list(getattr(top, "__path__", ()))
     if packages:

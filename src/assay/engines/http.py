@@ -1,4 +1,4 @@
-"""Search APIs over HTTP: requests are filled from templates, responses parsed by selectors."""
+"""HTTP search APIs as engines: requests are filled from templates, responses are parsed with selectors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from assay.types import Corpus
 
 
 class RateLimiter:
-    """Rate limiter that spaces requests evenly, because servers reject bursts."""
+    """A rate limiter that spaces requests evenly, because servers reject bursts."""
 
     def __init__(self, rate: float | None) -> None:
         self._interval = 0.0 if rate is None else 1 / rate
@@ -76,16 +76,16 @@ class RequestTemplate:
     url: str = field(metadata={"about": "URL, such as https://host/search?q={query}&limit={k}"})
     method: Method | None = setting(None, "HTTP method; default: POST with a body, else GET")
     headers: Mapping[str, str] = setting({}, "request headers; use {env:NAME} for secrets")
-    body: Body | None = setting(None, "a table is sent as JSON, a string unchanged; {k} alone becomes a number")
+    body: Body | None = setting(None, 'a table is sent as JSON, a string as text; in a table, "{k}" becomes a number')
     form: bool = setting(False, "send the body as a form instead of JSON")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessProbe(RequestTemplate):
-    """Request to repeat until the index is ready."""
+    """A request to repeat until the index is ready."""
 
     path: str = field(metadata={"about": "selector of the state in the JSON response"})
-    value: object = setting(True, "state that means that the index is ready")
+    value: object = setting(True, "state of an index that is ready")
     # an index takes seconds to minutes; more requests would only load the server
     every: float = setting(0.5, "seconds between requests", above=0)
 
@@ -96,19 +96,19 @@ class HttpSettings(RequestTemplate, OutputSettings):
 
     Placeholders in templates: {query} and {k}; {root} (the corpus), {here} (the directory of assay.toml), {store} (an
     empty directory for the engine), {config} (the file rendered from `config.template`); {env:NAME} for a secret.
-    Values in a URL are percent-encoded, except a variable at the start. `index`, `update` and `ready` cannot use
-    {query} and {k}; filters use {path} and {language}.
+    Values in a URL are percent-encoded, except an environment variable at the start. `index`, `update` and `ready`
+    cannot use {query} and {k}; filters use {path} and {language}.
 
-    Requests are retried within the query timeout after status 429, 5xx and lost connections. Redirects fail.
+    After status 429, 5xx or a lost connection, requests are retried within the timeout. Redirects fail.
     """
 
     token_env: str | None = setting(None, "environment variable with the bearer token for every request")
     index: RequestTemplate | None = setting(None, "request that builds the index: url, method, headers, body, form")
     update: RequestTemplate | None = setting(None, "request that updates the index after files change; default: index")
     ready: ReadinessProbe | None = setting(None, "request to repeat until path equals value: url, path, value, every")
-    path_filter: Mapping[str, object] = setting({}, "fields to add to the body, else to the URL: {path} is a glob")
-    language_filter: Mapping[str, object] = setting({}, "fields to add to the body, else to the URL, with {language}")
-    retries: int = setting(2, "retries per query, for example after a rate limit", least=0)
+    path_filter: Mapping[str, object] = setting({}, "fields for the body, else for the URL, with {path}, a glob")
+    language_filter: Mapping[str, object] = setting({}, "fields for the body, else for the URL, with {language}")
+    retries: int = setting(2, "maximum retries per request, for example after a rate limit", least=0)
     rate: float | None = setting(None, "maximum requests per second; the wait is excluded from query times", above=0)
     config: ConfigSettings | None = setting(None, "configuration file {config}: template, format, edits, new_keys")
     index_keys: tuple[str, ...] | None = setting(None, INDEX_KEYS_HELP)
@@ -176,7 +176,7 @@ def _encode_form(table: Mapping[str, object]) -> str:
 
 
 class HttpSession(ExternalSession):
-    """Session of an API; safe for concurrent searches."""
+    """A session of an HTTP API; safe for concurrent searches."""
 
     def __init__(self, engine: HttpEngine, index: IndexWorkspace) -> None:
         super().__init__(engine, index)
@@ -201,7 +201,7 @@ class HttpSession(ExternalSession):
         try:
             text = response.body.decode("utf-8")
         except UnicodeDecodeError as problem:
-            message = f"response is not UTF-8: invalid byte at {problem.start}"
+            message = f"the response is not UTF-8: invalid byte at offset {problem.start}"
             raise EngineError(message, hint="configure the server to send UTF-8") from None
         return parse_output(text, self._layout, self.known)
 
@@ -259,14 +259,14 @@ class UpdatableHttpSession(HttpSession):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpEngine(SharedIndexEngine):
-    """Search API with its templates; variables are read when needed, and their values are not stored."""
+    """A search API; environment variables in its templates are read when needed, and their values are not stored."""
 
     settings: HttpSettings
     parallel: int
 
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
-        """Whether the server receives the path of the corpus or of {store}."""
+        """Whether requests or the configuration file contain the path of the corpus or of {store}."""
         return any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property
@@ -275,7 +275,7 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
-        """The token, variables in templates, and keys in URLs."""
+        """Values to redact: the token, environment variables in templates, and keys in URLs."""
         settings = self.settings
         urls = [request.url for request in settings.requests.values()]
         own = secret_values(settings.templates, env={}, urls=urls, token_env=settings.token_env)
@@ -288,7 +288,7 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Templates and output format, without values of variables."""
+        """Templates and output settings, without values of environment variables."""
         settings = self.settings
         requests = {
             name: {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}
@@ -299,7 +299,7 @@ class HttpEngine(SharedIndexEngine):
         return {"kind": "http", **search, **requests, **own, **settings.recorded()}
 
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
-        """Open a session on an existing index, or build the index first."""
+        """Open a session; unless `indexed`, build the index first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
         session = (UpdatableHttpSession if follows else HttpSession)(self, index)
@@ -320,7 +320,7 @@ class HttpEngine(SharedIndexEngine):
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
-    """Make the engine; raise errors in the settings before any request is sent."""
+    """Make the engine; report invalid settings before any request is sent."""
     url = settings.get("url")
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}

@@ -33,7 +33,7 @@ FLATTENED = "line breaks in the query were replaced by spaces"
 
 @dataclass(frozen=True, slots=True)
 class OutputMarker:
-    """Pattern of the output to wait for, and the name of its setting."""
+    """A pattern in the output to wait for, and the name of the setting that defines it."""
 
     setting: str
     text: str  # as written in the settings
@@ -41,7 +41,7 @@ class OutputMarker:
 
 
 class StartupTimeout(ChildTimeout):
-    """Timeout while waiting for `ready` or the prompt."""
+    """A timeout while waiting for `ready` or the prompt."""
 
     def __init__(self, marker: OutputMarker, output: bytes) -> None:
         printed = strip_ansi(output.decode(errors="replace"))
@@ -54,7 +54,7 @@ class StartupTimeout(ChildTimeout):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireProtocol:
-    """Wire protocol: one line per request; an answer is JSON, or the output up to the next prompt."""
+    """The format of requests (one line each) and of answers (a line of JSON, or the output up to the next prompt)."""
 
     request: str | Mapping[str, object]
     layout: OutputLayout
@@ -64,11 +64,11 @@ class WireProtocol:
 
     @property
     def markers(self) -> tuple[OutputMarker, ...]:
-        """Markers to wait for during startup, in order."""
+        """The markers to wait for during startup, in order."""
         return tuple(marker for marker in (self.ready, self.prompt) if marker)
 
     def encode(self, values: Mapping[str, object], added: Mapping[str, object]) -> tuple[bytes, tuple[str, ...]]:
-        """Encode a query as one line of JSON or text, and return notes on replaced line breaks."""
+        """Return the line to send, as JSON merged with `added` or as text, and notes on replaced line breaks."""
         if not isinstance(self.request, str):
             return json.dumps(merge(fill_json(self.request, values), added)).encode() + b"\n", ()
         query = str(values["query"])
@@ -80,7 +80,7 @@ class WireProtocol:
         return line, (FLATTENED,) if flat != query else ()
 
     def read(self, child: Child, number: str, known: frozenset[str], deadline: float | None) -> EngineReply:
-        """Read the answer to the request with the id `number`; skip non-JSON lines and answers to other requests."""
+        """Read the output up to the prompt, or the next JSON line, with the id `number` if `answer_id` is set."""
         if self.prompt:
             return parse_output(child.read_until(self.prompt.pattern, deadline), self.layout, known)
         other, size = list[str](), 0
@@ -151,7 +151,7 @@ class InteractiveSession(ProgramSession):
             self._restarts.first_start = time.monotonic() - begin
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Send a query; restart the program first if needed."""
+        """Send a query; first restart the program if it is not running."""
         protocol, restart = self._protocol, RestartCost()
         with self.redactor.cleaning():
             if self._child is None or not self._child.alive:
@@ -188,7 +188,7 @@ class InteractiveSession(ProgramSession):
             super().close()
 
     def drop(self) -> bytes:
-        """Stop the program, if running, and return its stderr."""
+        """Stop the program, if it is running, and return its stderr."""
         child, self._child = self._child, None
         if child is None:
             return b""
@@ -198,7 +198,7 @@ class InteractiveSession(ProgramSession):
 
     @contextmanager
     def _guarded(self, child: Child, deadline: Deadline, hint: str) -> Iterator[None]:
-        """Convert errors to EngineError and stop the program, so that a late answer cannot be mistaken for the next."""
+        """Convert errors of the program to EngineError and stop it, so that no late answer is taken for the next."""
         try:
             yield
         except EngineError:  # the answer was read, but cannot be parsed
@@ -229,10 +229,10 @@ class InteractiveSession(ProgramSession):
 
 
 class UpdatableInteractiveSession(InteractiveSession):
-    """Session of a program that is restarted after files change."""
+    """A session of a program that is restarted after files change."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command and restart the program within the shorter of `seconds` and the configured limit."""
+        """Run the update command, if set, and restart the program in the shorter of `seconds` and `index_timeout`."""
         deadline = Deadline(seconds, self.engine.settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():

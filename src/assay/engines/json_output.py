@@ -26,7 +26,7 @@ _SHOWN_KEYS = 8
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """JSON documents found in an output, in order, and the non-JSON lines around the documents."""
+    """The JSON documents in an output, in order, and the other lines."""
 
     values: tuple[object, ...]
     other_lines: tuple[str, ...] = ()
@@ -40,7 +40,7 @@ class Documents:
 
 
 def clean(data: bytes | str) -> str:
-    """Remove escape sequences from an output and convert carriage returns to line breaks."""
+    """Decode an output, remove escape sequences and outer whitespace, and convert carriage returns to line breaks."""
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
     return strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n").strip("\ufeff \t\n\x00")
 
@@ -58,7 +58,7 @@ def parse_json(text: str) -> Documents:
 
 
 def parse_json_lines(text: str) -> Documents:
-    """Parse one JSON document per line; raise ValueError for invalid JSON and for empty text."""
+    """Parse JSON lines and collect other lines; raise ValueError for broken JSON or non-empty text without JSON."""
     values, other = list[object](), list[str]()
     for line in filter(None, map(str.strip, text.split("\n"))):
         try:
@@ -69,7 +69,7 @@ def parse_json_lines(text: str) -> Documents:
 
 
 def find_documents(text: str, *, anywhere: bool) -> Documents:
-    """Find JSON documents on whole lines, or with `anywhere` also inside a line; raise ValueError for invalid JSON."""
+    """Find documents on whole lines or, with `anywhere`, at line ends; raise ValueError as in `parse_json_lines`."""
     values, other, at = list[object](), list[str](), 0
     position = failures = 0
     opening = _OPENING if anywhere else _LINE_OPENING
@@ -114,7 +114,7 @@ _MAX_STEPS = 12  # known tools nest results at most six levels deep, each a key 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Path from a document to a value, such as `results[].file`; `[]` selects every item of a list."""
+    """A path from a document to a value, such as `results[].file`; `[]` selects every item of a list."""
 
     steps: Steps
 
@@ -123,7 +123,7 @@ class Selector:
 
     @property
     def lists(self) -> Steps:
-        """Steps up to and including the last list."""
+        """The steps up to and including the last list."""
         last = max((n + 1 for n, step in enumerate(self.steps) if step == "[]"), default=0)
         return self.steps[:last]
 
@@ -138,7 +138,8 @@ def parse_selector(text: str, where: str) -> Selector:
 def select(document: object, fields: Sequence[Selector | None]) -> Iterator[tuple[object, ...]]:
     """Yield a row of values per item of the innermost list; values outside that list are repeated.
 
-    Missing values are None. Raise EngineError if the document does not contain the list.
+    Missing values are None. Raise EngineError if the document does not contain the list, and ConfigError for fields in
+    different lists.
     """
     deepest = max((field.lists for field in fields if field), key=len, default=())
     for field in fields:
@@ -191,7 +192,7 @@ def _describe(value: object) -> str:
 
 
 def describe_miss(document: object, field: Selector) -> str:
-    """Describe the fields at the level where a selector has no match."""
+    """Describe the fields at the level where a selector stops matching."""
     value, done = document, list[str]()
     for step in field.steps:
         try:

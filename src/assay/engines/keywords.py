@@ -42,7 +42,7 @@ _WORD = re.compile(r"\w+")
 
 
 class PythonCounter:
-    """Word counter that reads the files of one corpus in memory."""
+    """A word counter that reads the files of a corpus in Python and caches their contents."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -81,7 +81,7 @@ class PythonCounter:
 
 
 def _fold(data: bytes) -> str:
-    """Decode file content as the corpus does, in lowercase."""
+    """Decode file content as UTF-8, else as Latin-1, in lowercase."""
     try:
         return data.decode("utf-8").lower()
     except UnicodeDecodeError:
@@ -89,7 +89,7 @@ def _fold(data: bytes) -> str:
 
 
 class RipgrepCounter(PythonCounter):
-    """Word counter that runs `rg --count-matches` on the files of the corpus."""
+    """A word counter that runs `rg --count-matches`; non-ASCII words are counted in Python."""
 
     # Raw bytes (-a, no BOM detection), ASCII case only, no user configuration or ignore files.
     FLAGS = ("--no-config", "--no-unicode", "-i", "-F", "-a", "--encoding", "none", "--count-matches", "--null", "-H")
@@ -121,7 +121,7 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
 
 
 class GitCounter(PythonCounter):
-    """Word counter that reads only the tracked files listed by `git grep`, which counts lines but not occurrences.
+    """A word counter that reads only files in which `git grep` finds the word; git cannot count occurrences itself.
 
     Untracked files and symbolic links are always read, so counts are also correct outside a Git repository.
     """
@@ -149,7 +149,7 @@ class GitCounter(PythonCounter):
 
 
 def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
-    """Return the first and last line of the best window: most distinct words, then occurrences, then earliest."""
+    """Return the first and last line of the window with the most distinct words, then the most occurrences."""
     occurrences: list[tuple[int, int]] = []  # line and index of a word
     for number, word in enumerate(words):
         line, counted_to, at = 1, 0, text.find(word)
@@ -177,12 +177,12 @@ def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int
 @dataclass(frozen=True, slots=True)
 class KeywordsSettings:
     # Not part of the configuration, because the ranking is the same.
-    backend: Backend = setting("auto", "program that counts words; does not affect the ranking")
+    backend: Backend = setting("auto", "program that counts words; auto: rg, git or python, in this order")
     # the chunk size of builtin
-    window: int = setting(40, "lines per result, those with the most distinct words", least=1)
+    window: int = setting(40, "lines per result, the window with the most distinct words", least=1)
     shortest: int = setting(2, "minimum length of counted words", least=1)  # single letters are in every file
     # queries in a suite share most words
-    cached_words: int = setting(4096, "maximum words with cached counts", least=1)
+    cached_words: int = setting(4096, "maximum number of words with cached counts", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ class KeywordsEngine(EngineDefaults):
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        """Digest of settings, code, and path, size and time of the backend's program."""
+        """Digest of settings, code, and the path, size and time of the backend's program."""
         backend = _choose_backend(self.settings.backend)
         path = None if backend == "python" else shutil.which(backend)
         stat = os.stat(path) if path else None
@@ -213,7 +213,7 @@ class KeywordsEngine(EngineDefaults):
 
 
 class KeywordsSession:
-    """Session that caches the counts of each word."""
+    """A session that caches the counts of each word."""
 
     def __init__(self, settings: KeywordsSettings, corpus: Corpus, counter: PythonCounter) -> None:
         self._settings = settings
@@ -251,7 +251,7 @@ def query_keywords(query: str, shortest: int) -> list[str]:
 
 
 def _choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
-    """Return the configured backend, or the first that is installed."""
+    """Return the configured backend, or for `auto` the first installed one; raise ConfigError if it is missing."""
     if wanted == "auto":
         return "rg" if shutil.which("rg") else "git" if shutil.which("git") else "python"
     if wanted != "python" and shutil.which(wanted) is None:

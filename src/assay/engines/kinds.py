@@ -15,18 +15,18 @@ from assay.settings import describe_type, is_required
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """Engine kind; its module is imported on first use."""
+    """A kind of engine; its module is imported on first use."""
 
     name: str
     module: str  # relative to assay.engines
     settings: str  # name of the settings record in the module
-    main: str | None  # the setting of `kind:value`; None if it takes none
+    main: str | None  # the setting that `kind:value` sets; None: the kind takes no value
     about: str
     make: str = "make"  # name of the factory in the module
 
     @property
     def shipped(self) -> bool:
-        """Whether the engine ships with Assay."""
+        """Whether Assay ships the engine itself, not only an adapter."""
         return self.name in ("builtin", "keywords", "oracle", "random", "runfile")
 
     @property
@@ -44,7 +44,7 @@ class EngineKind:
         return tuple(_describe_fields(self.settings_class(), ""))
 
     def load(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the module
-        """Import an attribute from the kind's module; return None if missing."""
+        """Return an attribute of the kind's module, or None if the module does not define it."""
         return getattr(import_module(f"assay.engines.{self.module}"), name, None)
 
 
@@ -75,14 +75,14 @@ def find_kind(name: object) -> EngineKind | None:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """Optional component of an engine, and the dotted settings that turn the component off."""
+    """An optional component of an engine, and the settings, by dotted key, that turn the component off."""
 
     name: str
     off: Mapping[str, object] = field(default_factory=dict)
 
 
 def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
-    """Return the optional components of an engine, in pipeline order."""
+    """Return the optional components of an engine, in pipeline order; none for third-party engines."""
     kind = find_kind(settings.get("kind"))
     if kind is None or not kind.shipped:  # do not import third-party code
         return ()
@@ -92,11 +92,11 @@ def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SettingPage:
-    """Documentation for one setting; the name is dotted if the setting is in a nested table."""
+    """The documentation of one setting; the name is dotted if the setting is in a nested table."""
 
     name: str
     type: str
-    default: str | None  # as in TOML, or "none"; None if it is required
+    default: str | None  # as in TOML, or "none"; None for a required setting
     about: str
 
 

@@ -1,4 +1,4 @@
-"""MCP servers as engines: settings and their validation."""
+"""MCP servers as engines: settings, validation, and the engine; `mcp_session` has the sessions."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ Content = Literal["auto", "structured", "text"]
 @dataclass(frozen=True, slots=True)
 class ToolCall:
     tool: str = field(metadata={"about": "name of the tool"})
-    arguments: Mapping[str, object] = setting({}, "its arguments")
+    arguments: Mapping[str, object] = setting({}, "arguments of the tool")
 
 
 ToolCalls = ToolCall | tuple[ToolCall, ...]
@@ -77,20 +77,20 @@ class McpSettings(OutputSettings):
     index_command: Argv = setting((), "command that builds an index before startup, excluded from startup time")
     url: str = setting("", "URL of a server, for streamable HTTP")
     headers: Mapping[str, str] = setting(
-        {}, "headers for url; use {env:NAME} for secrets; values are not recorded", repr=False
+        {}, "headers for url; use {env:NAME} for secrets; only names and a digest are recorded", repr=False
     )
     token_env: str | None = setting(None, "environment variable with the bearer token for url")
-    env: Mapping[str, str] = setting({}, "environment variables; only the names are recorded", repr=False)
+    env: Mapping[str, str] = setting({}, "environment variables; only names and a digest are recorded", repr=False)
     tool: str = field(metadata={"about": "name of the search tool"})
     arguments: Mapping[str, object] = setting({"query": "{query}"}, "arguments of the search tool")
-    index: ToolCalls = setting((), "tool calls that build the index: tool and arguments, or a list of them")
-    update: str | ToolCalls = setting((), 'tool calls after files change, "restart" or "index"; default: index')
+    index: ToolCalls = setting((), "tool call that builds the index (tool, arguments), or a list of calls")
+    update: str | ToolCalls = setting((), 'calls after files change, "restart" or "index"; default: the calls in index')
     path_filter: Mapping[str, object] = setting({}, "arguments that restrict a search to {path}, a glob")
     language_filter: Mapping[str, object] = setting({}, "arguments that restrict a search to {language}")
     content: Content = setting("auto", "part of the result to parse; auto: structured content if present, else text")
     startup_timeout: float = setting(STARTUP_SECONDS, "maximum seconds for the server to start and initialize", above=0)
     restarts: int = setting(RESTARTS, "maximum consecutive restarts without a successful query between them", least=0)
-    git: bool = setting(False, "make the copy of the corpus a Git repository")
+    git: bool = setting(False, "make the copy of the corpus a Git repository with one commit")
     config: ConfigSettings | None = setting(None, "configuration file {config}: template, format, edits, new_keys")
     index_keys: tuple[str, ...] | None = setting(None, f"{INDEX_KEYS_HELP}; a separate server makes the index calls")
 
@@ -107,7 +107,7 @@ class McpTemplates:
 
 
 def _read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
-    """Check the settings; `names` are the placeholders that are valid outside search arguments."""
+    """Check the settings and return their templates; `names` are the placeholders valid outside search arguments."""
     _check_server(settings)
     query_names = (*names, *QUERY_PLACEHOLDERS)
     for name, known in {"env": names, "headers": names, "url": names, "arguments": query_names}.items():
@@ -175,7 +175,7 @@ _UNRECORDED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpEngine(SharedIndexEngine):
-    """MCP server with its templates; variables are read when needed, and their values are not stored."""
+    """An MCP server; environment variables in its templates are read when needed, and their values are not stored."""
 
     settings: McpSettings
     templates: McpTemplates
@@ -191,7 +191,7 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
-        """Whether Assay starts the server, which may write to the corpus, or sends the corpus path to a URL."""
+        """Whether Assay starts the server, which may write to the corpus, or a template contains {root} or {store}."""
         return bool(self.templates.command) or any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property
@@ -200,7 +200,7 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
-        """The token, variables in templates, the server's environment, and keys in the URL."""
+        """Values to redact: the token, environment variables in templates, values of `env`, and keys in the URL."""
         settings = self.settings
         own = secret_values(self.templates.named, env=settings.env, urls=[settings.url], token_env=settings.token_env)
         return (*own, *(self.template.secrets if self.template else ()))
@@ -212,7 +212,7 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Templates and output format; for environment and headers only names and digests."""
+        """Templates and output settings; of `env` and `headers`, only names and digests."""
         settings, templates = self.settings, self.templates
         names = [field.name for field in fields(settings) if field.name not in _UNRECORDED]
         own = {name: getattr(settings, name) for name in names}
@@ -225,7 +225,7 @@ class McpEngine(SharedIndexEngine):
         return {"kind": "mcp", **own, **settings.recorded()}
 
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
-        """Start the server on an existing index, or build the index first."""
+        """Start the server; unless `indexed`, build the index first."""
         sessions = _session_module()
         follows = self.settings.update or self.templates.update
         session: McpSession = (sessions.UpdatableMcpSession if follows else sessions.McpSession)(
@@ -235,14 +235,14 @@ class McpEngine(SharedIndexEngine):
         return session
 
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
-        """Build the index with the settings that it depends on, and return stderr."""
+        """Build the index with only the settings that the index depends on, and return stderr."""
         session: McpSession = _session_module().McpSession(self.for_index(), index, indexed=False)
         session.start(seconds, serve=self.indexing.builder != "command")
         session.close()
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
-        """Return facts about the server's files, and a digest of the variables its index depends on."""
+        """Return facts about the server's files, and a digest of variables that the index depends on."""
         engine, templates = self.for_index(), self.templates
         calls = [call.arguments for call in templates.index]
         texts = engine.template.texts if engine.template else []
@@ -261,7 +261,7 @@ def _session_module() -> ModuleType:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
-    """Make the engine; raise errors in the settings before any program starts."""
+    """Make the engine; report invalid settings before any program starts."""
     read = read_settings(McpSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
     config = load_config_template(read.config, fixed, WHERE)

@@ -1,4 +1,4 @@
-"""Results of MCP tools: their content as hits, and the checks of calls and answers."""
+"""Checks of MCP tool calls and results, and parsing of results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN_ERROR = 300  # characters of a server error that a message quotes
 
 
 def parse_result(result: CallToolResult, content: Content, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    """Parse a tool's result; text wrapped as `{"result": ...}` by a server library is parsed as text."""
+    """Parse the result of a tool into hits; text that a server library wraps as `{"result": ...}` is parsed as text."""
     structured = result.structured_content
     wrapped = isinstance(structured, dict) and list(structured) == ["result"] and isinstance(structured["result"], str)
     if content == "structured" and structured is None:
@@ -31,7 +31,7 @@ def parse_result(result: CallToolResult, content: Content, layout: OutputLayout,
     if content != "text" and is_document and not layout.text.pattern and layout.format in ("auto", "json"):
         return parse_document(structured, layout)
     ignored = Counter(item.type for item in result.content if _text(item) is None)
-    notes = tuple(f"ignored {count} {name} in the result" for name, count in sorted(ignored.items()))
+    notes = tuple(f"ignored content of type {name} in the result ({n})" for name, n in sorted(ignored.items()))
     text = "\n".join(_texts(result.content))
     if not text.strip():
         return EngineReply((), None, notes)
@@ -40,7 +40,7 @@ def parse_result(result: CallToolResult, content: Content, layout: OutputLayout,
 
 
 def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:
-    """Raise EngineError for an unknown tool and for unknown or missing arguments."""
+    """Raise EngineError if the tool is unknown, or if arguments are unknown or missing."""
     if tool not in tools:
         near = closest_match(tool, tools)
         meant = f"did you mean {near[0]!r}? " if near else ""
@@ -68,7 +68,7 @@ def check_result(tool: str, result: CallToolResult) -> None:
     if result.is_error:
         text = " ".join(" ".join(_texts(result.content)).split())[:SHOWN_ERROR]
         raise EngineError(
-            f"the tool {tool!r} failed: {text or 'no error message'}", hint="correct its arguments, or fix the server"
+            f"the tool {tool!r} failed: {text or 'no error message'}", hint="correct the arguments, or fix the server"
         )
 
 

@@ -31,7 +31,7 @@ _CHECK_SERVER = "check that the server is running"
 
 
 class McpSession(ToolSession["McpEngine"]):
-    """Session with a server, used by one thread at a time."""
+    """A session with an MCP server, for one thread at a time."""
 
     def __init__(self, engine: McpEngine, index: IndexWorkspace, *, indexed: bool = False) -> None:
         super().__init__(engine, index)
@@ -51,7 +51,7 @@ class McpSession(ToolSession["McpEngine"]):
         self._version = ""
 
     def start(self, seconds: float | None, *, serve: bool = True) -> None:
-        """Run `index_command`, start the server unless `serve` is false, and make the `index` calls."""
+        """Run `index_command` unless the index exists; with `serve`, start the server and make the `index` calls."""
         deadline = Deadline(seconds)
         with self.closed_on_failure():
             self.check_programs()
@@ -82,7 +82,7 @@ class McpSession(ToolSession["McpEngine"]):
         return self._version
 
     def close(self) -> None:
-        """Stop the server and its orphaned processes, and remove its directories."""
+        """Stop the server, kill its leftover processes, and remove the temporary directories."""
         try:
             self._end()
         finally:
@@ -94,7 +94,7 @@ class McpSession(ToolSession["McpEngine"]):
             self.run_index_command(self._templates.index_command, limit, action)
 
     def _start_server(self, seconds: float | None) -> None:
-        """Start the server and make the `index` calls within the shorter of `seconds` and the configured limits."""
+        """Start the server and make the `index` calls within `seconds` and the configured timeouts."""
         begin, deadline = time.monotonic(), Deadline(seconds)
         connection = self._connect(deadline.within(self._settings.startup_timeout))
         self._connection, self._noted_junk = connection, 0
@@ -113,7 +113,7 @@ class McpSession(ToolSession["McpEngine"]):
             self._restarts.first_start = time.monotonic() - begin
 
     def _restore(self) -> RestartCost:
-        """Restart a lost server with a separate time limit."""
+        """Restart the server, with a separate time limit, if the connection was lost."""
         return RestartCost() if self._connection is not None else self._restarts.restart(self._start_server)
 
     def _call(self, call: ToolCall, deadline: Deadline, limit: str) -> CallToolResult:
@@ -145,7 +145,7 @@ class McpSession(ToolSession["McpEngine"]):
         )
 
     def _junk_notes(self) -> tuple[str, ...]:
-        """Return a note on new stdout lines that are not MCP messages."""
+        """Return a note on stdout lines since the last note that are not MCP messages."""
         if not isinstance(self._transport, StdioTransport) or self._transport.junk == self._noted_junk:
             return ()
         count, self._noted_junk = self._transport.junk - self._noted_junk, self._transport.junk
@@ -228,10 +228,10 @@ class McpSession(ToolSession["McpEngine"]):
 
 
 class UpdatableMcpSession(McpSession):
-    """Session that handles changed files by tool calls or a restart."""
+    """A session that can update its index after files change, by tool calls or a restart."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Make the `update` calls or restart the server, within the shorter of `seconds` and the configured limit."""
+        """Make the `update` calls, or restart the server, within the shorter of `seconds` and `index_timeout`."""
         deadline = Deadline(seconds, self._settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():

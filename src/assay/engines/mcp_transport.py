@@ -60,7 +60,7 @@ LIMITS = TransportLimits()
 
 
 class McpConnection:
-    """Initialized MCP client, used by one thread at a time."""
+    """An initialized MCP client, for one thread at a time."""
 
     def __init__(
         self, transport: StdioTransport | HttpTransport, root: Path, mode: ConnectMode, deadline: float | None
@@ -94,7 +94,7 @@ class McpConnection:
         return _result(asyncio.run_coroutine_threadsafe(result, self._loop), deadline)
 
     def end(self, *, politely: bool = True) -> None:
-        """Close the transport, then the client; safe to call again."""
+        """Close the transport, then the client; without `politely`, cancel the client at once."""
         self._ended = True
         self._transport.end()
         for stop in (self._stop.set, self._cancel) if politely else (self._cancel,):
@@ -146,7 +146,7 @@ def _result(future: concurrent.futures.Future[T], deadline: float | None) -> T:
 
 
 def _innermost(problem: BaseException) -> BaseException:
-    """Return the first exception in a group that is not a cancellation."""
+    """Return the first exception of nested groups that is not a cancellation; if there is none, ConnectionError."""
     while isinstance(problem, BaseExceptionGroup):
         real = [error for error in problem.exceptions if not isinstance(error, asyncio.CancelledError)]
         problem = (real or list(problem.exceptions))[0]
@@ -158,7 +158,7 @@ _Queue = queue.SimpleQueue[SessionMessage | None]
 
 
 class StdioTransport:
-    """Server program and the thread that exchanges messages with the program."""
+    """A server program, and the thread that exchanges messages with the program."""
 
     def __init__(self, task: ProgramSpec) -> None:
         self.child = Child(task)
@@ -171,7 +171,7 @@ class StdioTransport:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[TransportStreams]:
-        """Connect the program to a client in the running event loop."""
+        """Yield the message streams between the program and a client in the running event loop."""
         incoming, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         loop = asyncio.get_running_loop()
         thread = threading.Thread(target=self._exchange, args=(loop, incoming), name="assay-mcp-pipes", daemon=True)
@@ -186,7 +186,7 @@ class StdioTransport:
             incoming.close()
 
     def end(self) -> None:
-        """Stop the program and the thread; safe to call from any thread."""
+        """Stop the program and the thread; callable from any thread."""
         self._stop_thread()
         self.child.end()
 
@@ -248,7 +248,7 @@ class StdioTransport:
 
 
 class _Outbox:
-    """Stream for the client's outgoing messages."""
+    """The stream for the client's outgoing messages."""
 
     def __init__(self, outgoing: _Queue) -> None:
         self._outgoing = outgoing
@@ -269,7 +269,7 @@ class _Outbox:
 
 
 class HttpTransport:
-    """Connection to a server URL, with headers for every request."""
+    """A connection to a server URL, with headers for every request."""
 
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
@@ -278,7 +278,7 @@ class HttpTransport:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[TransportStreams]:
-        """Connect a client in the running event loop; the caller enforces the deadline."""
+        """Yield the message streams for a client in the running event loop; the caller enforces the deadline."""
         headers = {**self._headers, "accept-encoding": "identity"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=None, event_hooks={"response": [self._check]}) as client,
@@ -298,7 +298,7 @@ class HttpTransport:
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """Response body with a size limit."""
+    """A response body with a size limit."""
 
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner

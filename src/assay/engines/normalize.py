@@ -32,7 +32,7 @@ BAD_SNIPPET = "not a string, dropped"
 
 @dataclass(frozen=True, slots=True)
 class NormalizedHits:
-    """Hits to score, and notes on contract violations."""
+    """The hits to score, and notes on contract violations."""
 
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ _Violation = tuple[str, str, str]  # subject (paths, ranges, scores, snippets), 
 
 
 class Normalizer:
-    """Normalizer for rankings on one corpus; the length of each file is read once."""
+    """A normalizer for rankings on one corpus; the length of each file is read once."""
 
     def __init__(self, corpus: Corpus, lines: Callable[[str], int] | None = None, *, also: Sequence[Path] = ()) -> None:
         self._known = frozenset(file.path for file in corpus.files)
@@ -52,7 +52,7 @@ class Normalizer:
         self._lines = cache(lines or (lambda path: count_lines(read_text(corpus, path))))
 
     def __call__(self, hits: Iterable[Hit], k: int, *, oversample: int = 1) -> NormalizedHits:
-        """Repair a ranking of at most k × oversample hits, and add notes on contract violations."""
+        """Repair the first k × oversample hits, drop the rest, and return notes on contract violations."""
         given = tuple(hits)
         requested = given[: k * oversample]
         violations: list[_Violation] = []
@@ -66,7 +66,7 @@ class Normalizer:
         return NormalizedHits(hits, tuple(notes))
 
     def path(self, text: str) -> str:
-        """Return the path as listed in the corpus if the match is unambiguous, else return it unchanged."""
+        """Return the file of the corpus that a path denotes, or the normalized path if there is none."""
         if text in self._known:
             return text
         path = self._tidy(text)

@@ -90,7 +90,7 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class OutputLayout:
-    """Parsed selectors and patterns."""
+    """The parsed selectors and patterns of `OutputSettings`."""
 
     format: Format = "auto"
     selectors: Mapping[str, Selector] = field(default_factory=dict)
@@ -98,7 +98,7 @@ class OutputLayout:
 
 
 def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
-    """Parse the selectors and patterns; a selector is relative to the document or to a result."""
+    """Parse selectors and patterns; a selector without `[]` is relative to an item of the list that `path` names."""
     texts = {name: getattr(settings, name) for name in (*_RESULT_FIELDS, *_COST_FIELDS)}
     selectors = {name: parse_selector(text, f"{where}: {name}") for name, text in texts.items() if text}
     path, names, form = selectors.get("path"), ", ".join(sorted(selectors)), settings.format
@@ -216,7 +216,7 @@ def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
 
 
 def _read_last(documents: Documents, layout: OutputLayout) -> EngineReply:
-    """Return the hits of all documents; given other text, only of the last with hits, as others may be log lines."""
+    """Return the hits of all documents; among other text, only of the last one with hits, as others may be logs."""
     if not documents.other_lines:
         return _read_all(documents, layout)
     replies, problem = list[EngineReply](), None
@@ -293,7 +293,7 @@ def _path_hint(document: object, default: str | None = 'set a selector, such as 
 
 
 def _make_hit(path: Any, start: Any, end: Any, score: Any, snippet: Any = None) -> Hit:  # noqa: ANN401 - unchecked JSON
-    """Return a hit with the values as printed; `normalize` checks their types."""
+    """Return a hit with unchecked values, which `normalize` checks; without lines, parse the path as a location."""
     location = strip_ansi(path)
     if start is None and end is None:
         location, start, end, *_ = parse_location(location)
@@ -304,7 +304,7 @@ def _make_hit(path: Any, start: Any, end: Any, score: Any, snippet: Any = None) 
 
 
 def read_reply(answer: object) -> EngineReply:
-    """Convert an engine's return value: an EngineReply or an iterable of results."""
+    """Convert an engine's return value, an EngineReply or an iterable of results; raise EngineError for other types."""
     reply = answer if isinstance(answer, EngineReply) else EngineReply(cast("tuple[Hit, ...]", answer))
     results: object = reply.hits
     if isinstance(results, str | bytes | Mapping | Hit) or not isinstance(results, Iterable):

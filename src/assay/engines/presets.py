@@ -46,7 +46,7 @@ class ToolInfo:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """Tool and its engine settings."""
+    """A tool and its engine settings, from a preset file."""
 
     name: str
     path: Path
@@ -61,7 +61,7 @@ class Preset:
 
 @cache
 def shipped_presets() -> Mapping[str, Path]:
-    """Return the files of the shipped presets by name, sorted."""
+    """Return the files of the shipped presets, sorted by name."""
     directory = Path(str(resources.files("assay.data") / "presets"))
     return {path.stem: path for path in sorted(directory.glob("*.toml"), key=lambda path: path.stem)}
 
@@ -133,7 +133,7 @@ def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> C
 
 @dataclass(frozen=True, slots=True)
 class InstalledTool:
-    """State of a tool on this machine."""
+    """The programs and variables that a preset lacks on this machine, and the version of the tool."""
 
     missing: tuple[str, ...]
     unset: tuple[str, ...]
@@ -145,13 +145,13 @@ class InstalledTool:
 
 
 def check_installed(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> InstalledTool:
-    """Check a preset's programs and environment variables, and run its version command."""
+    """Check the programs and variables that a preset needs; if no program is missing, run the version command."""
     missing = _missing(preset.facts.needs)
     return InstalledTool(missing, _unset(preset.facts.variables), "" if missing else tool_version(preset, limits))
 
 
 def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
-    """Return the version of a tool; empty if unknown."""
+    """Run the version command of a preset and return the version; empty if unknown."""
     probe = preset.facts.version
     if probe is None:
         return ""
@@ -166,7 +166,7 @@ def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
 
 
 def check_needs(preset: Preset, changes: Mapping[str, object]) -> None:
-    """Raise EngineError if a required program or variable is missing and not replaced by the changes."""
+    """Raise EngineError if a required program or variable is missing and `changes` do not replace it."""
     facts = preset.facts
     replaced = {PurePath(word).name for text in iter_texts(changes) for word in (text, *text.split())}
     missing = [program for program in _missing(facts.needs) if program not in replaced]

@@ -29,7 +29,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 @dataclass(frozen=True, slots=True)
 class PythonSettings:
     target: str = field(
-        metadata={"about": "module:callable: a search function (query, k) or (query), an engine, or a factory of one"}
+        metadata={"about": "search function (query, k) or (query), engine, or factory of either, as module:callable"}
     )
     folder: str = setting(".", "directory to import the module from, besides the Python path")
     options: Mapping[str, object] = setting({}, "arguments for a class or factory, without secrets; recorded")
@@ -69,7 +69,7 @@ class PythonEngine(Handle):
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> PythonEngine:
-    """Import the target and make an engine from it; call a class or factory first."""
+    """Import the target, call it if it is a class or factory, and make an engine."""
     read = read_settings(PythonSettings, settings, "engine python")
     target = _import_target(read, context.directory)
     is_class, is_engine = isinstance(target, type), hasattr(target, "open")
@@ -111,7 +111,7 @@ def _is_search(function: Search) -> bool:
 
 
 def as_engine(thing: Engine | Search) -> FullEngine:
-    """Return an engine with defaults for missing attributes; wrap a callable (query, k) or (query)."""
+    """Return an engine with defaults for missing attributes, or wrap a callable (query, k) or (query) as an engine."""
     if isinstance(thing, type):
         name = thing.__name__
         raise ConfigError(f"expected an engine, got the class {name}", hint=f"pass an instance: {name}(...)")
@@ -137,7 +137,7 @@ def as_engine(thing: Engine | Search) -> FullEngine:
 
 
 def _call_style(function: Search) -> CallStyle | None:
-    """Return how to call a search function, None if it takes neither (query, k) nor (query).
+    """Return how to call a search function, or None if the function takes neither (query, k) nor (query).
 
     k is passed to the parameter `k`, else to the second positional parameter if its default is missing, None or an
     integer; any other default marks an unrelated parameter, such as a model name or a threshold.
@@ -166,7 +166,7 @@ def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> b
 
 @dataclass(frozen=True, slots=True)
 class FunctionEngine(EngineDefaults):
-    """Callable (query, k) or (query) that returns a list of Hit, path, 'path:10-20' or mapping."""
+    """A callable (query, k) or (query) whose results are Hit objects, paths, 'path:10-20' or mappings."""
 
     function: Search
     style: CallStyle = "positional"

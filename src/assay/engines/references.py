@@ -41,7 +41,7 @@ class RandomEngine(EngineDefaults):
         return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Open a session whose rankings depend only on seed and query; the top 5 are a prefix of the top 10."""
+        """Open a session whose rankings depend only on corpus, seed and query, so that k only cuts the ranking."""
         paths, window = sorted(file.path for file in corpus.files), self.settings.window
 
         def search(query: str, k: int) -> tuple[Hit, ...]:
@@ -97,7 +97,7 @@ class OracleEngine(EngineDefaults):
         def search(query: str, k: int) -> tuple[Hit, ...]:
             if query not in targets:
                 message = f"unknown query {query!r:.80}"
-                raise EngineError(message, hint="search for queries in the gold set")
+                raise EngineError(message, hint="use a query of the gold set")
             existing = [target for target in targets[query] if target.span.path in languages]
             ranked = sorted(existing, key=lambda target: -target.grade)  # stable: gold order decides ties
             spans = dict.fromkeys(span for target in ranked for span in target_spans(target))

@@ -1,4 +1,4 @@
-"""Memory and processors of engines that run in this process."""
+"""Memory of engines in this process, and the processors that engines may use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class AddedMemory:
-    """Memory added by one engine in this process, measured only during its calls. Linux only."""
+    """The memory that one engine adds to this process, measured during calls of the engine; Linux only."""
 
     def __init__(self) -> None:
         self.peak: int | None = None  # bytes; None: unknown
@@ -60,7 +60,7 @@ def available_threads() -> int:
 
 @contextmanager
 def pinned(threads: int) -> Iterator[int]:
-    """Limit this process and its child processes to some processors; yield the count granted."""
+    """Limit this process and new child processes to at most `threads` processors; yield the number granted."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     granted = min(threads, available_threads())
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []

@@ -5,7 +5,7 @@ are sorted by score, then by docno, both descending, and the rank is ignored; un
 single precision, scores are compared in double precision. JSON lines: `{"query": id or text, "hits": [...]}` (or
 "text"), with hits in rank order, each `"path:10-20"` or `{"path", "start", "end", "score"}`.
 
-A query is identified by its text or by `gold/query/form`; `gold/query` and `query` mean the headline phrasing only. The
+A query is identified by its text or by `gold/query/form`; `gold/query` and `query` mean its first phrasing only. The
 ranking of one phrasing is not used for another.
 """
 
@@ -39,7 +39,7 @@ class RunFileSettings:
 
 
 class Docno(NamedTuple):
-    """Document name from another tool, to resolve in the corpus."""
+    """A document name from another tool, to resolve in the corpus."""
 
     text: str
     score: float
@@ -66,7 +66,7 @@ class RunFileEngine(EngineDefaults):
         return identity_of(self.config, "engines/runfile.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Map the queries on this corpus to their names in the file; other queries raise EngineError."""
+        """Open a session that finds rankings by name or text of the query, and raises EngineError for other queries."""
         names: dict[str, list[str]] = {}
         for gold in self.suite.golds:
             for query in gold.queries if gold.corpus == corpus.spec else ():
@@ -111,7 +111,7 @@ def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngine:
-    """Parse the run file, so that errors are raised before any query runs."""
+    """Make the engine and parse the run file, so that errors are raised before any query runs."""
     read = read_settings(RunFileSettings, settings, "engine runfile")
     if context.suite is None:
         raise ConfigError("engine runfile: no gold set", hint="pass a gold set with --gold")
@@ -139,7 +139,7 @@ class _Entry(NamedTuple):
 
 
 def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]], tuple[str, ...]]:
-    """Parse a TREC run into rankings and notes; raise an error for duplicate documents."""
+    """Parse a TREC run into rankings and notes; raise InputError for invalid lines and duplicate documents."""
     entries: dict[str, dict[str, _Entry]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
@@ -160,7 +160,7 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
         return rankings, ()
     note = (
         f"{len(ties)} of {len(rankings)} queries of the run file have results with equal scores, e.g. {ties[0]:.80}: "
-        "they are ordered by document number, descending, as in trec_eval, not by rank"
+        "these results are ordered by docno, descending, as in trec_eval, not by rank"
     )
     return rankings, (note,)
 
@@ -187,7 +187,7 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
 
 
 def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
-    """Parse JSON lines into rankings; raise an error for duplicate queries."""
+    """Parse JSON lines into rankings; raise InputError for invalid lines and duplicate queries."""
     rankings: dict[str, tuple[Hit, ...]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():

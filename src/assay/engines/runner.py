@@ -1,4 +1,4 @@
-"""Opening and querying engines with a timeout; a query that fails or times out returns an outcome, not an exception.
+"""Open and query engines with timeouts; a failed query is returned as an outcome, not raised as an exception.
 
 An engine in this process opens, searches and closes in one thread, because some libraries tie resources to a thread. A
 call that times out is abandoned and noted by `session_notes`: the thread is a daemon, which cannot delay the end of the
@@ -66,7 +66,7 @@ class QueryOutcome:
 
 @dataclass(frozen=True, slots=True)
 class OpenEngine:
-    """Session that is ready for queries, and the time to open it."""
+    """A session that is ready for queries, and the time that opening took."""
 
     session: Session
     seconds: float
@@ -75,7 +75,7 @@ class OpenEngine:
 def open_session(
     engine: Engine, corpus: Corpus, timeout: float | None = None, *, cache: SharedCache | None = None
 ) -> OpenEngine:
-    """Open an engine on a corpus, with cached steps if the engine shares steps; raise AssayError on any failure."""
+    """Open an engine on a corpus; use cached results if the engine shares steps; raise AssayError on any failure."""
     shares = None if cache is None else sharing_engine(engine)
     opening: Callable[[], Session] = partial(engine.open, corpus)
     if cache is not None and shares is not None:
@@ -139,7 +139,7 @@ def query_filtered(
 
 
 def update_session(session: Session, corpus: Corpus, timeout: float | None = None) -> QueryOutcome | None:
-    """Update a session after files changed and return the outcome; None if updates are not supported."""
+    """Update a session after files changed and return the outcome; None if the session does not support updates."""
     inner = _inner(session)
     if not isinstance(inner, UpdatingSession):
         return None
@@ -152,7 +152,7 @@ def update_session(session: Session, corpus: Corpus, timeout: float | None = Non
 
 
 def session_usage(session: Session) -> SessionUsage:
-    """Return the resources used by a session; empty if unmeasured or if measuring fails."""
+    """Return the resources used by a session; all unknown if the session cannot measure them or measuring fails."""
     inner = _inner(session)
     if not isinstance(inner, MeasuredSession):
         return SessionUsage()
@@ -160,7 +160,7 @@ def session_usage(session: Session) -> SessionUsage:
 
 
 def close_session(session: Session) -> str | None:
-    """Close a session and return any error message."""
+    """Close a session; return the error message if closing fails, else None."""
     problem = _run_here(session.close).problem
     return None if problem is None else f"close failed: {summarize(problem)}"
 
@@ -186,7 +186,7 @@ def summarize(problem: BaseException | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _CallResult(Generic[T]):
-    """Return value or exception of a call, and the call's time without thread switches."""
+    """The return value or exception of a call, and the call's time without thread switches."""
 
     value: T | None
     problem: BaseException | None
@@ -230,9 +230,9 @@ def _run(function: Callable[[], T]) -> _CallResult[T]:
 
 
 class _ThreadedSession:
-    """Session whose calls run sequentially in one thread."""
+    """A session whose calls run one after another in one thread, which is replaced after a timeout."""
 
-    inner: Session  # None until opened
+    inner: Session  # unset until opened
 
     def __init__(self) -> None:
         self.abandoned = False  # whether a call was abandoned

@@ -1,6 +1,6 @@
-"""Detection of secrets in settings, which are recorded; a secret must be written as `{env:NAME}`.
+"""Detection of literal secrets in settings: settings are recorded, so a secret must be written as `{env:NAME}`.
 
-The value of the variable is read when needed, redacted from every message, and never recorded.
+The value of the environment variable is read when needed, redacted from every message, and never recorded.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _DIGEST: Final = 12  # hex digits of a digest, enough to distinguish one user's 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """Text that may contain a secret, and its name."""
+    """A text that may be a secret, and its name, such as that of a header or an option."""
 
     name: str
     value: str
@@ -74,7 +74,7 @@ def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
 
 
 def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the literal secrets in a configuration template."""
+    """Return the literal secrets in a table, such as the values of a configuration template."""
     texts = (text for name, value in table.items() for text in _texts(name, value, exposed=False))
     return tuple(dict.fromkeys(text.value for text in texts if text.is_secret or has_issued_key(text.value)))
 
@@ -106,7 +106,7 @@ def _texts(name: str, value: object, *, exposed: bool) -> Iterator[_Named]:
 
 
 def _parameters(url: str) -> Iterator[tuple[str, str, str]]:
-    """Return name, value and encoded value of each URL parameter."""
+    """Yield the name, value and encoded value of each URL parameter."""
     query = url.partition("?")[2].partition("#")[0] if "://" in url or url.startswith("{env:") else ""
     for piece in filter(None, query.split("&")):
         name, _, written = piece.partition("=")
@@ -116,9 +116,9 @@ def _parameters(url: str) -> Iterator[tuple[str, str, str]]:
 def secret_values(
     templates: object, *, env: Mapping[str, str], urls: Iterable[str] = (), token_env: str | None = None
 ) -> tuple[str, ...]:
-    """Return the values to redact: variables in templates, the tool's environment, keys in URLs, the token.
+    """Return the values to redact: environment variables in templates, values of `env`, keys in URLs, and the token.
 
-    All variables in the tool's environment are redacted, except those that contain one of its directories.
+    Values of `env` that contain the placeholder of a directory or of {config} are not redacted.
     """
     from assay.http import read_token
 

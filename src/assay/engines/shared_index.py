@@ -1,4 +1,4 @@
-"""Sharing of indexes by variants of a tool: a corpus copy and a store, built once and used by several sessions.
+"""Indexes that variants of a tool share: a corpus copy and a store, built once and used by several sessions.
 
 `index_keys` declares the settings that an index depends on; variants with equal values share the index.
 """
@@ -57,18 +57,18 @@ if TYPE_CHECKING:
 IndexBuilder = Literal["none", "command", "session", "server"]
 INDEX_KEYS_HELP = (
     "settings that the index depends on, such as argv, env.MODEL or config.embedding.model; variants that differ only "
-    "in other settings share one index, which must be in {root} or {store}; by default it depends on all settings"
+    "in other settings share one index, which must be in {root} or {store}; default: all settings"
 )
 BUSY = "the cached index is in use by another process; a new index was built"
 OUTSIDE = "the index is outside {root} and {store} and cannot be cached"
-WROTE = "wrote to its index during queries; the index is restored for the next variant"
+WROTE = "the engine wrote to its index during queries; the index is restored for the next variant"
 _CORPUS, _STORE = "corpus", f"{STORE}shared"
-_COPY, _ABOUT = "place", "about.json"  # files of a cached index: a copy of its directory, and facts about it
+_COPY, _ABOUT = "place", "about.json"  # files of a cached index: a copy of the index directory, and facts
 
 
 @dataclass(frozen=True, slots=True)
 class IndexSettings:
-    """Digests of the settings that the index depends on, and of all settings."""
+    """How an index is built, and digests of the settings that the index depends on and of all settings."""
 
     builder: IndexBuilder
     named: tuple[Key, ...] | None  # None: the index depends on every setting
@@ -90,7 +90,7 @@ class IndexSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedIndexEngine(EngineDefaults, ABC):
-    """External engine whose index can be built separately from searching and shared by its variants."""
+    """An external engine whose index can be built separately from searching and shared by variants."""
 
     settings: OutputSettings
     placeholders: Mapping[str, str]  # {here}, {preset} and {python}
@@ -105,12 +105,12 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     @property
     def env(self) -> Mapping[str, str]:
-        """Templates of the environment variables of its programs."""
+        """Templates of the environment variables for the engine's programs."""
         return {}
 
     @property
     def commands(self) -> Sequence[Sequence[str]]:
-        """Templates of the programs that it starts."""
+        """Templates of the commands that the engine runs."""
         return ()
 
     @property
@@ -120,22 +120,22 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     @abstractmethod
     def tool_identity(self, corpus: Corpus) -> list[object]:
-        """Return facts about the tool that its index depends on."""
+        """Return facts about the tool that the index depends on, such as version and files; empty if unknown."""
 
     @abstractmethod
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
-        """Build the index with the settings that it depends on, and return stderr."""
+        """Build the index with only the settings that the index depends on, and return stderr."""
 
     @abstractmethod
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
-        """Open a session on an existing index, or build the index first."""
+        """Open a session; unless `indexed`, build the index first."""
 
     @property
     def wants_store(self) -> bool:
         return has_placeholder(self.texts, "store")
 
     def for_index(self) -> Self:
-        """Return the engine with only the variables and configuration edits that its index depends on."""
+        """Return the engine with only the variables and configuration edits that the index depends on."""
         named = self.indexing.named
         changes: dict[str, Any] = {"template": _index_config(self.template, named)}
         if wanted := _index_variables(named or ()):
@@ -144,7 +144,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return replace(cast(Any, self), **changes)  # type: ignore[no-any-return]  # a dataclass
 
     def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
-        """Create the directories and the configuration file named in the templates."""
+        """Create the directories and configuration files that the templates need."""
         configs = (self.template, _index_config(self.template, self.indexing.named))
         return EngineWorkspace(self.placeholders, index.corpus.root, self.texts, index.store, configs)
 
@@ -152,7 +152,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> ExternalSession:
-        """Open a session within the shorter of `seconds` and the configured limit."""
+        """Open a session within the shorter of `seconds` and `index_timeout`."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def steps(self) -> tuple[SharedStep, ...]:
@@ -185,7 +185,7 @@ def make_index_settings(
     about: str,
     address: str = "",
 ) -> IndexSettings:
-    """Return the index settings; raise ConfigError for an unknown name in `index_keys`."""
+    """Return the index settings; raise ConfigError if `index_keys` has unknown names, or is set without an index."""
     names = [field.name for field in fields(settings) if field.name not in ("index_keys", "config")]
     table = json.loads(json.dumps({name: getattr(settings, name) for name in names}, default=_to_json))
     if config is not None:
@@ -245,7 +245,7 @@ def _to_json(value: Any) -> object:  # noqa: ANN401 - a value of a setting
 
 
 class SharedSession(ExternalSession):
-    """Session of one variant; without updates, because other variants use the same index."""
+    """A session of one variant on a shared index; it cannot be updated, because other variants use the index."""
 
     def __init__(self, inner: ExternalSession, index: SharedIndex, directory: IndexDirectory, corpus: Corpus) -> None:
         self.filtering = inner.filtering
@@ -257,14 +257,14 @@ class SharedSession(ExternalSession):
         self._notes: tuple[str, ...] = ()
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Search, and map paths to the original corpus."""
+        """Search, and map the paths of the hits to the original corpus."""
         with self._mask.cleaning():
             reply = read_reply(self._inner.search_filtered(query, k, wanted, seconds))
         hits = tuple(hit._replace(path=self._mask.path(hit.path)) for hit in reply.hits)
         return EngineReply(hits, reply.cost, tuple(map(self._mask.text, reply.notes)), reply.waited)
 
     def usage(self) -> SessionUsage:
-        """Return the resources used by the session and by indexing."""
+        """Return the resources used by the session, with the size of the index and the stderr of indexing."""
         used, added = self._inner.usage(), self._directory.added_bytes
         size = used.store_bytes if not added else added + (used.store_bytes or 0)
         stderr = "\n".join(filter(None, (self._directory.stderr, used.stderr)))
@@ -443,7 +443,7 @@ def _make_private(directory: Path) -> None:
 
 
 class _NothingBuiltError(Exception):
-    """Indexing wrote no files to cache."""
+    """Indexing wrote no files that can be cached."""
 
 
 def _corpus_bytes(files: Mapping[str, tuple[int, int]]) -> int:

@@ -5,7 +5,7 @@
 - `{path}` and `{language}`: one value of a search filter
 - `{env:NAME}`: an environment variable, treated as a secret and never recorded
 - `{python}`: the interpreter that runs Assay; `{python:PROGRAM}`: the interpreter of an installed program, so that a
-  driver script can import its packages
+  script can import the packages of the program
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def check_template(template: object, known: Sequence[str], where: str) -> None:
 
 
 def named_secrets(template: object) -> tuple[str, ...]:
-    """Return the values of all variables in a template; raise ConfigError if a variable is not set."""
+    """Return the values of the environment variables in a template; raise ConfigError if a variable is not set."""
     names = dict.fromkeys(name[4:] for name in _names(template) if name.startswith("env:"))
     return tuple(_read_variable(name) for name in names)
 
@@ -126,7 +126,7 @@ def _read_variable(name: str) -> str:
 
 
 def find_python(program: str) -> str:
-    """Return the interpreter in the `#!` line of a program on the PATH."""
+    """Return the interpreter from the `#!` line of a program on the PATH; raise SetupError if it is not Python."""
     path = shutil.which(program)
     if path is None:
         raise SetupError(f"program {program} not found", hint=f"install {program}, or add its directory to PATH")
@@ -199,7 +199,7 @@ class Filters:
 
 
 def make_filters(paths: FilterTemplate, languages: FilterTemplate, known: Sequence[str], where: str) -> Filters:
-    """Check the placeholders in filter templates; raise ConfigError if {path} or {language} is missing."""
+    """Return the filters; raise ConfigError if a template has unknown placeholders, or lacks {path} or {language}."""
     for name, template, value in (("path_filter", paths, "path"), ("language_filter", languages, "language")):
         check_template(template, (*known, value), f"{where}: {name}")
         if template and not has_placeholder(template, value):

@@ -38,7 +38,7 @@ TEXT_LIMITS = TextLimits()
 
 @dataclass(frozen=True, slots=True)
 class TextRules:
-    """Patterns for a result (None: one per line), for an empty result, and for a failure."""
+    """Regular expressions for a result (None: one location per line), for an empty result, and for a failure."""
 
     pattern: re.Pattern[str] | None = None
     nothing: re.Pattern[str] | None = None
@@ -65,7 +65,7 @@ def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRule
 
 
 def parse_location(text: str) -> Hit:
-    """Parse `path`, `path:line` or `path:start-end`; ignore text after another colon (column and line from grep)."""
+    """Parse `path`, `path:line` or `path:start-end`; ignore text after another colon, such as code from grep."""
     match = _LOCATION.fullmatch(text)
     if match is None:
         return Hit(text)
@@ -106,7 +106,7 @@ def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineRepl
 
 
 def _split_fences(text: str) -> tuple[list[str], dict[int, str], int | None]:
-    """Return the lines with fences blanked, the fences by first line, and the first line of an unclosed fence."""
+    """Return the lines with fences blanked, the snippets by first line, and the first line of an unclosed fence."""
     lines: list[str] = []
     fences: dict[int, str] = {}
     marks, begin, inside = "", 0, list[str]()
@@ -163,7 +163,7 @@ def is_empty_result(text: str, rules: TextRules) -> bool:
 
 
 def find_failure(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
-    """Return an error with the text from the match of `failed` onwards; None if `failed` does not match."""
+    """Return an error with the text from the first line that matches `failed`; None without a match."""
     if failed is None:
         return None
     lines = list(_bounded_lines(text))
@@ -179,7 +179,7 @@ def _bounded_lines(text: str) -> Iterator[str]:
 
 
 def suggest_setting(text: str, rules: TextRules) -> str:
-    """Return advice on the unset settings among `nothing` and `failed`, for output without results."""
+    """Return advice to set `nothing` or `failed`, unless they are set, for output without results."""
     match = _WORDS.match(text)
     words = f"'^{match[0]}'" if match else "'…'"
     advice = "" if rules.nothing else f"; if this output means no results, set nothing = {words}"

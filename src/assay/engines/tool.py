@@ -1,4 +1,4 @@
-"""External tools: their commands, the sessions that run them, restarts, memory and stderr."""
+"""External tools: commands, sessions, restarts, and records of memory and stderr."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # options of fin
 
 @dataclass(frozen=True, slots=True)
 class ProbeLimits:
-    """Limits of the command that prints a tool's version."""
+    """Limits on the command that prints the version of a tool."""
 
     seconds: float = 20.0  # a Python tool that imports a tensor library takes ten
     shown: int = 60  # characters to show of output without a version
@@ -56,7 +56,7 @@ PROBE_LIMITS = ProbeLimits()
 
 
 class ExternalSession(ABC):
-    """Session of a tool or server whose searches all accept a filter."""
+    """A session of a tool or server; every search accepts a filter."""
 
     def __init__(self, engine: SharedIndexEngine, index: IndexWorkspace) -> None:
         self.filtering = engine.filters
@@ -66,12 +66,12 @@ class ExternalSession(ABC):
         self.placeholders = self.workspace.placeholders
 
     def use_corpus(self, corpus: Corpus) -> None:
-        """Set the corpus, also after its files changed."""
+        """Record the paths of the corpus; call again after files change."""
         self.known = frozenset(file.path for file in corpus.files)
 
     @abstractmethod
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Search the files that match the filter within the shorter of `seconds` and the configured limit."""
+        """Search the files that match the filter within the shorter of `seconds` and `timeout`."""
 
     def usage(self) -> SessionUsage:
         return SessionUsage(store_bytes=self.workspace.store_bytes())
@@ -94,7 +94,7 @@ class ExternalSession(ABC):
 
 
 def parse_command(template: Argv, known: Sequence[str], where: str) -> tuple[str, ...]:
-    """Split a command like a shell; raise ConfigError for unknown placeholders and shell operators."""
+    """Split a command as a shell does; raise ConfigError for unknown placeholders and for shell operators."""
     try:
         parts = tuple(shlex.split(template)) if isinstance(template, str) else template
     except ValueError as error:
@@ -154,9 +154,9 @@ def run_engine_command(
     limits: ProcessLimits = PROCESS_LIMITS,
     record: Callable[[CompletedProgram], None] | None = None,
 ) -> CompletedProgram:
-    """Run a program to its end and return the result for any exit code; `hint` is the hint of a timeout error.
+    """Run a program and return its result for any exit code; `record` gets the result even if an error follows.
 
-    `record` is called after every run, even a failed run.
+    Raise EngineError after a timeout (with `hint`), a signal, or too much output.
     """
     name = program.argv[0]
     with corpus_checked(program):
@@ -177,7 +177,7 @@ def run_engine_command(
 def run_index_command(
     program: ProgramSpec, seconds: float | None, action: str, record: Callable[[CompletedProgram], None]
 ) -> None:
-    """Run a command that builds or updates an index; raise EngineError unless it exits with code 0."""
+    """Run a command that builds or updates an index; raise EngineError unless the exit code is 0."""
     finished = run_engine_command(
         program, seconds, hint="raise `index_timeout` or choose a smaller corpus", record=record
     )
@@ -207,7 +207,7 @@ def _stderr_suffix(finished: CompletedProgram) -> str:
 
 
 def repro_command(program: ProgramSpec) -> str:
-    """Return a hint with the command to reproduce a failure, without paths of temporary directories."""
+    """Return a hint with the command that reproduces a failure, without paths of temporary directories."""
     root = str(program.cwd)
     argv = [re.sub(rf"\S*/{STORE}\w+", "../store", part.replace(root, ".")) for part in program.argv]
     argv = [re.sub(rf"\S*/{CONFIG}\w+/", "../", part) for part in argv]
@@ -216,7 +216,7 @@ def repro_command(program: ProgramSpec) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RestartCost:
-    """Time and notes of a restart; zero and empty without a restart."""
+    """The time and notes of a restart; zero and empty without a restart."""
 
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
@@ -235,11 +235,11 @@ class Restarts:
     def __init__(self, limit: int, name: str) -> None:
         self._limit = limit
         self._name = name
-        self.losses = 0  # consecutive, since the last answer
+        self.losses = 0  # consecutive failures since the last answer
         self.first_start: float | None = None  # seconds
 
     def restart(self, start: Callable[[float], None]) -> RestartCost:
-        """Call `start` with its time limit; raise EngineError after too many consecutive losses."""
+        """Call `start` with a time limit; raise EngineError after too many consecutive failures."""
         if self.losses > self._limit:
             raise EngineError(
                 f"{self._name} failed {self.losses} times in a row and is not restarted",
@@ -256,7 +256,7 @@ class Restarts:
 
 
 class UsageTracker:
-    """Peak memory and last stderr of a session's programs, and their leftover processes."""
+    """The peak memory, last stderr and leftover processes of a session's programs."""
 
     def __init__(self) -> None:
         self.marker = new_marker()  # environment marker that identifies the processes
@@ -282,7 +282,7 @@ class UsageTracker:
         self._latest = _decode(stderr) or self._latest
 
     def record_failure(self, stderr: bytes) -> None:
-        """Record the stderr of a failed program, even if `record_stderr` recorded the same text before."""
+        """Record the stderr of a failed program; drop equal text from `record_stderr`, to report it once."""
         self._failure = _decode(stderr)
         self._latest = "" if self._latest == self._failure else self._latest
 
@@ -308,7 +308,7 @@ E = TypeVar("E", bound="SharedIndexEngine")
 
 
 class ToolSession(ExternalSession, Generic[E]):
-    """Session of a program: its commands and the resources they use."""
+    """A session that runs programs and records their resources."""
 
     def __init__(self, engine: E, index: IndexWorkspace) -> None:
         super().__init__(engine, index)
@@ -340,7 +340,7 @@ class ToolSession(ExternalSession, Generic[E]):
 
     @contextmanager
     def closed_on_failure(self) -> Iterator[None]:
-        """Close the session if an error is raised, and add stderr to an EngineError."""
+        """Close the session if an error is raised; redact the error, and add stderr to an EngineError."""
         try:
             with self.redactor.cleaning():
                 yield
@@ -362,10 +362,10 @@ class ToolSession(ExternalSession, Generic[E]):
 
 class ProgramSession(ToolSession["CommandEngine"]):
     def start(self, seconds: float | None) -> None:
-        """Start the program if it answers several queries."""
+        """Start the program; do nothing if it runs once per query."""
 
     def version(self) -> str:
-        """Run the version command and return the first line of its output."""
+        """Return the first output line of the version command; empty if there is no command or no output."""
         if not self.engine.templates.version:
             return ""
         try:

@@ -19,24 +19,24 @@ from assay.store import scratch
 from assay.types import Corpus
 
 STORE, CONFIG = "assay-store-", "assay-config-"
-#: Largest index directory to back up, in bytes: writing takes 1-2 s, less than indexing. A
-#: larger index is rebuilt when a variant has changed it.
+#: Largest index directory to back up, in bytes: writing takes 1-2 s, less than indexing. A larger index is rebuilt
+#: after a variant has changed it.
 MAX_BACKUP_BYTES = 1_000_000_000
 
 
 def fixed_placeholders(context: EngineContext) -> dict[str, str]:
-    """Return the placeholders that do not depend on a corpus; only presets have {preset}."""
+    """Return the values of placeholders that do not depend on a corpus; only presets have {preset}."""
     preset = {} if context.preset is None else {"preset": os.path.abspath(context.preset)}
     return {"here": os.path.abspath(context.directory), **INTERPRETER, **preset}
 
 
 def placeholder_names(fixed: Mapping[str, str], config: ConfigTemplate | None = None) -> tuple[str, ...]:
-    """Return the placeholders that are valid in templates, besides those of the query."""
+    """Return the names of the placeholders that are valid in templates, besides {query} and {k}."""
     return (*fixed, "root", "store", *(() if config is None else ("config",)))
 
 
 class EngineWorkspace:
-    """Directories of an engine on one corpus, and the values of its placeholders.
+    """The directories of an engine on one corpus, and the values of placeholders.
 
     {store} is created if a template contains the placeholder and no existing store is passed. `configs` are the
     configurations for queries and for indexing.
@@ -78,7 +78,7 @@ class EngineWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class IndexWorkspace:
-    """Corpus that an engine works on, and the index directory if the engine needs one."""
+    """The corpus that an engine works on, and the shared {store} directory, if there is one."""
 
     corpus: Corpus
     store: Path | None = None
@@ -86,7 +86,7 @@ class IndexWorkspace:
 
 @dataclass(slots=True, eq=False)
 class IndexDirectory:
-    """Directory with a corpus copy and a store; neither may change after indexing."""
+    """A directory with a corpus copy and a store, and the state of its files after indexing."""
 
     path: Path
     workspace: IndexWorkspace
@@ -108,7 +108,7 @@ class IndexDirectory:
         return not self.is_copy or snapshot(self.path) == self._files
 
     def restore(self) -> bool:
-        """Restore the directory from its backup; return whether that succeeded."""
+        """Restore the directory from its backup; return False if there is no backup or restoring fails."""
         if self._backup is None:
             return False
         with suppress(OSError):
@@ -118,7 +118,7 @@ class IndexDirectory:
 
 
 def snapshot(directory: Path) -> dict[str, tuple[int, int]]:
-    """Return size and modification time of every file; skip files that vanish during the scan."""
+    """Return the size and modification time of every file; skip files that vanish during the scan."""
     files = {}
     for parent, _, names in os.walk(directory):
         for name in names:
@@ -149,7 +149,7 @@ def back_up(directory: Path) -> Path | None:
 
 
 class PathMask(Redactor):
-    """Mapper from paths in an index directory to placeholders in messages and corpus paths in results."""
+    """A redactor that replaces paths of an index directory with placeholders in messages, and maps paths of hits."""
 
     def __init__(self, corpus: Corpus, workspace: IndexWorkspace, config: str = "") -> None:
         self._corpus_root = corpus.root.as_posix()
