@@ -55,7 +55,9 @@ def test_answers_say_in_two_ways_what_content_chooses() -> None:
         content=[*said("a.py:1").content, picture], structured_content={"results": [{"file": "b.py"}]}
     )
     assert read(both).hits == read(both, "structured").hits == (Hit("b.py"),)
-    assert read(both, "text") == EngineReply((Hit("a.py", 1, 1),), None, ("ignored 1 image in the result",))
+    assert read(both, "text") == EngineReply(
+        (Hit("a.py", 1, 1),), None, ("ignored content of type image in the result (1)",)
+    )
     assert read(both, pattern="^(?P<path>.+):").hits == (Hit("a.py"),)
     with pytest.raises(EngineError, match="no structured content"):
         read(said("a.py"), "structured")
