@@ -1,4 +1,4 @@
-"""Adapt a model to one repository; the result is written only if a test shows that it is better there."""
+"""Adapt a model to one repository; write the adapted model only if it is significantly better on held-out files."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ _FORKED: Final = 2  # workers; with one the task would run in this process, whic
 _LICENSE: Final = """\
 # License of this model
 
-It was adapted from the model {parent} to the code and the history of {repository}, whatever their license.
+This model was adapted from the model {parent} to the code and the history of {repository}, whatever their license.
 vocabulary.txt contains words of that code. Share this directory only with people who may see the code.
 """
 
@@ -76,9 +76,9 @@ class HoldOutFiles:
     """Selection of the files that are held out for the test."""
 
     # three quarters are left to learn from
-    share: float = setting(0.25, "share of the documented files that are held out as test queries", least=0.0, most=0.9)
+    share: float = setting(0.25, "share of the documented files that are held out for the test", least=0.0, most=0.9)
     # files are the clusters of the test: with a dozen only large differences are significant
-    files: int = setting(24, "minimum number of held-out files, but at most half of them", least=1)
+    files: int = setting(24, "minimum number of held-out files, but at most half of the documented files", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class NewTerms:
 
     # a seventh more; the rest are names that occur in a file or two
     most: int = setting(4_000, "maximum number of new terms", least=1)
-    pairs: int = setting(3, "minimum pairs of a new term", least=1)  # fewer teach nothing that generalizes
+    pairs: int = setting(3, "minimum uses of a new term", least=1)  # fewer teach nothing that generalizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class LearningConfig:
     steps: int = setting(50, "minimum number of training steps", least=1)
     # 12,000 pairs gained +0.064 in 4 passes, +0.098 in 12; 7,000 pairs +0.029 in 7, +0.053 in 22
     passes: int = setting(20, "minimum number of passes over the pairs", least=1)
-    # the number of wrong codes for each query; half as many gained no more on four repositories
+    # also the number of candidates for each query; half as many gained no more on four repositories
     batch: int = setting(1024, "pairs per batch", least=2)
     # as in training; a quarter of it gained less on four of four repositories
     rate: float = setting(2e-3, "maximum learning rate", least=0.0)
@@ -156,7 +156,7 @@ class AdaptRequest:
 class Adapted:
     repository: GitRepo
     parent: str
-    terms: int  # new ones
+    terms: int  # new terms
     pairs: dict[str, int]  # learned from, by kind
     row: ComparisonRow  # the comparison with the old model on held-out files
     directory: Path | None  # the new model; None if the old one is kept
@@ -182,7 +182,7 @@ class Adapted:
 
 
 def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
-    """Adapt a model to a repository; write the adapted model if it is better on held-out files."""
+    """Adapt a model to a repository; write the adapted model if it is significantly better on held-out files."""
     work, out = request.out / WORK, request.out / MODEL_DIR
     with lock_output(request.out):
         parent, repository = load_base_model(request.model), open_repository(request.repository)
@@ -202,8 +202,8 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
         test = find_questions(every, [number for number, path in enumerate(paths) if path in held], pairs)
         files = [paths[number] for number in every.file[test.asked].tolist()]  # the clusters of the comparison
         if len(set(files)) < DEFAULT.p_value_clusters:
-            problem = f"too few pairs: {len(pairs)} to learn from, {len(test.asked)} test queries"
-            raise InputError(problem, hint=_TOO_FEW)
+            problem = f"too few test queries: {len(test.asked)} in {len(set(files))} files"
+            raise InputError(f"{problem}, at least {DEFAULT.p_value_clusters} files are needed", hint=_TOO_FEW)
         with limit_threads(config.threads) as products:
             placed = _place_new_terms(parent, start, pairs, products)
             learned = _learn(start.vocabulary, placed, pairs, config, work, tell)
@@ -252,7 +252,7 @@ def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: froze
 
 
 def hold_out_files(documented: Iterable[str], config: HoldOutFiles, seed: int) -> frozenset[str]:
-    """Draw the files of the test by the hashes of their paths, so that their content has no influence."""
+    """Draw the files to hold out by path hash, so that their content has no influence."""
     drawn = sorted(set(documented), key=lambda path: (draw_rank(seed, "adapt", path), path))
     return frozenset(drawn[: max(round(config.share * len(drawn)), min(config.files, len(drawn) // 2))])
 
@@ -298,7 +298,7 @@ class BaseModel:
 
 
 def load_base_model(directory: Path | None) -> BaseModel:
-    """Load a model directory [default: the bundled model]."""
+    """Load a model directory, or the bundled model if None; raise ConfigError if the vocabulary does not match."""
     model = open_static(directory)
     source = directory if directory else resources.files("assay.data").joinpath("model")
     try:
@@ -314,7 +314,7 @@ def load_base_model(directory: Path | None) -> BaseModel:
 
 
 def new_terms(parent: BaseModel, shard: PairShard, config: NewTerms) -> tuple[str, ...]:
-    """List the terms of a code base that are not in the model, most frequent first."""
+    """Return the frequent terms of a shard that are not in the model, most frequent first."""
     used = np.concatenate([bags.term for bags in (shard.query, shard.code, shard.path)])
     uses = np.bincount(used, minlength=len(shard.words))
     known = parent.model.rows(np.array([term_hash(word) for word in shard.words], np.uint64)) >= 0
@@ -323,7 +323,7 @@ def new_terms(parent: BaseModel, shard: PairShard, config: NewTerms) -> tuple[st
 
 
 def add_terms(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
-    """Add terms with zero vectors, which do not change the model's results, and the median weight."""
+    """Add terms with the median weight and zero vectors, which do not change the results of the model."""
     model = parent.model
     vocabulary = make_vocabulary((*parent.terms, *terms))
     rows = np.searchsorted(vocabulary.hashes, model.term)
@@ -342,10 +342,10 @@ def add_terms(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
 def _place_new_terms(
     parent: BaseModel, start: InitialModel, pairs: TrainingPairs, products: Products
 ) -> EmbeddingTable:
-    """Move each new term to the mean of the codes it occurs with, at the median length of known vectors.
+    """Set the vector of each new term to the mean of the code vectors of its pairs, at the median length of vectors.
 
-    With zero vectors a query of new terms alone would have no direction and no gradient, so it would never be learned
-    from. The mean of all codes is subtracted first, since it does not distinguish terms.
+    With zero vectors, a query of only new terms would have no direction and no gradient, so its pair would teach
+    nothing. The mean of all code vectors is subtracted first, since it does not distinguish terms.
     """
     table, size = start.table, len(start.vocabulary)
     new = np.flatnonzero(parent.model.rows(start.vocabulary.hashes) < 0)
@@ -369,14 +369,14 @@ class Questions:
 
 
 def find_questions(pairs: TrainingPairs, files: Collection[int], learned: TrainingPairs) -> Questions:
-    """Use the comments of the held-out files as queries, except comments that also occur in training."""
+    """Use the comments of the held-out files as queries, except if the query or the code also occurs in training."""
     known = np.isin(pairs.query_key, learned.query_key) | np.isin(pairs.code_key, learned.code_key)
     asks = (pairs.kind == _DOC) & np.isin(pairs.file, sorted(files)) & ~known
     return Questions(pairs, np.flatnonzero(asks), np.flatnonzero(np.isin(pairs.kind, (_DOC, _NAME))))
 
 
 def grade(questions: Questions, table: EmbeddingTable, products: Products) -> NDArray[np.float64]:
-    """Return nDCG@10 of each query, which has one target: 1 / log2(1 + its rank)."""
+    """Return nDCG@10 of each query, which has one target: 1 / log2(1 + rank), but 0 beyond rank 10."""
     pairs, asked, codes = questions.pairs, questions.asked, questions.codes
     size = len(table.vectors)
     query = pool(as_matrix(take_rows(pairs.query, asked), size), table.asked, table.vectors, products).unit
@@ -391,7 +391,7 @@ def grade(questions: Questions, table: EmbeddingTable, products: Products) -> ND
 
 
 def code_matrix(pairs: TrainingPairs, rows: NDArray[np.int64], terms: int) -> Any:  # noqa: ANN401 - scipy has no stubs
-    """Count the terms of codes and paths together, as an index does, and scale the counts as a search does."""
+    """Count the terms of code and paths together, as an index does, and scale the counts as a search does."""
     code = take_rows(pairs.code, rows)
     counts = Bags(code.offset, code.term, code.count ** (1 / TF_POWER))
     matrix = as_matrix(join_rows(counts, take_rows(pairs.path, rows)), terms)

@@ -16,7 +16,7 @@ class Caps:
 
     doc: int = setting(6_000, "doc comment -> definition", least=1)  # the best kind: the widest cap
     # half of the study's number was no worse (notes/static-embeddings.md, A3)
-    name: int = setting(3_000, "words of a name -> its body", least=1)
+    name: int = setting(3_000, "words of a name -> body", least=1)
     commit: int = setting(3_000, "commit subject -> changed code", least=1)  # half, as for names
     path: int = setting(1_500, "words of a path -> file", least=1)  # few projects have more files
     heading: int = setting(700, "heading -> section", least=1)  # prose; some projects are books
@@ -40,7 +40,7 @@ class FileRules:
 
 @dataclass(frozen=True, slots=True)
 class PairRules:
-    # two words match a dozen places
+    # two words match a dozen definitions
     fewest: int = setting(3, "minimum content words of a sentence or subject", least=1)
     # the third sentence rarely describes the definition
     sentences: int = setting(2, "maximum sentences of a comment", least=1)
@@ -52,11 +52,11 @@ class PairRules:
     # one and a half times the length of a search chunk
     lines: int = setting(120, "maximum lines read of a definition, section or change", least=1)
     # enough to tell what a file is about
-    file_lines: int = setting(200, "lines of the file paired with its path", least=1)
+    file_lines: int = setting(200, "maximum lines of a file that are paired with its path", least=1)
     # with fewer distinct terms there is nothing to match
-    code_terms: int = setting(8, "minimum distinct terms of the code", least=1)
+    code_terms: int = setting(8, "minimum distinct terms in the code of a pair", least=1)
     # as with `to string` or `get name`
-    same: int = setting(4, "maximum pairs per repository with the same query", least=1)
+    same: int = setting(4, "maximum pairs per repository with the same kind and query", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +73,17 @@ class CommitSelection:
 
 @dataclass(frozen=True, slots=True)
 class WindowRules:
-    """Detection of code copied from an excluded repository."""
+    """Rules for detecting code copied from an excluded repository."""
 
     # fewer are idiom: closing brackets, imports
-    lines: int = setting(4, "consecutive nonblank lines of a window", least=1)
+    lines: int = setting(4, "number of consecutive nonblank lines in a window", least=1)
     # 120 with blanks; shorter windows are idiom
     characters: int = setting(100, "minimum characters of a window, without blanks", least=1)
     # the limit of the corpus reader: larger files are not searched
     bytes: int = setting(1_000_000, "maximum file size in excluded repositories, in bytes", least=1)
     # a file with a tenth copied verbatim mostly has more that was copied and edited
     share: float = setting(0.1, "share of known windows from which a file counts as copied", least=0.0, most=0.9)
-    # six lines in a row; of a short file one or two are a tenth by chance
+    # six lines in a row; in a short file one or two windows are a tenth by chance
     fewest: int = setting(3, "minimum known windows of a copied file", least=1)
 
 
@@ -104,7 +104,7 @@ class VocabularyConfig:
     # 97.8 % of the word uses of the study's 144 repositories; 7.3 MB at 256 dimensions
     size: int = setting(28_000, "maximum number of terms", least=1)
     # a term of one or two projects is a name, useless for others
-    repositories: int = setting(3, "minimum repositories of a term", least=1)
+    repositories: int = setting(3, "minimum number of repositories with a term", least=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class KindWeights:
 
     doc: float = setting(1.0, "doc comment and body", least=0.0)
     # with commits at half, dense retrieval gained .009 (notes/static-embeddings.md, A3)
-    name: float = setting(0.5, "words of a name and the body without it", least=0.0)
+    name: float = setting(0.5, "words of a name and the body without the name", least=0.0)
     commit: float = setting(0.5, "commit subject and changed code", least=0.0)
     path: float = setting(0.5, "words of a path and the file", least=0.0)
     heading: float = setting(1.0, "heading and section", least=0.0)
@@ -125,7 +125,7 @@ class HeldOutConfig:
 
     # a dozen of 300 repositories: enough for a thousand queries
     share: float = setting(
-        0.03, "share of the repositories (of the files if there are fewer than three)", least=0.0, most=1.0
+        0.03, "share of the repositories to hold out; with fewer than three, share of the files", least=0.0, most=1.0
     )
     queries: int = setting(1024, "number of held-out queries", least=1)
     # beyond it the measure only gets slower
@@ -134,18 +134,18 @@ class HeldOutConfig:
 
 @dataclass(frozen=True, slots=True)
 class HardConfig:
-    """Hard negatives: codes of other queries that share words with the query."""
+    """Hard negatives: the code of other pairs, if it shares words with the query."""
 
     share: float = setting(
-        0.0, "hard negatives per batch, as a share of its pairs; 0 disables them", least=0.0, most=1.0
+        0.0, "hard negatives per batch, as a share of the pairs; 0 disables them", least=0.0, most=1.0
     )
     # some 300,000 over 300 repositories, found in a minute
     queries: int = setting(1000, "maximum queries per repository with hard negatives", least=1)
-    depth: int = setting(8, "hard negatives per query", least=1)  # one of these is drawn at a time
+    depth: int = setting(8, "maximum hard negatives per query", least=1)  # one of these is drawn at a time
     # frequent terms discriminate little and take most of the time
     common: float = setting(
         0.1,
-        "document frequency above which a term is ignored, as a share of the repository's codes",
+        "document frequency above which a term is ignored, as a share of the repository's pairs",
         least=0.0,
         most=1.0,
     )
@@ -155,9 +155,9 @@ class HardConfig:
 class VectorTrainConfig:
     dimension: int = setting(256, "dimension of the vectors", least=1)  # 192 lost nothing in the study, 128 lost .0075
     steps: int = setting(1500, "training steps", least=0)
-    batch: int = setting(2048, "pairs per batch", least=2)  # the number of wrong codes for each query
-    # a search must distinguish codes of the same repository
-    group: int = setting(256, "pairs of one repository per portion of a batch", least=1)
+    batch: int = setting(2048, "pairs per batch", least=2)  # also the number of candidates for each query
+    # a search must distinguish the code of one repository
+    group: int = setting(256, "maximum pairs of one repository per portion of a batch", least=1)
     rate: float = setting(2e-3, "maximum learning rate", least=0.0)  # the study's best of three
     warmup: int = setting(50, "warmup steps", least=0)  # until the optimizer knows the scale of the gradients
     # the usual start; learned from there
@@ -173,7 +173,7 @@ class VectorTrainConfig:
     # a doc pair and a name pair may describe the same lines
     same_file: SameFile = field(
         default="kinds",
-        metadata={"about": "pairs of one file that are not used as negatives: all, kinds (of other kinds) or none"},
+        metadata={"about": "pairs of the same file excluded as negatives: all, kinds (other kinds of pairs) or none"},
     )
     hard: HardConfig = field(default_factory=HardConfig)
     report: int = setting(100, "steps between evaluations on held-out pairs", least=1)
@@ -187,9 +187,9 @@ class TranslationConfig:
     commit: float = setting(0.5, "weight of a commit pair", least=0.0)
     path: float = setting(0.5, "weight of a path pair", least=0.0)
     heading: float = setting(1.0, "weight of a heading pair", least=0.0)
-    query_pairs: int = setting(25, "minimum pairs of a query term", least=1)
-    code_pairs: int = setting(40, "minimum pairs of a code term", least=1)
-    repositories: int = setting(4, "minimum repositories of a term", least=1)
+    query_pairs: int = setting(25, "minimum number of pairs with a query term", least=1)
+    code_pairs: int = setting(40, "minimum number of pairs with a code term", least=1)
+    repositories: int = setting(4, "minimum number of repositories with a term", least=1)
     # with fewer, the pair is a habit of some projects
     support: int = setting(3, "minimum repositories in which two terms co-occur", least=1)
     # 2, 4 and 8 were within noise (notes/soft-matching.md)
@@ -198,7 +198,7 @@ class TranslationConfig:
     code_terms: int = setting(40, "maximum code terms that explain a query", least=1)
     null: float = setting(1.0, "weight of the null translation", least=0.0)  # the weight of one code term
     # rare terms explain any term beside them: held-out MRR .521 at 5, .527 at 50 to 200
-    smoothing: float = setting(100.0, "smoothing: uses added to those of each code term", least=0.0)
+    smoothing: float = setting(100.0, "smoothing: number added to the uses of each code term", least=0.0)
     # the study used 10 and 20; a search may use fewer, never more
     most: int = setting(20, "maximum translations of a query term", least=1)
     # weaker ones rank below any exact match

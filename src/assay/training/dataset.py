@@ -26,7 +26,7 @@ def take_rows(bags: Bags, rows: NDArray[np.int64]) -> Bags:
 
 
 def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the positions of the entries of `rows`."""
+    """Return the positions of the entries of `rows`, in the order of `rows`."""
     sizes = offset[rows + 1] - offset[rows]
     ends = np.cumsum(sizes)
     return np.asarray(np.arange(int(sizes.sum())) + np.repeat(offset[rows] - ends + sizes, sizes))
@@ -132,7 +132,7 @@ def as_matrix(bags: Bags, terms: int) -> Any:  # noqa: ANN401 - scipy has no stu
 
 
 def pool(bags: Any, weight: Floats, vectors: Floats, products: Products) -> Pooled:  # noqa: ANN401 - scipy has no stubs
-    """Sum the vectors of each row's terms with their log-weights and scale to unit length; empty rows stay 0."""
+    """Sum the vectors of each row's terms, times count and exp(weight), and scale to unit length; empty rows are 0."""
     scaled = bags.data * np.exp(weight)[bags.indices]
     weighted = type(bags)((scaled, bags.indices, bags.indptr), shape=bags.shape)
     raw = products.rows(weighted, vectors)
@@ -142,14 +142,14 @@ def pool(bags: Any, weight: Floats, vectors: Floats, products: Products) -> Pool
 
 
 def unpool(pooled: Pooled, slope: Floats, products: Products) -> Floats:
-    """Convert a gradient with respect to unit vectors into one with respect to term vectors."""
+    """Convert a gradient with respect to unit vectors into a gradient with respect to term vectors."""
     along = np.einsum("id,id->i", slope, pooled.unit)[:, None]
     return products.rows(pooled.weighted.T.tocsr(), (slope - pooled.unit * along) / pooled.length)
 
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The terms of a model in the order of its rows, that is, of their hashes."""
+    """The terms of a model, sorted by hash like the rows of the model."""
 
     terms: tuple[str, ...]
     hashes: NDArray[np.uint64]
@@ -175,7 +175,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> Vocabulary:
-    """Choose the terms with the most pairs and repositories."""
+    """Choose the terms with the most repositories and uses; raise InputError if all are in too few repositories."""
     numbers: dict[str, int] = {}
     used: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for shard in shards:
@@ -208,7 +208,7 @@ _FEW: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class TrainingPairs:
-    """Encoded pairs by repository; `shared` marks the terms that are in the pair's query too."""
+    """Encoded pairs, sorted by repository; `code_shared` and `path_shared` mark terms that the pair's query has too."""
 
     repositories: tuple[str, ...]
     query: Bags
@@ -228,7 +228,7 @@ class TrainingPairs:
 
 
 def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutConfig) -> TrainingPairs:
-    """Merge shards, without duplicates and pairs that have no known query or code term."""
+    """Encode the pairs of all shards, without duplicates and pairs that lack a known query or code term."""
 
     def renumber(bags: Bags, row: NDArray[np.int32]) -> Bags:
         term = row[bags.term] if len(row) else bags.term
@@ -271,7 +271,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
 def hold_out(
     names: Sequence[str], repository: NDArray[np.int32], file: NDArray[np.int32], config: HeldOutConfig
 ) -> NDArray[np.bool_]:
-    """Return which pairs are held out, chosen by names only, so that the choice does not depend on the seed."""
+    """Return which pairs are held out: those of repositories or files drawn by hash, independent of the seed."""
 
     def draw(names: Sequence[str]) -> list[int]:
         ranks = [blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest() for name in names]
@@ -318,13 +318,13 @@ _B: Final = 0.75
 
 @dataclass(frozen=True, slots=True)
 class HardNegatives:
-    """Rows with hard negatives, ascending, and the rows of the negatives; -1 is padding."""
+    """Rows of pairs that have hard negatives, ascending, and the rows of these negatives, padded with -1."""
 
     rows: NDArray[np.int64]
     wrong: NDArray[np.int64]
 
     def draw(self, rows: NDArray[np.int64], count: int, draw: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one hard negative for each of at most `count` of the rows."""
+        """Draw one hard negative for each of at most `count` of the rows that have any."""
         if not len(self.rows):
             return rows[:0]
         positions = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
@@ -334,7 +334,7 @@ class HardNegatives:
 
 
 def find_hard(pairs: TrainingPairs, same_file: SameFile, config: HardConfig, seed: int) -> HardNegatives:
-    """Rank each repository's codes for some of its queries, and return the best-ranked wrong codes."""
+    """Rank the code of each repository for some of its queries with BM25; return the best-ranked irrelevant code."""
     draw = np.random.default_rng((seed, _STREAM))
     rows: list[NDArray[np.int64]] = []
     wrong: list[NDArray[np.int64]] = []

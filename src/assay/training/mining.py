@@ -64,7 +64,7 @@ _LICENSE_BYTES: Final = 200_000  # a longer text lists the licenses of all depen
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Progress of mining after one more repository."""
+    """The progress of mining: the number of finished repositories, and the report on the last one."""
 
     done: int
     total: int
@@ -82,7 +82,7 @@ class MiningPlan:
     workers: int
 
     def mine(self) -> Iterator[Event]:
-        """Mine every repository; yield each one when it is finished, in no particular order."""
+        """Mine all repositories; yield an event when one is finished, in any order; then write mining.json."""
         reports: list[RepoReport] = []
         for report in self._mine_all():
             reports.append(report)
@@ -140,9 +140,9 @@ def prepare(
     *,
     corpora: Path | None = None,
 ) -> MiningPlan:
-    """Find the repositories under a directory, and the windows of the excluded ones.
+    """Find the repositories under a directory, and collect the windows of the excluded ones.
 
-    Repositories under `corpora` are excluded as if they were listed.
+    Repositories under `corpora` are excluded as if `exclusions` listed them.
     """
     workers = workers or os.cpu_count() or 1
     repositories = find_repositories(directory)
@@ -166,7 +166,7 @@ def _code_digest() -> str:
 
 
 class Mined(NamedTuple):
-    """The pairs of a repository, None if its license forbids them, and a report."""
+    """The pairs of a repository (None if its license is not permissive) and a report."""
 
     shard: PairShard | None
     report: RepoReport
@@ -175,7 +175,7 @@ class Mined(NamedTuple):
 def mine_repository(
     repository: GitRepo, config: MiningConfig, excluded: ExclusionIndex, scope: LearningScope = PUBLIC
 ) -> Mined:
-    """Mine one repository if its license permits."""
+    """Mine one repository if its license is permissive or `scope.own` is set."""
     entries = list_files(repository)
     license_, licenses = _read_licenses(repository, entries)
     if license_.permissive is None and not scope.own:

@@ -74,7 +74,7 @@ _WITH_CLASS: Final = 3  # every third name is prefixed with that of the enclosin
 
 
 def mine_definitions(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer the comment and the name of each definition, each paired with the code."""
+    """Offer pairs to the collection: the comment and the name of each definition, each with the code."""
     for definition in source.outline.definitions if source.outline else ():
         if definition.kind in _SEARCHED:
             comment = _find_comment(source, definition)
@@ -91,7 +91,7 @@ def _offer_comment(
         return
     query = _comment_to_query(source.lines[comment.start : comment.stop], definition.name, config.pairs)
     if query is None:
-        collection.dropped["doc says little"] += 1
+        collection.dropped["uninformative comment"] += 1
         return
     lines = _code_lines(definition, config)
     words = source.count_words(lines, comment)
@@ -139,7 +139,7 @@ def _find_comment(source: SourceFileText, definition: Definition) -> range:
 
 def _find_docstring(source: SourceFileText, definition: Definition) -> range:
     pattern, python = _STRINGS.get(source.file.language), source.file.language == "python"
-    in_body = not python  # Python's is the first statement of the body
+    in_body = not python  # a Python docstring is the first statement of the body
     last = min(definition.end, definition.name_line + _SIGNATURE)
     for number in range(definition.name_line - 1, last) if pattern else ():
         line = source.lines[number]
@@ -163,13 +163,13 @@ _IDLE_HEADING: Final = re.compile(
     r"|\b(?:sponsor|backer)s?\b",
     re.IGNORECASE,
 )
-_HEADING_WORDS: Final = 2  # content words of a heading, which has no verb
+_HEADING_WORDS: Final = 2  # minimum content words of a heading, which has no verb
 #: Sections are neither cut nor merged.
 _WHOLE: Final = ChunkConfig(longest=1_000_000, shortest=1)
 
 
 def mine_headings(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer each heading of a document, paired with its section; skip plain text, which has no reliable headings."""
+    """Offer pairs of a heading and its section; skip plain text, which has no reliable headings."""
     for section in cut_sections(source.lines, _WHOLE) if source.file.language != "text" else ():
         if not section.names:
             continue
@@ -181,7 +181,7 @@ def mine_headings(source: SourceFileText, config: MiningConfig, collection: Coll
         text = "\n".join(source.lines[lines.start : lines.stop])
         informative = _is_informative(query, _HEADING_WORDS) and not _IDLE_HEADING.search(section.names[0])
         if not informative or not _is_english(text) or LICENSE_TEXT.search(text):
-            collection.dropped["heading says little"] += 1
+            collection.dropped["uninformative heading"] += 1
             continue
         words = source.count_words(lines)
         collection.offer(source.make_candidate("heading", rank, query, words), source.find_taint(lines))
@@ -199,7 +199,7 @@ _GENERIC_DIRECTORIES: Final = frozenset(
 
 
 def mine_path(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer the words of a file's path, paired with the beginning of the file."""
+    """Offer a pair of the words of a file's path and the beginning of the file."""
     path = source.file.entry.path
     rank = draw_rank(config.seed, "path", path)
     words = path_words(path)
@@ -254,7 +254,7 @@ class CommitMiner:
     def mine(self, unread: Mapping[str, str | None]) -> None:
         """Offer the subjects of commits that changed few code files, each paired with the changed lines of one file.
 
-        `unread` has the reason why a file was not read, by path, and None for files that were read.
+        `unread` maps paths to the reason why the file was not read, or to None if it was read.
         """
         queries = self._read_queries()
         commits = self._select_commits(queries)
@@ -262,7 +262,7 @@ class CommitMiner:
         numbers = {path: number for path, (number, _) in self.entries.items()}
         for change in read_changes(self.repository, list(commits), self._is_code, self.config):
             if change.path is None:
-                self.collection.dropped["commit without its content"] += 1
+                self.collection.dropped["commit with missing objects"] += 1
                 continue
             number = numbers.setdefault(change.path, len(numbers))
             reason = refused.get(change.path)
@@ -277,7 +277,7 @@ class CommitMiner:
             if query := _subject_to_query(subject, self.config.pairs):
                 queries[commit] = query
             else:
-                self.collection.dropped["subject says little"] += 1
+                self.collection.dropped["uninformative subject"] += 1
         return queries
 
     def _select_commits(self, queries: Mapping[str, str]) -> dict[str, list[str]]:
@@ -324,7 +324,7 @@ class CommitMiner:
         return bool(self._code_language(path))
 
     def _code_language(self, path: str) -> str:
-        """Return the language of a code file; an empty string for tests, foreign code and other files."""
+        """Return the language of a code file; empty for tests, vendored or generated code and other files."""
         if path not in self._languages:
             kind = self.scripts.get(path) or detect_type(path, b"")
             excluded = is_test(path) or is_foreign(path) or self.licenses.forbids_past(path, self.entries)
@@ -437,7 +437,7 @@ def _parse_patches(
 
 
 def _comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str | None:
-    """Return the first sentence, or more if it is short, without a leading `name`; None if not informative."""
+    """Return the first sentence, or more if it is short, without a leading `name`; None if uninformative."""
     first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
     taken: list[str] = []
     for sentence in islice(split_sentences("\n".join([first, *lines[1:]])), rules.sentences):
@@ -451,7 +451,7 @@ def _comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str 
 
 
 def _subject_to_query(subject: str, rules: PairRules) -> str | None:
-    """Return a commit subject without prefixes and issue numbers; None if the rest is not informative."""
+    """Return a commit subject without prefixes and issue numbers; None if it is trivial or uninformative."""
     query = strip_subject(subject)
     if is_trivial(subject) or not query.isprintable() or not is_prose(query, rules.most):
         return None
@@ -464,5 +464,5 @@ def _is_informative(text: str, fewest: int) -> bool:
 
 
 def _is_english(text: str) -> bool:
-    """Return whether most characters are ASCII, so that the text may be English."""
+    """Return whether enough characters are ASCII for the text to be English."""
     return sum(map(str.isascii, text)) >= _ENGLISH * len(text)

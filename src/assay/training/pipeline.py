@@ -1,4 +1,4 @@
-"""Train a model: mine, learn, pack. An interrupted training resumes where it stopped."""
+"""Train a model: mine pairs, learn from them and write the model. An interrupted training resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class PackedModel:
 
 
 def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel:
-    """Train a model on a directory of repositories, and write it."""
+    """Train a model on a directory of repositories, and write the model directory."""
     work, out = request.out / WORK, request.out / MODEL_DIR
     with lock_output(request.out):
         plan = prepare(
@@ -115,7 +115,7 @@ def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel
 
 @contextmanager
 def lock_output(out: Path) -> Iterator[None]:
-    """Lock an output directory, and remove incomplete files of a killed training."""
+    """Lock an output directory, and remove incomplete files of an interrupted training."""
     with ExitStack() as held:
         try:
             held.enter_context(writer_lock(out / WORK, 0.0))
@@ -137,7 +137,7 @@ def format_unchecked(names: Sequence[str]) -> str:
 
 
 def _check_reports(reports: Sequence[RepoReport], directory: Path) -> set[str]:
-    """Return the names of the repositories with pairs; raise if mining failed, or if there are none."""
+    """Return the names of the repositories with pairs; raise if mining one failed or if none has pairs."""
     for report in reports:
         if report.reason.startswith("failed:"):  # the model must cover all repositories
             hint = "run the command again, or add the repository to the --exclude file"
@@ -152,7 +152,7 @@ def _check_reports(reports: Sequence[RepoReport], directory: Path) -> set[str]:
 
 
 def make_manifest(reports: Sequence[RepoReport], excluded: ExclusionIndex) -> dict[str, Any]:
-    """List the repositories that a model was learned from, and those whose code was checked for copies."""
+    """Return the repositories that a model was learned from, and the excluded ones, with and without a copy check."""
     used = [asdict(report) for report in reports if sum(report.pairs.values())]
     left_out = Counter(_category(report) for report in reports if not sum(report.pairs.values()))
     kinds = {kind: sum(report.pairs.get(kind, 0) for report in reports) for kind in KINDS}
@@ -189,7 +189,7 @@ class Learned:
 
 
 def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -> Learned:
-    """Learn a model from shards, reusing the results in `work`."""
+    """Learn a model from shards, reusing earlier results in `work`."""
     digests = sorted(blake2b(path.read_bytes(), digest_size=16).hexdigest() for path in shards)
     base = key_of(digests, code_digests(), {})
     path = work / f"vocabulary-{key_of(base, asdict(config.vocabulary))}.txt"
@@ -246,7 +246,7 @@ def key_of(*facts: object) -> str:
 
 
 def read_recipe(path: Path, kind: type[T]) -> T:
-    """Read a recipe; missing settings have their defaults."""
+    """Read a recipe; missing settings get their defaults."""
     file = read_toml(path, hint="check the path, or remove --recipe")
     for names, value in iter_leaves(file.data):  # one by one, so that errors have a line number
         try:

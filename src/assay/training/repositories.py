@@ -23,7 +23,7 @@ _NAME_PART: Final = re.compile(r"[\w.+~-]+")
 
 @dataclass(frozen=True, slots=True)
 class GitRepo:
-    """A repository at its newest commit."""
+    """A repository at the commit of HEAD."""
 
     name: str  # owner/name where known
     url: str  # "" where unknown
@@ -53,9 +53,9 @@ class LearningScope:
     withheld: frozenset[str] = frozenset()  # held-out paths; commits that touch one are skipped as well
 
     def withholds(self, path: str, here: Container[str]) -> bool:
-        """Return whether a path of the history is withheld; `here` holds the paths of the newest commit.
+        """Return whether a path of the history is withheld; `here` has the paths of the newest commit.
 
-        A path that no longer exists may be an earlier location of a withheld file, so it is judged by file name.
+        A path that no longer exists may be an earlier location of a withheld file, so its file name is compared.
         """
         return path in self.withheld or (path not in here and _file_name(path) in self._names)
 
@@ -80,7 +80,7 @@ def find_repositories(directory: Path) -> tuple[GitRepo, ...]:
 
 
 def open_repository(directory: Path) -> GitRepo:
-    """Open one repository: a checkout, one of its linked work trees, or a bare one."""
+    """Open one repository: a checkout, a linked work tree or a bare repository; raise CorpusError without a commit."""
     file = directory / ".git"  # of a linked work tree
     text = file.read_text(encoding="utf-8", errors="surrogateescape") if file.is_file() else ""
     git_dir = next(_git_dirs(directory, 0), None) if directory.is_dir() else None
@@ -174,7 +174,7 @@ _NEAR: Final = 2  # distance of a license from the root: at most one directory
 _MIT: Final = "permission is hereby granted free of charge to any person obtaining a copy"
 _MIT_NOTICE: Final = "permission notice shall be included in all copies"
 _BSD: Final = "with or without modification are permitted provided that the following conditions are met"
-#: SPDX -> phrases that its text contains, all of them, as `_plain_text` writes it.
+#: SPDX identifier -> phrases that are all in the license text, as `_plain_text` returns it.
 _TEXTS: Final[Mapping[str, tuple[str, ...]]] = {
     "AGPL-3.0": ("gnu affero general public license version 3",),
     "LGPL-3.0": ("gnu lesser general public license version 3",),
@@ -255,7 +255,7 @@ LICENSE_TEXT: Final = re.compile(
 LICENSE_WORD: Final = re.compile(r"copyright|licen[cs]e|\(c\)|©|all rights reserved|spdx", re.IGNORECASE)
 _HEADER_BYTES: Final = 3_000  # a header that names its license does so on its first page
 #: Reason for not reading a file.
-DIRECTORY_LICENSE: Final = "licence of its folder"
+DIRECTORY_LICENSE: Final = "license of the directory"
 #: A reference to the license above: a relative path, or a word for the root.
 _ABOVE: Final = re.compile(r"(?:^|[\s(\"'`<])\.\.?/|\b(?:root|top[- ]?level|parent|main)\b", re.IGNORECASE)
 _REFERENCE: Final = 500  # characters; a text that only refers to another is a sentence or a path
@@ -265,14 +265,14 @@ _NO_TEXT: Final = re.compile(r"\.(?:png|svg|jpe?g|gif|ico|pdf|json|ya?ml|toml|xm
 
 @dataclass(frozen=True, slots=True)
 class License:
-    """Licenses in the license files of a repository, and the permissive license if there is one."""
+    """Licenses found in license files, and an SPDX expression of the permissive ones; None if learning is forbidden."""
 
     found: tuple[str, ...]
     permissive: str | None
 
     @property
     def problem(self) -> str:
-        return f"licence: {' and '.join(self.found) or 'none recognized'}"
+        return f"license: {' and '.join(self.found) or 'none recognized'}"
 
 
 def is_license_path(path: str) -> bool:
@@ -296,7 +296,7 @@ def find_root_licenses(paths: Iterable[str]) -> list[str]:
 
 
 def decide_license(files: Mapping[str, str]) -> License:
-    """Decide the license of a repository from its license files, by path.
+    """Decide the license of a repository; `files` maps the paths of its license files to their texts.
 
     Several permissive licenses are accepted, as a choice (LICENSE-MIT and LICENSE-APACHE) or together. A license that
     is not permissive excludes the repository, unless a file offers a choice.
@@ -312,7 +312,7 @@ def decide_license(files: Mapping[str, str]) -> License:
 
 
 def classify_license(text: str) -> tuple[str, ...]:
-    """Return the licenses whose text a file contains or, without any, those it names at the top."""
+    """Return the licenses whose text a file contains, else the licenses that the file names at the top."""
     plain = _plain_text(text)
     known = {spdx.strip() for spdx, phrases in _TEXTS.items() if all(phrase in plain for phrase in phrases)}
     if not known:
@@ -327,13 +327,13 @@ def _plain_text(text: str) -> str:
 
 
 def has_restrictive_header(text: str) -> bool:
-    """Return whether the head of a file names a license that requires more than a notice."""
+    """Return whether the beginning of a file names a license that requires more than a notice."""
     return _HEADER.search(text, 0, _HEADER_BYTES) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class LicensedDirectories:
-    """Directories with a separate license, and whether it permits learning."""
+    """Directories with a separate license, and whether that license permits learning."""
 
     permits: Mapping[str, bool] = field(default_factory=dict)
     forbidden: frozenset[str] = frozenset()  # names of the files that are not read
@@ -347,12 +347,12 @@ class LicensedDirectories:
         return False
 
     def forbids_past(self, path: str, here: Container[str]) -> bool:
-        """Return whether a license forbids a past path; paths that no longer exist are judged by file name."""
+        """Return whether a license forbids a path of the history; of missing paths the file name is compared too."""
         return self.forbids(path) or (path not in here and _file_name(path) in self.forbidden)
 
 
 def find_directory_licenses(paths: Iterable[str]) -> list[str]:
-    """List the license files below the root that apply to their directory."""
+    """Return the license files below the root that apply to their directory."""
     return [
         path
         for path in paths
@@ -366,7 +366,7 @@ def find_directory_licenses(paths: Iterable[str]) -> list[str]:
 
 
 def judge_directories(texts: Mapping[str, str], root: Collection[str], paths: Iterable[str]) -> LicensedDirectories:
-    """Judge each directory by its license files; `texts` has them by path, `root` has those of the repository.
+    """Decide which directories permit learning; `texts` maps paths to license texts, `root` has those of the root.
 
     License files that repeat the root license or refer to it are ignored. An unknown license forbids learning.
     """

@@ -1,4 +1,4 @@
-"""Files to learn from: exclusions, selected files, their text, and lines that must not be learned from."""
+"""Selection of files and lines to learn from, without excluded repositories, copied code and secrets."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class Exclusions:
     names: tuple[str, ...]
 
     def find_reason(self, repository: GitRepo) -> str | None:
-        """Return why a repository is excluded: it, or one of the same name, is on the exclusion list; else None."""
+        """Return why a repository is excluded: the list has it, or a repository of the same name; else None."""
         own = {repository.name.casefold(), (repository_name(repository.url) or "").casefold()}
         base = repository.name.rpartition("/")[2].casefold()
         if name := next((excluded for excluded in self.names if excluded.casefold() in own), None):
             return f"excluded: {name} is on the exclusion list"
         if name := next((excluded for excluded in self.names if excluded.rpartition("/")[2].casefold() == base), None):
-            return f"excluded: it has the name of {name}, which is on the exclusion list"
+            return f"excluded: same name as {name}, which is on the exclusion list"
         return None
 
 
@@ -178,7 +178,7 @@ def merge_windows(parts: Iterable[Windows]) -> Windows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowMatches:
-    """The first and last line of each window of a text, from 0, and whether the window is known."""
+    """The first and last line of each window of a text, from 0, and whether an excluded repository has the window."""
 
     first: NDArray[np.int64]
     last: NDArray[np.int64]
@@ -192,14 +192,14 @@ class WindowMatches:
         return np.cumsum(marks)[:-1] > 0
 
     def is_copy(self, rules: WindowRules, ignored: range) -> bool:
-        """Return whether a file is largely copied, not counting windows that begin in `ignored` lines."""
+        """Return whether enough windows of a file are known, not counting windows that begin in `ignored` lines."""
         counted = (self.first < ignored.start) | (self.first >= ignored.stop)
         known = int((self.known & counted).sum())
         return known >= rules.fewest and known >= rules.share * int(counted.sum())
 
 
 def compare(data: bytes, known: Windows, rules: WindowRules) -> WindowMatches:
-    """Find the windows of a text that are known."""
+    """Cut a text into windows and mark those that are in `known`; without known windows, return none."""
     if not len(known):
         return WindowMatches(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.bool_))
     hashes, first, last = cut_windows(data, rules)
@@ -218,7 +218,7 @@ NO_EXCLUSIONS: Final = ExclusionIndex(Exclusions(()), merge_windows(()), {}, (),
 #: Languages with a grammar, without those that are data or markup.
 CODE: Final = frozenset(GRAMMARS) - {"css", "html", "json", "toml", "yaml"}
 COPIED_FILE: Final = "copied file"
-OTHER_LICENSE: Final = "file under another licence"
+OTHER_LICENSE: Final = "file under another license"
 NO_LINES: Final = range(0)
 # These two patterns differ from those of `corpus.roles`: the shipped model was trained with them.
 _VENDORED: Final = re.compile(
@@ -262,7 +262,7 @@ class SelectedFile:
 
 
 def find_scripts(repository: GitRepo, entries: Sequence[TreeEntry], config: MiningConfig) -> dict[str, FileType]:
-    """Detect the types of executables without an extension by their first line."""
+    """Detect the types of executable files without an extension by their first line."""
     plain = [entry for entry in entries if entry.script and "." not in entry.path.rpartition("/")[2]]
     fitting = [entry for entry in plain if _find_unfit(entry, config.files) is None][: config.files.code]
     return {entry.path: detect_type(entry.path, data[:_FIRST_LINE]) for entry, data in read_files(repository, fitting)}
@@ -275,9 +275,9 @@ def select_files(
     licenses: LicensedDirectories,
     scope: LearningScope = PUBLIC,
 ) -> tuple[list[SelectedFile], list[SelectedFile], Counter[str]]:
-    """Select code and documentation by name and size and, where there are too many, by the hash of their path.
+    """Select code and documentation by path, size and license; where there are too many files, draw by path hash.
 
-    Return both, and how many files were dropped, by reason.
+    Return the code files, the documentation files, and the number of dropped files by reason.
     """
     dropped: Counter[str] = Counter()
     code, docs = list[SelectedFile](), list[SelectedFile]()
@@ -327,7 +327,7 @@ def _find_unfit(entry: TreeEntry, rules: FileRules) -> str | None:
         return "vendored file"
     if _GENERATED_NAME.search(entry.path):
         return "generated file"
-    return "licence file" if is_license_path(entry.path) else None
+    return "license file" if is_license_path(entry.path) else None
 
 
 def _draw(files: Sequence[SelectedFile], most: int, seed: int) -> list[SelectedFile]:
@@ -369,7 +369,7 @@ class SourceFileText:
 
     @cached_property
     def license_lines(self) -> range:
-        """The lines of the license header, if there is one."""
+        """The lines of the license header; empty if there is none."""
         first = next((n for n, marked in enumerate(self.commented[:_LICENSE_TOP]) if marked), 0)
         last = first
         while last < len(self.lines) and self.commented[last]:
@@ -386,7 +386,7 @@ class SourceFileText:
         return Counter(chain.from_iterable(self.runs[n] for n in lines if n not in comment and n not in header))
 
     def find_taint(self, lines: range) -> str | None:
-        """Return the reason why lines must not be learned from, ignoring shared lines of a license header."""
+        """Return why lines must not be learned from, or None; shared lines of a license header do not count."""
         shared = np.flatnonzero(self.shared[lines.start : lines.stop]) + lines.start
         if any(number not in self.license_lines for number in shared.tolist()):
             return "copied"
@@ -401,7 +401,7 @@ class SourceFileText:
 def open_source(
     file: SelectedFile, data: bytes, known: Windows, config: MiningConfig, scope: LearningScope = PUBLIC
 ) -> SourceFileText | str:
-    """Return a file's text, or the reason why it is not read."""
+    """Return the text of a file, or the reason why the file is skipped."""
     if b"\0" in data:
         return "binary file"
     if len(data) > config.files.line * (data.count(b"\n") + 1):

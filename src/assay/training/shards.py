@@ -21,8 +21,8 @@ from assay.search.query import directory_names, find_words, parse_query, stem_na
 from assay.store.array_file import Array, IndexFormatError, StringColumn, pack_strings, read_store, write_store
 from assay.training.config import MiningConfig
 
-_CACHED: Final = 300_000  # runs: enough for the largest repositories, about 100 MB
-_LONGEST: Final = 64  # characters of a run; longer ones are hashes or base64
+_CACHED: Final = 300_000  # words: enough for the largest repositories, about 100 MB
+_LONGEST: Final = 64  # characters of a word; longer ones are hashes or base64
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class PairCandidate:
 
 @dataclass(frozen=True, slots=True)
 class TextCodePair:
-    """A query and the code it describes, both in terms."""
+    """A query and the code it describes, as terms."""
 
     kind: str
     rank: int
@@ -53,7 +53,7 @@ class TextCodePair:
 
 
 class Collection:
-    """The pairs of a repository within the caps, and how many were dropped, by reason."""
+    """The pairs of a repository within the caps, and the number of dropped pairs by reason."""
 
     def __init__(self, config: MiningConfig) -> None:
         self._config = config
@@ -62,14 +62,14 @@ class Collection:
         self.dropped: Counter[str] = Counter()
 
     def has_room_for(self, kind: str, rank: int) -> bool:
-        """Return whether a pair of this rank is within the cap of its kind so far."""
+        """Return whether a pair of this rank is within the cap of its kind so far; count the pair as dropped if not."""
         heap = self._heaps.get(kind, [])
         room = len(heap) < getattr(self._config.caps, kind) or rank < -heap[0][0]
         self.dropped["over the cap"] += not room
         return room
 
     def offer(self, candidate: PairCandidate, taint: str | None) -> None:
-        """Add a pair, unless it is tainted or has too few terms."""
+        """Add a pair unless it is tainted, has too few terms, is over the cap or equals a pair of a lower rank."""
         query = parse_query(candidate.query).terms
         code: dict[str, int] = {}
         for run, count in () if taint else candidate.code.items():
@@ -96,14 +96,14 @@ class Collection:
             self.dropped["over the cap"] += 1
 
     def pairs(self) -> list[TextCodePair]:
-        """Return the pairs by file and rank, limited per query."""
+        """Return the pairs sorted by file and rank, with a limit on pairs of the same kind and query."""
         uses: Counter[tuple[str, tuple[str, ...]]] = Counter()
         pairs = []
         for pair in sorted(self._pairs.values(), key=lambda pair: (pair.rank, pair.key)):
             uses[pair.kind, pair.query] += 1
             if uses[pair.kind, pair.query] <= self._config.pairs.same:
                 pairs.append(pair)
-        self.dropped["asked too often"] = len(self._pairs) - len(pairs)
+        self.dropped["repeated query"] = len(self._pairs) - len(pairs)
         return sorted(pairs, key=lambda pair: (pair.file, pair.rank, pair.key))
 
 
@@ -119,7 +119,7 @@ def path_terms(path: str) -> tuple[str, ...]:
 
 
 class _TermCache(dict[str, tuple[str, ...]]):
-    """A bounded cache of the terms of runs."""
+    """A bounded cache of the terms of words; long words have no terms."""
 
     def __missing__(self, run: str) -> tuple[str, ...]:
         if len(run) > _LONGEST:
@@ -137,7 +137,7 @@ def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
-#: Where the text of a pair comes from; `PairShard.kind` is an index into it.
+#: Sources of the text of a pair; `PairShard.kind` is an index into this tuple.
 KINDS: Final = ("doc", "name", "commit", "path", "heading")
 #: Incremented when the meaning of a shard changes; shards of another format are mined again.
 FORMAT: Final = 1
@@ -148,7 +148,7 @@ _COLUMNS: Final = ("kind", "language", "key", "file")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Bags:
-    """Rows of term numbers: row i is between offsets i and i + 1, ascending and distinct."""
+    """Rows of term numbers and their counts; row i is from `offset[i]` to `offset[i + 1]`."""
 
     offset: NDArray[np.int64]
     term: NDArray[np.int32]
@@ -161,7 +161,7 @@ class Bags:
 @dataclass(frozen=True, slots=True, eq=False)
 class PairShard:
     repository: str  # owner/name
-    words: tuple[str, ...]  # the terms that occur, sorted; term numbers are indexes into it
+    words: tuple[str, ...]  # the terms that occur, sorted; term numbers are indexes into this tuple
     kind: NDArray[np.uint8]  # indexes into KINDS
     query: Bags  # each term counts once
     code: Bags  # the terms of the code, counted, without the text of the query
@@ -214,7 +214,7 @@ def read_shard(path: Path) -> PairShard:
     """Read a shard by memory map; raise IndexFormatError for any other file."""
     stored = read_store(path)
     if stored.meta.get("shard") != FORMAT:
-        raise IndexFormatError("old", "not a shard of mined pairs, or of another version", file=path)
+        raise IndexFormatError("old", "not a shard of mined pairs, or a shard of another version", file=path)
     arrays = stored.arrays
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
     columns |= {name: Bags(*(arrays[f"{name}.{part}"] for part in _PARTS)) for name in _BAGS}
@@ -234,7 +234,7 @@ class RepoReport:
     languages: Mapping[str, int] = field(default_factory=dict)
     dropped: Mapping[str, int] = field(default_factory=dict)
     files: int = 0
-    reason: str = ""  # `excluded: ...`, `licence: ...` or `failed: ...`
+    reason: str = ""  # `excluded: ...`, `license: ...` or `failed: ...`
 
 
 def write_report(path: Path, report: RepoReport, identity: str) -> None:

@@ -5,8 +5,8 @@ maximization. The strength of a translation is the lift of q over its share p(q)
 
     strength = log(t(q|c) / p(q)) / log(1 / p(q))          0: no lift, 1: queries for c always use q
 
-During learning a term may explain itself, so that its synonyms are not credited with its matches. It is never listed
-as a translation of itself.
+During learning a term may explain itself, so that its synonyms are not credited with its matches. No term is listed as
+a translation of itself.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class _FrequentTerms(NamedTuple):
 
 
 def learn_translations(pairs: TrainingPairs, terms: int, config: TranslationConfig) -> Translations:
-    """Learn the translations from all pairs that are not held out."""
+    """Learn translations from all pairs that are not held out and whose kind has a weight above 0."""
     sides = _reduce(pairs, terms, config)
     count = np.bincount(sides.query.term, np.repeat(sides.weight, np.diff(sides.query.offset)), len(sides.query_terms))
     share: NDArray[np.float32] = (count / max(count.sum(), 1e-9)).astype(np.float32)

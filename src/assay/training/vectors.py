@@ -72,7 +72,7 @@ class Trained:
 
 
 def random_table(pairs: TrainingPairs, terms: int, config: VectorTrainConfig, seed: int) -> EmbeddingTable:
-    """Return a table of random vectors, weighted by the inverse document frequency of terms in code."""
+    """Return a table of random vectors; the weights are the inverse document frequencies of the terms in code."""
     draw = np.random.default_rng((seed, _START))
     vectors = draw.standard_normal((terms, config.dimension), dtype=np.float32) / np.float32(config.dimension**0.5)
     uses = np.bincount(pairs.code.term, minlength=terms)
@@ -173,12 +173,12 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class TrainingBatch:
-    """Matrices of queries and codes; row i of both is a pair, further rows of `code` are hard negatives."""
+    """Matrices of queries and code; row i of both is a pair, further rows of `code` are hard negatives."""
 
     terms: NDArray[np.int64]  # the rows of the model that occur, ascending
     query: Any  # scipy.sparse.csr_matrix, queries × terms
-    code: Any  # scipy.sparse.csr_matrix, codes × terms
-    masked: NDArray[np.bool_]  # queries × codes: may be relevant, so not used as negatives
+    code: Any  # scipy.sparse.csr_matrix, rows of code × terms
+    masked: NDArray[np.bool_]  # queries × rows of code: may be relevant, so not used as negatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +205,7 @@ def make_plan(pairs: TrainingPairs, kinds: KindWeights, group: int) -> BatchPlan
 
 
 def draw_rows(plan: BatchPlan, config: VectorTrainConfig, draw: np.random.Generator) -> NDArray[np.int64]:
-    """Draw portions until the batch is full, then rows within each repository.
+    """Draw portions until the batch is full, then the rows of each drawn repository.
 
     Portions and rows are drawn by weight, without replacement (Efraimidis and Spirakis 2006).
     """
@@ -234,7 +234,7 @@ def make_batch(
     config: VectorTrainConfig,
     draw: np.random.Generator,
 ) -> TrainingBatch:
-    """Draw the rows of a batch, and drop terms from them at random."""
+    """Draw the pairs and hard negatives of a batch, and drop some of their terms at random."""
     rows = draw_rows(plan, config, draw)
     bare = draw.random(len(rows)) < config.overlap_dropout
     extra = hard.draw(rows[~bare], round(config.hard.share * len(rows)), draw) if hard else rows[:0]
@@ -279,7 +279,7 @@ def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: N
 def masks(
     pairs: TrainingPairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
 ) -> NDArray[np.bool_]:
-    """Return which other codes may be relevant to each query: equal query, equal code, or the same file."""
+    """Return which code of other pairs may be relevant to each query: equal query, equal code, or the same file."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
     if config.same_file != "none":
         near = _same(pairs.repository.astype(np.int64) << 32 | pairs.file, rows, codes)
@@ -304,7 +304,7 @@ class Parameters:
 
 
 def loss_and_gradient(own: Parameters, batch: TrainingBatch, products: Products) -> tuple[float, Parameters]:
-    """Return the contrastive loss of a batch, averaged over queries and codes, and its gradient."""
+    """Return the contrastive loss of a batch, averaged over both directions of retrieval, and the gradient."""
     query = pool(batch.query, own.asked, own.vectors, products)
     code = pool(batch.code, own.said, own.vectors, products)
     number = query.unit.dtype.type
@@ -321,7 +321,7 @@ def loss_and_gradient(own: Parameters, batch: TrainingBatch, products: Products)
     share = np.zeros(len(code.unit), dtype=query.unit.dtype)  # hard negatives have no query
     share[:size] = half / by_code
     chance *= (half / by_query)[:, None] + share[None, :]
-    chance[diagonal, diagonal] -= 2 * half  # now the gradient by similarities
+    chance[diagonal, diagonal] -= 2 * half  # now the gradient with respect to the similarities
     query_gradient = chance @ code.unit
     asked = unpool(query, query_gradient, products)
     said = unpool(code, chance.T @ query.unit, products)
@@ -333,7 +333,7 @@ def loss_and_gradient(own: Parameters, batch: TrainingBatch, products: Products)
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScore:
-    """Success@1 and mean reciprocal rank; the `bare` values ignore words shared by query and code."""
+    """Success@1 and mean reciprocal rank; for the `bare` values, the relevant code loses the words of its query."""
 
     questions: int
     first: float
@@ -347,7 +347,7 @@ HeldOutTest = list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 
 
 def _make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutTest:
-    """Draw candidates and queries from held-out doc comments, or from all held-out pairs if there are none."""
+    """Draw candidates and queries from held-out doc pairs, or from all held-out pairs if there are no doc pairs."""
     held = np.flatnonzero(pairs.held_out)
     docs = held[pairs.kind[held] == KINDS.index("doc")]
     held = docs if len(docs) else held
@@ -359,7 +359,7 @@ def _make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutT
 
 
 def _evaluate_held_out(pairs: TrainingPairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
-    """Score the ranks of the correct codes, with and without the words that each shares with its query."""
+    """Rank the code of each query among the candidates, with and without the words that it shares with the query."""
 
     def vectors(bags: Bags, weight: Floats) -> Floats:
         return pool(as_matrix(bags, len(own.vectors)), weight, own.vectors, products).unit
