@@ -77,7 +77,7 @@ def test_repository_is_excluded_by_address(tmp_path):
 def test_repository_is_excluded_by_name_and_as_a_fork(tmp_path):
     make(tmp_path / "Somebody+Flask", FILES)
     assert "is on the exclusion list" in why(tmp_path, "somebody/flask")
-    assert "has the name of pallets/flask" in why(tmp_path, "pallets/flask")
+    assert "same name as pallets/flask" in why(tmp_path, "pallets/flask")
     assert why(tmp_path, "pallets/flask-login", "somebody/other") is None
 
 

@@ -129,7 +129,7 @@ def test_repository_under_another_licence_is_left_out_with_the_reason(tmp_path, 
         files["LICENSE"] = TEXTS[licence]
     found = mined(make(tmp_path / "r", files))
     assert found.shard is None
-    assert found.report.reason.startswith("licence:")
+    assert found.report.reason.startswith("license:")
     assert (licence or "none") in found.report.reason
 
 

@@ -78,7 +78,7 @@ def test_every_repository_has_a_shard_and_a_report(repositories, tmp_path):
     assert len(report.commit) == 40
     assert set(report.languages) == {"markdown", "python"}
     assert not (shards / "toy+closed.assay").exists()
-    assert closed.reason.startswith("licence:")
+    assert closed.reason.startswith("license:")
     summary = json.loads((tmp_path / "out" / "mining.json").read_text())
     assert [one["repository"] for one in summary["repositories"]] == [
         "toy/closed",

@@ -162,7 +162,7 @@ def test_duplicates_and_questions_asked_too_often_are_dropped(tmp_path):
     files |= {f"other_{word}.py": same.replace("return", f"log(step_{word})\n    return") for word in "abcde"}
     report = mined(make(tmp_path / "r", files)).report
     assert report.dropped["duplicate"] >= 1
-    assert report.dropped["asked too often"] >= 2
+    assert report.dropped["repeated query"] >= 2
     assert report.pairs["doc"] == 4
 
 
@@ -186,13 +186,13 @@ def test_files_that_nobody_wrote_here_are_not_read(tmp_path):
     assert {name: count for name, count in report.dropped.items() if count} == {
         "vendored file": 3,
         "generated file": 2,
-        "file under another licence": 1,
+        "file under another license": 1,
         "minified file": 1,
         "data file": 1,
         "large file": 1,
         "binary file": 1,
-        "licence file": 1,
-        "subject says little": 1,
+        "license file": 1,
+        "uninformative subject": 1,
     }
 
 
@@ -226,4 +226,4 @@ def test_text_that_is_not_english_or_says_little_is_not_asked(tmp_path):
     text = "".join(f'def cook{n}(pan, stove):\n    """{doc}"""\n{body}' for n, doc in enumerate(docs))
     report = mined(make(tmp_path / "r", {"LICENSE": MIT, "cook.py": text})).report
     assert report.pairs["doc"] == 0
-    assert report.dropped["doc says little"] == len(docs)
+    assert report.dropped["uninformative comment"] == len(docs)

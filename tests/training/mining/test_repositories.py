@@ -99,7 +99,7 @@ def test_missing_objects_cost_only_what_needs_them(tmp_path):
     part = mined(folder).report
     assert whole.pairs["commit"] == 6
     assert part.pairs["commit"] == 5
-    assert part.dropped["commit without its content"] == 1
+    assert part.dropped["commit with missing objects"] == 1
     assert part.pairs["name"] == whole.pairs["name"] - 1
 
 
@@ -114,7 +114,7 @@ def test_shallow_history_is_read_as_far_as_it_goes(tmp_path):
 def test_missing_licence_or_tree_leaves_the_repository_out(tmp_path):
     folder = history(tmp_path / "r")
     lose(folder, "HEAD:LICENSE")
-    assert mined(folder).report.reason.startswith("licence:")
+    assert mined(folder).report.reason.startswith("license:")
     lose(folder, "HEAD:pans")
     with pytest.raises(CorpusError, match="cannot list"):
         list_files(found(folder))
