@@ -122,7 +122,7 @@ def decode_text(data: bytes) -> str:
 
 
 def binary_format(head: bytes, walking: WalkConfig) -> str | None:
-    """Return the format of a binary file, or why it counts as binary; None for text. UTF-16 counts as binary."""
+    """Return the format of a binary file, or why the file counts as binary, from its first bytes; None for text."""
     for name, magic in _MAGIC.items():
         if head.startswith(magic):
             return name

@@ -1,6 +1,6 @@
 """Run git safely, list tracked files, and unpack commits as corpora.
 
-Files are read as blobs of the commit: no checkout, so no hooks, smudge filters, line-end conversion or submodules, and
+Files are read as blobs of the commit: no checkout, so no hooks, smudge filters, newline conversion or submodules, and
 the work tree of a local repository is never touched.
 """
 

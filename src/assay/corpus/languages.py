@@ -184,7 +184,7 @@ def language_extensions(language: str) -> tuple[str, ...]:
 
 
 def detect_type(path: str, head: bytes) -> FileType:
-    """Return the kind of a file and its language (None if unknown); `head` must contain any shebang line."""
+    """Return the language (None if unknown) and kind of a file; `head` is its first line or more, for the shebang."""
     name = path.rpartition("/")[2].lower()
     if file_type := _NAMES.get(name):
         return file_type

@@ -122,7 +122,7 @@ class LocalCorpus:
     revision: str | None
 
     def text(self, path: str) -> str:
-        """Decode a file; raise OSError if the file is unreadable, CorpusError if it is outside the corpus."""
+        """Read and decode a file; raise OSError if it is unreadable, CorpusError if it is outside the corpus."""
         with open(resolve_inside(self.root, path), "rb") as stream:
             return decode_text(stream.read())
 
@@ -194,7 +194,7 @@ class ListedPaths:
 
 
 def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Corpus:
-    """Copy a corpus below `directory`, under the name of its root; with `commit`, into a git repository."""
+    """Copy a corpus below `directory`, under the name of its root; with `commit`, as a new git repository."""
     root = directory / (corpus.root.resolve().name or "corpus")
     root.mkdir(parents=True)
     for file in corpus.files:

@@ -96,7 +96,7 @@ def locate_pypi(request: CorpusRequest) -> LocatedCorpus:
 
 
 def parse_package(value: str) -> PythonPackage:
-    """Parse `name==version` with an optional `#wheel` or `#sdist`."""
+    """Parse `name==version` with an optional `#wheel` or `#sdist`; raise CorpusError for any other text."""
     body, _, form = value.partition("#")
     name, equals, text = (part.strip() for part in body.partition("=="))
     try:

@@ -161,7 +161,7 @@ class TreeCache:
     offline: bool = False  # never fetch
 
     def obtain(self, request: str, fetch: Callable[[Path], FetchedTree], *, refresh: bool = False) -> FetchedTree:
-        """Return the cached tree of a request; without one or with `refresh`, call `fetch` on an empty directory."""
+        """Return the cached tree of a request; if missing or with `refresh`, `fetch` it into an empty directory."""
         if (not refresh or self.offline) and (cached := self.recall(request)):
             return cached
         if self.offline:

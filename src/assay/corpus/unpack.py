@@ -241,7 +241,7 @@ class TreeWriter:
             self.add_file(name, _chunks(stream))
 
     def finish(self, *, outside_links: bool) -> set[str]:
-        """Create the links and return all paths; raise CorpusError for a link to the outside unless allowed."""
+        """Create the links and return all paths; raise CorpusError for outside links unless allowed."""
         for path, target in sorted(self._links.items()):
             self._make(path.split("/")[:-1], path)
             with self._rejecting_bad_names(path):

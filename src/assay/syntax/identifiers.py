@@ -1,4 +1,4 @@
-"""Split text and identifiers into words; stop words and stems."""
+"""Words in text and identifiers: splitting, stop words and stems."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _letter_class(character: str) -> str:
 
 
 def unspaced_pairs(compound: str) -> tuple[str, ...]:
-    """Return the overlapping pairs in runs of three or more Han or Kana characters, which match parts of a phrase."""
+    """Return overlapping character pairs of runs of three or more Han or Kana characters, to match parts of phrases."""
     runs = _UNSPACED.findall(compound)
     return tuple(run[i : i + 2] for run in runs for i in range(len(run) - 1))
 
@@ -127,7 +127,7 @@ def _snowball() -> Callable[[str], str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def stem(word: str) -> str:
-    """Return the English stem of a lowercase word; keep words under three letters or with non-ASCII or non-letters."""
+    """Return the English stem of a lowercase word; words under three letters or with other characters are unchanged."""
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return word
     root = _snowball()(word)

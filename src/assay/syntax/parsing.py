@@ -102,7 +102,7 @@ PARSING = ParsingLimits()
 
 
 def time_limit(source: bytes, limits: ParsingLimits) -> float:
-    """Return the CPU seconds allowed for parsing a source."""
+    """Return the CPU seconds allowed for parsing."""
     return limits.seconds + limits.seconds_per_byte * len(source)
 
 

@@ -49,7 +49,7 @@ def parse_problem(path: str, text: str, language: str | None = None) -> str | No
 
 
 def is_supported(path: str, language: str | None) -> bool:
-    """Return whether symbols can be extracted from the language of a file."""
+    """Return whether there is a parser for the language of a file."""
     return _is_python(path, language) or grammar_name(path, language, "") is not None
 
 
