@@ -1,6 +1,6 @@
 """The built-in search engine: code search on a CPU, without downloads, with a trace of every ranking.
 
-This package has no access to gold sets, measures or statistics. Its entry points are `engines/builtin.py` and
+This package does not import gold sets, measures or statistics. Its entry points are `engines/builtin.py` and
 `assay.Index`.
 """
 

@@ -1,6 +1,6 @@
 """Analysis of a batch of files: chunks, terms and names as columns.
 
-Every column is a pure function of path, text and configuration, so an updated index equals a rebuilt one.
+Every column is a pure function of the files and settings, so an updated index equals a rebuilt one.
 """
 
 from __future__ import annotations

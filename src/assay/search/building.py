@@ -74,7 +74,7 @@ def index_directory(root: Path, shape: str) -> Path:
 def open_table(root: Path, config: IndexConfig, workers: int | None = None, *, keep: bool = False) -> OpenedTable:
     """Open, refresh or build the index of a directory.
 
-    If the index cannot be written, the table stays in memory and a note says so; with `keep`, raise SetupError instead.
+    If the index cannot be written, add a note and keep the table in memory; with `keep`, raise SetupError instead.
     """
     directory = index_directory(root, index_key(config))
     stats = StatCache()
@@ -127,7 +127,7 @@ def timeout_notes(table: IndexTable) -> tuple[str, ...]:
 
 
 def is_stale(table: IndexTable, corpus: Corpus) -> bool:
-    """Return whether the corpus has other files, or other contents, than the table."""
+    """Return whether the paths, contents or languages of the corpus files differ from the table."""
     files = table.files
     stored = list(zip(files.paths, files.hashes, files.languages, strict=True))
     return stored != [(file.path, corpus.hashes.get(file.path), file.language or "") for file in corpus.files]

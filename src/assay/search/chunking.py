@@ -1,4 +1,4 @@
-"""Splitting of files into chunks: by syntax, by heading, or by size."""
+"""Split files into chunks by syntax, by heading or by size."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _FUNCTIONS: Final = frozenset({"function", "method", "macro"})
 class ChunkConfig:
     """Rules for splitting a file into chunks."""
 
-    # matched the target's span about twice as often as windows of any size (notes/spans.md)
-    kind: ChunkKind = setting("ast", "split by syntax, by a number of lines, tokens or characters, or not at all")
-    size: int = setting(50, "lines, tokens or characters of a chunk if not split by syntax")  # about a screen
+    # matched the target's span about twice as often as windows of any size
+    kind: ChunkKind = setting("ast", "unit of splitting: syntax (ast), lines, tokens, characters or the whole file")
+    size: int = setting(50, "lines, tokens or characters of a chunk, unless `kind` is ast or file")  # about a screen
     overlap: int = setting(0, "overlap of adjacent chunks, in the unit of `size`")  # overlapping spans are duplicates
     # a longer chunk costs an agent more than it is worth
-    longest: int = setting(70, "lines above which a definition is split into parts")
+    longest: int = setting(70, "lines above which a definition or section is split into parts")
     # 30 to 80 were tried: 50 was best on octocode's code by .014-.019, flat elsewhere
-    part: int = setting(50, "target length in lines of the parts of a long definition")
+    part: int = setting(50, "target lines of such a part, and of chunks in files without definitions or headings")
     # enough to reach the next statement in most code
-    slack: int = setting(7, "lines by which a split may move to fall between statements")
+    slack: int = setting(7, "maximum lines by which a split moves to fall between statements")
     # the knee: 5 gives tighter spans, 12 more overlap
-    shortest: int = setting(8, "lines below which adjacent definitions are joined")
-    packed: int = setting(16, "maximum lines of joined definitions")  # twice the shortest: joins two or three
+    shortest: int = setting(8, "lines below which a chunk is joined with an adjacent chunk")
+    packed: int = setting(16, "maximum lines of joined chunks")  # twice the shortest: joins two or three
     # a class of a third of a screen reads best in one piece; 0 to 50 are within .013
     whole_class: int = setting(15, "maximum lines of a class that stays one chunk")
 

@@ -47,7 +47,7 @@ from assay.toml import find_line, read_toml, write_key
 T = TypeVar("T")
 
 SHIPPED: Final = "static"
-#: The stages that `without` may name, in the order of the pipeline.
+#: The signals that `without` may name, in the order of the pipeline.
 STAGES: Final = (
     "coherence", "neighbours", "stem", "definition", "scope", "references", "identifier", "noise", "gaps",
 )  # fmt: skip
@@ -63,7 +63,7 @@ class FeedbackSettings:
 
     # +.01 on questions that share no word with their target; .3 to .8 are flat
     weight: float = setting(0.5, "weight of the first results relative to the query; 0 disables feedback")
-    units: int = setting(5, "number of first results to use")  # three to ten are flat
+    units: int = setting(5, "number of first results that shift the query vector")  # three to ten are flat
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class DenseSettings:
     docs_model: str = setting("", "embedder for documentation; empty to use `model`", repr=False)
     # 1 kB per chunk of 256 numbers; int8 takes a quarter and is as good
     vectors: VectorFormat = setting("float32", "storage format of vectors")
-    # the margins of BM25 carry information: max .891, z-score .876, RRF .833-.870 on semble's half
+    # the margins of BM25 carry information: max .891, z-score .876, RRF .833-.870 on semble's visible half
     fusion: str = setting("max", "fusion of lexical and dense scores: relative, max, zscore, rrf or rrf(k=20)")
     # .4 to .6 are flat where spans are ranked, with feedback
     language: float = setting(0.5, "weight of dense scores, relative to lexical scores, for natural-language queries")
@@ -87,14 +87,14 @@ class DenseSettings:
     # 0 to 2 are flat with lexical scores; dense retrieval alone is best at 4
     path: float = setting(1.0, "weight of path words relative to chunk words when files are ranked (static models)")
     # 200 to 1,000 are flat; scaling by all chunks cost .02 on the 50,000 of the standard library
-    reach: int = setting(500, "number of nearest chunks that get a dense score; these match without sharing a word")
+    reach: int = setting(500, "number of nearest chunks that get a dense score and match even without a query word")
     feedback: FeedbackSettings = field(default_factory=FeedbackSettings)
     # .5 to 2 gained nothing: coverage of the query does not predict relevance
-    rise: float = setting(0.0, "increase of the dense weight by the share of the query that the best chunk lacks")
+    rise: float = setting(0.0, "relative increase of the dense weight if the best lexical chunk lacks all query terms")
     token_env: str = setting("", "environment variable with the API token")
-    query_prefix: str = setting("", "prefix of queries, as some models expect")
-    code_prefix: str = setting("", "prefix of code")
-    docs_prefix: str = setting("", "prefix of documentation")
+    query_prefix: str = setting("", "text added before each query, as some models expect")
+    code_prefix: str = setting("", "text added before each chunk of code")
+    docs_prefix: str = setting("", "text added before each chunk of documentation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,9 @@ class RerankSettings:
 
     # repr=False: a URL may contain a token
     model: str = setting(
-        "", "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, with {env:NAME}; empty for none", repr=False
+        "",
+        "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, also with {env:NAME}; empty for none",
+        repr=False,
     )
     depth: int = setting(20, "number of results to reorder")  # independent of k, so that the top 5 prefixes the top 10
     token_env: str = setting("", "environment variable with the API token")
@@ -130,10 +132,10 @@ class RerankSettings:
 class DescriptionSettings:
     """A chat model that describes each chunk in one sentence, which is indexed with the chunk."""
 
-    url: str = setting("", "OpenAI-compatible endpoint; empty for none", repr=False)
-    model: str = setting("", "model name")
+    url: str = setting("", "OpenAI-compatible endpoint of the chat model; empty for none", repr=False)
+    model: str = setting("", "name of the chat model")
     token_env: str = setting("", "environment variable with the API token")
-    weight: float = setting(1.0, "number of occurrences that a word of a description counts as")
+    weight: float = setting(1.0, "number of occurrences that each word of a description counts as")
 
     @property
     def enabled(self) -> bool:
@@ -144,31 +146,31 @@ class DescriptionSettings:
 class FieldConfig:
     """How many occurrences a word counts as, by the field that contains it."""
 
-    body: float = setting(1.0, "in the lines of the chunk, including comments")
+    body: float = setting(1.0, "weight of words in the lines of the chunk, including comments")
     # +.011 on octocode's code, +.023 on its docs
-    name: float = setting(2.0, "in the names that the chunk defines, or in its heading")
-    scope: float = setting(1.0, "in the names of the scopes around the chunk")
-    signature: float = setting(1.0, "in the signature")
+    name: float = setting(2.0, "weight of words in the names that the chunk defines, or in its headings")
+    scope: float = setting(1.0, "weight of words in the names of enclosing definitions, or in the headings above")
+    signature: float = setting(1.0, "weight of words in the signature")
     # the body includes the doc comment; counting it twice cost .003 on octocode's code
-    doc: float = setting(0.0, "in the doc comment of the chunk, in addition to the body")
-    stem: float = setting(1.0, "in the file name")
-    folder: float = setting(1.0, "in the names of the parent directories")
+    doc: float = setting(0.0, "additional weight of words in the doc comment, which is part of the body")
+    stem: float = setting(1.0, "weight of words in the file name")
+    folder: float = setting(1.0, "weight of words in the names of the parent directories")
 
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Settings that determine the contents of the index; all other settings apply at query time."""
+    """Settings that determine the index, except for the vectors, which depend on the dense settings."""
 
     chunks: ChunkConfig = field(default_factory=ChunkConfig)
     fields: FieldConfig = field(default_factory=FieldConfig)
     # longer words are data (base64, hashes), not typed in queries
-    longest_word: int = setting(100, "maximum length of an ASCII word")
+    longest_word: int = setting(100, "maximum characters of an ASCII word; longer words are not indexed")
     description: DescriptionSettings = field(default_factory=DescriptionSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """All settings of a search; together with the corpus they determine every ranking."""
+    """All settings of a search; together with the corpus and the models, they determine every ranking."""
 
     index: IndexConfig = field(default_factory=IndexConfig)
     lexical: Bm25 = field(default_factory=Bm25)
@@ -270,7 +272,7 @@ def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, st
     for stage in values["without"]:
         if stage not in STAGES:
             hint = did_you_mean(stage, STAGES) or f"use one of {', '.join(STAGES)}"
-            return ("without",), f"without: unknown stage {stage!r}", hint
+            return ("without",), f"without: unknown signal {stage!r}", hint
     try:
         parse_fusion(values["dense.fusion"])
     except ConfigError as error:
@@ -309,7 +311,7 @@ def find_config(directory: Path) -> Path | None:
 def load_search_config(
     overrides: Sequence[str] = (), file: Path | None = None, environ: Mapping[str, str] | None = None
 ) -> SearchConfig:
-    """Load the settings from file, environment and `overrides` (`key=value`, the last one wins)."""
+    """Load the settings from `file`, `environ` and `overrides` (`key=value`); later sources take precedence."""
     values = _read_values([*_from_file(file), *_from_environment(environ or {}), *_from_flags(overrides)])
     return read_settings(SearchConfig, apply_overrides({}, values), TABLE)
 
@@ -408,7 +410,7 @@ def _read_values(sources: Iterable[_Given]) -> dict[str, object]:
 
 
 def config_text(config: SearchConfig) -> str:
-    """Return the settings as commented TOML that `load_search_config` can read."""
+    """Return the settings as commented TOML for `load_search_config`, with redacted URLs."""
     return "\n\n".join("\n".join(table) for table in _tables(redact_settings(config), TABLE)) + "\n"
 
 

@@ -33,7 +33,7 @@ Vector = NDArray[np.float32]
 
 #: After feedback, `_AGAIN * reach` chunks are scored again; they include the chunks nearest to the moved query.
 _AGAIN: Final = 4
-#: Increment when `passage` changes, so that stored vectors are recomputed.
+#: Increment when `passage_text` changes, so that stored vectors are recomputed.
 _PASSAGE: Final = 1
 #: Texts embedded between two writes to the store. An interruption loses at most one batch: half a minute with a
 #: network of six layers, or 64 requests to an API.
@@ -98,7 +98,7 @@ class DenseIndex:
         return _unit_vector(query + feedback.weight * _unit_vector(total))
 
     def rescore(self, query: Vector, similarity: Vector, most: int) -> Vector:
-        """Score the `most` previously nearest chunks against a moved query; a second full scan would take longer."""
+        """Score the `most` previously nearest chunks against a moved query, to avoid a full scan; others get -1."""
         if most >= len(similarity):
             return self.vectors.rows.scores(query, slice(None))
         rows = best_rows(similarity, most)
@@ -125,7 +125,7 @@ def _unit_vector(vector: NDArray[Any]) -> Vector:
 
 
 class ModelGroup(NamedTuple):
-    """The chunks that one model embeds: their rows, and whether they are code or docs."""
+    """The rows of the chunks that one model embeds; `name` is "code" or "docs"."""
 
     model: str
     name: str
@@ -133,7 +133,7 @@ class ModelGroup(NamedTuple):
 
 
 def group_chunks(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup, ...]:
-    """Assign every chunk to the model for code or the model for documentation."""
+    """Group the chunks by model: all in one group, or documentation in a second group if it has another model."""
     if not settings.docs_model:
         return (ModelGroup(settings.model, "code", np.arange(len(table.chunks))),)
     docs = table.files.kind[table.chunks.file] == FILE_KINDS.index("docs")
@@ -142,7 +142,7 @@ def group_chunks(table: IndexTable, settings: DenseSettings) -> tuple[ModelGroup
 
 
 def embed_table(table: IndexTable, settings: DenseSettings, directory: Path | None) -> DenseScores | None:
-    """Embed every chunk and store the vectors in `directory` for reuse; return None if no model is configured."""
+    """Embed every chunk, reusing and storing vectors in `directory` if given; return None if there is no model."""
     if not settings.model:
         return None
     parts = (
@@ -207,7 +207,7 @@ def embed_chunks(
 def embed_parts(
     embedder: Embedder, parts: Sequence[Sequence[str]], role: TextRole, store: Store | None, batch: int = _BATCH
 ) -> Matrix:
-    """Return one vector per text; the texts of one part (usually a file) are cached as one entry."""
+    """Return one vector per text; the texts of one part (usually a file) are one entry of `store`."""
     keys = [digest_of([embedder.identity, embedder.dimension, role, *texts]) for texts in parts]
     known = {key: store and store.get(EMBEDDINGS.name, key) for key in keys}
     missing = {key: texts for key, texts in zip(keys, parts, strict=True) if known[key] is None}

@@ -1,7 +1,7 @@
 """One-line descriptions of chunks, written by a chat model and cached on disk by content.
 
-The cache key is a hash of model name, prompt and text, so moved code and a changed model URL are cache hits, and a
-changed prompt is a miss.
+The cache key is a hash of model name, prompt, scopes and text, so moved code and a changed model URL are cache hits,
+and a changed prompt is a miss.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def describe_chunks(table: IndexTable, settings: DescriptionSettings, store: Sto
 
 
 def description_identity(settings: DescriptionSettings) -> str:
-    """Return a string that identifies the added words; it does not contain the URL of the model."""
+    """Return a string that changes whenever the added words may change, without the URL of the model."""
     return f"{Describer(_endpoint(settings), None).identity};weight={settings.weight}"
 
 

@@ -69,7 +69,7 @@ class EmbedderConfig:
     http_least: int = 200
     #: Timeout per request; a small server without a GPU takes about ten seconds per batch.
     http_seconds: float = 60.0
-    #: Retries of the first request: after 0.5, 1, 2 and 4 s a restart or a limit per second is over.
+    #: Retries of the first request, after 0.5, 1, 2 and 4 s: enough for a restart or a limit per second.
     http_retries: int = 4
     #: Retries of later requests. A server that fails half of the time fails 17 times in a row once in 130,000
     #: requests, or 4 million texts; a dead one costs about 80 s.
@@ -213,7 +213,7 @@ def _open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
 
 
 def _open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open a fastembed model by name; the first use downloads the model (the download is not tested)."""
+    """Open a fastembed model by name; the first use downloads the model."""
     fastembed = _load_package("fastembed", "fastembed")
     known = sorted(str(model["model"]) for model in fastembed.TextEmbedding.list_supported_models())
     if name.lower() not in {model.lower() for model in known}:
@@ -244,7 +244,7 @@ _POOLING: Final = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": 
 
 
 def _open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open a model directory that contains tokenizer.json and a network such as model.onnx."""
+    """Open a directory that contains tokenizer.json and an ONNX model such as model.onnx."""
     directory = Path(path).expanduser()
     graph = _find_file(directory, *_GRAPHS)
     words = _find_file(directory, "tokenizer.json", "onnx/tokenizer.json")
@@ -261,11 +261,11 @@ def _open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
     try:
         session = onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors share no base class
-        message = f"onnxruntime cannot load the network: {error}"
+        message = f"onnxruntime cannot load the model: {error}"
         raise ConfigError(message, file=graph, hint="export the model again") from error
     if unknown := sorted({entry.name for entry in session.get_inputs()} - _INPUTS):
         hint = "export the model with `optimum-cli export onnx --task feature-extraction`"
-        raise ConfigError(f"the network has unknown inputs: {', '.join(unknown)}", file=graph, hint=hint)
+        raise ConfigError(f"the ONNX model has unknown inputs: {', '.join(unknown)}", file=graph, hint=hint)
     run = partial(_run_network, session, _load_tokenizer(words, "onnx", most), pooling)
 
     def encode(texts: Sequence[str], _: TextRole) -> ArrayLike:
@@ -309,7 +309,7 @@ _TYPES: Final = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "BF16": "<u2", "I64":
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """Read the tensors of a safetensors file by name; raise ConfigError if the file is invalid."""
+    """Read the tensors of a safetensors file by name; raise ConfigError if the file is unreadable or invalid."""
     tensors: dict[str, NDArray[Any]] = {}
     try:
         raw = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
@@ -322,7 +322,8 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
             bfloat16 = entry["dtype"] == "BF16"
             tensors[name] = (values.astype(np.uint32) << 16).view(np.float32) if bfloat16 else values
     except OSError as error:
-        raise ConfigError(f"cannot read: {error.strerror or error}", file=path, hint="check the path") from error
+        message = f"cannot read the file: {error.strerror or error}"
+        raise ConfigError(message, file=path, hint="check the path") from error
     except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise ConfigError("invalid safetensors file", file=path, hint="copy or export the model again") from error
     return tensors
@@ -342,7 +343,7 @@ def _open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
     tensors = read_tensors(file)
     table = np.asarray(tensors.get("embeddings", tensors.get("embedding.weight", ())), dtype=np.float32)
     if table.ndim != 2:
-        raise ConfigError("no matrix of embeddings found", file=file, hint="pass the directory of a model2vec model")
+        raise ConfigError("no embedding matrix found", file=file, hint="pass the directory of a model2vec model")
     mapping = tensors.get("mapping")  # token -> row of the table, when tokens share rows
     weights, tokens = tensors.get("weights"), tokenizer.get_vocab_size()
     short = len(table if mapping is None else mapping) < tokens or (weights is not None and len(weights) < tokens)
@@ -374,7 +375,7 @@ def _open_model2vec(path: str, config: EmbedderConfig) -> ModelEmbedder:
 
 
 def _open_sentence_transformers(name: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open a sentence-transformers model by directory or name, with its prompts (downloads are not tested)."""
+    """Open a sentence-transformers model by directory or name; the prompts of the model apply."""
     package = _load_package("sentence_transformers", "sentence-transformers")
     try:
         model = package.SentenceTransformer(name, device="cpu")

@@ -50,7 +50,7 @@ class Index:
     def build(
         cls, source: str | Path | Corpus, config: SearchConfig | None = None, *, workers: int | None = None
     ) -> Self:
-        """Build the index of a corpus in memory, without reading or writing a cache."""
+        """Build the index of a corpus in memory; no stored index is read or written."""
         corpus = source if isinstance(source, Corpus) else open_corpus(parse_spec(str(source)))
         config = config or SearchConfig()
         table = build_table(corpus, corpus.files, config.index, workers)
@@ -104,7 +104,7 @@ class Index:
         regex: str | None = None,
         min_score: float | None = None,
     ) -> tuple[Hit, ...]:
-        """Return the `k` best files, each with the lines of its best chunk, or the `k` best disjoint spans."""
+        """Return the `k` best files (with the lines of the best chunk) or disjoint spans that pass the filters."""
         if per not in ("file", "span"):
             raise ConfigError(f"unknown value {per!r} for `per`", hint="set `per` to 'file' or 'span'")
         if k < 0:
@@ -172,7 +172,7 @@ class Index:
     def explain(
         self, query: str, *, per: Per = "file", k: int = 10, expect: str | Sequence[str] | None = None
     ) -> Trace:
-        """Trace the `k` best candidates, and those of the expected files, through every stage before re-ranking."""
+        """Trace the `k` best candidates, overall and of the expected files, through every stage before re-ranking."""
         stages: list[StageTrace] = []
         features = retrieve(parse_query(query), self.view, self.config, per)
         scores = rank(features, self.config, lambda name, values: stages.append(StageTrace(name, values)))
@@ -190,11 +190,11 @@ class Index:
         return Trace(features.query, per, tuple(stages), tuple(map(label, rows)), tuple(rows), hits)
 
     def lost(self, query: str, path: str, *, per: Per = "file", k: int = 10) -> LostFile:
-        """Return the stage at which an expected file dropped out of the first `k` results."""
+        """Return the ranks of an expected file, and the stage at which the file dropped out of the first `k`."""
         return find_lost_stage(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
 
     def related(self, path: str, line: int, k: int = 10) -> Related:
-        """Return the definitions used by the chunk at a line, the chunks that use it, and similar chunks."""
+        """Return the definitions that the chunk at a line uses, the chunks that use its own, and similar chunks."""
         return find_related(self, path, line, k)
 
     def rows_of(self, path: str, per: Per) -> list[int]:

@@ -30,7 +30,7 @@ def enabled_signals(config: SearchConfig) -> dict[str, Signal]:
 
 
 def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Per) -> QueryFeatures:
-    """Match a query against every chunk and file, before signals are applied."""
+    """Compute the scores of chunks and files that the signals start from: lexical, fused and coherence scores."""
     signal, file = config.coherence, view.table.chunks.file
     lexical = (config.lexical, view.translator and view.translator.settings)
     words = view.recall(query.text, ("words", lexical), lambda: scale_to_max(config.lexical(query, view)))
@@ -77,7 +77,7 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | N
 
 
 def rank_inside(features: QueryFeatures, config: SearchConfig) -> Values:
-    """Score each chunk relative to the other chunks of its file, using only signals that differ within a file."""
+    """Score all chunks for comparison within each file, with the signals in `_INSIDE` only."""
     signals = tuple(signal for name, signal in enabled_signals(config).items() if name in _INSIDE)
     spans = replace(features, per="span")
 

@@ -1,4 +1,4 @@
-"""Query parsing, and the terms and hashes that queries and the index have in common."""
+"""Parse queries, and compute the terms and hashes that queries and the index share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unicodedata import normalize
 from assay.syntax.identifiers import STOP_WORDS, split, stem, unspaced_pairs
 
 QueryKind = Literal["symbol", "keywords", "language"]
-Per = Literal["file", "span"]  # the ranked kind of result
+Per = Literal["file", "span"]  # what is ranked
 
 #: Identifiers and words: any characters except ASCII whitespace and punctuation; the underscore is included.
 _WORD: Final = re.compile(r"[^\x00-/:-@\[-^`{-\x7f]+")
@@ -84,7 +84,7 @@ def find_words(text: str) -> list[str]:
 
 
 def word_terms(word: str) -> tuple[str, ...]:
-    """Return the stems of an identifier's parts and, if there are several parts, the stem of the whole identifier."""
+    """Return the stems of an identifier's parts, of the whole if it has several parts, and its `unspaced_pairs`."""
     parts = split(word)
     if len(parts) == 1:
         stems: tuple[str, ...] = (stem(parts[0]),)
@@ -94,18 +94,18 @@ def word_terms(word: str) -> tuple[str, ...]:
 
 
 def term_hash(term: str) -> int:
-    """Return the 64-bit hash of a term; among a million terms, a collision has a probability of 1 in 30 million."""
+    """Return the 64-bit hash of a term; among a million terms, the probability of a collision is 1 in 37 million."""
     return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 @lru_cache(maxsize=20_000)
 def whole_hash(text: str) -> int:
-    """Return the hash of a name in lower case without separators."""
+    """Return the hash of a name, ignoring case and separators."""
     return term_hash("".join(part for word in find_words(text) for part in split(word)))
 
 
 def stem_name(path: str) -> str:
-    """Return the file name without extension; for generic names (`mod.rs`, `index.ts`), the directory name."""
+    """Return the file name without extensions; for generic names (`mod.rs`, `index.ts`), the name of the directory."""
     parsed = PurePosixPath(path)
     name = parsed.name.split(".")[0] or parsed.name.lstrip(".").split(".")[0]
     return parsed.parent.name if name.lower() in _NAMELESS and parsed.parent.name else name

@@ -30,7 +30,7 @@ _Ties = Mapping[int, Mapping[str, float]]  # chunk -> name or word -> strength
 class RelatedConfig:
     definers: int = 5  # a name that more chunks define is a common word
     words: int = 12  # words in the query for similar chunks: enough for one topic, too few for several
-    users: int = 2_000  # maximum chunks that use a name; more frequent names are ignored
+    users: int = 2_000  # maximum chunks that use a name; further ones are ignored
     alike: int = 100  # similar chunks whose words are compared
 
 
@@ -52,7 +52,7 @@ class Related:
     uses: tuple[Relation, ...]
     used_by: tuple[Relation, ...]
     alike: tuple[Relation, ...]
-    files: tuple[Hit, ...]  # files of all related chunks, by the sum of scores
+    files: tuple[Hit, ...]  # other files with related chunks, by the sum of scores
 
 
 def find_related(index: Index, path: str, line: int, k: int, config: RelatedConfig | None = None) -> Related:
@@ -80,7 +80,8 @@ def chunk_at(index: Index, path: str, line: int) -> int:
     last = int(chunks.end[rows].max())
     inside = rows[(chunks.start[rows] <= line) & (line <= chunks.end[rows])]
     if not len(inside):
-        raise ConfigError(f"{path} has no line {line}", hint=f"use a line from 1 to {last}")
+        hint = f"use a line from 1 to {last}" if last else "use a file with text"
+        raise ConfigError(f"{path} has no line {line}", hint=hint)
     return int(inside[np.argmin(chunks.end[inside] - chunks.start[inside])])
 
 

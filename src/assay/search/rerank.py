@@ -1,4 +1,4 @@
-"""Re-ranking of the first results by a model that reads query and passage together; disabled by default."""
+"""Re-rank the first results with a model that reads query and passage together; disabled by default."""
 
 from __future__ import annotations
 
@@ -23,22 +23,18 @@ _CHAT_CHARS: Final = 1500
 
 @dataclass(frozen=True, slots=True)
 class RerankPassage:
-    """A candidate for re-ranking: lines `start` to `end` of a file."""
-
     path: str
     start: int
     end: int
     text: str
 
     def excerpt(self, chars: int) -> str:
-        """Return the location and the first characters of the passage; Voyage rejects empty documents."""
+        """Return the location and the first `chars` characters; never empty, since Voyage rejects empty documents."""
         return f"{self.path}:{self.start}-{self.end}\n{self.text[:chars]}"
 
 
 @dataclass(frozen=True, slots=True)
 class Reranker:
-    """A model that scores passages for a query."""
-
     identity: str  # kind, model, URL and sizes that determine the scores, without secrets
     order: Callable[[str, Sequence[RerankPassage]], Sequence[float]] = field(repr=False)  # scores, higher is better
 
@@ -60,7 +56,7 @@ FORMS: Final = {"cross-encoder": "cross-encoder:MODEL", "rerank": "rerank:URL#MO
 
 
 def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
-    """Open the re-ranker named by a spec: `cross-encoder:MODEL`, `rerank:URL#MODEL` or `chat:URL#MODEL`.
+    """Create the re-ranker for a spec: `cross-encoder:MODEL`, `rerank:URL#MODEL` or `chat:URL#MODEL`.
 
     `{env:NAME}` is replaced by an environment variable only here, so that stored settings contain the name of the
     variable and not its value. `token_env` names the environment variable that contains the API token.
@@ -134,14 +130,14 @@ def _load_encoder(model: str) -> Any:  # noqa: ANN401 - fastembed is an extra
     try:
         return library.TextCrossEncoder(model_name=model)
     except Exception as error:
-        hint = "use a model of TextCrossEncoder.list_supported_models(); the first use downloads the weights"
+        hint = "use a model from TextCrossEncoder.list_supported_models(); the first use downloads the weights"
         raise EngineError(f"fastembed cannot load {model}: {error}", hint=hint) from error
 
 
 def _request_scores(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> list[float]:
     """Request a relevance score for every passage from a rerank endpoint.
 
-    `top_n` is not sent: Voyage rejects it (its parameter is `top_k`). By default all three APIs score every document.
+    `top_n` is not sent, since Voyage rejects it (and calls it `top_k`). Cohere, Jina and Voyage score all by default.
     """
     documents = [passage.excerpt(_PASSAGE_CHARS) for passage in passages]
     payload = {"model": endpoint.model, "query": query, "documents": documents}
@@ -163,6 +159,6 @@ def _request_scores(endpoint: Endpoint, query: str, passages: Sequence[RerankPas
         case _:
             message = "expected `results` or `data` in the response"
     if message:
-        hint = "set rerank.model to the URL of a Cohere, Jina or Voyage compatible /rerank endpoint"
+        hint = "set rerank.model to rerank:URL#MODEL, where URL is compatible with Cohere, Jina or Voyage"
         raise EngineError(message, file=redact_url(endpoint.url), hint=hint)
     return [scores[index] for index in range(len(passages))]

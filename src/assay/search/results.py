@@ -1,4 +1,4 @@
-"""Results from scores: ordering, span growth and filters."""
+"""Turn scores into results: ranking, span growth and filters."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class SpanGrowth:
     """Growth of a hit into adjacent chunks of the same file."""
 
     # .4 gives more overlap and looser spans
-    neighbour: float = setting(0.6, "minimum score of adjacent chunks to include, relative to the hit; 0 for none")
-    lines: int = setting(60, "maximum lines of a grown hit")  # about what a reader takes in at once
+    neighbour: float = setting(0.6, "minimum score of adjacent chunks to add, relative to the hit; 0 to add none")
+    lines: int = setting(60, "maximum lines of a hit after growth")  # about what a reader takes in at once
     # a hit of three times its chunk still overlaps it with an IoU of .3
-    times: float = setting(3.0, "maximum length of a grown hit, relative to its chunk")
+    times: float = setting(3.0, "maximum length of a hit after growth, relative to its chunk")
 
 
 @dataclass(frozen=True, slots=True)

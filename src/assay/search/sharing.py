@@ -1,4 +1,4 @@
-"""Tables and vectors shared by indexes of one corpus with different settings, and the digests that identify them."""
+"""Share tables and vectors between indexes of one corpus, identified by digests of settings, models and code."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PartKeys(NamedTuple):
 
 
 def share_index(corpus: Corpus, config: SearchConfig, shared: BuildCache, keys: PartKeys) -> Index:
-    """Return an index equal to that of `Index.build`, with its table and vectors taken from the cache."""
+    """Return an index equal to that of `Index.build`; the table and vectors are cached, and built only if missing."""
     table = shared.once(f"table {keys.table}", lambda: _table(corpus, config, shared, keys.table))
     known: dict[Hashable, Any] = shared.once(f"known {keys.table}", dict)
     memo = shared.once(f"memo {keys.table}", QueryMemo)
@@ -187,7 +187,7 @@ def ranking_digest(config: SearchConfig, per: Per) -> str:
 
 
 def search_identity(config: SearchConfig, per: Per) -> str | None:
-    """Return a digest of everything that determines a ranking; None with a remote model, which may change."""
+    """Return a digest of everything that determines a ranking; None if a model may change, such as a remote one."""
     models = (config.dense.model, config.dense.docs_model, config.translation.model, config.rerank.model)
     if config.index.description.enabled or any(model_digest(spec) is None for spec in models):
         return None
@@ -196,7 +196,7 @@ def search_identity(config: SearchConfig, per: Per) -> str | None:
 
 
 def model_digest(spec: str) -> str | None:
-    """Return a digest of a model's files; None if the spec does not name a local directory."""
+    """Return a digest of a model's files; "" for an empty spec, None if the model is not a local directory."""
     kind, _, target = spec.partition(":")
     if not spec:
         return ""

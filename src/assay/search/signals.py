@@ -1,4 +1,4 @@
-"""Ranking signals: callable settings records, each a pure function of the current scores and the query features."""
+"""Ranking signals: settings records that can be called with the current scores and the features of a query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class QueryFeatures:
     per: Per
     lexical_scores: Values  # lexical score of each chunk, relative to the best
     chunk_scores: Values  # lexical and dense score of each chunk, fused, relative to the best
-    coherence: Values  # score of each file by its best chunks together, relative to the best
+    coherence: Values  # score of each file from its best chunks, relative to the best file
     basis: Hashable = None  # the settings that determine `chunk_scores`
     _names: dict[tuple[int, PrefixRules], NameMatches] = field(default_factory=dict, repr=False)
 
@@ -67,7 +67,7 @@ def max_by_owner(owner: NDArray[np.int64] | NDArray[np.int32], values: Values, s
 
 
 def scale_to_max(values: Values) -> Values:
-    """Divide values by their maximum."""
+    """Divide values by their maximum, if it is positive."""
     most = float(values.max()) if len(values) else 0.0
     return values / most if most > 0 else values
 
@@ -84,7 +84,7 @@ class Bm25:
     # 0.4 to 0.75 are flat; high values hurt documentation, low ones short functions
     b: float = setting(0.6, "length normalization of BM25, 0 to 1")
     # half a word, since pairs may be coincidental; +.002 on files, no loss on spans
-    joined: float = setting(0.5, "weight of two adjacent words of the query as one")
+    joined: float = setting(0.5, "weight of two adjacent query words joined into one")
 
     def __call__(self, query: ParsedQuery, view: CorpusView) -> Values:
         wanted = [view.lookup(term, query.kind) for term in query.terms]
@@ -113,16 +113,16 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class Coherence:
-    """Add the summed scores of the best chunks of each file; they dominate file rankings."""
+    """Add the decayed sum of each file's best chunk scores, which dominates file rankings."""
 
     # one .740, three .783, ten .800 nDCG@10 on semble's visible half; all of them .718
     chunks: int = setting(10, "number of chunks that add to the score of their file")
     # .6 to .7 are flat on questions; lower is better for doc sentences and keywords
     decay: float = setting(0.6, "weight of each further chunk relative to the previous one")
     # bounds the time of a query on a large corpus; chunks below never changed the order of files
-    pool: int = setting(2_000, "number of best chunks of the corpus that count")
-    files: float = setting(1.0, "weight when files are ranked")
-    spans: float = setting(0.1, "weight when spans are ranked")  # .5 costs .009 on octocode's code
+    pool: int = setting(2_000, "number of best chunks of the corpus to consider")
+    files: float = setting(1.0, "weight of the best chunks when files are ranked")
+    spans: float = setting(0.1, "weight of the best chunks when spans are ranked")  # .5 costs .009 on octocode's code
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         weight = features.weight(self.files, self.spans)
@@ -157,7 +157,7 @@ class Coherence:
 class AdjacentChunks:
     """Add the mean score of the previous and the next chunk of the same file."""
 
-    spans: float = setting(0.08, "weight when spans are ranked")  # .4 and more costs on every set
+    spans: float = setting(0.08, "weight of adjacent chunks when spans are ranked")  # .4 and more costs on every set
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         if features.per == "file" or not len(scores):
@@ -174,11 +174,11 @@ class FileStem:
     """Add the share of the file name (without extension) that matches words of the query, by characters."""
 
     # the strongest signal: +.053 on semble's visible half, on 16 of 17 repositories
-    files: float = setting(0.55, "weight when files are ranked")
+    files: float = setting(0.55, "weight of the file name when files are ranked")
     # .6 costs .071 on octocode's code: a file name does not distinguish its functions
-    spans: float = setting(0.08, "weight when spans are ranked")
+    spans: float = setting(0.08, "weight of the file name when spans are ranked")
     # config finds configuration, with less certainty than an exact match
-    prefix: float = setting(0.7, "weight of a part of the stem that shares a prefix with a word")
+    prefix: float = setting(0.7, "weight of a part of the file name that shares a prefix with a query word")
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         matches = features.names(features.view.stem, PrefixRules(3, 5, self.prefix))
@@ -200,7 +200,7 @@ class DefinitionName:
     headings: float = setting(0.3, "weight of a heading when spans are ranked")  # headings are less specific than names
     # no effect on questions; doc sentences, keywords and names gain .005 to .01
     files: float = setting(0.15, "weight of a file's best definition when files are ranked")
-    prefix: float = setting(0.9, "weight of a part of a name that shares a prefix with a word")  # parse finds parser
+    prefix: float = setting(0.9, "weight of a part of a name that shares a prefix with a query word")  # parse, parser
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         if not features.weight(self.files, self.spans or self.headings):
@@ -220,9 +220,9 @@ class DefinitionName:
 
 @dataclass(frozen=True, slots=True)
 class ScopeName:
-    """Add the matched share of the names around a chunk (class, module, headings above)."""
+    """Add the share of the enclosing names (class, module, headings above) that matches words of the query."""
 
-    spans: float = setting(0.2, "weight of the definitions around a chunk")  # .005 to .007
+    spans: float = setting(0.2, "weight of the names of enclosing definitions")  # .005 to .007
     headings: float = setting(0.1, "weight of the headings above a section")
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
@@ -242,9 +242,9 @@ class References:
     """Add the votes of files that use or import the definitions of a file."""
 
     # best for doc sentences: .1 to .2; for semble's visible half: .5
-    files: float = setting(0.25, "weight when files are ranked")
+    files: float = setting(0.25, "weight of references when files are ranked")
     # .03 to .2 are within .002 on octocode's code: references between files do not distinguish spans
-    spans: float = setting(0.0, "weight when spans are ranked")
+    spans: float = setting(0.0, "weight of references when spans are ranked")
     # weaker files vote at random
     least: float = setting(0.3, "minimum score of a voting file, relative to the best file")
 
@@ -263,15 +263,15 @@ _MAJOR: Final = np.isin(CHUNK_KINDS, _MAJOR_KINDS)
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """Add a constant to definitions of a name, if the query is that name or contains it as a compound word."""
+    """Add a constant to definitions of a name if the query is that name or, for files, contains it as a compound."""
 
     # .3 finds 97.2 % of uniquely defined names, 1.0 finds 99.8 %
-    files: float = setting(1.0, "added to files that define the name that is the query")
-    files_inside: float = setting(0.3, "added to files that define a compound name in the query")  # may be incidental
+    files: float = setting(1.0, "score added to files that define the queried name")
+    files_inside: float = setting(0.3, "score added to files that define a compound name in the query")  # less certain
     # 1.0 scores .028 less
-    spans: float = setting(2.0, "added to spans that define the name that is the query")
+    spans: float = setting(2.0, "score added to spans that define the queried name")
     # where a trait and an associated type share a name, the trait is relevant
-    minor: float = setting(0.5, "factor for aliases, constants, fields and keys if a class or function has that name")
+    minor: float = setting(0.5, "factor for aliases, constants, fields and keys if a class or function has the name")
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         symbol = features.query.symbol

@@ -75,7 +75,7 @@ def read_words(directory: str | Path | None = None) -> dict[int, str]:
 
 
 def open_static(directory: str | Path | None = None) -> StaticModel:
-    """Open the model in a directory; None for the bundled model."""
+    """Open the static model in `directory`, or the bundled model if `directory` is None."""
     path = Path(directory).expanduser().resolve() if directory else Path(str(resources.files("assay.data") / "model"))
     return _open(path / WEIGHTS)
 
@@ -109,7 +109,7 @@ _BLOCK: Final = 2_048
 
 @dataclass(frozen=True, slots=True)
 class StaticEmbedder:
-    """An embedder that sums the vectors of a text's terms, each times its weight and the square root of its count."""
+    """An embedder that sums weighted term vectors; in code, the weights grow with the square root of the count."""
 
     model: StaticModel
 
@@ -142,7 +142,7 @@ class StaticEmbedder:
         return self._sum(range_offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
 
     def sum_chunks(self, postings: Postings, wanted: LongArray) -> Matrix:
-        """Return the sums of chunks (in ascending order) from the postings."""
+        """Return the sums of `sum_texts` for the chunks `wanted`, which must be ascending, from the postings."""
         position = np.full(max(int(postings.chunk.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
         position[wanted] = np.arange(len(wanted))
         row = position[postings.chunk]
@@ -170,7 +170,7 @@ class StaticEmbedder:
 
 
 class Translation(NamedTuple):
-    """The hash of a code term, and the strength of its translation from 0 to 1."""
+    """The hash of a code term, and its strength times the weight for the kind of query."""
 
     term: int
     strength: float
@@ -230,7 +230,7 @@ class ChunkVectors:
 
 
 def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
-    """Embed the chunks of a table; vectors of files in `known` are copied."""
+    """Embed the chunks of a table; copy the vectors of unchanged files from `known`."""
     identities = zip(table.files.paths, table.files.hashes, table.files.languages, strict=True)
     keys = ("\0".join(identity).encode("utf-8", "surrogatepass") for identity in identities)
     hashes = [int.from_bytes(blake2b(key, digest_size=8).digest(), "little") for key in keys]
@@ -258,7 +258,7 @@ def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVecto
 
 @dataclass(frozen=True, slots=True)
 class PathWords:
-    """Correction of chunk scores, as if the words of a chunk's path occurred in it `weight` more times.
+    """Correction of chunk scores, as if the words of a chunk's path occurred `weight` more times in the chunk.
 
     The vector of such a chunk would be u + w p, where u is the sum of its terms and p that of its path. The vector is
     never computed: q · (u + w p) / |u + w p| follows from q · u, q · p, and lengths that do not depend on the query q.
@@ -276,7 +276,7 @@ class PathWords:
 
 
 def path_words(chunks: ChunkVectors, file: IntArray, weight: float) -> PathWords:
-    """Prepare path words for the given chunk vectors; a chunk without known terms scores 0."""
+    """Prepare the correction; a chunk without known terms in its text and path scores 0."""
     own = np.vecdot(chunks.path, chunks.path)[file]
     square = chunks.size**2 + 2 * weight * chunks.size * chunks.along + weight**2 * own
     length = np.sqrt(np.maximum(square, 0), dtype=np.float32)

@@ -122,7 +122,6 @@ def scope_text(table: IndexTable, chunk: int) -> str:
 
 
 def own_names(table: IndexTable, chunk: int) -> tuple[str, ...]:
-    """Return the names that a chunk defines."""
     first, last = np.searchsorted(table.own.owner, [chunk, chunk + 1]).tolist()
     return table.own.texts[first:last]
 

@@ -1,4 +1,4 @@
-"""Explanations of a query: scores and ranks after every stage, the stage at which a file dropped out, and snippets."""
+"""Explain a ranking: scores and ranks after every stage, the stage at which a file dropped out, and snippets."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ class LostFile:
     path: str
     ranks: tuple[tuple[str, int], ...]
     final: int
-    stage: str | None  # None if the file was found; "corpus" or "too weak" if it was never among the first k
+    stage: str | None  # None if the file was found; "corpus", "lexical" or "too weak" if never among the first k
     reason: str
 
 
 def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
-    """Return the stage at which an expected file, given by its rows in the scores, dropped out of the first `k`."""
+    """Return the ranks of an expected file, which has `rows`, and the stage at which it left the first `k`."""
     stage_ranks = [(stage.name, stage.ranks()[rows]) for stage in trace.stages]
     ranks = [(name, int(found[found > 0].min()) if found.any() else 0) for name, found in stage_ranks]
     final = ranks[-1][1] if ranks else 0
@@ -107,7 +107,7 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
 
 
 def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]]:
-    """Return for each query term its translations that occur in the corpus, strongest first."""
+    """Return the translations of each query term that occur in the corpus, strongest first."""
     if view.translator is None:
         return {}
     from assay.search.static import read_words
@@ -130,12 +130,12 @@ class Snippet:
 
 
 def term_weights(query: ParsedQuery, view: CorpusView) -> dict[str, float]:
-    """Return the inverse document frequency of each query term."""
+    """Return the inverse document frequency of each query term and joined pair."""
     return {term: view.idf(view.term(term)) for term in (*query.terms, *query.joined)}
 
 
 def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Snippet:
-    """Return the `most` adjacent lines with the highest sum of term weights; among adjacent ties, the middle one."""
+    """Return up to `most` adjacent lines with the highest sum of term weights; of adjacent ties, the middle one."""
     lines = text.removesuffix("\n").split("\n")
     line_terms = ({term for word in find_words(line) for term in word_terms(word)} for line in lines)
     line_weights = [sum(weights[term] for term in terms if term in weights) for terms in line_terms]

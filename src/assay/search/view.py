@@ -197,7 +197,7 @@ class CorpusView:
         return self.table.own.whole[order], order
 
     def definers(self, name: int, text: str = "") -> LongArray:
-        """Return the chunks that define the name with this hash; if any spell it like `text`, only those chunks."""
+        """Return the chunks that define the name with this hash; if any spell the name like `text`, only those."""
         rows = self._named(name)
         as_written = [row for row in rows.tolist() if self.table.own.texts[row] == text]
         return np.unique(self.table.own.owner[as_written or rows]).astype(np.int64)
@@ -229,8 +229,8 @@ def make_translator(settings: TranslationSettings) -> Translator | None:
 class QueryMemo:
     """Thread-safe memo of intermediate values, shared by engines that differ in a few settings.
 
-    It holds two queries: the current one, and one that an abandoned thread may still compute. The limit per query fits
-    30 arrays of a million chunks; values beyond the limit are not memoized.
+    The memo holds two queries: the current one, and one that an abandoned thread may still compute. The limit per query
+    fits 30 arrays of a million chunks; values beyond the limit are not memoized.
     """
 
     def __init__(self, queries: int = 2, most_bytes: int = 256_000_000) -> None:
@@ -314,7 +314,7 @@ class NameIndex:
         self._total = np.bincount(row, weights=length[names.part], minlength=len(names.owner))
 
     def match(self, words: Sequence[str], prefixes: PrefixRules) -> NameMatches:
-        """Return the names that share a part with the given words."""
+        """Return the names with a part that equals one of the words or shares a prefix with it."""
         matches = [(w, part, fit) for w, word in enumerate(words) for part, fit in self._similar(word, prefixes)]
         if not matches:
             return NameMatches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
@@ -364,9 +364,9 @@ class GraphConfig:
     """Conditions for an edge between two files in the reference graph."""
 
     # a name that more files define is a common word
-    definers: int = setting(3, "maximum number of files that define a name for references to it to count")
+    definers: int = setting(3, "maximum number of files that define a name; references to other names are ignored")
     # below this value two files share only common names
-    strength: float = setting(0.2, "minimum sum of shared names of an edge, each name 1 / (definers x log2(2 + users))")
+    strength: float = setting(0.2, "minimum weight of an edge; a name counts 1 / (definers x log2(2 + users))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +378,7 @@ class ReferenceGraph:
     incoming: LongArray
 
     def votes(self, scores: Values, least: float) -> Values:
-        """Return for each file the summed scores of the files above `least` that use it, damped by popularity."""
+        """Return for each file the sum of its users' scores above `least`, damped by the number of users."""
         voters = np.flatnonzero(scores > least)
         begin, end = self.begin[voters], self.begin[voters + 1]
         target = self.target[concatenate_ranges(begin, end)]
