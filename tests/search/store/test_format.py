@@ -152,7 +152,7 @@ def test_store_of_another_version_is_not_read(tmp_path, whole, version, kind) ->
     (tmp_path / "i").write_bytes(whole[:8] + struct.pack("<I", version) + whole[12:])
     problem = _problem(tmp_path / "i")
     assert problem.kind == kind
-    assert f"format {version}," in problem.message
+    assert f"got {version}" in problem.message
 
 
 def test_store_that_is_no_file_is_a_problem_with_a_kind(tmp_path) -> None:
