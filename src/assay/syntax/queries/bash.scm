@@ -1,6 +1,6 @@
 (function_definition name: (word) @name body: (_) @body) @definition.function
 
-; Variables of the script itself, when they are written like constants.
+; Top-level variables with names in capitals.
 ((program (variable_assignment name: (variable_name) @name) @definition.constant)
   (#match? @name "^[A-Z][A-Z0-9_]*$"))
 ((program (declaration_command (variable_assignment name: (variable_name) @name) @definition.constant))

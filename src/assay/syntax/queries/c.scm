@@ -39,8 +39,8 @@
     (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (field_identifier) @name)))
   ]) @definition.property
 
-; What a function declares in its body is local, so the places where a declaration counts are spelled out:
-; the file, `extern "C" { ... }`, and the branches of the preprocessor (an include guard is one).
+; Declarations in a function body are local, so the nodes in which a declaration counts are listed:
+; the file, `extern "C" { ... }`, and the branches of the preprocessor, such as an include guard.
 
 (translation_unit
   [

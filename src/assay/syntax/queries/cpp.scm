@@ -1,4 +1,4 @@
-; A template holds what it declares and is found with it: the larger node is kept.
+; A template and the declaration in it both match: the larger node is kept.
 
 (function_definition
   declarator: [
@@ -76,8 +76,8 @@
       (init_declarator declarator: (identifier) @name)
     ])) @definition.constant
 
-; What a function declares in its body is local, so the places where a declaration counts are spelled out:
-; the file, a namespace, `extern "C"`, and the branches of the preprocessor (an include guard is one).
+; Declarations in a function body are local, so the nodes in which a declaration counts are listed:
+; the file, a namespace, `extern "C"`, and the branches of the preprocessor, such as an include guard.
 
 (translation_unit
   [

@@ -6,7 +6,7 @@
 (enum_declaration name: (identifier) @name body: (_) @body) @definition.enum
 (type_alias . (type_identifier) @name) @definition.type
 
-; The body of a function is the sibling after its signature, so it is the body that carries the last line.
+; The body of a function is the sibling after its signature, so the body determines the last line.
 ((method_signature [
   (function_signature name: (identifier) @name)
   (getter_signature name: (identifier) @name)

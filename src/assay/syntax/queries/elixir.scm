@@ -1,6 +1,5 @@
-; Everything in Elixir is a call: the name of the target tells a definition from a use.
-; The `end` of the second pattern lets the first one, with its documentation, be found first: of two equals the first
-; is kept.
+; Everything in Elixir is a call; definitions are recognized by the name of the target. If two patterns match one node,
+; the earlier pattern, which captures the documentation, is preferred.
 ((call
   target: (identifier) @_keyword
   (arguments . (alias) @name)
@@ -19,7 +18,7 @@
   (do_block) @body) @definition.interface
   (#eq? @_keyword "defprotocol"))
 
-; An implementation is named after the type it is for.
+; An implementation is named after the type that implements the protocol.
 ((call
   target: (identifier) @_keyword
   (arguments (keywords . (pair key: (keyword) @_for value: (_) @name)))
@@ -57,7 +56,7 @@
   (#any-of? @_attribute "callback" "macrocallback"))
 
 (comment) @comment
-; A documentation attribute reads as a comment; the others above a function belong to it all the same.
+; Documentation attributes count as comments, other attributes as decorators of the function below.
 ((unary_operator operator: "@" operand: (call
   target: (identifier) @_attribute
   (arguments . [(string) (sigil)]))) @comment

@@ -1,4 +1,4 @@
-; Bindings of a module, a class or an instance; those under where and let are local.
+; Bindings of a module, a class or an instance; bindings in `where` and `let` are local.
 (declarations (function name: (_) @name) @definition.function)
 (declarations (bind name: (_) @name) @definition.function)
 (declarations (function (infix operator: [(operator) @name (infix_id (_) @name)])) @definition.function)
@@ -6,7 +6,7 @@
   (operator) @name
   (infix_id (_) @name)
 ]))) @definition.function)
-; A broken file has no declarations, only what could be read.
+; A file with syntax errors has an ERROR node instead of declarations.
 (ERROR (function name: (_) @name) @definition.function)
 (ERROR (bind name: (_) @name) @definition.function)
 (ERROR (signature) @decorator)
@@ -15,7 +15,7 @@
 (instance_declarations (bind name: (_) @name) @definition.method)
 (instance_declarations (function (infix operator: [(operator) @name (infix_id (_) @name)])) @definition.method)
 
-; The signature above a binding belongs to it; in a class the signature is a definition.
+; A signature belongs to the binding below; in a class, the signature is a definition.
 (declarations (signature) @decorator)
 (instance_declarations (signature) @decorator)
 (class_declarations (signature name: (_) @name) @definition.method)

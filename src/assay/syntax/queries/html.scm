@@ -1,5 +1,5 @@
-; An element with an id is named by it; a heading by its text; a script or a style by its tag.
-; The anchors matter: without them every open element would be looked at again for each of its children.
+; The name of an element is its id, of a heading its text, of a script or style its tag.
+; Without the anchors, every open element would be examined again for each of its children.
 ((element
   . (start_tag . (tag_name) @_tag (attribute . (attribute_name) @_attribute . [
     (quoted_attribute_value (attribute_value) @name)
@@ -7,7 +7,7 @@
   ]))
   . (_)) @definition.key
   (#eq? @_attribute "id") (#not-match? @_tag "^[hH][1-3]$"))
-; An element without content or end tag (`<input id=x>`) reaches over the blanks after it, so its tag is taken.
+; The node of an element without content or end tag (`<input id=x>`) includes trailing blanks, so its tag is used.
 ((element
   . (start_tag (attribute . (attribute_name) @_attribute . [
     (quoted_attribute_value (attribute_value) @name)

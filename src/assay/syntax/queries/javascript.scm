@@ -1,4 +1,4 @@
-; Values are listed without functions and classes, so that `const f = () => ...` is found once, as a function.
+; The list of values omits functions and classes, so that `const f = () => ...` matches once, as a function.
 
 (function_declaration
   name: (identifier) @name
@@ -54,7 +54,7 @@
   name: (_) @name
   body: (_) @body) @definition.method
 
-; Functions in an object that is given a name; those in arguments belong to the call.
+; Functions in an object that is assigned to a name; functions in arguments belong to the call.
 [
   (variable_declarator
     value: (object

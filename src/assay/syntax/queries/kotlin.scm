@@ -2,7 +2,7 @@
   name: (identifier) @name
   (function_body)? @body) @definition.function
 
-; An enum is a class with a body of its own kind; the last child tells them apart, also where there is no body.
+; Classes and enums differ in the type of the last child, even without a body.
 (class_declaration
   "class"
   name: (identifier) @name

@@ -4,7 +4,7 @@
 ] body: (_)? @body) @definition.function
 (function_declaration name: (method_index_expression method: (identifier) @name) body: (_)? @body) @definition.method
 
-; M.x = function … end; of `local x = function … end` the larger node is kept, the one with `local`.
+; `M.x = function … end`; for `local x = function … end`, the larger node, which includes `local`, is kept.
 (assignment_statement
   (variable_list . name: [
     (identifier) @name
@@ -16,7 +16,7 @@
   (expression_list . value: (function_definition body: (_)? @body)))) @definition.function
 (field name: (identifier) @name value: (function_definition body: (_)? @body)) @definition.function
 
-; Values of the file itself. Other names for imported things (`local insert = table.insert`) are left out.
+; Top-level values, without aliases of imported names (`local insert = table.insert`).
 (chunk (variable_declaration (assignment_statement
   (variable_list . name: (identifier) @name)
   (expression_list . value: [

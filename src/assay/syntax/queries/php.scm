@@ -6,7 +6,7 @@
 (method_declaration name: (name) @name body: (_)? @body) @definition.method
 (namespace_definition name: (_) @name body: (_) @body) @definition.module
 
-; One declaration may hold several names, so each element is a definition.
+; A declaration may contain several names, so each element is a definition.
 (const_element . (name) @name) @definition.constant
 (property_element . (variable_name (name) @name)) @definition.property
 ((expression_statement (function_call_expression

@@ -1,4 +1,4 @@
-; A decorated definition is found twice, with and without its decorators: the larger node is kept.
+; A decorated definition matches twice, with and without its decorators: the larger node is kept.
 
 (function_definition
   name: (identifier) @name
@@ -26,7 +26,7 @@
         (pattern_list (identifier) @name)
       ])) @definition.constant)
 
-; What a module assigns under a condition is still its own: `if TYPE_CHECKING:`, `try: ... except ImportError:`.
+; Conditional assignments of a module: `if TYPE_CHECKING:`, `try: ... except ImportError:`.
 (module
   [
     (if_statement (block (expression_statement (assignment left: (identifier) @name)) @definition.constant))

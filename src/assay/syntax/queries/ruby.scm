@@ -1,4 +1,4 @@
-; A class or module written as A::B is named by its last part.
+; The name of a class or module `A::B` is the last part.
 (class name: [
   (constant) @name
   (scope_resolution name: (constant) @name)

@@ -1,4 +1,4 @@
-; A function in an impl or a trait becomes a method by where it lies.
+; Functions inside an impl or a trait become methods in outline.py.
 (function_item name: (identifier) @name body: (block) @body) @definition.function
 (function_signature_item name: (identifier) @name) @definition.function
 
@@ -9,7 +9,7 @@
 (type_item name: (type_identifier) @name) @definition.type
 (associated_type name: (type_identifier) @name) @definition.type
 
-; An impl block is named after the type that gets the methods.
+; An impl block is named after the implementing type.
 (impl_item
   type: [
     (type_identifier) @name
@@ -36,7 +36,7 @@
 (mod_item name: (identifier) @name body: (_) @body) @definition.module
 (macro_definition name: (identifier) @name) @definition.macro
 
-; A constant in a function body is local and is left out.
+; Constants in a function body are local and not captured.
 (source_file (const_item name: (identifier) @name) @definition.constant)
 (source_file (static_item name: (identifier) @name) @definition.constant)
 (declaration_list (const_item name: (identifier) @name) @definition.constant)
@@ -64,5 +64,5 @@
   (identifier) @reference
   (scoped_identifier name: (identifier) @reference)
 ])
-; Inside a macro's arguments there are only tokens: a name before brackets is called.
+; The arguments of a macro are only tokens: a name before brackets is a call.
 (token_tree (identifier) @reference . (token_tree))

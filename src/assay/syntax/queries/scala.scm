@@ -32,7 +32,7 @@
   name: (_) @name
   body: (_)? @body) @definition.class
 
-; An extension is called by the type it extends.
+; An extension is named after the extended type.
 (extension_definition
   parameters: (parameters
     (parameter

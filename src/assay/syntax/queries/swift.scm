@@ -1,4 +1,4 @@
-; An operator is a name too. The kinds of names are listed because the grammar calls the type returned `name` as well.
+; Operators are names, too. The node types of names are listed because the return type also has the field `name`.
 (function_declaration
   name: [
     (simple_identifier) (custom_operator)

@@ -8,8 +8,7 @@
 (test_declaration . (identifier) @name (block) @body) @definition.function
 (test_declaration . "test" @name . (block) @body) @definition.function
 
-; Values of a file or a container. The `;` lets the patterns above, which end before it, be found first: of two equals
-; the first is kept.
+; Values of a file or a container; if two patterns match one node, the earlier pattern is preferred.
 ((source_file (variable_declaration . (identifier) @name ";") @definition.constant)
   (#not-match? @definition.constant "^[^=]*=\\s*@import\\b"))
 ((struct_declaration (variable_declaration . (identifier) @name ";") @definition.constant)
