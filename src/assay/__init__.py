@@ -5,7 +5,7 @@
     scores = assay.score(run, [nDCG @ 10, RR @ 10])
     verdict = assay.compare(scores, baseline="mine", primary=nDCG @ 10, margin=0.02)
 
-`assay.run_experiment("assay.toml", executor=...)` runs an assay.toml with variants and sweeps.
+`assay.run_experiment("assay.toml", executor=...)` runs the engines, variants and sweeps of an assay.toml.
 Measures such as `nDCG` and `RR` are in `assay.measures`.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from assay.stats import compare
     from assay.types import CorpusSpec, GoldSet, Hit, Query, Run, Scores, Span, Suite, Target
 
-#: Public names by module, imported on first use: `assay --help` must not wait for numpy.
+#: Public names by module, imported on first use so that `assay --help` does not import numpy.
 _NAMES = {
     "assay.engines.base": ("Engine", "Session"),
     "assay.errors": ("AssayError",),

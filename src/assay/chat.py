@@ -18,7 +18,7 @@ from assay.redaction import redact_url
 class ChatConfig:
     #: A local 7B model on two cores reads a few thousand tokens per minute; a hosted one answers in seconds.
     timeout: float = 180.0
-    #: Two retries outlast a rate limit per minute; an outage is an error.
+    #: Two retries outlast a per-minute rate limit; a longer outage is an error.
     retries: int = 2
     #: The most likely completion, so that repeated requests agree as far as the server is deterministic.
     temperature: float = 0.0
@@ -31,7 +31,7 @@ _FENCE_CHARS: Final = 16  # of 64 hexadecimal digits; 64 bits cannot be guessed
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The URL and model of a chat endpoint; the token is read from an environment variable at each call."""
+    """The URL and model of a chat endpoint; each request reads the token from the environment variable `token_env`."""
 
     url: str
     model: str
@@ -40,16 +40,15 @@ class Endpoint:
     def __post_init__(self) -> None:
         parse_web_address(self.url)
         if not self.model.strip():
-            raise ConfigError(
-                "missing model name", file=redact_url(self.url), hint="append the name of the model to the address"
-            )
+            hint = "set the model: URL#MODEL, --model or the setting `model`"
+            raise ConfigError("missing model name", file=redact_url(self.url), hint=hint)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r}, token_env={self.token_env!r})"
 
     @property
     def name(self) -> str:
-        """The URL without secrets, and the model."""
+        """The redacted URL and the model, joined by `#`."""
         return f"{redact_url(self.url)}#{self.model}"
 
 
@@ -76,12 +75,12 @@ def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CH
     raise EngineError(
         "expected choices[0].message.content in the response",
         file=redact_url(endpoint.url),
-        hint="use the address of an OpenAI-compatible /v1/chat/completions",
+        hint="use the address of an OpenAI-compatible endpoint that ends with /v1/chat/completions",
     )
 
 
 def make_fence(*texts: str) -> str:
-    """Return a delimiter that cannot be forged inside the texts: a hash of all texts."""
+    """Return a delimiter that the author of a text cannot forge: the beginning of a hash of all texts."""
     digest = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")
@@ -98,13 +97,13 @@ def load_prompt(name: str) -> str:
 
 
 def quote(text: str, tag: str, *context: str) -> str:
-    """Enclose an untrusted text in tags with an unpredictable mark, so that the text cannot end the quotation."""
+    """Enclose an untrusted text in tags with a mark from `make_fence`, so that the text cannot end the quotation."""
     mark = make_fence(*context, text)
     return f"<{tag} {mark}>\n{text}\n</{tag} {mark}>"
 
 
 def parse_json(answer: str, *, prose: bool = False) -> object:
-    """Parse an answer as JSON, bare or in a code block; with `prose`, ignore text around the block."""
+    """Parse JSON, bare or in a code block; with `prose`, ignore text around the block; raise ValueError if invalid."""
     block = _CODE_BLOCK.search(answer) if prose else _CODE_BLOCK.fullmatch(answer.strip())
     try:
         value: object = json.loads(block[1] if block else answer.strip())

@@ -1,4 +1,4 @@
-"""Deadlines and dates."""
+"""Deadlines, timeouts and dates."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ T = TypeVar("T")
 
 
 class Deadline:
-    """The time by which an operation must end; a limit of None means never."""
+    """The time by which an operation must end, set by the shortest of several limits in seconds; None is no limit."""
 
     def __init__(self, *seconds: float | None) -> None:
         self.limit = min_timeout(*seconds)  # as configured, for messages
         self.at = None if self.limit is None else time.monotonic() + self.limit
 
     def remaining_or_raise(self) -> float | None:
-        """Return the remaining seconds; raise TimeoutError after the deadline."""
+        """Return the remaining seconds, or None without a limit; raise TimeoutError after the deadline."""
         seconds = self.remaining()
         if seconds is not None and seconds <= 0:
             raise TimeoutError
         return seconds
 
     def remaining(self) -> float | None:
-        """Return the remaining seconds, or 0 after the deadline."""
+        """Return the remaining seconds: 0 after the deadline, None without a limit."""
         return None if self.at is None else max(0.0, self.at - time.monotonic())
 
     def allows(self, seconds: float) -> bool:
@@ -36,7 +36,7 @@ class Deadline:
         return self.at is None or time.monotonic() + seconds < self.at
 
     def within(self, seconds: float | None) -> Deadline:
-        """Return a deadline in this many seconds, but not later than the current one."""
+        """Return a deadline in this many seconds, or a copy of this one if `seconds` is None or would end later."""
         if seconds is None or not self.allows(seconds):
             same = Deadline(self.limit)
             same.at = self.at
@@ -58,7 +58,7 @@ def format_duration(seconds: float | None) -> str:
 
 
 def now() -> datetime:
-    """Return the time in UTC; SOURCE_DATE_EPOCH (reproducible-builds.org) overrides it."""
+    """Return the time in UTC: that of SOURCE_DATE_EPOCH (reproducible-builds.org) if set, else the current time."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(fixed), UTC) if fixed.isdigit() else datetime.now(UTC)
 
@@ -69,12 +69,12 @@ def today() -> str:
 
 
 def timestamp() -> str:
-    """Return the real UTC time with milliseconds, since a reviewer may vote twice within a second."""
+    """Return the current UTC time with milliseconds, since a reviewer may vote twice within a second."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 def call_within(seconds: float | None, function: Callable[[], T], *, name: str = "assay-call") -> T:
-    """Call a function in a daemon thread; after a timeout raise TimeoutError and abandon the thread."""
+    """Return the result of a call in a daemon thread; after the timeout, raise TimeoutError and abandon the thread."""
     done: queue.SimpleQueue[tuple[T | None, BaseException | None]] = queue.SimpleQueue()
 
     def work() -> None:

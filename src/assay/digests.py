@@ -27,7 +27,7 @@ def bytes_digest(data: bytes) -> str:
 
 @cache
 def code_digest(*paths: str) -> str:
-    """Return the digest of modules and packages (`search/`, `engines/python.py`) and their tree-sitter queries."""
+    """Return one digest of Assay modules and packages (`search/`, `engines/python.py`), with tree-sitter queries."""
     home = resources.files("assay")
     digest = hashlib.sha256()
     for path in sorted(paths):
@@ -37,7 +37,7 @@ def code_digest(*paths: str) -> str:
 
 
 def package_digest() -> str:
-    """Return the digest of all code, which must be equal in planner and workers."""
+    """Return the digest of all code of Assay, which must be the same in the planner and its workers."""
     entries = resources.files("assay").iterdir()
     code = (e.name for e in entries if e.name.endswith(".py") or (e.is_dir() and not e.name.startswith("_")))
     return code_digest(*sorted(code))

@@ -3,11 +3,11 @@
 AssayError                      exit code 4 unless a subclass overrides it
 ├── InputError                  2   wrong input from the user
 │   ├── GoldError                   a gold set that cannot be read or does not fit its corpus
-│   ├── ConfigError                 assay.toml, a flag, a measure or an engine setting
+│   ├── ConfigError                 an invalid configuration key, flag, measure or engine setting
 │   └── CorpusError                 a corpus that is missing, unreadable or inconsistent
-├── EngineError                 4   an engine that cannot be opened or violates its contract
+├── EngineError                 4   an engine or server that fails or violates its contract
 │   └── EngineTimeoutError          an engine that exceeded its timeout
-├── SetupError                  4   a missing tool, extra or network connection
+├── SetupError                  4   a missing tool or extra, a network or file system error
 └── NotComparableError          5   results that cannot be compared
 """
 
@@ -48,7 +48,7 @@ class AssayError(Exception):
         return (_rebuild, (type(self), self.message), self.__dict__.copy())
 
     def rewrite(self, change: Callable[[str], str]) -> Self:
-        """Return a copy with changed message and hint, without traceback and cause."""
+        """Return a copy with `change` applied to message and hint, without traceback and cause."""
         # `copy.copy` keeps the traceback where a library registers picklers for exceptions, as Dask does with tblib
         changed: Self = _rebuild(type(self), self.message)
         changed.__dict__.update(self.__dict__)
@@ -73,7 +73,7 @@ class GoldError(InputError):
 
 
 class ConfigError(InputError):
-    """A wrong configuration key, flag, measure or engine setting."""
+    """An invalid configuration key, flag, measure or engine setting."""
 
 
 class CorpusError(InputError):
@@ -81,7 +81,7 @@ class CorpusError(InputError):
 
 
 class EngineError(AssayError):
-    """An engine that cannot be opened or violates its contract."""
+    """An engine or server that fails or violates its contract."""
 
     waited: float = 0.0  # seconds before the failure that are not part of the query, such as a restart
     stderr: str = ""  # last stderr output of an engine that did not open
@@ -93,7 +93,7 @@ class EngineTimeoutError(EngineError):
 
 
 class SetupError(AssayError):
-    """A missing tool, extra or network connection."""
+    """A missing tool or extra, or an error of the network or the file system."""
 
 
 class NotComparableError(AssayError):
@@ -108,7 +108,7 @@ def install_hint(extra: str) -> str:
 
 
 def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, ...]:
-    """Return the known names closest to a misspelled name, ignoring case."""
+    """Return up to `most` known names that resemble a misspelled name, ignoring case, the closest first."""
     import difflib
 
     folded: dict[str, str] = {}
@@ -118,6 +118,6 @@ def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, 
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the hint `did you mean NAME?`, or an empty string."""
+    """Return the hint `did you mean 'NAME'?`, or an empty string if no known name is similar."""
     near = closest_match(word, known)
     return f"did you mean {near[0]!r}?" if near else ""

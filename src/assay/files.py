@@ -1,4 +1,4 @@
-"""Text files with line numbers in errors, and atomic writes."""
+"""Read UTF-8 files, and replace files and directories only when their new content is complete."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def write_atomic(path: Path, data: str | bytes) -> None:
 
 @contextmanager
 def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
-    """Yield a stream whose content replaces a file at the end; on errors, the old file is kept."""
+    """Yield a stream whose content replaces a file at the end; if the block raises, the old file is kept."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -45,7 +45,7 @@ def atomic_stream(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def atomic_directory(directory: Path) -> Iterator[Path]:
-    """Yield an empty directory that replaces `directory` at the end; on errors, the old directory is kept."""
+    """Yield an empty directory that replaces `directory` at the end; if the block raises, the old one is kept."""
     work = directory.parent / f".{directory.name}.{os.getpid()}"
     try:
         work.mkdir(parents=True)
@@ -66,13 +66,13 @@ def cannot_write(path: Path, error: OSError) -> SetupError:
 
 
 def remove_leftovers(directory: Path, name: str = "*") -> None:
-    """Remove temporary files of killed writers; the caller must ensure that no writer is active."""
+    """Remove temporary files that killed writers left; the caller must ensure that no writer is active."""
     for part in sorted(directory.glob(f".{name}.*")):
         part.unlink(missing_ok=True)
 
 
 def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "check the path") -> str:
-    """Read a UTF-8 file without its byte-order mark; a decoding error contains the line number."""
+    """Read a UTF-8 file without its byte-order mark; raise `error`, with the line number if the file is not UTF-8."""
     check_regular(path, error)
     try:
         raw = path.read_bytes()
@@ -86,7 +86,7 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
 
 
 def check_regular(path: Path, error: type[InputError] = InputError) -> None:
-    """Raise an error for a pipe or a device, whose content may never end; ignore a missing file."""
+    """Raise `error` for a pipe or a device, whose content may never end; accept directories and missing files."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
 """HTTP requests with deadlines, retries, size limits and redacted tokens.
 
-The token is read from the environment for each request, and redirects are not followed, so that no other host gets it.
-Certificates are verified. The proxies in `http_proxy`, `https_proxy` and `no_proxy` are used, as by curl.
+The token is read from the environment for each request. Redirects are not followed, so that no other host gets the
+token. Certificates are verified. `http_proxy`, `https_proxy` and `no_proxy` have the same effect as for curl.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class RequestRejected(EngineError):
 
 
 class AccessDenied(EngineError):
-    """A request without permission (401, 403, or 404, which GitHub and others send instead)."""
+    """A request without permission (401, 403, or 404, which GitHub and others send instead of 403)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class HttpResponse:
     waited: float = 0.0  # seconds of rate limiting, which do not count as response time
 
     def json(self) -> object:
-        """Parse the body as JSON; reject NaN and Infinity."""
+        """Parse the body as JSON; raise EngineError if it is invalid or contains NaN or Infinity."""
         constants: list[str] = []
         why, hint = "", "check that the address is an API, not a web page"
         with suppress(ValueError, RecursionError):
@@ -120,7 +120,7 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """An attempt without a response of status 2xx."""
+    """An attempt without a usable response of status 2xx."""
 
     message: str
     kind: type[AssayError] = SetupError
@@ -130,7 +130,7 @@ class FailedAttempt:
     retry_after: float | None = None  # seconds, as the server requests
 
     def delay(self, attempt: int, limits: HttpLimits = DEFAULT_HTTP) -> float | None:
-        """Return the seconds to wait before the next attempt, or None if a retry is useless."""
+        """Return the seconds to wait before the next attempt; None if a retry is useless or the wait is too long."""
         longest = min(limits.backoff_seconds * 2**attempt, limits.longest_backoff)
         wait = longest * (1 - limits.jitter * _RANDOM.random()) if self.retry_after is None else self.retry_after
         return wait if self.retry and wait <= limits.longest_wait else None
@@ -146,13 +146,13 @@ class FailedAttempt:
 class RetryPolicy:
     """Timeouts, and the maximum number of retries; a timeout of None means no limit."""
 
-    attempt: float | None = 30.0  # seconds for one attempt, from the first byte sent to the last one read
+    attempt: float | None = 30.0  # seconds for one attempt, from connecting to the last byte read
     retries: int = 2  # after the first attempt
     whole: float | None = None  # seconds for all attempts and the waits between them
 
 
 def describe_attempts(failures: Sequence[str]) -> str:
-    """Return the count of attempts and the reasons of failure of all but the last."""
+    """Return the number of attempts, and why all attempts before the last one failed."""
     return f"{len(failures) + 1} attempts: {', '.join(failures)}"
 
 
@@ -167,8 +167,8 @@ def post_json(
 ) -> object:
     """Send a JSON value and return the JSON value of the response.
 
-    429, 5xx and broken connections are retried up to `retries` times; other statuses and timeouts are not. `timeout`
-    limits one attempt. Raise `RequestRejected` if the server rejects the content of the request.
+    Failures are retried up to `retries` times, as by `HttpClient.send`; `timeout` limits one attempt. Raise
+    `RequestRejected` if the server rejects the content of the request.
     """
     query = parse_web_address(url).query
     request = make_request(
@@ -192,7 +192,7 @@ def make_request(
     token_env: str | None = None,
     secrets: Iterable[str] = (),
 ) -> HttpRequest:
-    """Build and validate a request; a token is sent in the Authorization header."""
+    """Build a request that sends the token as Authorization header; raise ConfigError for an invalid argument."""
     parse_web_address(url)
     if not _NAME.fullmatch(method):
         raise ConfigError(f"invalid HTTP method {method!r:.20}", hint="use GET, POST or PUT")
@@ -211,7 +211,7 @@ def make_request(
 
 
 def read_token(name: str | None) -> str:
-    """Return the token in an environment variable; raise ConfigError if it is missing or invalid."""
+    """Return the token in the variable `name`, "" for None; raise ConfigError if the token is missing or invalid."""
     if name is None:
         return ""
     token = os.environ.get(name, "").strip()
@@ -224,7 +224,7 @@ def read_token(name: str | None) -> str:
 
 
 def parse_web_address(url: str) -> SplitResult:
-    """Parse a web address; errors do not quote the address, which may contain a secret."""
+    """Parse a web address; the ConfigError for an invalid address does not quote it, since it may contain a secret."""
     with suppress(ValueError):
         parts = urlsplit(url)
         if "@" in parts.netloc:
@@ -282,9 +282,9 @@ class HttpClient:
     ) -> HttpResponse:
         """Send a request and return the response; raise an AssayError if all attempts fail.
 
-        429 (or 403 for a rate limit), 5xx and broken connections are retried; other statuses and timeouts are not. A
-        wait that would exceed `policy.whole` raises the error instead. `wait_for_slot` waits for a rate limiter and
-        returns the seconds waited, which do not count towards the timeouts.
+        429 (or 403 for a rate limit), 5xx (unless the request is too large) and connection errors are retried; timeouts
+        and untrusted certificates are not. If a wait would exceed `policy.whole`, the error is raised at once.
+        `wait_for_slot` waits for a rate limiter and returns the seconds, which do not count towards the timeouts.
         """
         deadline, waited, failures = Deadline(policy.whole), 0.0, list[str]()
         while True:
@@ -360,7 +360,7 @@ class HttpClient:
 
 
 def _read_body(response: urllib3.BaseHTTPResponse, limit: int) -> tuple[bytes, FailedAttempt | None]:
-    """Return the body, and a failure if it is compressed or too long."""
+    """Return the body, and a failure if the body is compressed or too long."""
     body, too_long = b"", (getattr(response, "length_remaining", None) or 0) > limit
     while not too_long and len(body) <= limit and (piece := response.read(limit + 1 - len(body))):
         body += piece

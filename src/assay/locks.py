@@ -1,4 +1,4 @@
-"""File locks between processes, released when their process dies, even if its forks are still running."""
+"""File locks between processes; a lock is released when its process dies, even if forks of the process still run."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class FileLock:
         self.release()
 
     def acquire(self, *, wait: bool | float = True) -> bool:
-        """Lock the file; `wait` is a timeout in seconds, True for none, or False to try once.
+        """Lock the file and return True; `wait` is a timeout in seconds, True for none, or False to try once.
 
-        Return False if another process still holds the lock, or if the file is missing and must not be created. Raise
-        OSError when the file cannot be opened.
+        Return False if the lock is still held elsewhere, if the file was removed meanwhile and must not be created, or
+        if a single try fails because the drive has no locks. Raise OSError when the file cannot be opened.
         """
         kind = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
         if wait is not True:
@@ -86,7 +86,7 @@ class FileLock:
 
 @contextmanager
 def temporary_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Hold an exclusive lock and remove its file at the end; yield False if another process holds the lock."""
+    """Yield whether an exclusive lock was acquired; at the end, release the lock and remove its file."""
     lock = FileLock(path)
     try:
         yield lock.acquire(wait=wait)
@@ -94,7 +94,7 @@ def temporary_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
         lock.release(remove=True)
 
 
-#: Locks of this process. A forked child would keep them after its parent was killed, so it closes them.
+#: Locks of this process. A forked child closes them; otherwise it would hold them after its parent was killed.
 _held: Final[set[FileLock]] = set()
 
 

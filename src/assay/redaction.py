@@ -1,4 +1,4 @@
-"""Detection of secrets, and their redaction in all output."""
+"""Detect secrets, and redact them in output."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SHORTEST: Final = 6  # a shorter value is a word, not a secret; redacting it wo
 
 
 class Redactor:
-    """A filter that replaces secret values, including their quoted, escaped and base64 forms."""
+    """A filter that replaces secrets of six or more characters with `***`, also if quoted, escaped or in base64."""
 
     def __init__(self, values: Iterable[str]) -> None:
         forms = {form for value in values if len(value) >= _SHORTEST for form in _forms(value)}
@@ -54,7 +54,7 @@ class Redactor:
 
     @contextmanager
     def cleaning(self) -> Iterator[None]:
-        """Redact every AssayError raised in a block, and remove its cause."""
+        """Redact message, hint and stderr of an AssayError raised in the block, and remove the cause."""
         try:
             yield
         except AssayError as problem:
@@ -65,18 +65,18 @@ class Redactor:
 
 
 def make_redactor(secrets: Iterable[str]) -> Redactor:
-    """Return a redactor for these values and for secrets in the environment."""
+    """Return a redactor for `secrets` and `environment_secrets`."""
     return Redactor((*secrets, *environment_secrets()))
 
 
 def environment_secrets() -> tuple[str, ...]:
-    """Return declared values and the values of variables with secret names, except paths."""
+    """Return registered values and the values of environment variables with secret names; omit paths."""
     values = {value.strip() for name, value in os.environ.items() if _NAMED.search(name)} | _DECLARED
     return tuple(sorted(value for value in values if value and not is_path(value)))
 
 
 def register_secrets(settings: object) -> None:
-    """Redact the values of environment variables named in settings, as {env:NAME} or in keys such as token_env."""
+    """Register for redaction the values of the environment variables that settings name (`environment_names`)."""
     register_secret_values(os.environ.get(name, "").strip() for name in environment_names(settings))
 
 
@@ -85,7 +85,7 @@ def register_secret_values(values: Iterable[str]) -> None:
 
 
 def environment_names(settings: object) -> set[str]:
-    """Return the names of environment variables in nested settings."""
+    """Return the environment variables that nested settings name, as {env:NAME} or in keys that end with _env."""
     if isinstance(settings, str):
         return set(_VARIABLE.findall(settings))
     if isinstance(settings, Mapping):
@@ -117,7 +117,7 @@ def _forms(value: str) -> set[str]:
 
 
 def redact_url(url: str) -> str:
-    """Return a web address without user, password, query and fragment, which may contain secrets."""
+    """Return a web address without user, password, query and fragment; for any other text, return "the address"."""
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -177,7 +177,7 @@ _SHORT_KEY: Final = (
     r"|hf_[A-Za-z0-9]{20}|AIza[\w-]{30}|eyJ[\w-]{8,}\.[\w-]{8,}\.)"
 )
 _PRIVATE_KEY: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY(?:[\s\S]{0,8000}?-----END)?")
-#: A long string without a blank, and the name before it.
+#: The start of a long string literal without spaces, and the name before it.
 _LONG: Final = re.compile(r"[\"'](?:[0-9a-fA-F]{32}|[A-Za-z0-9+/_-]{40})")
 _KEY_NAME: Final = re.compile(
     r"(?:key|token|secret|passw(?:or)?d|pwd|credential|auth)\w{0,40}[\"']?\s*(?::=|=>|[:=,(])\s*$", re.IGNORECASE

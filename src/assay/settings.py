@@ -1,6 +1,6 @@
 """Settings from TOML or the command line as frozen records; unknown keys are errors.
 
-Fields are documented in `field(metadata={"about": ...})`; numbers may have the bounds `least`, `most` and `above`.
+Metadata of a field: its documentation `about`, and the bounds `least` and `most` (inclusive) or `above` (exclusive).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def setting(
     above: float | None = None,
     repr: bool = True,  # noqa: A002 - as in dataclasses.field
 ) -> T:
-    """Declare a field of a settings record with its documentation and with the bounds of its values."""
+    """Declare a field of a settings record, with its documentation and bounds."""
     value: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
     metadata = {"about": about, "least": least, "most": most, "above": above}
     return cast(T, dataclasses.field(**value, repr=repr, metadata=metadata))
@@ -78,7 +78,7 @@ def _check_bounds(value: Any, bounds: Mapping[str, Any], where: str) -> None:  #
 
 
 def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:
-    """Merge changes into settings, table by table."""
+    """Return settings with `changes`; nested tables are merged, other values replaced."""
     merged = dict(settings)
     for key, value in changes.items():
         old = merged.get(key)
@@ -116,7 +116,7 @@ def is_required(field: Field[Any]) -> bool:
 
 
 def coerce(value: object, hint: Any, where: str) -> object:  # noqa: ANN401 - a type hint is any object
-    """Validate a value against a type hint; convert lists to tuples and tables to records."""
+    """Check a value against a type hint; convert lists to tuples, tables to records and integers to floats."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         if value is None and type(None) in arguments:
@@ -178,7 +178,7 @@ def split_key(key: str) -> tuple[str, ...]:
 
 
 def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten a table to dotted keys; raise ConfigError if a key is set twice."""
+    """Flatten nested tables to dotted keys; raise ConfigError if a key is set twice, or is the parent of another."""
     flat: dict[tuple[str, ...], Any] = {}
     for key, value in table.items():
         for names, leaf in iter_leaves(value, split_key(key)):
@@ -199,7 +199,7 @@ def iter_leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tu
 
 
 def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with some values replaced, by dotted key."""
+    """Return settings with changes merged in; the keys of `changes` are dotted."""
     changed = dict(settings)
     for key, value in changes.items():
         changed = merge(changed, nest(split_key(key), value))
@@ -207,7 +207,7 @@ def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> 
 
 
 def nest(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a table, or the value where there is no name
-    """Return nested tables, one per key part, with a value in the innermost."""
+    """Wrap a value in nested tables, one per name; the first name is the key of the outermost table."""
     return reduce(lambda inner, name: {name: inner}, reversed(names), value)
 
 

@@ -23,10 +23,10 @@ class Terminal:
 
     width: int
     color: bool = False
-    unicode: bool = True  # whether it can show blocks, lines and arrows
+    unicode: bool = True  # blocks, lines and arrows can be shown
 
     def format(self, text: str) -> str:
-        """Remove trailing spaces and replace characters that the terminal cannot show."""
+        """Remove trailing spaces; without Unicode, replace the symbols of charts and tables by ASCII."""
         bare = _TRAILING.sub("", text)
         return bare if self.unicode else bare.translate(_ASCII)
 
@@ -34,7 +34,7 @@ class Terminal:
 def detect_terminal(stream: IO[str], piped: int) -> Terminal:
     """Detect the properties of a stream; `piped` is the width if neither a terminal nor COLUMNS defines one.
 
-    NO_COLOR and TERM=dumb turn off all escape sequences.
+    NO_COLOR, and a TERM of `dumb` or `unknown`, turn off color.
     """
     interactive = stream.isatty()
     width = shutil.get_terminal_size().columns if interactive or "COLUMNS" in os.environ else piped

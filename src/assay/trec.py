@@ -19,7 +19,7 @@ _ESCAPED = re.compile("[\\s%\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def to_column(text: str) -> str:
-    """Escape a text for one column."""
+    """Escape whitespace, control characters and `%`, so that a text is one column; an empty text becomes `%`."""
     return _ESCAPED.sub(lambda found: quote(found[0], safe="", errors="surrogatepass"), text) or "%"
 
 
@@ -29,7 +29,7 @@ def from_column(text: str) -> str:
 
 @lru_cache(maxsize=10_000)  # the same files are in many rankings
 def path_column(path: str) -> str:
-    """Escape a path, including the colon that separates path and lines."""
+    """Escape a path for one column; its colons too, since a colon separates path and lines."""
     return to_column(path).replace(":", "%3A")
 
 
@@ -62,7 +62,7 @@ def document_paths(ids: Iterable[str]) -> dict[str, str]:
 
 
 def document_path(name: str) -> str:
-    """Return the path of a document id, encoded or hashed if it is not a portable path."""
+    """Return the path of a document id: the id, or an encoded or hashed name if the id is not a portable path."""
     steps = name.split("/")
     if len(name) <= _LONGEST_PATH and all(len(step) <= _LONGEST and _STEP.fullmatch(step) for step in steps):
         return name

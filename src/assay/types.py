@@ -25,7 +25,7 @@ SECONDARY = 1
 ALPHA = 0.05
 MARGIN = 0.02
 
-#: Role of an engine in result tables: `random` is the floor, `oracle` the ceiling, `keywords` the reference.
+#: Role of an engine in results: `random` is the floor, `oracle` the ceiling, `keywords` the reference (yardstick).
 EngineRole = Literal["contestant", "yardstick", "floor", "ceiling"]
 
 
@@ -61,7 +61,7 @@ class Span:
         return self.path if self.start is None else f"{self.path}:{self.start}-{self.end}"
 
     def common_lines(self, other: Span) -> int:
-        """Count the common lines; a whole file contains every line of the other span, and two whole files share one."""
+        """Count the common lines; a whole file has every line of the other span, and two whole files share one line."""
         if self.path != other.path:
             return 0
         if self.start is None or self.end is None:
@@ -73,14 +73,14 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A relevant location, graded. `gold.anchors` fills in the lines of symbol anchors."""
+    """A labeled location with its grade. `gold.anchors` fills in the lines of symbol anchors."""
 
     span: Span
     grade: int = PRIMARY  # the gain of nDCG; 0 only in `Query.irrelevant`
     symbol: str | None = None
     unit: Span | None = None  # the innermost definition that contains the span, once resolved
     digest: str | None = None  # of the lines when they were labeled; used to find them after they moved
-    link: str | None = None  # the symbolic link named in the gold file, once `span` has its target
+    link: str | None = None  # the symbolic link named in the gold file, if `span` has the path it points to
 
     @property
     def anchor(self) -> str:
@@ -94,7 +94,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Adversary:
-    """A plausible non-target and its relationship to the target."""
+    """A plausible non-target and its relationship to the targets."""
 
     target: Target
     relationship: str
@@ -113,7 +113,7 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True)
 class LabelProvenance:
-    """Provenance of a label. A label found through an engine's results favors that engine."""
+    """Origin of a label; a label that an engine's results prompted favors that engine."""
 
     target: str  # the anchor of a target or an adversary, as written
     by: tuple[str, ...] = ()  # reviewers
@@ -124,7 +124,7 @@ class LabelProvenance:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One intent in several phrasings."""
+    """A labeled query in one or more phrasings."""
 
     id: str
     forms: Mapping[str, str]
@@ -133,13 +133,13 @@ class Query:
     rationale: Rationale | None = None
     measures: tuple[str, ...] = ()
     tags: Mapping[str, str] = field(default_factory=dict)
-    line: int | None = None  # in its gold file; not part of its identity
+    line: int | None = None  # in the gold file; not part of the query's identity
     labels: tuple[LabelProvenance, ...] = ()  # provenance of targets and adversaries, where recorded
-    irrelevant: tuple[Target, ...] = ()  # judged not relevant (grade 0): used by Judged@k only
+    irrelevant: tuple[Target, ...] = ()  # locations judged irrelevant (grade 0); of all measures, only Judged uses them
 
     @property
     def primaries(self) -> tuple[Target, ...]:
-        """The targets of grade 2 and above, or else those of the best grade."""
+        """The targets of grade 2 and above; if there are none, those of the best grade."""
         least = min(PRIMARY, max((target.grade for target in self.targets), default=PRIMARY))
         return tuple(target for target in self.targets if target.grade >= least)
 
@@ -150,7 +150,7 @@ class Query:
 
     @property
     def headline(self) -> str:
-        """The text of the phrasing that is scored."""
+        """The text of the first phrasing in display order."""
         return self.forms[self.ordered_forms[0]]
 
 
@@ -167,7 +167,7 @@ class CorpusSpec:
 
     @property
     def repository(self) -> str:
-        """The identity without the revision; queries are clustered by it."""
+        """The identity of the corpus without its revision; queries are clustered by repository."""
         value = self.value
         if self.kind == "pypi":
             value = value.partition("==")[0]
@@ -197,7 +197,7 @@ class GoldSet:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """One or more gold sets with unique names that are run together."""
+    """Gold sets that are run together; their names are unique."""
 
     golds: tuple[GoldSet, ...]
 
@@ -241,7 +241,7 @@ class Corpus:
 
 
 class Hit(NamedTuple):  # created twice as fast as a dataclass; a run has hundreds of thousands
-    """One result of an engine; its list position is its rank."""
+    """One result of an engine; the position in the ranking is its rank."""
 
     path: str
     start: int | None = None
@@ -251,12 +251,12 @@ class Hit(NamedTuple):  # created twice as fast as a dataclass; a run has hundre
 
     @property
     def span(self) -> Span:
-        """The location of the hit."""
+        """The path and lines of the hit."""
         return Span(self.path, self.start, self.end)
 
 
 class Status(StrEnum):
-    """The outcome of a query. Everything but OK gets the worst value of every measure."""
+    """The outcome of a query. Any other than OK gets the worst value of every measure that applies."""
 
     OK = "ok"
     ERROR = "error"
@@ -266,7 +266,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost reported by an engine, summed over a run; None where it is not reported."""
+    """Cost reported by an engine, of one query or summed over several; None where not reported."""
 
     calls: int | None = None  # billed requests
     tokens: int | None = None
@@ -301,7 +301,7 @@ class Resources:
 
     startup_seconds: float | None = None  # until the engine's server responded
     index_bytes: int | None = None  # written to its copy of the corpus and to its data directory
-    peak_bytes: int | None = None  # memory over its processes; the increase for in-process engines
+    peak_bytes: int | None = None  # memory of all its processes; the increase for in-process engines
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,7 +343,7 @@ class EngineRun:
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """Recorded facts about a corpus: identity, excluded files, unresolved targets."""
+    """Recorded facts about a corpus: identity, number of files, excluded files, and problems of the labels."""
 
     repository: str
     revision: str | None
@@ -375,7 +375,7 @@ class AnalysisPlan:
 
 @dataclass(frozen=True, slots=True)
 class RunMetadata:
-    """Version, date, corpora and environment of a run."""
+    """Conditions of a run: version, date, corpora, environment, timeout and analysis plan."""
 
     assay: str = ""
     date: str = ""
@@ -424,7 +424,7 @@ class Unit:
 class Scores:
     """Values by engine × measure × unit. NaN where a measure does not apply, never for a failed query.
 
-    A measure over all phrasings of a query is stored at its headline unit.
+    A measure over all phrasings of a query is stored at the query's headline unit.
     """
 
     engines: tuple[str, ...]
@@ -435,7 +435,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """A definition; `name` includes its scopes joined by `.`, repeated names end with `~2`."""
+    """A definition; `name` includes its scopes, joined by `.`, and ends with `~2`, `~3` and so on if repeated."""
 
     start: int
     end: int
@@ -451,7 +451,7 @@ class WaterfallStep:
     score: float
     change: float
     rank: int  # after the stage, from 1; 0 without a match
-    before: int
+    before: int  # rank before the stage
 
 
 @dataclass(frozen=True, slots=True)
