@@ -1,4 +1,4 @@
-"""Score rankings against targets; no measure depends on the engine."""
+"""Measures of rankings against labeled targets, and the scores of runs."""
 
 from assay.scoring.checks import IdenticalEngines, Ties, identical_rankings, ranking_codes, ties
 from assay.scoring.match import LEVELS, Level, Match, match

@@ -25,7 +25,7 @@ class Ties:
 
     engine: str
     measure: str
-    rate: float  # share of the rankings in which two adjacent hits have the same score
+    rate: float  # share of the successful rankings in which two adjacent hits have the same score
     value: float  # in the engine's order
     low: float  # over the shuffles
     mean: float
@@ -35,9 +35,9 @@ class Ties:
 def ties(
     run: Run | Scorer, measures: Sequence[Measure], rng: np.random.Generator, *, shuffles: int = SHUFFLES
 ) -> tuple[Ties, ...]:
-    """Rescore with tied hits in random order, and return the range of the means.
+    """Rescore with tied hits in random order, and return the range of each engine's means.
 
-    Only rankings with ties are rescored, each distinct order once.
+    Only queries with ties are rescored, each distinct order once.
     """
     scorer = as_scorer(run)
     base, run = scorer.tabulate(measures), scorer.run
@@ -75,7 +75,7 @@ def _headline_means(scores: Scores, values: FloatArray) -> FloatArray:
 
 
 class _Answer(NamedTuple):
-    """The scored rankings of one engine and one intent."""
+    """The scored rankings of one engine for the phrasings of one query."""
 
     engine: int
     intent: str
@@ -91,7 +91,7 @@ def _shuffle(
     rng: np.random.Generator,
     shuffles: int,
 ) -> Iterator[tuple[int, IntArray, FloatArray, IntArray]]:
-    """Yield each engine with ties, its columns, the values (orders × measures × columns) and the orders by draw."""
+    """Yield engine and columns with ties, values (orders × measures × columns), and order numbers (draws × columns)."""
     answers = _collect_answers(run, marked, base, measures)
     tied = [answer for answer in answers if any(id(ranking) in marked for ranking in answer.rankings)]
     size = sum(len(answer.numbers) for answer in answers)
@@ -132,9 +132,9 @@ def _collect_answers(run: Run, marked: Collection[int], base: Scores, measures: 
 def _draw_orders(
     tied: Sequence[_Answer], size: int, rng: np.random.Generator, shuffles: int
 ) -> tuple[list[list[IntArray]], list[list[int]]]:
-    """Return the distinct orders of each ranking's hits, and the index of its order in each draw.
+    """Return the distinct orders of each answer's hits, and the index of the order in each draw.
 
-    A number is drawn for every hit, tied or not, so that one engine's orders do not depend on another's ties.
+    A draw has one random number for every hit of a query with ties; tied hits are sorted by their numbers.
     """
     groups: list[int] = []
     for ranking in (ranking for answer in tied for ranking in answer.rankings):
@@ -157,7 +157,7 @@ def _draw_orders(
 
 
 def _reorder(run: Run, answers: Sequence[_Answer], orders: Sequence[Sequence[IntArray]]) -> Run:
-    """Return a run of one engine's tied rankings, with one engine per order."""
+    """Return a run whose n-th engine has the n-th distinct order of each answer; all answers are of one engine."""
     rankings: list[list[Ranking]] = [[] for _ in range(max(map(len, orders)))]
     for answer, known in zip(answers, orders, strict=True):
         for number, order in enumerate(known):
@@ -198,8 +198,8 @@ def identical_rankings(run: Run | Scorer) -> tuple[IdenticalEngines, ...]:
 
 
 def ranking_codes(run: Run | Scorer) -> IntArray:
-    """Return a number for the ranking of each engine (row) and query (column); equal hits in equal order are equal.
+    """Number the rankings by engine (row) and phrasing (column); rankings with equal hits in equal order are equal.
 
-    Scores are ignored. 0 is a failure, an empty ranking or a query that was not run.
+    Hits are equal if path and lines are. 0 is a failure, an empty ranking or a phrasing that was not run.
     """
     return run.codes if isinstance(run, Scorer) else number_rankings(run)

@@ -42,12 +42,12 @@ def level_of(measure: Measure) -> Level:
 
 
 def cutoff_of(measure: Measure) -> int:
-    """Return the cutoff; raise ConfigError without one."""
+    """Return the cutoff of a measure; raise ConfigError if it is missing."""
     return measure.complete().k or 0
 
 
 def grades_at(grid: Grid, measure: Measure) -> IntArray:
-    """Return the grades inside the cutoff; 0 for repeated and missing hits."""
+    """Return the grades of the first k distinct hits; 0 without a target or outside the cutoff (`Grid.within`)."""
     k, level = cutoff_of(measure), level_of(measure)
     return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
 
@@ -59,7 +59,7 @@ def first_rank(relevant: BoolArray) -> IntArray:
 
 
 def _relevant(grid: Grid, measure: Measure) -> tuple[BoolArray, FloatArray]:
-    """Return whether each rank has a counted target, and the number of counted targets; NaN (not applicable) for 0."""
+    """Return which ranks have a target of the measure's `grade` or above, and the number of such targets; NaN for 0."""
     least = cast("int", measure["grade"])
     total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
@@ -69,7 +69,7 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
     """Discounted gain of the ranking over that of the ideal one; the gain is the grade, the discount log2(1 + rank).
 
     Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; the linear-gain form
-    that trec_eval computes as ndcg_cut. With one-to-one claims (rule 1) it lies between 0 and 1.
+    that trec_eval computes as ndcg_cut. With one-to-one matches (rule 1), nDCG lies between 0 and 1.
     """
     k = cutoff_of(measure)
     discounts: FloatArray = 1.0 / np.log2(np.arange(2, k + 2))
@@ -82,10 +82,10 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _semble_ndcg(grid: Grid, discounts: FloatArray) -> FloatArray:
-    """Score by semble's published rule (MinishLab/semble, benchmarks/), to reproduce its numbers.
+    """Score by semble's published rule (MinishLab/semble, benchmarks/), to reproduce semble's numbers.
 
     Every target counts 1, two spans of one file are two targets, a path matches by suffix in either direction,
-    repeated results count, and targets found at the same rank share one slot.
+    repeated results keep their ranks, and targets found at the same rank count once.
     """
     values = grid.blank()
     for cell in grid.cells():
@@ -127,7 +127,7 @@ def recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def precision(grid: Grid, measure: Measure) -> FloatArray:
-    """Relevant results over the cutoff; the missing results of a short list count as wrong."""
+    """Number of relevant results divided by the cutoff; missing results of a short list count as irrelevant."""
     relevant, total = _relevant(grid, measure)
     return np.asarray(relevant.sum(axis=-1) / relevant.shape[-1] + 0.0 * total)
 
@@ -143,7 +143,7 @@ def average_precision(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def judged(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the distinct results inside the cutoff that are judged: targets, adversaries, grade 0."""
+    """Share of the distinct results inside the cutoff that overlap a target, an adversary or a span of grade 0."""
     k, level = cutoff_of(measure), level_of(measure)
     within = grid.within(level, k)
     known = (grid.marks(level).judged[..., :k] & within).sum(axis=-1)
@@ -159,7 +159,7 @@ _Value = Callable[[Sequence[Span], Sequence[Target], Mapping[str, int]], float]
 def line_recall(grid: Grid, measure: Measure) -> FloatArray:
     """Share of the targets' lines that the results inside the cutoff contain, each line counted once.
 
-    ContextBench (arXiv 2602.05892) calls it line coverage.
+    ContextBench (arXiv 2602.05892) calls this line coverage.
     """
     return _line_share(grid, measure, precision=False)
 
@@ -182,7 +182,7 @@ def _line_share(grid: Grid, measure: Measure, *, precision: bool) -> FloatArray:
 
 
 def span_recall(grid: Grid, measure: Measure) -> FloatArray:
-    """Share of the targets matched one-to-one by a result with an intersection over union of at least `iou`.
+    """Share of the targets matched one-to-one inside the cutoff, with an intersection over union of at least `iou`.
 
     Everingham et al., The PASCAL visual object classes challenge, IJCV 88, 2010, for lines instead of boxes.
     """
@@ -205,9 +205,9 @@ def span_recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = False) -> FloatArray:
-    """Compute a value for every ranking; rankings without any file of a target share one value.
+    """Compute a value for every ranking; rankings without a result in a target's file share one value.
 
-    With `elsewhere`, results in other files count too if there is one in a file of a target.
+    With `elsewhere`, results in other files count too, unless all results are in other files.
     """
     values, k, least = grid.blank(), cutoff_of(measure), cast("int", measure["grade"])
     wanted = [[t for t in projection.targets if t.grade >= least] for projection in grid.projections("lines")]
@@ -244,7 +244,7 @@ def _merge(spans: Iterable[Span], lengths: Mapping[str, int]) -> list[Span]:
 
 
 def clip(span: Span, last: int) -> Span | None:
-    """Return a span without lines beyond the end of its file; None if no line is left."""
+    """Return the lines of a span up to `last`, the end of its file; None if no line is left."""
     whole = span.start is None or span.end is None
     start, end = (1, last) if whole else (max(1, span.start or 1), min(span.end or 0, last))
     return Span(span.path, start, end) if start <= end else None
@@ -286,7 +286,7 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
-    """Tokens read up to and including the first line of a target: all earlier hits, and this one down to that line.
+    """Tokens read up to and including the first line of a target: earlier hits in full, then one hit up to that line.
 
     A list without a target costs the cap (rule 3), and so does a failed query.
     """
@@ -313,7 +313,7 @@ def token_range(measure: Measure) -> MeasureRange:
 
 
 def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell, str, list[Target]]]:
-    """Yield the rankings whose queries have targets of the measure's grades, with their gold sets and targets.
+    """Yield each ranking whose query has targets of the measure's `grade` or above, with gold set and those targets.
 
     Raise InputError for hits in a corpus without known lines.
     """
@@ -331,14 +331,14 @@ def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell
 
 @dataclass(frozen=True, slots=True)
 class HitCost:
-    """The existing lines of a hit, and its cost."""
+    """The lines of a hit that exist in the corpus, and the cost of the hit in tokens."""
 
     span: Span | None  # None if the corpus does not have the file or the lines
     tokens: int
     lengths: tuple[int, ...] = ()  # bytes of each line of the file
 
     def cost_to(self, line: int) -> int:
-        """Return the tokens from the first line of the hit to a line, both included."""
+        """Return the tokens from the first line of the hit to `line`, both included."""
         return estimate_tokens(sum(self.lengths[self._first - 1 : line]))
 
     def cut(self, tokens: int) -> Span | None:
@@ -362,7 +362,7 @@ class LineLengths:
         self._known: dict[tuple[str, str, int | None, int | None], HitCost] = {}
 
     def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
-        """Return the cost of one hit; a file outside the corpus costs what was recorded, or its snippet."""
+        """Return the cost of one hit; outside the corpus, the recorded tokens or else those of the snippet."""
         hit = cell.hits[position]
         key = (gold, hit.path, hit.start, hit.end)
         if key in self._known:

@@ -37,7 +37,7 @@ SpanKey = tuple[str, int | None, int | None]
 class GradedRanks:
     """The grades of the distinct hits at one level: engines × units × ranks."""
 
-    grades: IntArray  # 0 without a claimed target, and past the end of the list
+    grades: IntArray  # 0 without an assigned target, and past the end of the list
     positions: IntArray  # in the returned list, from 0; beyond any cutoff without a hit
     ideal: IntArray  # units × targets: grades, highest first, padded with 0
 
@@ -91,7 +91,7 @@ class Grid:
         self._whole = self.queries  # with every adversary
 
     def against(self, keep: Callable[[Adversary], bool]) -> Grid:
-        """Return the grid with only some adversaries; matches are reused."""
+        """Return a grid with only the adversaries that `keep` accepts; matches are reused."""
         other = copy(self)
         made = {id(q): replace(q, adversaries=tuple(filter(keep, q.adversaries))) for q in self.queries}
         other.queries = tuple(made[id(query)] for query in self.queries)
@@ -176,7 +176,7 @@ class Grid:
         return self._labeled[level]
 
     def within(self, level: Level, k: int) -> BoolArray:
-        """Return which distinct hits are inside the cutoff of the returned list; repeated hits are not replaced."""
+        """Return whether each of the first k distinct hits is one of the first k × oversample returned hits."""
         limit = (k * self.oversample)[:, None, None]
         return self.graded(level).positions[..., :k] < limit
 
@@ -190,7 +190,7 @@ def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
 
 
 def _list_units(run: Run, forms: frozenset[str] | None) -> tuple[tuple[Unit, ...], tuple[Query, ...]]:
-    """Return the units of a run and the query of each; `forms` default to those that were run."""
+    """Return the units of a run and the query of each; `forms` selects phrasings [default: those that were run]."""
     ran_forms = {ranking.form for engine in run.engines for ranking in engine.rankings}
     known = {form for gold in run.suite.golds for query in gold.queries for form in query.forms}
     chosen = forms if forms is not None else ran_forms or known
@@ -223,8 +223,8 @@ def _place_rankings(engine: EngineRun, column: Mapping[tuple[str, str, str], int
     return tuple(row)
 
 
-#: Linked units hold at most this share of a repository's queries. Simulated on pairs, rings, mined commits and
-#: TREC-like sets: a twentieth leaves rings at .07, a fifth leaves too few units for a p-value.
+#: Share of a repository's queries above which units are not merged. Simulated on pairs, rings, mined commits and
+#: TREC-like sets: with a twentieth, rings have a type I error of .07; with a fifth, too few units are left for p.
 LARGEST = 0.1
 _DIGITS = 12
 #: Kinds of synthetic sets whose corpus is a copy (`gold.synth`).
@@ -232,16 +232,16 @@ _ON_A_COPY = ("doc", "keyword")
 
 
 def shared_targets(run: Run) -> dict[tuple[str, str], str]:
-    """Return the unit name of each query (gold, id) that shares targets with another; omit other queries.
+    """Return the unit name of each query (gold, id) that shares primary targets with another; omit other queries.
 
     Queries that share targets are correlated, so the statistics count them as one unit: an engine that ranks a target
     well does so for every query that has it. Counted as independent, 40 pairs of queries with differences correlated
     .3 to .6 have a type I error of .08 to .12 instead of .05 (tests/stats/leader_worlds.py).
 
     Queries of one repository with a common primary target form one unit, transitively. In sets with many targets per
-    query this would join everything, so a unit grows only while it holds at most a tenth of the repository's queries;
-    beyond that, queries that share the most common targets stay together and other links are ignored. Queries with
-    equal targets are always one unit.
+    query this would join everything. Targets are therefore linked from the most common one down, and where the joined
+    unit would have more than a tenth of the repository's queries, only queries that are in no unit yet are joined.
+    Queries with equal targets are always one unit.
     """
 
     def key(target: Target) -> str:  # by its lines, so that a symbol and its lines are the same target

@@ -1,4 +1,4 @@
-"""Match hits to targets one-to-one in rank order (rule 1), and mark them as target, adversary or repetition."""
+"""Match hits to targets one-to-one in rank order (rule 1), and mark hits as target, adversary or repetition."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The target that each distinct hit claimed, in rank order."""
+    """The target assigned to each distinct hit, in rank order."""
 
     targets: tuple[Target, ...]  # projected to the level, in gold order
     positions: tuple[int, ...]  # of each distinct hit in the returned list, from 0
-    claims: tuple[int | None, ...]  # index into `targets` of each distinct hit
+    claims: tuple[int | None, ...]  # index into `targets` for each distinct hit; None without a target
 
     @property
     def distinct(self) -> int:
@@ -44,7 +44,7 @@ class Match:
 
     @property
     def ranks(self) -> tuple[int | None, ...]:
-        """Rank (from 1) at which each target was claimed."""
+        """Rank (from 1) of the hit assigned to each target; None for a target that was not found."""
         by_target = {claim: rank for rank, claim in enumerate(self.claims, 1) if claim is not None}
         return tuple(by_target.get(index) for index in range(len(self.targets)))
 
@@ -56,7 +56,7 @@ def target_span(target: Target, level: Level) -> Span:
 
 
 def project(targets: Sequence[Target], level: Level) -> Projection:
-    """Project targets to a level; those with the same span become one with the highest grade, in the first position."""
+    """Project targets to a level; of targets with the same span, keep the best grade at the first position."""
     merged: dict[Span, Target] = {}
     for target in targets:
         span = target_span(target, level)
@@ -70,7 +70,7 @@ def project(targets: Sequence[Target], level: Level) -> Projection:
 
 
 def hit_span(hit: Hit, level: Level) -> Span:
-    """Return the span of a hit at a level; hits with equal spans are the same."""
+    """Return the span of a hit at a level; hits with equal spans are repetitions."""
     return Span(hit.path) if level == "file" else Span(hit.path, hit.start, hit.end)
 
 
@@ -80,14 +80,14 @@ def match(hits: Sequence[Hit], targets: Sequence[Target], level: Level) -> Match
 
 
 def overlap_of(hit: Span, target: Span) -> float:
-    """Return the number of common lines; infinite for two whole files."""
+    """Return the number of common lines; infinite if both spans are the same whole file."""
     if hit.start is None and target.start is None and hit.path == target.path:
         return math.inf
     return hit.common_lines(target)
 
 
 def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
-    """Assign each hit, by rank, its unclaimed target of the highest grade; ties: largest overlap, then gold order."""
+    """Assign each distinct hit, in rank order, the best free target it overlaps: by grade, overlap, then gold order."""
     level, by_path, targets = projection.level, projection.by_path, projection.targets
     if level == "file" and overlap is overlap_of:
         first: dict[str, int] = {}
@@ -121,14 +121,14 @@ def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap
 
 
 def touches(span: Span, projection: Projection) -> bool:
-    """Return whether a span shares a line with any of the targets, claimed or not."""
+    """Return whether a span shares a line with any target, assigned or not."""
     candidates = projection.by_path.get(span.path, ())
     return any(span.common_lines(projection.targets[index].span) > 0 for index in candidates)
 
 
 @dataclass(frozen=True, slots=True)
 class HitMark:
-    """The label of a hit; a hit with neither target nor adversary is unjudged, or another hit claimed its target."""
+    """The label of a hit; if both are None, it is unjudged, judged irrelevant, repeated, or its target is taken."""
 
     rank: int | None  # among distinct hits, from 1; None for a repetition
     target: int | None = None  # index into the query's targets
@@ -136,8 +136,6 @@ class HitMark:
 
 
 class HitMarker:
-    """Marker for the hits of one query at one level."""
-
     def __init__(self, query: Query, level: Level) -> None:
         self.query = query
         self.level = level
@@ -160,7 +158,7 @@ class HitMarker:
         return tuple(self._mark(hit, *placed[at]) if at in placed else HitMark(None) for at, hit in enumerate(hits))
 
     def judged(self, hits: Sequence[Hit], matched: Match) -> Iterator[tuple[int, HitMark]]:
-        """Yield the positions and marks of hits that are a target or an adversary, given their match."""
+        """Yield the position and mark of each hit with a target or an adversary; `matched` is the match of `hits`."""
         for rank, (position, taken) in enumerate(zip(matched.positions, matched.claims, strict=True), start=1):
             if taken is not None or hits[position].path in self._adversaries:
                 mark = self._mark(hits[position], rank, taken)
@@ -181,7 +179,7 @@ class HitMarker:
 
 
 def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
-    """Return whether a hit shares no line with any target, so that it matches at file level only."""
+    """Return whether a hit shares no line with any target, even if it is in the file of one."""
     return not any(hit.span.common_lines(target.span) for target in targets)
 
 
@@ -202,7 +200,7 @@ def _inside(span: Span, targets: Projection) -> bool:
 
 
 def match_distinct(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dict[int, int]:
-    """Match the distinct hits of two rankings by rank, as in `match_hits`."""
+    """Match the distinct hits of two rankings as `match_hits` does; ranks count distinct hits."""
     first, second = (
         [hits[position] for position in assign_targets(hits, project((), level)).positions] for hits in (before, after)
     )

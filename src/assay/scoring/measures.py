@@ -27,8 +27,6 @@ _KEYWORD = re.compile(r"\s*(\w+)\s*=(.*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of a measure."""
-
     name: str
     expects: str  # description of a valid value, for messages
     read: Callable[[str], object]  # raises ValueError for an invalid value
@@ -47,10 +45,10 @@ class MeasureKind:
     params: tuple[Param, ...]
     bounds: Callable[[Measure], formulas.MeasureRange] = formulas.share_range
     cutoff: bool = True
-    phrasings: bool = False  # combines another measure's values over the phrasings of one intent
+    phrasings: bool = False  # combines another measure's values over the phrasings of one query
     binary: bool = False  # its values are 0 and 1
     check: Callable[[Measure], None] | None = None  # raises ConfigError for settings that exclude each other
-    everywhere: bool = True  # it has a value for every query, since each has a target
+    everywhere: bool = True  # has a value for every query, since every query has a target
 
     def param(self, name: str) -> Param:
         """Return a parameter; raise ConfigError for an unknown name."""
@@ -62,14 +60,14 @@ class MeasureKind:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Measure:
-    """A measure as a value; without its cutoff it is a factory: `nDCG @ 10`."""
+    """A measure with its settings; most measures also need a cutoff, set with `@`: `nDCG @ 10`."""
 
     kind: MeasureKind
     settings: tuple[tuple[str, object], ...] = ()  # name and value, in the order of the kind's parameters
     k: int | None = None
 
     def __call__(self, *values: object, **named: object) -> Measure:
-        """Set parameters; values are parsed as from text, so both spellings are the same measure."""
+        """Return the measure with these parameters; values are parsed like those of the command line."""
         kind, given = self.kind, dict(self.settings)
         texts = {name: str(value) for name, value in named.items()}
         fresh = {name: _parse_value(kind, name, text) for name, text in texts.items()}
@@ -89,7 +87,7 @@ class Measure:
         return made
 
     def __matmul__(self, k: int) -> Measure:
-        """Cut at rank `k`."""
+        """Return the measure with the cutoff `k`; raise ConfigError if it takes none."""
         if not self.kind.cutoff:
             raise ConfigError(f"{self.name} has no cutoff", hint=f"write {self!r}")
         if k < 1:
@@ -108,7 +106,7 @@ class Measure:
             for p in params
             if p.shown or self[p.name] != p.default
         ]
-        complete = all(self[p.name] is not None for p in params)  # a factory is shown without brackets
+        complete = all(self[p.name] is not None for p in params)  # otherwise shown without parentheses
         settings = f"({','.join(shown)})" if shown and complete else ""
         return f"{self.name}{settings}" + (f"@{self.k}" if self.k else "")
 
@@ -129,17 +127,15 @@ class Measure:
 
     @property
     def about(self) -> str:
-        """One-line description."""
+        """The first line of the docstring of the formula."""
         return (self.kind.compute.__doc__ or "").strip().partition("\n")[0]
 
     @property
     def low(self) -> float:
-        """Lowest possible value."""
         return self.kind.bounds(self).low
 
     @property
     def high(self) -> float:
-        """Highest possible value."""
         return self.kind.bounds(self).high
 
     @property
@@ -149,24 +145,24 @@ class Measure:
 
     @property
     def higher_is_better(self) -> bool:
-        """Return whether the worst value is the lowest one."""
+        """Whether the worst value is the lowest one."""
         return self.worst == self.low
 
     @property
     def of(self) -> Measure | None:
-        """The measure that a measure over phrasings combines."""
+        """The measure whose values are combined over phrasings; None for a measure of single phrasings."""
         inner = self["of"] if self.kind.phrasings else None
         return inner if isinstance(inner, Measure) else None
 
     @property
     def everywhere(self) -> bool:
-        """Return whether the measure applies to every query; a measure with a higher `grade` needs targets of it."""
+        """Whether the measure applies to every query; with a `grade` above 1, some queries may lack such targets."""
         selective = dict(self.settings).get("grade", SECONDARY) != SECONDARY
         return self.kind.everywhere and not selective and (self.of is None or self.of.everywhere)
 
     @property
     def depth(self) -> int:
-        """The number of results that the measure needs."""
+        """The number of results per query that the measure needs; 0 without a cutoff."""
         return self.k or (self.of.depth if self.of else 0)
 
     def complete(self) -> Measure:
@@ -184,7 +180,7 @@ class Measure:
         if self.depth > grid.run.k:
             raise ConfigError(
                 f"{self!r} needs {self.depth} results; this run has {grid.run.k} per query",
-                hint=f"run again with k={self.depth}, or score at {grid.run.k} or less",
+                hint=f"run again with k={self.depth}, or use a cutoff of at most {grid.run.k}",
             )
         values = self.kind.compute(grid, self)
         if self.kind.phrasings:  # combined from values with failures included
@@ -267,7 +263,7 @@ def _require_file_level(measure: Measure) -> None:
 _FILE = Param("level", " | ".join(LEVELS), _choice(LEVELS), "file")
 _LINES = Param("level", " | ".join(LEVELS), _choice(LEVELS), "lines")
 #: 1: every target counts; 2: only primary ones; higher for sets with more grades.
-_GRADE = Param("grade", "the least grade that counts, from 1", _whole(SECONDARY), SECONDARY)
+_GRADE = Param("grade", "the lowest grade that counts, at least 1", _whole(SECONDARY), SECONDARY)
 _RULE = Param("rule", " | ".join(formulas.RULES), _choice(formulas.RULES), formulas.RULES[0])
 #: 0.3: a hit three times as long as its target still counts (used in notes/spans.md).
 _IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)
@@ -275,9 +271,8 @@ _TOKENS = Param("tokens", "a whole number of tokens", _whole(1), pattern=r"[^=()
 #: 32,000: where semble's token_efficiency.py stops reading, so that figures are comparable.
 _CAP = Param("cap", "a whole number of tokens", _whole(1), 32_000)
 _OF = Param("of", "a measure", _ranked, pattern=r"(?:(?!→|->).)+", shown=True, example="Hit@10")
-_FORMS = Param(
-    "forms", "form→form", _pair, pattern=r"\s*\w+\s*(?:→|->)\s*\w+\s*", shown=True, example="human→wrong_terminology"
-)
+_PHRASINGS = r"\s*\w+\s*(?:→|->)\s*\w+\s*"
+_FORMS = Param("forms", "phrasing→phrasing", _pair, pattern=_PHRASINGS, shown=True, example="human→wrong_terminology")
 _COUNTED = (_FILE, _GRADE)
 
 
@@ -312,7 +307,7 @@ All = Measure(
 )
 Worst = Measure(_COMBINED("Worst", robustness.worst_phrasing, (_OF,), robustness.inner_range))
 Spread = Measure(_COMBINED("Spread", robustness.spread, (_OF,), robustness.spread_range, everywhere=False))
-#: `Drop(human→wrong_terminology)` is of nDCG@10, the headline measure; its full name includes it.
+#: `Drop(human→wrong_terminology)` is the drop of nDCG@10, the default; the repr includes the measure.
 _OF_DROP = replace(_OF, default=nDCG @ 10, example="")
 Drop = Measure(_COMBINED("Drop", robustness.drop, (_OF_DROP, _FORMS), robustness.drop_range, everywhere=False))
 

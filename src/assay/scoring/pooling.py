@@ -1,7 +1,7 @@
 """Rank unjudged results by how much a label could change the comparison.
 
-Every change is exact: the query is rescored with the label added. Combinations of labels are sampled, not enumerated,
-so a reversal may exist even if none was found.
+Every change is exact: the query is rescored with the label added. If a query has more than `PoolConfig.enumerated`
+unjudged results, only some combinations of labels are tried, so a reversal may exist even if none was found.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from assay.scoring.measures import Measure
 from assay.scoring.score import Scorer
 from assay.types import PRIMARY, SECONDARY, GoldSet, Hit, Run, Scores, Span, Suite, Target
 
-#: Returns whether a span was already judged irrelevant: gold name, query id, span.
+#: Returns whether a span, given gold set name, query id and span, was already judged irrelevant.
 Judged = Callable[[str, str, Span], bool]
 _Key = tuple[str, str]  # gold name, query id
 
@@ -40,7 +40,7 @@ class PoolConfig:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """An engine that returned a span, and its rank."""
+    """An engine that returned a span, and the rank of the span."""
 
     engine: str
     rank: int
@@ -48,7 +48,7 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The changes that one grade would make to each engine's mean and to the gap between the two best."""
+    """The changes that one grade would make to each engine's mean and to the gap between the two best engines."""
 
     grade: int
     changes: Mapping[str, float]
@@ -57,7 +57,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class PoolCandidate:
-    """An unjudged span."""
+    """An unjudged span, the engines that returned it, and the effect of each possible grade."""
 
     gold: str
     query: str
@@ -67,13 +67,13 @@ class PoolCandidate:
 
     @property
     def weight(self) -> float:
-        """The largest change of the gap that a label could make."""
+        """The largest change, in absolute value, that a label would make to the gap between the two best engines."""
         return max((abs(effect.gap) for effect in self.effects), default=0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreBounds:
-    """An engine's mean if every unjudged result is wrong (now), and if all of them are relevant."""
+    """An engine's mean if all unjudged results are irrelevant (`now`), and if all are primary targets (`all_right`)."""
 
     engine: str
     now: float
@@ -83,7 +83,7 @@ class ScoreBounds:
 
 @dataclass(frozen=True, slots=True)
 class TopTwoGap:
-    """The gap between the two best engines now, and the smallest and largest gap that labels can cause."""
+    """The gap between the means of the two best engines now, and the smallest and largest gap found with new labels."""
 
     first: str
     second: str
@@ -91,7 +91,7 @@ class TopTwoGap:
     least: float
     most: float
     labels: int | None  # labels that reverse the order, if any were found
-    scenes: Mapping[str, Scores]  # now, least and most: values of the two by query
+    scenes: Mapping[str, Scores]  # now, least and most: values of both engines by query
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class LabelPool:
 
 
 def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolConfig | None = None) -> LabelPool:
-    """Rank the unjudged results of the headline phrasings."""
+    """Rank the unjudged results of the headline phrasings by the effect of a label."""
     if measure.kind.phrasings:
         hint = "use a measure of single phrasings, such as nDCG@10"
         raise ConfigError(f"{measure!r} combines several phrasings", hint=hint)
@@ -248,7 +248,7 @@ def _is_returned_by(candidate: PoolCandidate, engine: str) -> bool:
 
 
 class _Swing(NamedTuple):
-    """The change of one query's gap by some labels, and the new values of both engines."""
+    """How labels change one query: the change of the difference between two engines, and the new values of both."""
 
     key: _Key
     gap: float
@@ -299,7 +299,7 @@ def _compute_gap(
 def _list_label_sets(
     group: Sequence[PoolCandidate], engines: tuple[str, str], config: PoolConfig
 ) -> Iterator[tuple[Span, ...]]:
-    """Yield the combinations of labels to try: all of a few candidates, else those of an engine and single ones."""
+    """Yield sets of spans to label: all subsets of few candidates, else none, all, those by engine, and single ones."""
     spans = [candidate.span for candidate in group]
     if len(spans) <= config.enumerated:
         for chosen in product((False, True), repeat=len(spans)):

@@ -1,6 +1,6 @@
-"""Measures over adversaries, and over the phrasings of one intent.
+"""Measures over adversaries, and over the phrasings of one query.
 
-A measure over phrasings combines another measure's values and is stored at the intent's headline unit. A failed
+A measure over phrasings combines another measure's values and is stored at the query's headline unit. A failed
 phrasing has that measure's worst value. The difference between two failures would be a perfect 0, so a failed
 phrasing makes any difference the worst possible one (rule 2).
 """
@@ -43,7 +43,7 @@ def rank_gap(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _best_ranks(grid: Grid, measure: Measure) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the best ranks of a primary and of an adversary, and 0 where both exist, NaN elsewhere."""
+    """Return the best ranks of a primary target and of an adversary, and 0 if the query has both, else NaN."""
     k, level = cutoff_of(measure), level_of(measure)
     marks = grid.marks(level)
     has_both = marks.has_adversary & (grid.graded(level).ideal >= PRIMARY).any(axis=-1)
@@ -82,7 +82,7 @@ def worst_phrasing(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def spread(grid: Grid, measure: Measure) -> FloatArray:
-    """The best phrasing's value minus the worst one's; needs two phrasings."""
+    """Highest minus lowest value of all phrasings; needs two phrasings."""
 
     def value(values: FloatArray, ok: BoolArray, forms: list[str]) -> FloatArray:
         apart = values.max(axis=1) - values.min(axis=1)
@@ -110,7 +110,7 @@ def drop(grid: Grid, measure: Measure) -> FloatArray:
 def _combine(
     grid: Grid, measure: Measure, value: Callable[[FloatArray, BoolArray, list[str]], FloatArray]
 ) -> FloatArray:
-    """Apply `value` to each intent: the inner measure's values and successes (engines × forms), and the forms."""
+    """Apply `value` to each query: inner values and successes (engines × phrasings), and the names of the phrasings."""
     values, out = inner(measure).evaluate(grid), grid.blank()
     members: dict[str, list[int]] = {}
     for index, unit in enumerate(grid.units):

@@ -12,7 +12,7 @@ from assay.types import EngineRun, GoldSet, Query, Run, Suite, Target
 def join_runs(runs: Mapping[str, Run]) -> tuple[Run, int]:
     """Join named runs on the queries whose hash is the same in all of them.
 
-    Return the run, and the number of queries of the first run that are missing in another.
+    Return the run, and the number of queries of the first run that are missing or different in another.
     """
     if not runs:
         raise InputError("no runs given", hint="pass directories that `assay run` wrote")
@@ -49,7 +49,7 @@ def _answers(engine: EngineRun) -> list[object]:
 
 
 def restrict_suite(suite: Suite, keys: set[str]) -> Suite:
-    """Keep some queries, named `gold/query`, and drop empty sets."""
+    """Return a suite with only the queries in `keys` (`gold/query`), without gold sets that become empty."""
     golds = [
         replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" in keys))
         for gold in suite.golds
@@ -58,7 +58,7 @@ def restrict_suite(suite: Suite, keys: set[str]) -> Suite:
 
 
 def restrict_run(run: Run, suite: Suite) -> Run:
-    """Keep the queries of a suite, with the suite's targets."""
+    """Return a run with only the queries of `suite`, and with their labels in `suite`."""
     keys = {f"{gold.name}/{query.id}" for gold in suite.golds for query in gold.queries}
     return replace(run, suite=suite, engines=tuple(_restrict_engine(engine, keys) for engine in run.engines))
 
@@ -69,7 +69,7 @@ def _restrict_engine(engine: EngineRun, keys: set[str]) -> EngineRun:
 
 @dataclass(frozen=True, slots=True)
 class Unpooled:
-    """A run without pooled labels, and counts of what was removed."""
+    """A run without pooled labels, and what was removed."""
 
     run: Run
     labels: int  # removed targets and adversaries

@@ -75,7 +75,7 @@ class Slice:
     by: By
     label: str
     adversaries: int  # number in the suite
-    scores: Scores  # NaN for queries without one
+    scores: Scores  # measures of adversaries are NaN for queries without such an adversary
 
 
 def breakdown(run: Run | Scorer, measures: Sequence[Measure], by: By) -> tuple[Slice, ...]:
@@ -107,7 +107,7 @@ def evaluation_measures(suite: Suite) -> tuple[Measure, ...]:
 
 
 def evaluation_means(run: Run, scores: Scores) -> tuple[EvaluationMean, ...]:
-    """Average each measure over the headline units whose query names it; omit measures that no query names."""
+    """Average each measure over the headline units whose query names the measure; omit measures that no query names."""
     naming = {
         f"{gold.name}/{query.id}": {repr(measure) for measure in _parse_named(gold.name, query)}
         for gold in run.suite.golds
