@@ -1,12 +1,12 @@
 """Means over clusters and their clustered standard errors.
 
-A mean over n queries with clusters g of sums D_g and sizes n_g, drawn inside strata h, has
+A mean over n queries, in clusters g of sum D_g and size n_g, inside strata h of size n_h and mean m_h, has
 
     m = ΣD_g / n,      SE² = Σ_h Σ_{g∈h} (D_g − n_g m_h)² / (1 − n_g/n_h) / n²        (CR2)
 
-(Bell & McCaffrey 2002; Pustejovsky & Tipton 2018). Clusters of equal size give the familiar G/(G − 1). Its degrees of
-freedom are Satterthwaite's, so a few large clusters count as few. CR1 with G − 1 degrees of freedom covered .89 to .92
-instead of .95 at six to ten repositories of unequal size; this covers at least .94 (tests/stats/audit.py).
+(Bell & McCaffrey 2002; Pustejovsky & Tipton 2018). For G clusters of equal size this is CR1, with the factor G/(G − 1).
+The degrees of freedom are Satterthwaite's, so a few large clusters count as few. At six to ten repositories of unequal
+size, CR1 with G − 1 degrees of freedom covered .89 to .92 instead of .95, CR2 at least .94 (tests/stats/audit.py).
 """
 
 from __future__ import annotations
@@ -45,10 +45,9 @@ class ClusterTable:
 
     @property
     def df(self) -> float:
-        """Degrees of freedom of the standard error (Bell & McCaffrey 2002); G − 1 for G clusters of equal size.
+        """Degrees of freedom of SE (Bell & McCaffrey 2002): G − 1 for G clusters of equal size in one stratum.
 
-        SE² is a sum of squares of correlated normal variables; the degrees of freedom are twice its squared mean over
-        its variance, for independent queries of equal variance.
+        They are twice the squared mean of SE² over its variance, for independent normal queries of equal variance.
         """
         if self.clusters <= len(self.strata):
             return 0.0
@@ -61,7 +60,7 @@ class ClusterTable:
 
     @property
     def single(self) -> bool:
-        """Whether each cluster is one unit, so that nD = D."""
+        """Whether every cluster is one unit."""
         return bool(np.all(self.sizes == 1.0))
 
 
@@ -80,7 +79,7 @@ class ClusteredEstimate:
     stratified: bool
 
     def clusters_differ(self, at: int, deviations: float) -> bool:
-        """Return whether the F ratio of clusters in one column exceeds 1 by over `deviations` standard deviations."""
+        """Return whether the F ratio of clusters in column `at` exceeds 1 by over `deviations` standard deviations."""
         if self.clusters < 2 or self.icc[at] <= 0.0:
             return False
         typical = (self.n - self.size) / (self.clusters - 1)
@@ -142,13 +141,13 @@ def residuals(table: ClusterTable, part: slice) -> FloatArray:
 
 
 def correction(sizes: FloatArray) -> FloatArray:
-    """Return 1/(1 − n_g/n_h) of the clusters of a stratum; 1 for a single cluster, whose residual is 0."""
+    """Return 1/(1 − n_g/n_h) for each cluster of a stratum; 1 for a single cluster, whose residual is 0."""
     rest = 1.0 - sizes / sizes.sum()
     return np.asarray(np.divide(1.0, rest, out=np.ones_like(rest), where=rest > 0.0))
 
 
 def plain_spread(table: ClusterTable) -> FloatArray:
-    """Return n²SE² of each column by CR1, which resampling uses because CR1 of all resamples is a matrix product."""
+    """Return n²SE² of each column by CR1, used in resampling because CR1 of all resamples is a matrix product."""
     spread = np.zeros(table.sums.shape[1])
     for part in table.strata:
         spread += small_sample(part.stop - part.start) * (residuals(table, part) ** 2).sum(axis=0)
@@ -156,7 +155,7 @@ def plain_spread(table: ClusterTable) -> FloatArray:
 
 
 def small_sample(clusters: int) -> float:
-    """Return G/(G − 1), the correction of CR1; 1 for a single cluster, whose residual is 0."""
+    """Return the correction of CR1 for G clusters, G/(G − 1); 1 for a single cluster, whose residual is 0."""
     return clusters / (clusters - 1) if clusters > 1 else 1.0
 
 

@@ -113,5 +113,5 @@ def check_tag(cluster: str, tags: Iterable[str]) -> None:
     """Raise ConfigError for a tag that no query has; with a typo, each repository would become one cluster."""
     tag, known = cluster.removeprefix(TAG), sorted(set(tags))
     if cluster.startswith(TAG) and tag not in known:
-        hint = did_you_mean(tag, known) or f"choose from: {', '.join(known or CLUSTERS)}"
+        hint = did_you_mean(tag, known) or f"choose from: {', '.join([TAG + name for name in known] or CLUSTERS)}"
         raise ConfigError(f"cluster {cluster!r}: no query has the tag {tag!r}", hint=hint)

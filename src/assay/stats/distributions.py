@@ -23,7 +23,7 @@ def normal_cdf(x: float) -> float:
 def normal_quantile(p: float) -> float:
     """Invert Φ: rational start (Abramowitz & Stegun 26.2.23, error 4.5e-4), then Halley steps on erfc.
 
-    Halley converges cubically, so three steps reach machine precision. A table of high-order coefficients (AS 241)
+    Halley converges cubically, so four steps reach machine precision. A table of high-order coefficients (AS 241)
     would be faster but longer, and few quantiles are computed.
     """
     if not 0.0 < p < 1.0:
@@ -43,7 +43,7 @@ def incomplete_beta(a: float, b: float, x: float, y: float) -> float:
     """Return the regularized incomplete beta I_x(a, b) by its continued fraction (DLMF 8.17.22, modified Lentz).
 
     `y` is 1 − x, which the caller has without cancellation. The fraction converges fast for x < (a + 1)/(a + b + 2);
-    above that, callers use I_x(a, b) = 1 − I_{1−x}(b, a) (DLMF 8.17.4). The power series is rejected: it needs
+    above that, callers use I_x(a, b) = 1 − I_{1−x}(b, a) (DLMF 8.17.4). The power series is not used: it needs
     thousands of terms near x = 1 with the large a of many degrees of freedom.
     """
     log_x = math.log1p(-y) if x > 0.5 else math.log(x)  # a is 5e5 at ν = 1e6: ln x near 1 must keep its digits
@@ -100,7 +100,7 @@ def _stirling_remainder(x: float) -> float:
 
 
 def t_sf(t: float, df: float) -> float:
-    """Return P(T > t) = I_{ν/(ν+t²)}(ν/2, ½)/2 for t ≥ 0 (DLMF 8.17; Abramowitz & Stegun 26.7.1).
+    """Return P(T > t) of Student's t with ν = `df`: I_{ν/(ν+t²)}(ν/2, ½)/2 for t ≥ 0 (Abramowitz & Stegun 26.7.1).
 
     The tail is computed from the beta function, not as 1 − cdf, so that small p-values keep their digits.
     """
@@ -121,7 +121,7 @@ def t_quantile(p: float, df: float) -> float:
     """Invert the t cdf by Newton on ln P(T > t), inside a bracket.
 
     ln P is nearly linear in the heavy tails of few degrees of freedom and smooth in the normal limit, so Newton needs
-    few steps; the bracket guarantees convergence. Hill's expansion (1970) is rejected: it has three digits at ν = 3.
+    few steps; the bracket guarantees convergence. Hill's expansion (1970) is not used: it has three digits at df = 3.
     """
     if not (0.0 < p < 1.0 and df > 0.0):
         return {0.0: -math.inf, 1.0: math.inf}.get(p, math.nan)
@@ -154,7 +154,7 @@ def _t_upper(tail: float, df: float) -> float:
 
 @lru_cache(maxsize=256)
 def chi_square_quantile(p: float, df: float) -> float:
-    """Invert the chi-square cdf by bisection; from df 2,000 by Wilson and Hilferty's cube (1931), exact to 1e-5."""
+    """Invert the chi-square cdf by bisection; from df 2,000 by Wilson and Hilferty's cube (1931), accurate to 1e-5."""
     if not (0.0 < p < 1.0 and df > 0.0):
         return {0.0: 0.0, 1.0: math.inf}.get(p, math.nan)
     cube = max(0.0, 1.0 - 2.0 / (9.0 * df) + normal_quantile(p) * math.sqrt(2.0 / (9.0 * df))) ** 3

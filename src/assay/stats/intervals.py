@@ -3,7 +3,7 @@
 mean of a measure with a finite range    Wilson at the effective n, after rescaling the range to [0, 1]
 mean of a measure with infinite range    cluster-t, clipped to the range
 paired difference                        cluster-t, clipped to the range of differences; bootstrap-t as cross-check
-by name, as published                    percentile and paired percentile bootstrap of queries
+as in published results                  percentile and paired percentile bootstrap of queries
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _NEAR_MEAN = 1e-4  # |r| below which the limit of the tail formula replaces 0/0
 
 
 def lower_bound(differences: FloatArray, weights: FloatArray, alpha: float, worst: float) -> float:
-    """Return the one-sided lower bound of the weighted mean of `differences`, none of which can be below `worst`.
+    """Return the lower 1 − `alpha` confidence bound of the mean of `differences`, none of which can be below `worst`.
 
-    The weights add up to the number of independent observations.
+    The weights add up to the number of independent observations; one more observation of `worst` is assumed.
     """
     distinct, indexes = np.unique(differences, return_inverse=True)
     weights = np.append(np.bincount(indexes, weights=weights), 1.0)
@@ -58,15 +58,15 @@ def lower_bound(differences: FloatArray, weights: FloatArray, alpha: float, wors
 
 
 def upper_bound(differences: FloatArray, weights: FloatArray, alpha: float, best: float) -> float:
-    """Return the one-sided upper bound of the weighted mean of `differences`, none of which can be above `best`."""
+    """Return the upper 1 − `alpha` confidence bound, as in `lower_bound`; no difference can be above `best`."""
     return -lower_bound(-differences, weights, alpha, -best)
 
 
 def _normal_score(values: FloatArray, weights: FloatArray) -> float:
-    """Return z such that P(Σ gᵢ vᵢ ≤ 0) = Φ(z) for gᵢ ~ Gamma(weightᵢ).
+    """Return z such that P(Σ gᵢ vᵢ ≤ 0) ≈ Φ(z) for the values vᵢ and independent gᵢ ~ Gamma(weightᵢ).
 
-    By the saddlepoint formula r* = r + ln(u/r)/r (Barndorff-Nielsen 1986). For two values it agrees
-    with the beta quantiles to three digits of the bound.
+    z = r + ln(u/r)/r (Barndorff-Nielsen 1986) at the saddlepoint s of K(s) = −Σ weightᵢ ln(1 − s vᵢ), where
+    r = sgn(s) √(−2K(s)) and u = s √K″(s). For two values, bounds agree with beta quantiles to three digits.
     """
     lowest, highest = float(values.min()), float(values.max())
     if lowest >= 0.0 or highest <= 0.0:
@@ -111,9 +111,9 @@ class IntervalEnds:
 def mean_interval(
     estimated: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, units: float = math.inf
 ) -> IntervalEnds:
-    """Return the interval of a mean: Wilson at the effective n on the rescaled range, or cluster-t without a range.
+    """Return the interval of a mean: Wilson at the effective n on the rescaled range, cluster-t if it is infinite.
 
-    `units` is the number of independent queries; it caps the effective n when all values are equal.
+    `units` is the number of independent queries, which is the largest effective n if the values do not vary.
     """
     # Queries of one repository are at least as alike as queries of several, so an SE below that of independent
     # queries is chance; strata may lower it by design.
@@ -129,12 +129,12 @@ def mean_interval(
 def _effective_n(
     estimated: ClusteredEstimate, mean: FloatArray, se: FloatArray, bounds: ValueRange, units: float
 ) -> FloatArray:
-    """Return the n at which a proportion has this standard error, mean(1 − mean)/SE².
+    """Return the n at which a proportion of mean m has the standard error SE: m(1 − m)/SE².
 
     Near 0 and 1 the few queries that miss may all be in repositories that were not drawn, so an observed ICC of 0 is
-    weak evidence. The observed ICC is therefore averaged with an assumed ICC, whose weight in clusters is the skewness
-    of a proportion, |1 − 2m|/√(m(1 − m)). Hits at .95 in 6 to 20 repositories with ICC .3: coverage .81 to .86 without
-    this, .94 to .99 with it; at .57 both .95 (docs/how-we-know/statistics.md).
+    weak evidence. A lower observed ICC is therefore raised toward an assumed ICC, which has the weight
+    |1 − 2m|/√(m(1 − m)), the skewness of a proportion, against clusters − 1. Hits at .95 in 6 to 20 repositories with
+    ICC .3: coverage .81 to .86 without this, .94 to .99 with it; at .57 both .95 (docs/how-we-know/statistics.md).
     """
     spread = np.maximum(0.0, mean * (1.0 - mean))
     lean = np.abs(1.0 - 2.0 * mean)
@@ -149,9 +149,9 @@ def _effective_n(
 
 
 def _wilson(mean: FloatArray, n: FloatArray, q: float) -> tuple[FloatArray, FloatArray]:
-    """Solve |m − π| = q √(π(1 − π)/n) for π (Wilson 1927).
+    """Solve |mean − π| = q √(π(1 − π)/n) for π (Wilson 1927).
 
-    Unlike m ± q·SE, the interval stays inside the range and keeps its coverage near 0 and 1 (Brown, Cai & DasGupta
+    Unlike mean ± q·SE, the interval stays inside the range and keeps its coverage near 0 and 1 (Brown, Cai & DasGupta
     2001).
     """
     if math.isinf(q):
@@ -173,10 +173,10 @@ def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> I
 def difference_interval(
     estimated: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha
 ) -> IntervalEnds:
-    """Return the interval of a paired difference: m ± t·SE, clipped to the possible differences.
+    """Return the interval of a paired difference: mean ± t·SE, clipped to the possible differences.
 
-    If all clusters have the same mean, SE = 0 would claim certainty. The rate of unseen clusters with another mean is
-    then at most 3/G, and each can move the mean by at most the width of the measure: ± 3/G of the width.
+    If all G clusters have the same mean, SE = 0 would suggest certainty. The rate of unseen clusters with another mean
+    is then at most 3/G, and each can differ by at most the width of the measure: ± 3/G of the width.
     """
     spreadless = DEFAULT.rule_of_three / estimated.clusters * bounds.width
     half = np.where(estimated.se > 0.0, _quantile(estimated, level) * estimated.se, spreadless)
@@ -184,7 +184,7 @@ def difference_interval(
 
 
 def widen(given: Interval, differences: FloatArray, bounds: ValueRange, effective_n: float) -> Interval:
-    """Widen an interval to allow for large differences that a set of `effective_n` queries may not contain.
+    """Widen an interval of a finite range for large differences that a set of `effective_n` queries may not contain.
 
     Comparisons always widen the 1 − 2α interval, and the 1 − α interval only if differences are sparse or skewed.
     """
@@ -232,9 +232,9 @@ def bootstrap_t(
     resamples: int = DEFAULT.resamples,
     cells: int = DEFAULT.cells,
 ) -> IntervalEnds:
-    """Return the cluster bootstrap-t of each column: redraw clusters inside strata, studentize (Cameron et al. 2008).
+    """Return the cluster bootstrap-t interval of each column; clusters are redrawn inside strata (Cameron et al. 2008).
 
-    Ends are m − t*(upper)·SE and m − t*(lower)·SE with order statistics of t*. The columns share the redraws.
+    The ends are mean − t*·SE at order statistics of t*, the studentized mean of a redraw. Columns share the redraws.
     """
     estimated = estimate(table)
     columns = table.sums.shape[1]
@@ -289,7 +289,7 @@ def _studentize(table: ClusterTable, counts: FloatArray) -> FloatArray:
 
 
 def tail_rank(resamples: int, level: float) -> int:
-    """Return k such that the ends are the k-th smallest and the k-th largest resample: ⌊(B + 1)(1 − level)/2⌋.
+    """Return k such that the ends are the k-th smallest and k-th largest of B resamples: ⌊(B + 1)(1 − level)/2⌋.
 
     Efron & Tibshirani 1993, section 12.5. Without interpolation, each end is a resampled value, and mirrored data
     have mirrored ends.

@@ -1,4 +1,4 @@
-"""The paired test, studentized sign-flips by cluster, and effect sizes."""
+"""The paired test (studentized sign flips of clusters) and effect sizes."""
 
 from __future__ import annotations
 
@@ -26,10 +26,11 @@ def sign_flip(
 ) -> FloatArray | None:
     """Return the two-sided p of each column's mean difference; None with too few clusters for any p-value.
 
-    Under the null hypothesis both signs of a cluster's differences are equally likely, so the observed t = m/SE
-    (clustered SE) is compared with its values under all sign patterns of clusters: exactly for at most 2^16 patterns,
-    else (b + 1)/(B + 1) over B draws (Phipson & Smyth 2010). Studentizing keeps the level when
-    clusters differ in size and spread (Chung & Romano 2013; Canay, Romano & Shaikh 2017).
+    Under the null hypothesis both signs of a cluster's differences are equally likely, so the observed t = mean/SE
+    (clustered, CR1) is compared with its values under all sign patterns of up to `exact_clusters` clusters; for more
+    clusters, p = (b + 1)/(B + 1), where b of B random patterns reach the observed |t| (Phipson & Smyth 2010).
+    Studentizing keeps the level when clusters differ in size and spread (Chung & Romano 2013; Canay, Romano & Shaikh
+    2017).
     """
     if table.clusters < DEFAULT.p_value_clusters:
         return None
@@ -37,7 +38,7 @@ def sign_flip(
     rows = 2 ** (table.clusters - 1) if exact else resamples
     blocks = row_blocks(rows, max(table.clusters, table.sums.shape[1]), cells)
     patterns = _sign_patterns(table.clusters, blocks, None if exact else rng)
-    # u = T²/(T² + n²SE²) rises with |t| and stays in [0, 1], also when SE is zero
+    # u = T²/(T² + n²SE²), where T is the sum, rises with |t| and stays in [0, 1], also when SE is zero
     total, spread = table.sums.sum(axis=0) ** 2, plain_spread(table)
     observed = np.divide(total, total + spread, out=np.zeros_like(total), where=total > 0.0)
     threshold = observed - DEFAULT.statistic_tie
@@ -53,12 +54,11 @@ def smallest_p(clusters: int, *, resamples: int = DEFAULT.resamples) -> float | 
 
 
 def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray) -> IntArray:
-    """Count the sign patterns (rows) whose u is at least the threshold θ, for each column.
+    """Count the sign patterns (rows of signs ε_g) whose u is at least the threshold θ, for each column.
 
-    u ≥ θ is T² − θ(T² + n²SE²) ≥ 0, where in n²SE² = Σ_h c_h (ΣD² − 2 m_h ΣnD + m_h² Σn²) only ΣεD and ΣεnD depend on
-    the signs. The left side is thus a sum of products of two linear forms in ε, with the constants as factors of the
-    columns; both forms are equal if every cluster is one query. The gap between θ and the observed u is far above the
-    rounding of these sums, so the identity pattern is always counted.
+    With F_h = Σε_g D_g over the clusters of stratum h, T = ΣF_h and the CR1 factor c_h, u ≥ θ is equivalent to
+    (1 − θ)T² + θ Σ_h c_h F_h Σ_g ε_g D_g (2n_g/n_h − Σn_g²/n_h²) ≥ θ Σ_h c_h ΣD_g² (D_g, n_g, n_h as in `clustered`).
+    θ is below the observed u by far more than the rounding of these sums, so the identity pattern is always counted.
     """
     total = np.zeros((len(signs), table.sums.shape[1]))
     form = np.zeros_like(total)
@@ -76,7 +76,7 @@ def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray
 
 
 def _sign_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generator | None) -> Iterator[FloatArray]:
-    """Yield blocks of all sign patterns, or of random ones; one double per sign, so block sizes do not matter."""
+    """Yield blocks of sign patterns: consecutive ones, or random ones from one double per sign at any block size."""
     start = 0
     for rows in blocks:
         numbers = np.arange(start, start + rows)[:, None]
@@ -100,10 +100,10 @@ class Effects:
 
 
 def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_better: bool = True) -> Effects:
-    """Return effect sizes; `groups` has the cluster of each difference, `se` is the clustered standard error.
+    """Return effect sizes; the ICC is over `groups` (`tables.group_codes`), and `se` is the clustered standard error.
 
-    The design effect is the observed SE²/(s²/n). The effective n is n divided by the design effect, and at most n:
-    clusters that agree by chance add no queries.
+    The design effect is SE²/(s²/n), with the variance s² of the n differences. The effective n is n divided by the
+    design effect, and at most n: clusters that agree by chance add no queries.
     """
     n = len(differences)
     gain = differences if higher_is_better else -differences
@@ -139,7 +139,7 @@ def is_skewed(differences: FloatArray, worst: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Variance of differences between and within repositories, and the size of the set it was estimated from."""
+    """Variances of paired differences between and within repositories, and the size of the set."""
 
     between: float
     within: float

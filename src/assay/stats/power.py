@@ -42,10 +42,10 @@ def family_mde(row: ComparisonRow, bounds: ValueRange, size: int, settings: Comp
 
 
 def mde_from_se(se: float, df: float, *, alpha: float = DEFAULT.alpha, power: float = DEFAULT.power) -> float:
-    """Return the MDE: the smallest true difference that is detected with probability `power`.
+    """Return the MDE, the smallest true difference that is detected with probability `power`.
 
-    (t(1 − α/2) + t(power))·SE, the t form of the usual z sum (Bloom 1995); within 1 % of the noncentral t from five
-    degrees of freedom up.
+    This is (t(1 − α/2) + t(power))·SE, the t form of the usual z sum (Bloom 1995), within 1 % of the noncentral t from
+    five degrees of freedom up.
     """
     return (t_quantile(1.0 - alpha / 2.0, df) + t_quantile(power, df)) * se
 
@@ -55,8 +55,8 @@ def observed_mde(
 ) -> float:
     """Return the MDE of the sign-flip test for a standard error that was estimated from the set.
 
-    An estimated SE is too small on average by c₄(ν) = √(2/ν) Γ((ν+1)/2)/Γ(ν/2) (Cochran 1934), so it is divided by c₄.
-    Without this and the attainable p-values, six clusters have power .57 at the stated difference, seven .70, ten .74.
+    An estimated SE is c₄ = √(2/ν) Γ((ν+1)/2)/Γ(ν/2) times the true one on average (ν = `df`, Cochran 1934).
+    Uncorrected for this and for the attainable p-values, six clusters have power .57 at the MDE, seven .70, ten .74.
     """
     c4 = math.sqrt(2.0 / df) * math.exp(math.lgamma((df + 1.0) / 2.0) - math.lgamma(df / 2.0))
     return planned_mde(se / c4, df, clusters, alpha=alpha, power=power)
@@ -68,7 +68,7 @@ def planned_mde(
     """Return the MDE of the sign-flip test for a known standard error; infinite if the test cannot reach α.
 
     The exact test with G clusters gives only multiples of 2^(1−G). If few multiples lie at or below α, the MDE is that
-    of the exact test (`_exact_multiplier`), else the t form at the largest of these multiples.
+    of the exact test (`_exact_multiplier`), else the t form at the largest of them, or at α if the test is not exact.
     """
     least = smallest_p(clusters)
     if least is None or least > alpha + DEFAULT.tie:
@@ -122,11 +122,11 @@ def _attainable_steps(clusters: int, alpha: float) -> int:
 def _exact_multiplier(sizes: tuple[float, ...], icc: float, steps: int, power: float) -> float:
     """Return the MDE, in standard errors, for p to be among the `steps` smallest p-values of the exact test.
 
-    Flipping a set S of clusters lowers the total unless the sum over S is at most zero: with sums nᵢδ + sᵢzᵢ, unless
-    δ ≤ −Σ sᵢzᵢ/Σ nᵢ over S. So the test detects any δ above the `steps`-th largest of these values, where the identity
-    is one of the steps. For equal clusters, a set with the r-th largest zᵢ is exceeded by r − 1 others (replace zᵢ by
-    a larger one, or omit smaller ones), so the `steps` largest zᵢ are enough. For one step the result is
-    √G·Φ⁻¹(power^(1/G)): all clusters have the same sign.
+    Cluster i of nᵢ queries has the sum nᵢδ − sᵢzᵢ, with a true difference δ, a standard deviation sᵢ and a standard
+    normal zᵢ. Flipping a set S of clusters lowers the total unless δ ≤ Σ sᵢzᵢ/Σ nᵢ over S. So the test detects any δ
+    above the `steps`-th largest of these values, where the identity is one of the steps. For equal clusters, a set with
+    the r-th largest zᵢ is exceeded by r − 1 others (replace zᵢ by a larger one, or omit smaller ones), so the `steps`
+    largest zᵢ are enough. For one step and G clusters the result is √G·Φ⁻¹(power^(1/G)): all have the same sign.
     """
     rng, counts = np.random.default_rng(DEFAULT.seed), np.array(sizes)
     spreads = np.sqrt(counts * (1.0 + (counts - 1.0) * icc))

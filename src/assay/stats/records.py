@@ -9,7 +9,7 @@ from typing import Literal
 
 
 def one_digit(value: float) -> str:
-    """Format with one significant digit."""
+    """Format a number with one significant digit."""
     if value == 0.0:
         return "0"
     exponent = math.floor(math.log10(float(f"{abs(value):.0e}")))
@@ -42,7 +42,7 @@ class ValueRange:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval with its level and method."""
+    """A confidence interval with its level and method."""
 
     low: float
     high: float
@@ -89,7 +89,7 @@ class MeanRow:
 class ComparisonRow:
     """The comparison of one engine with one baseline on one measure.
 
-    `difference` is engine − baseline in units of the measure; `verdict`, `wins` and `harmed` respect the direction.
+    `difference` is engine − baseline in units of the measure; `wins`, `losses` and `harmed` mean better or worse.
     """
 
     engine: str
@@ -102,7 +102,7 @@ class ComparisonRow:
     se: float | None  # clustered; None with a single cluster
     df: float  # Satterthwaite's, for the clustered se
     interval: Interval
-    equivalence: Interval  # at 1 − 2α; verdicts and gates use this one
+    equivalence: Interval  # at 1 − 2α; for equivalence, non-inferiority and the margin
     cross_check: Interval  # cluster bootstrap-t
     p: float | None  # None with fewer than six clusters
     p_adjusted: float | None  # Holm inside the family, Benjamini–Hochberg for a slice, None elsewhere
@@ -135,7 +135,7 @@ class ComparisonRow:
 
     @property
     def mde_text(self) -> str:
-        """The MDE with one significant digit, its precision."""
+        """The MDE with one significant digit, or `none`."""
         return "none" if self.mde is None else one_digit(self.mde)
 
     @property
@@ -145,7 +145,7 @@ class ComparisonRow:
 
     @property
     def said(self) -> str:
-        """The verdict, with a note if the difference is within the margin."""
+        """The verdict in words, also for identical rankings and rows outside the family."""
         if self.verdict is None:
             return "not in the family"
         if self.identical:
@@ -200,7 +200,7 @@ class RunNames:
 
 @dataclass(frozen=True, slots=True)
 class QueryValue:
-    """One line of a per-query table: a query, its value and, if known, its repository."""
+    """One line of a per-query table: a query, its value and, if known, its cluster, such as the repository."""
 
     query: str
     value: float
@@ -218,7 +218,7 @@ class SizeRange:
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """The size of a set that detects a difference with the given power; None if no size is enough."""
+    """The size of a set that detects a difference with the given power; a size is None if no size is enough."""
 
     delta: float
     alpha: float

@@ -1,8 +1,8 @@
 """Between-run variance: estimated from repeats, and included in intervals, p-values and verdicts.
 
-Queries of one run may share an error, as with a randomized index. The spread over queries does not show it, only
-repeated runs do. Random variation of single queries shows in both, so it is subtracted from the spread over
-queries before the variance between runs is added (law of total variance).
+Queries of one run may share an error, as with a randomized index. The spread over queries does not show
+this error, only repeated runs do. Random variation of single queries shows in both, so it is subtracted from the
+spread over queries before the variance between runs is added (law of total variance).
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _STEPS = 100
 
 @dataclass(frozen=True, slots=True)
 class RunVariance:
-    """The variance of the means of whole runs, on both sides of a comparison."""
+    """The between-run variance of a mean, pooled over the repeated runs of a baseline and an engine."""
 
     of_run: float  # variance of the mean of one run
     df: int
     runs: tuple[int, int] = (1, 1)  # of the baseline and of the engine
-    of_queries: float = 0.0  # the part of `of_run` from single queries, estimated from all queries
+    of_queries: float = 0.0  # the part of `of_run` that random variation of single queries explains
 
     @property
     def variance(self) -> float:
@@ -39,7 +39,7 @@ class RunVariance:
 
     @property
     def seen_by_queries(self) -> float:
-        """The part of the variance that the spread over queries shows as well."""
+        """The part of the variance that the spread over queries already includes."""
         return self.of_queries * self._factor
 
     @property
@@ -47,7 +47,7 @@ class RunVariance:
         return 1 / self.runs[0] + 1 / self.runs[1]
 
     def reach(self, alpha: float) -> float:
-        """Return the difference that between-run variance alone reaches in `alpha` of the cases (Student 1908)."""
+        """Return the difference that between-run variance alone exceeds with probability `alpha` (Student 1908)."""
         return t_quantile(1 - alpha / 2, self.df) * math.sqrt(self.variance)
 
     def lucky_reach(self, alpha: float) -> float:
@@ -56,7 +56,7 @@ class RunVariance:
         A baseline in version control never changes, so a test at 2.5 % over all baselines raises false alarms in 20 %
         of the runs against the luckiest of twenty. The baseline is therefore taken at the end of its 1 − α interval,
         and the new runs must lie below that by a one-sided test at α: with a known variance, at most α of the runs
-        alarm against 1 − α/2 of all baselines (docs/how-we-know/gate.md has the rates for few runs). Control charts
+        fail against 1 − α/2 of all baselines (docs/how-we-know/gate.md has the rates for few runs). Control charts
         with estimated limits are set up the same way (Albers & Kallenberg 2005).
         """
         old, new = self.runs
@@ -70,9 +70,9 @@ class RunVariance:
 def estimate_run_variance(
     old: Sequence[float], new: Sequence[float], of_queries: tuple[float, float] = (0.0, 0.0)
 ) -> RunVariance | None:
-    """Estimate the between-run variance from the means of the runs of both sides; None without repeats.
+    """Estimate the between-run variance from the run means of both sides; None without repeats or if a mean is missing.
 
-    Variances are pooled over both sides. `of_queries` is the variance of a mean that single queries explain, by side.
+    Variances are pooled over both sides. `of_queries` is the part that variation of single queries explains, by side.
     """
     df = len(old) + len(new) - 2
     if df < 1 or not all(map(math.isfinite, (*old, *new))):
@@ -84,7 +84,7 @@ def estimate_run_variance(
 
 
 def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) -> bool:
-    """Return whether an engine is worse than its baseline by more than the margin and between-run variance explain."""
+    """Return whether the verdict is WORSE, not within the margin, and not explained by between-run variance."""
     beyond_luck = chance is None or abs(row.difference) > chance.lucky_reach(alpha)
     return row.verdict is Verdict.WORSE and not row.within_margin and beyond_luck
 
@@ -134,9 +134,9 @@ def _include(row: ComparisonRow, chance: RunVariance | None, settings: CompareSe
 def _widen(given: Interval, center: float, chance: RunVariance, steady: float, bounds: ValueRange) -> Interval:
     """Widen an interval: half-widths of independent parts add up by their squares.
 
-    √(t₁²s₁² + t₂²s₂²) with each part's own quantile covers at least at its level (Banerjee 1960). One quantile at
-    Satterthwaite's degrees of freedom is rejected: with three runs in total it errs one time in eight. The interval
-    never gets narrower, although few runs may have varied less than their queries by chance.
+    √(t₁²s₁² + t₂²s₂²), with the t quantile and standard error of each part, has at least the stated coverage (Banerjee
+    1960). One quantile at Satterthwaite's degrees of freedom is not used: with three runs in total it errs one time in
+    eight. The interval never gets narrower, although few runs may have varied less than their queries by chance.
     """
     reach, limit = chance.reach(1 - given.level), bounds.differences
     low = min(given.low, center - math.hypot(steady * (center - given.low), reach))
@@ -147,7 +147,7 @@ def _widen(given: Interval, center: float, chance: RunVariance, steady: float, b
 def _p_value(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
     """Return the level at which the interval of both parts just includes zero.
 
-    Its logarithm is smooth in the normal quantile of the level, so regula falsi (Illinois) needs about ten steps.
+    The log half-width is smooth in the normal quantile of the level: regula falsi (Illinois) needs about ten steps.
     """
     gap, se = abs(row.difference), steady * (row.se or 0.0)
     if gap == 0.0:

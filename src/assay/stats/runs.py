@@ -115,7 +115,7 @@ def shared_sentence(shared: int, total: int, names: RunNames, queries: str = "qu
 
 
 def match_queries(old: ScoreTable, new: ScoreTable) -> tuple[dict[int, int], ScoreTable, ScoreTable]:
-    """Match the queries of two tables by hash; queries without a hash never match.
+    """Match the queries of two tables by id, phrasing and hash; queries without a hash never match.
 
     Return a mapping from columns of `old` to columns of `new`, and both tables reduced to the matched queries.
     """
@@ -173,7 +173,7 @@ def read_values(path: str | Path, *, engine: str | None = None, measure: str | N
     `engine` and `measure` select from a per-query.csv, which has several engines and measures.
     """
     file = Path(path)
-    content = read_utf8(file, hint="save the file as UTF-8 CSV")
+    content = read_utf8(file)
     reader = csv.DictReader(io.StringIO(content), skipinitialspace=True)
     header = tuple(reader.fieldnames or ())
     if {"engine", "gold", "query", "form"} <= set(header):

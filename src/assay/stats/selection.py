@@ -1,4 +1,4 @@
-"""The best of many engines: gaps to the others, and the selection bias of its mean."""
+"""The best of many engines: its lead over the others, and the selection bias of its mean."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SAME_MEAN = 12
 
 @dataclass(frozen=True, slots=True)
 class LeaderGaps:
-    """Differences of all engines from the leader, in the order of the values; 0 for the leader."""
+    """The lead of the best engine over every engine, in the order of the values; 0 for the leader."""
 
     leader: int
     lead: FloatArray  # leader − engine; positive: the leader is better
@@ -65,8 +65,8 @@ def selection_bias(
 ) -> SelectionBias | None:
     """Choose the best row on half of the clusters and score it on the other half; average over many random splits.
 
-    The mean over both ways is unbiased for a choice by half of the queries. A choice by all of them can only be better,
-    so it is conservative. None with too few clusters.
+    With both halves in both roles, the result is unbiased for a choice by half of the queries. It is conservative for
+    a choice by all queries, which is better on average. None with too few clusters.
     """
     if parts.count < _FEWEST_CLUSTERS:
         return None

@@ -36,25 +36,25 @@ class MeasureColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Selected scores, one column per intent."""
+    """Selected scores, one column per query."""
 
     engines: tuple[str, ...]
     units: tuple[Unit, ...]
-    values: FloatArray  # (engines, measures, intents)
+    values: FloatArray  # (engines, measures, queries)
 
     def row(self, engine: str, measure: MeasureColumn) -> FloatArray:
         return np.asarray(self.values[self.engines.index(engine), measure.at])
 
 
 def part(scores: Scores, chosen: Sequence[bool]) -> ScoreTable:
-    """Select units and average the phrasings of each intent."""
+    """Select units and average the phrasings of each query."""
     indexes = np.flatnonzero(chosen)
     units = [scores.units[i] for i in indexes]
     return ScoreTable(scores.engines, *average_phrasings(units, scores.values[:, :, indexes]))
 
 
 def average_phrasings(units: Sequence[Unit], values: FloatArray) -> tuple[tuple[Unit, ...], FloatArray]:
-    """Average the phrasings of each intent (last axis), without NaN, so that a phrasing never counts as a query."""
+    """Average the phrasings of each query (last axis), ignoring NaN, so that a phrasing never counts as a query."""
     names = [unit.intent for unit in units]
     first = {name: i for i, name in reversed(list(enumerate(names)))}
     firsts = sorted(first.values())
@@ -70,7 +70,7 @@ def average_phrasings(units: Sequence[Unit], values: FloatArray) -> tuple[tuple[
 
 
 def headline(scores: Scores, cluster: str = "auto") -> ScoreTable:
-    """Select the headline units; raise ConfigError if there are none, or if none has the tag of `cluster`."""
+    """Select the headline units; raise ConfigError if there are none, or if no query has the tag of `cluster`."""
     check_tag(cluster, (tag for unit in scores.units for tag in unit.tags))
     table = part(scores, [unit.headline for unit in scores.units])
     if not table.units:
@@ -101,7 +101,7 @@ def columns(
 
 
 def same_queries(values: Sequence[FloatArray]) -> list[tuple[IntArray, list[int]]]:
-    """Group columns by the queries they have values for: indexes of queries and of columns; omit empty groups."""
+    """Group columns that have values for the same queries; return the indexes of queries and of columns per group."""
     groups: dict[bytes, list[int]] = {}
     for at, column_values in enumerate(values):
         groups.setdefault((~np.isnan(column_values)).tobytes(), []).append(at)
@@ -123,7 +123,7 @@ class Partition:
     clusters: IntArray  # (units,) number of each unit's cluster
     strata: IntArray  # (clusters,) number of each cluster's stratum, ascending
     repositories: int
-    label: str  # the scope of a claim
+    label: str  # the scope of a verdict
     shared: str = ""  # a sentence on queries that share targets; empty where none do
 
     @property
@@ -139,10 +139,10 @@ class Partition:
 
 
 def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
-    """Cluster as declared; `auto` clusters by repository if there are enough, else by intent within each repository.
+    """Cluster as declared; `auto` clusters by repository from six repositories up, else by intent inside each one.
 
     `cluster` is auto, repository, intent or tag:NAME. Values of a tag span repositories, so they have no strata.
-    Intents that share targets are one cluster (`scoring.grid.shared_targets`).
+    By intent, queries that share targets are one cluster (`scoring.grid.shared_targets`).
     """
     check_cluster(cluster)
     repositories = sorted({unit.repository for unit in units})

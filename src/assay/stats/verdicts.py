@@ -38,14 +38,14 @@ def decide(
 
 
 def holm(p: Sequence[float]) -> tuple[float, ...]:
-    """Return adjusted p-values that control the family-wise error rate (Holm 1979): max over j ≤ i of (m − j)·p₍ⱼ₎."""
+    """Control the family-wise error rate (Holm 1979): of m p-values, p₍ᵢ₎ becomes max (m − j + 1)·p₍ⱼ₎ for j ≤ i."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1)
     return tuple(np.minimum(np.maximum.accumulate(scaled), 1.0)[np.argsort(order)].tolist())
 
 
 def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
-    """Return adjusted p-values that control the false discovery rate (BH 1995): min over j ≥ i of m·p₍ⱼ₎/j."""
+    """Control the false discovery rate (Benjamini & Hochberg 1995): of m p-values, p₍ᵢ₎ becomes min m·p₍ⱼ₎/j for j ≥ i."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * len(p) / np.arange(1, len(p) + 1)
     return tuple(np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)[np.argsort(order)].tolist())
@@ -90,7 +90,7 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
     if decided:
         notes.append(f"the interval includes 0, but the sign-flip test gives {tested}")
     elif p <= alpha:
-        notes.append(f"not significant: {tested} assumes symmetric differences, and the skewed ones do not confirm it")
+        notes.append(f"not significant: {tested} assumes symmetry; the differences are skewed and do not confirm it")
     else:
         test = f"the sign-flip test over {row.clusters} clusters gives {tested}"
         notes.append(f"not significant: the interval excludes 0, but {test}")
