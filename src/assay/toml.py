@@ -1,4 +1,4 @@
-"""Read TOML with line numbers in errors, and write TOML values; tomllib does neither."""
+"""Read TOML files, find the line of a key, and format TOML values."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ class TomlFile:
 
 
 def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
-    """Read a TOML file; a syntax error contains the line number."""
+    """Read a TOML file; the ConfigError for invalid syntax has the line number, if tomllib reports one."""
     text = read_utf8(path, ConfigError, hint=hint)
     try:
         return TomlFile(path, text, tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"line (\d+)", str(error))
         line = int(match.group(1)) if match else None
-        raise ConfigError(f"not TOML: {error}", file=path, line=line, hint="fix the syntax at that line") from error
+        raise ConfigError(f"not TOML: {error}", file=path, line=line, hint="correct the TOML syntax") from error
 
 
 def find_line(text: str, dotted: str) -> int | None:
-    """Return the line of a table or key, or of the first key inside a table without a header."""
+    """Return the line of a table or key, or of the first key of a table without a header; None if there is none."""
     dotted = _plain(dotted)
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -59,7 +59,7 @@ def _plain(name: str) -> str:
 
 
 def write_value(value: object) -> str:
-    """Format a value as TOML; raise ConfigError for values that TOML cannot express, such as null."""
+    """Format a value as TOML; raise ConfigError for values that TOML cannot express, such as None."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):

@@ -58,7 +58,7 @@ def test_icc_of_few_repositories_is_assumed_and_said(scores_of, repositories):
     assert found.icc == pytest.approx(0.1)
     assert found.icc_source == "assumed"
     many = "1 repository" if repositories == 1 else f"{repositories} repositories"
-    assert f"ICC 0.1, assumed, since {many} cannot show it; set it with --icc." in found.sentence
+    assert f"ICC 0.1, assumed, since {many} cannot estimate it; set it with --icc." in found.sentence
     independent = plan_of(scores_of, differences, homes, icc=0.0)
     assert "ICC 0, as given" in independent.sentence
     assert or_none(found.repositories) > 1.2 * or_none(independent.repositories)

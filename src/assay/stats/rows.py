@@ -1,4 +1,4 @@
-"""Comparison rows of pairs of engines. All columns over the same queries share their sign-flips and redraws."""
+"""Comparison rows of pairs of engines; pairs over the same queries share their sign flips and redraws."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from assay.types import Unit
 
 @dataclass(frozen=True, slots=True)
 class EnginePair:
-    """Two engines on one measure, aligned unit by unit; NaN where the measure does not apply."""
+    """The values of two engines on one measure, by unit; NaN where the measure does not apply."""
 
     engine: str
     baseline: str
@@ -36,7 +36,7 @@ def comparison_rows(
 ) -> tuple[ComparisonRow, ...]:
     """Compare the engines of each pair on their common queries; omit pairs without a common query.
 
-    The random streams start from the seed in each group, so a pair's result does not depend on what else is compared.
+    The random streams restart for each set of common queries, so a pair's result does not depend on the other pairs.
     """
     alpha = settings.alpha
     differences = [pair.new - pair.old for pair in pairs]
@@ -174,9 +174,10 @@ class _PairColumn:
 
     @cached_property
     def independent_n(self) -> float:
-        """Return the number of independent queries for bounds on unseen differences.
+        """The number of independent queries, for bounds on unseen differences.
 
-        The design effect applies if clusters differ or differences are skewed; if few differ, clusters are the maximum.
+        The design effect applies if clusters differ or differences are skewed; the number of clusters is the maximum if
+        few clusters have a difference, or for skewed differences in few clusters.
         """
         estimated = self.shared.found
         if self.skewed or estimated.clusters_differ(self.at, DEFAULT.alike_clusters):
@@ -190,8 +191,8 @@ class _PairColumn:
     def is_confirmed(self) -> bool:
         """Return whether the differences are symmetric or, if skewed, confirm the sign of their mean.
 
-        The sign-flip test assumes symmetry. Its result is kept if the one-sided bound of unseen differences at twice
-        the level agrees: false claims of 30 to 600 skewed queries fall from .05–.30 to at most .06
+        The sign-flip test assumes symmetry. Its result is kept if a one-sided bound at level 2α that allows for unseen
+        differences has the same sign: false positives with 30 to 600 skewed queries fall from .05–.30 to at most .06
         (tests/stats/audit.py).
         """
         if not self.skewed:
@@ -213,19 +214,17 @@ class _PairColumn:
         if parts.count < needed:
             notes.append(f"no p-value: {parts.nouns}, at least {needed} are needed")
         if not differing:
-            notes.append(f"no query differs: the interval is the range that {parts.count} clusters cannot rule out")
+            shown = "the interval shows the differences"
+            notes.append(f"the scores are equal on every query; {shown} that {parts.count} clusters cannot rule out")
         elif differing < needed <= parts.count:
             least = 2.0 ** (1 - differing)
             notes.append(f"only {differing} of {parts.count} clusters differ: p cannot fall below {least:.3g}")
         if self.skewed and (self.differences > 0.0).any() and (self.differences < 0.0).any():
-            notes.append(
-                "skewed: few large differences against many small ones; the interval allows for more large ones"
-            )
+            others = "the interval allows for more large ones"
+            notes.append(f"skewed: few large differences against many small ones; {others}")
         elif self.skewed:
-            notes.append(
-                "skewed: all differences have one direction and are small; "
-                "the interval allows for large ones in the other"
-            )
+            others = "the interval allows for large ones in the other direction"
+            notes.append(f"skewed: all differences have one direction and are small; {others}")
         if self.shared.left_out:
             notes.append(f"{self.shared.left_out} queries left out: the measure does not apply to them")
         return tuple(notes)

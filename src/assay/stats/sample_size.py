@@ -1,4 +1,4 @@
-"""Sample sizes: how many queries or repositories detect a difference, from a pilot or from assumptions."""
+"""Sample sizes: how many queries or repositories are needed to detect a difference, by a pilot or by assumptions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Pilot:
     shares: FloatArray  # of the queries, by value
 
     def tilted(self, delta: float) -> tuple[FloatArray, FloatArray]:
-        """Return values and shares with a mean of `delta`, in the direction of the pilot's mean.
+        """Return the values, mirrored if their mean is negative, and shares with which their mean is `delta`.
 
         Where most queries tie, a true difference makes more of them differ. The shares are tilted exponentially, which
         keeps the values; without this, sets with 88 % ties had power .37 to .67 instead of .8. If no tilt
@@ -68,7 +68,7 @@ class Pilot:
         return values, weights
 
     def spread_at(self, delta: float) -> float:
-        """Return the factor by which a mean of `delta` changes the standard deviation."""
+        """Return the factor by which tilting to a mean of `delta` changes the standard deviation."""
         values, shares = self.tilted(delta)
         return math.sqrt(_variance(values, shares) / _variance(self.values, self.shares))
 
@@ -104,7 +104,7 @@ class Pilot:
 
 
 class PilotVariance(NamedTuple):
-    """Variance components of a pilot and the source of the ICC."""
+    """Variance components and distribution of a pilot, and the source of the ICC."""
 
     components: Components
     pilot: Pilot
@@ -114,9 +114,9 @@ class PilotVariance(NamedTuple):
 def read_pilot(differences: FloatArray, groups: IntArray, icc: float | None = None) -> PilotVariance:
     """Estimate the variance within and between repositories (or other declared clusters) and its degrees of freedom.
 
-    The variance s² of n values with excess kurtosis κ has variance σ⁴(2/(n − 1) + κ/n), which is that of a chi-square
-    with 2/(2/(n − 1) + κ/n) degrees of freedom. A mean of q queries has the excess κ/q of its queries' part; the excess
-    of the repositories' part is set to 0, since few repositories cannot estimate it.
+    The sample variance of n values with variance σ² and excess kurtosis κ has variance σ⁴(2/(n − 1) + κ/n), which is
+    that of a scaled chi-square with 2/(2/(n − 1) + κ/n) degrees of freedom. Queries with excess κ give a mean of q
+    queries the excess κ/q; the excess between repositories is taken as 0, since few repositories cannot estimate it.
     """
     sizes = np.bincount(groups)
     n, count = len(differences), len(sizes)
@@ -265,10 +265,10 @@ class _Design:
         return planned_mde(se, layout.df, layout.clusters, alpha=self.alpha, power=self.power)
 
     def correction(self, layout: _Layout, delta: float, mde: float) -> float:
-        """Return the MDE implied by the simulated power at `delta`, divided by the MDE of the formula.
+        """Return the MDE implied by the simulated power at `delta` over the MDE of the formula; 1 without simulation.
 
-        The power of a test at level α is about Φ(δ/SE − z(1 − α/2)), so δ moves from one power to another in
-        proportion to the sums of quantiles.
+        The power of a test at level α is about Φ(δ/SE − z(1 − α/2)), with the normal quantile z, so the difference δ
+        with a given power is proportional to z(1 − α/2) + z(power).
         """
         most = DEFAULT.plan_clusters if layout.queries > 1 else DEFAULT.plan_queries
         if self.pilot is None or layout.clusters > most or not math.isfinite(mde):
@@ -372,8 +372,8 @@ def plan(
 def _ends(components: Components, pilot: Pilot, alpha: float) -> Iterator[_Variances]:
     """Yield the variances at both ends of the chi-square intervals, ν s²/χ²(1 − α/2) and ν s²/χ²(α/2).
 
-    The variance of repository means is estimated directly; its excess over the queries' part is the variance between
-    repositories. With a given ICC, both parts are scaled by the same factor.
+    s² has ν degrees of freedom; χ² is a quantile. The variance of repository means is estimated directly; its excess
+    over the queries' part is the variance between repositories. Without an estimated ICC, both are scaled alike.
     """
     inside = components.within / components.queries
     for tail in (1.0 - alpha / 2.0, alpha / 2.0):
@@ -402,8 +402,8 @@ def _sentence(sample: SamplePlan, components: Components, cluster: str, *, pilot
         answer = f"{new}; no number of queries in {here} is enough{more}"
     else:
         beyond = "it" if count == 1 else "them"
-        answer = f"{sample.queries:,} queries in {here}{more}; or, for a claim beyond {beyond}, {new}"
-    pilot = f", since {count} {singular if count == 1 else plural} cannot show it" if piloted else ""
+        answer = f"{sample.queries:,} queries in {here}{more}; or, to generalize beyond {beyond}, {new}"
+    pilot = f", since {count} {singular if count == 1 else plural} cannot estimate it" if piloted else ""
     sources = {"pilot": "from the pilot", "given": "as given", "assumed": f"assumed{pilot}; set it with --icc"}
     return f"A difference of {sample.delta:g} needs {answer}. ICC {sample.icc:.2g}, {sources[sample.icc_source]}."
 
