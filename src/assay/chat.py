@@ -18,7 +18,7 @@ from assay.redaction import redact_url
 class ChatConfig:
     #: A local 7B model on two cores reads a few thousand tokens per minute; a hosted one answers in seconds.
     timeout: float = 180.0
-    #: Two retries outlast a per-minute rate limit; a longer outage is an error.
+    #: Two retries that wait as long as the server requests outlast a per-minute rate limit; an outage is an error.
     retries: int = 2
     #: The most likely completion, so that repeated requests agree as far as the server is deterministic.
     temperature: float = 0.0

@@ -38,10 +38,10 @@ from assay.redaction import Redactor, redact_url
 class HttpLimits:
     body_bytes: int = 32_000_000  # 256 embeddings of 3,072 numbers, the largest useful response, are 17 MB; doubled
     secret_chars: int = 8  # shorter values in the query of a URL are API versions or flags, not secrets
-    backoff_seconds: float = 0.5  # first wait, doubled each time; longer than a limit per second
+    backoff_seconds: float = 0.5  # first wait, doubled each time; short, since many rate limits are per second
     longest_backoff: float = 8.0  # a restarting server loads its model for some ten seconds
     jitter: float = 0.5  # maximum random reduction of a wait, so that clients do not retry at the same time
-    longest_wait: float = 60.0  # limits per minute are common; a longer requested wait is a daily limit
+    longest_wait: float = 60.0  # limits per minute are common; a longer requested wait suggests a daily limit
 
 
 DEFAULT_HTTP: Final = HttpLimits()

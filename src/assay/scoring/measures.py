@@ -33,7 +33,7 @@ class Param:
     default: object = None  # None: required
     pattern: str = ""  # regular expression of a positional value; empty: by name only
     shown: bool = False  # part of the name even at its default
-    example: str = ""  # for the hint if it is missing
+    example: str = ""  # for the hint if the parameter is missing
 
 
 @dataclass(frozen=True, slots=True)

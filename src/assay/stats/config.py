@@ -21,8 +21,8 @@ class StatsConfig:
     percentile_resamples: int = 2_000  # as in published results
     repositories_as_clusters: int = 6  # 2/2^5 = .0625: five repositories cannot reach .05
     p_value_clusters: int = 6  # the same bound for any kind of cluster
-    equivalence_clusters: int = 20  # with fewer, the spread is too uncertain to claim equivalence
-    exact_clusters: int = 16  # 2^16 sign patterns are as cheap as 10,000 draws, without Monte-Carlo error
+    equivalence_clusters: int = 20  # with fewer, the spread is too uncertain for this verdict
+    exact_clusters: int = 16  # 2^15 sign patterns up to mirroring are fast, and have no Monte-Carlo error
     rule_of_three: float = 3.0  # -ln(.05): an event unseen in G tries has a rate below 3/G (Hanley & Lippman-Hand 1983)
     # How many times larger the rare differences are than the frequent ones before a set counts as skewed: at 3 that is
     # 0 to 6 % of symmetric sets and 99 % of those with rare large losses (tests/stats/audit.py).

@@ -125,7 +125,7 @@ class ComparisonRow:
     repositories: int
     label: str
     notes: tuple[str, ...] = ()
-    heaviest: float = 0.0  # share of the queries that the largest cluster holds
+    heaviest: float = 0.0  # share of the queries in the largest cluster
     differing: int = 0  # clusters with any difference
     skewed: bool = False  # rare large differences against frequent small ones: few queries decide the mean
     confirmed: bool = True  # whether skewed differences confirm the sign of their mean; the test assumes symmetry

@@ -199,7 +199,7 @@ def plan_comparison(
         problem = f"the engines differ on {differing} of {int(clusters.max()) + 1} {noun}, at least {least} are needed"
         raise ConfigError(f"cannot plan: {problem}", hint=without_pilot)
     groups = group_codes(units, parts)
-    if parts.kind == "intent":  # intents that share targets are one observation
+    if parts.kind == "intent":  # queries that share targets are one observation
         first = np.unique(parts.clusters, return_index=True)[1]
         differences, groups = np.bincount(parts.clusters, differences) / np.bincount(parts.clusters), groups[first]
     components, pilot, source = read_pilot(differences, groups, icc)

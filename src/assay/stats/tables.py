@@ -148,7 +148,7 @@ def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
     repositories = sorted({unit.repository for unit in units})
     if cluster.startswith(TAG):
         tag = cluster.removeprefix(TAG)
-        values: dict[str, str] = {}  # the first phrasing decides, so that an intent is in one cluster
+        values: dict[str, str] = {}  # the first phrasing decides, so that a query is in one cluster
         for unit in units:
             value = unit.tags.get(tag)
             values.setdefault(unit.intent, f"{NONE}\0{unit.repository}" if value is None else f"={value}")

@@ -45,7 +45,7 @@ def holm(p: Sequence[float]) -> tuple[float, ...]:
 
 
 def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
-    """Control the false discovery rate (Benjamini & Hochberg 1995): of m p-values, p₍ᵢ₎ becomes min m·p₍ⱼ₎/j for j ≥ i."""
+    """Control the false discovery rate (Benjamini & Hochberg 1995): p₍ᵢ₎ becomes min m·p₍ⱼ₎/j for m ≥ j ≥ i."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * len(p) / np.arange(1, len(p) + 1)
     return tuple(np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)[np.argsort(order)].tolist())
