@@ -110,7 +110,7 @@ def test_measure_call_and_text_mean_the_same():
         ("nDCG(level=line)@10", ["file | symbol | lines", "did you mean lines?"]),
         ("LineR(level=file)@10", ["unknown setting of LineR 'level'"]),
         ("nDCG(rule=semble,level=lines)@10", ["semble's rule is defined for level=file only"]),
-        ("Hit(grade=0)@5", ["least grade", "from 1"]),
+        ("Hit(grade=0)@5", ["lowest grade", "at least 1"]),
         ("Hit(grade=1,grade=2)@5", ["twice"]),
         ("Hit(5)", ["named settings only"]),
         ("Hit@0", ["at least 1"]),

@@ -38,14 +38,14 @@ def decide(
 
 
 def holm(p: Sequence[float]) -> tuple[float, ...]:
-    """Control the family-wise error rate (Holm 1979): of m p-values, p₍ᵢ₎ becomes max (m − j + 1)·p₍ⱼ₎ for j ≤ i."""
+    """Control the family-wise error rate (Holm 1979): p₍ᵢ₎ of m becomes max (m − j + 1)·p₍ⱼ₎ for j ≤ i."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * np.arange(len(p), 0, -1)
     return tuple(np.minimum(np.maximum.accumulate(scaled), 1.0)[np.argsort(order)].tolist())
 
 
 def benjamini_hochberg(p: Sequence[float]) -> tuple[float, ...]:
-    """Control the false discovery rate (Benjamini & Hochberg 1995): p₍ᵢ₎ becomes min m·p₍ⱼ₎/j for m ≥ j ≥ i."""
+    """Control the false discovery rate (Benjamini & Hochberg 1995): p₍ᵢ₎ of m becomes min m·p₍ⱼ₎/j for j ≥ i."""
     order = np.argsort(p, kind="stable")
     scaled = np.asarray(p, dtype=np.float64)[order] * len(p) / np.arange(1, len(p) + 1)
     return tuple(np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)[np.argsort(order)].tolist())
