@@ -6,6 +6,7 @@
     command line         --set stem.files=0.4               (repeatable)
 
 The command line overrides the environment, which overrides the file. Unknown keys are errors.
+In the comments, a range of values is "flat" if the results hardly differ.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _LIST_ALL: Final = "run `assay search --show-config` to list all settings"
 class FeedbackSettings:
     """Pseudo-relevance feedback: when spans are ranked, the first results shift the query vector."""
 
-    # +.01 on questions that share no word with their target; .3 to .8 are flat
+    # +.01 on queries that share no word with their target; .3 to .8 are flat
     weight: float = setting(0.5, "weight of the first results relative to the query; 0 disables feedback")
     units: int = setting(5, "number of first results that shift the query vector")  # three to ten are flat
 

@@ -99,7 +99,7 @@ class Describer:
             try:
                 for future in as_completed(futures):
                     key, line = futures[future], future.result()
-                    first = self._read(key)  # by another process
+                    first = self._read(key)  # another process may have been faster
                     if first is None and self.store is not None:
                         self.store.put(DESCRIPTIONS.name, key, line.encode())
                     lines[key] = first or line

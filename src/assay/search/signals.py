@@ -117,7 +117,7 @@ class Coherence:
 
     # one .740, three .783, ten .800 nDCG@10 on semble's visible half; all of them .718
     chunks: int = setting(10, "number of chunks that add to the score of their file")
-    # .6 to .7 are flat on questions; lower is better for doc sentences and keywords
+    # .6 to .7 are flat on natural language; lower is better for doc sentences and keywords
     decay: float = setting(0.6, "weight of each further chunk relative to the previous one")
     # bounds the time of a query on a large corpus; chunks below never changed the order of files
     pool: int = setting(2_000, "number of best chunks of the corpus to consider")
@@ -157,7 +157,7 @@ class Coherence:
 class AdjacentChunks:
     """Add the mean score of the previous and the next chunk of the same file."""
 
-    spans: float = setting(0.08, "weight of adjacent chunks when spans are ranked")  # .4 and more costs on every set
+    spans: float = setting(0.08, "weight of adjacent chunks when spans are ranked")  # .4 is worse on every set
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         if features.per == "file" or not len(scores):
@@ -198,9 +198,9 @@ class DefinitionName:
     # .3 to .6 took octocode's code from .691 to .771
     spans: float = setting(0.7, "weight of a definition's name when spans are ranked")
     headings: float = setting(0.3, "weight of a heading when spans are ranked")  # headings are less specific than names
-    # no effect on questions; doc sentences, keywords and names gain .005 to .01
+    # no effect on natural language; doc sentences, keywords and names gain .005 to .01
     files: float = setting(0.15, "weight of a file's best definition when files are ranked")
-    prefix: float = setting(0.9, "weight of a part of a name that shares a prefix with a query word")  # parse, parser
+    prefix: float = setting(0.9, "weight of a name part that shares a prefix with a query word")  # parse finds parser
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:
         if not features.weight(self.files, self.spans or self.headings):
@@ -313,7 +313,7 @@ class NoiseWeights:
     generated: float = setting(1.0, "factor for generated files")
     stub: float = setting(1.0, "factor for type declarations")
     barrel: float = setting(1.0, "factor for files that only re-export")
-    # code answers most questions about code; .5 to .8 are flat
+    # the targets of most queries are code; .5 to .8 are flat
     docs: float = setting(0.6, "factor for documentation")
 
 

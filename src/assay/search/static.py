@@ -200,7 +200,7 @@ class ChunkVectors:
     """Chunk vectors of a static model, with the values needed for updates and for path words."""
 
     matrix: Matrix  # unit vectors, one row per chunk
-    file: Hashes  # hash of a file's path and contents
+    file: Hashes  # hash of each file's path, contents and language
     offset: LongArray  # index of each file's first chunk, then the total number of chunks
     size: Matrix  # length of the sum of each chunk's terms
     path: Matrix  # sum of the terms of each file's path

@@ -82,7 +82,7 @@ class NameTable:
     owner: IntArray
     start: IntArray  # lines at which a chunk's name is defined; 0 for names of files and scopes
     end: IntArray
-    whole: HashArray  # hash of the name in lower case without separators
+    whole: HashArray  # hash of the name, ignoring case and separators
     offset: LongArray
     part: IntArray
     parts: tuple[str, ...]
