@@ -112,7 +112,7 @@ def test_a_line_that_is_no_json_is_told(tmp_path, line):
 
 def test_a_file_that_is_too_large_is_not_read(tmp_path):
     append(tmp_path / "j.jsonl", [{"a": "b" * 100}])
-    with pytest.raises(GoldError, match="at most 50 are read"):
+    with pytest.raises(GoldError, match="the limit is 50"):
         read_rows(tmp_path / "j.jsonl", 50)
 
 

@@ -95,7 +95,7 @@ def reader_accepts(document: Any) -> bool:
     try:
         read_native(source)
     except GoldError as error:
-        untold = ("twice", "overlaps its target", "has no relevant target")  # the last: every grade is 0
+        untold = ("twice", "overlaps target", "has no relevant target")  # the last: every grade is 0
         return any(words in error.message for words in untold)
     return True
 

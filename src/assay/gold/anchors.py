@@ -52,7 +52,8 @@ def parse_target(text: str, location: GoldLocation, *, grade: int = PRIMARY) -> 
         if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
             raise location.error(f"'{text}' has no valid symbol", _SYNTAX)
         if _INVALID_REPEAT.search(symbol):
-            raise location.error(f"invalid repeat number in '{text}'", "number repeated definitions from ~2")
+            hint = "write ~2 for the second definition of a name"
+            raise location.error(f"invalid repeat number in '{text}'", hint)
         return Target(span, grade, location.text(symbol, "the symbol of a target"))
     ranged = _RANGE.fullmatch(text)
     if ranged is None:
@@ -84,7 +85,7 @@ def check_path(path: str, location: GoldLocation) -> str:
 
 def path_problem(path: str) -> str | None:
     checks = {
-        "has no path": not path,
+        "is empty": not path,
         "contains a backslash": "\\" in path,
         "is an absolute path": path.startswith("/"),
         "starts or ends with whitespace": path != path.strip(),
@@ -143,7 +144,7 @@ def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"
     ]
     before, after = (sum(len(query.irrelevant) for query in some) for some in (queries, judged))
     if after < before:
-        notes.append(f"skipped {before - after} of {before} irrelevant targets of '{gold.name}': not in the corpus")
+        notes.append(f"skipped {before - after} of {before} irrelevant targets of '{gold.name}': not found")
     return Resolution(replace(gold, queries=judged), problems, tuple(notes))
 
 
@@ -207,11 +208,11 @@ def _problems(gold: GoldSet, checks: _Checks) -> Iterator[AnchorProblem]:
                 yield problem(unresolved.code, target.anchor, unresolved.message, unresolved.hint)
         for target, other in _find_duplicates(query, checks):
             same = f"{other.anchor} and {target.anchor} are the same file"
-            message = f"query '{query.id}' has the same target twice: {same}"
+            message = f"query '{query.id}' labels the same code twice: {same}"
             yield problem("link", target.anchor, message, "remove one")
         if _resolve_query(query, checks) is None:
-            message = f"query '{query.id}' has no primary target left"
-            yield problem("no-primary", "", message, "add a primary target, or remove the query")
+            message = f"no primary target of query '{query.id}' resolves"
+            yield problem("no-primary", "", message, "correct the targets, or remove the query")
 
 
 def _error(problems: tuple[AnchorProblem, ...]) -> GoldError:

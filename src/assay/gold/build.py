@@ -63,7 +63,7 @@ def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
         size = 0  # read_utf8 raises the error
     if size > most:
         hint = "divide the file into several gold sets"
-        raise GoldError(f"file too large: {size} bytes, at most {most} are read", file=path, hint=hint)
+        raise GoldError(f"file too large: {size} bytes, the limit is {most}", file=path, hint=hint)
     return GoldSource(path, read_utf8(path, GoldError))
 
 
@@ -89,7 +89,7 @@ def build_query(
     if not any(target.grade >= least for target in every):
         if least < PRIMARY:
             raise location.error(f"query '{query_id}' has no relevant target", "add a target of grade 1 or higher")
-        raise location.error(f"query '{query_id}' has no primary target", "add a target of grade 2")
+        raise location.error(f"query '{query_id}' has no primary target", "add a primary target (grade 2)")
     if again := first_repeat(target.anchor for target in every):
         raise location.error(f"duplicate target {again} in query '{query_id}'", "remove one")
     wrong = [adversary.target for adversary in adversaries]
@@ -117,7 +117,7 @@ def _check_adversaries(
     for adversary, target in product(adversaries, targets):
         whole = is_whole_file(adversary) or is_whole_file(target)
         if adversary.anchor == target.anchor or (whole and adversary.span.path == target.span.path):
-            message = f"adversary {adversary.anchor} of query '{query_id}' overlaps its target {target.anchor}"
+            message = f"adversary {adversary.anchor} overlaps target {target.anchor} of query '{query_id}'"
             raise location.error(message, "use symbols or line ranges that do not overlap, or remove one")
 
 

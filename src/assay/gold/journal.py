@@ -124,7 +124,7 @@ def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
         raise _unreadable(path, error) from error
     if len(raw) > most:
         hint = "move the file to another directory"
-        raise GoldError(f"file too large: {len(raw)} bytes, at most {most} are read", file=path, hint=hint)
+        raise GoldError(f"file too large: {len(raw)} bytes, the limit is {most}", file=path, hint=hint)
     *lines, last = raw.split(b"\n")
     lines += [last] if last and not _torn_size(last) else []
     return [_row(path, number, line) for number, line in enumerate(lines, 1)]

@@ -50,7 +50,7 @@ def load_gold(
         hint = f"check the path, or use one of {', '.join(SHIPPED)}"
         raise GoldError("no such file or directory", file=path, hint=hint)
     if not golds:
-        hint = f"use a file that ends in {', '.join(sorted(SUFFIXES))}"
+        hint = f"add a file that ends in one of {', '.join(sorted(SUFFIXES))}"
         raise GoldError("no gold set in the directory", file=path, hint=hint)
     if spec is not None and spec is not corpus:
         golds = [

@@ -84,7 +84,7 @@ class SplitShares:
 
     def __post_init__(self) -> None:
         if min(self.values()) < 0 or abs(sum(self.values()) - 1) > 1e-6:
-            message = f"shares must sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}"
+            message = f"shares must be at least 0 and sum to 1, got {self.dev:g}, {self.test:g} and {self.sealed:g}"
             raise ConfigError(message, hint="use --dev .5 --test .25 --sealed .25")
 
     @classmethod
@@ -130,7 +130,7 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
     sizes = Counter(splits.values())
     for name, share in zip(SPLITS, options.shares.values(), strict=True):
         if share > 0 and not sizes[name]:
-            message = f"split '{name}' is empty"
+            message = f"split '{name}' would be empty"
             raise GoldError(message, file=suite.golds[0].source, hint=more_groups_hint(options.by))
     golds = [
         replace(gold, queries=tuple(replace(q, tags={**q.tags, TAG: splits[gold.name, q.id]}) for q in gold.queries))
@@ -230,7 +230,8 @@ def _fixed_split(
         a, b = next((pair for pair in pairs if reasons[pair]), pairs[0])
         reason = reasons[a, b] or "other queries connect the two"
         finer = f"use --by {_FINER[options.by]} for smaller groups" if options.by in _FINER else _BY_HAND
-        message = f"'{a[1]}' is {splits[a]} and '{b[1]}' is {splits[b]}, but must be in the same split: {reason}"
+        pair = f"queries '{a[1]}' ({splits[a]}) and '{b[1]}' ({splits[b]})"
+        message = f"{pair} must be in the same split: {reason}"
         hint = f"{finer}, or --force to reassign all queries, including sealed ones"
         raise GoldError(message, file=sources[a[0]], hint=hint)
     return SPLITS.index(next(iter(splits.values()))) if splits else None
@@ -249,7 +250,7 @@ def _describe_tie(query: Query, other: Query, options: SplitOptions) -> str:
     """Return why two queries must be in the same split; empty if only other queries connect them."""
     for target in query.targets:
         if any(target.span.path == rival.span.path and _overlap(target, rival) for rival in other.targets):
-            return f"both have the target {target.anchor}"
+            return f"target {target.anchor} of '{query.id}' overlaps a target of '{other.id}'"
     common = sorted(_units(query, options) & _units(other, options))
     if not common:
         return ""

@@ -98,7 +98,7 @@ def test_select_looks_at_some_rules_only(folder, capsys):
 
 def test_unknown_code_is_refused(folder, capsys):
     assert main(["gold", "lint", "gold.yaml", "--select", "G9"]) == 2
-    assert "no lint rule begins with 'G9'" in capsys.readouterr().err
+    assert "no lint rule code begins with 'G9'" in capsys.readouterr().err
 
 
 def test_reach_tells_what_an_engine_cannot_return(folder, capsys):

@@ -136,7 +136,7 @@ def test_the_table_says_what_each_part_could_show(shop, capsys):
     ("flags", "message"),
     [
         (["--by", "module"], "1 group of queries cannot form"),
-        (["--by", "query", "--dev", "1", "--test", "1"], "must sum to 1"),
+        (["--by", "query", "--dev", "1", "--test", "1"], "sum to 1"),
         (["--by", "query", "--depth", "0"], "--depth 0"),
         (["--by", "query", "--sd", "0"], "--sd 0"),
     ],

@@ -93,7 +93,7 @@ def test_a_link_that_leaves_the_corpus_is_no_target_and_no_result(rx: Path) -> N
 def test_one_place_under_two_names_in_a_query_is_an_error(rx: Path, layer: str) -> None:
     Path("gold.yaml").write_text(GOLD.replace('retrieval: {primary: ["%s"]}', layer))
     gold = assay.load_gold("gold.yaml")
-    with pytest.raises(GoldError, match="has the same target twice") as caught:
+    with pytest.raises(GoldError, match="labels the same code twice") as caught:
         assay.run({"mine": lambda query: [REAL]}, gold)
     assert caught.value.line
     run = assay.run({"mine": lambda query: [REAL]}, gold, missing="report")

@@ -57,8 +57,8 @@ BAD = {
     "backward": ({"gold_context": [{**SPAN, "start_line": 3}]}, "ends before it starts"),
     "from line 0": ({"gold_context": [{**SPAN, "start_line": 0}]}, "starts before line 1"),
     "contains '..'": ({"gold_context": [{**SPAN, "file": "../a.py"}]}, "contains '..'"),
-    "a block is missing": ({"gold_context": "context1：\nfile: a\nstart_line: 1\nend_line: 2"}, "ambiguous blocks"),
-    "a block without lines": ({"gold_context": "context0：\nfile: a\nstart_line: 1\n"}, "ambiguous blocks"),
+    "a block is missing": ({"gold_context": "context1：\nfile: a\nstart_line: 1\nend_line: 2"}, "misnumbered blocks"),
+    "a block without lines": ({"gold_context": "context0：\nfile: a\nstart_line: 1\n"}, "misnumbered blocks"),
     "a block with odd lines": (
         {"gold_context": "context0：\nfile: a\nstart_line: x\nend_line: 2"},
         "expected an integer",

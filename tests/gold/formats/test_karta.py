@@ -78,7 +78,7 @@ def test_karta_takes_a_plain_base_path(tmp_path):
 def test_karta_refuses_the_description_of_another_corpus(tmp_path):
     path = write(tmp_path, "gold.yaml", KARTA)
     beside = write(tmp_path, "corpus.yaml", KARTA_CORPUS.replace("shop-core", "bank"))
-    with pytest.raises(GoldError, match="got 'bank'") as error:
+    with pytest.raises(GoldError, match="is 'bank', but the gold set names 'shop-core'") as error:
         load_gold(path, corpus=HERE)
     assert (error.value.file, error.value.line) == (str(beside), 1)
 
@@ -100,7 +100,7 @@ BAD = {
     "flag without files": (KARTA, "has_adversarial: false", "has_adversarial: true", 21, "no adversarial file"),
     "files without flag": (KARTA, "has_adversarial: true", "has_adversarial: false", 13, "1 adversarial files"),
     "flag of no truth": (KARTA, "has_adversarial: true", "has_adversarial: maybe", 13, "'maybe'"),
-    "target and adversary": (KARTA, "file: shop/tax.py", "file: shop/price.py", 5, "overlaps its target"),
+    "target and adversary": (KARTA, "file: shop/tax.py", "file: shop/price.py", 5, "overlaps target"),
     "absolute": (KARTA, "- shop/price.py", "- /shop/price.py", 9, "absolute"),
     "id twice": (KARTA, "id: Q02", "id: Q01", 17, "duplicate query id"),
     "no id": (KARTA, "  - id: Q02\n    query", "  - query", 17, "missing key 'id'"),

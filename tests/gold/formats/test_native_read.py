@@ -99,7 +99,7 @@ BROKEN = {
     "absent form": ("keyword: no", "keyword:", 11, "is empty"),
     "blank form": ("keyword: no", "keyword: '  '", 11, "is empty"),
     "no form": ("{human: where is text read}", "{}", 19, "no phrasing"),
-    "no primary": ("[json/decoder.py]", "[]", 18, "no primary target"),
+    "no primary": ("[json/decoder.py]", "[]", 18, "is empty"),
     "secondary alone": ("primary: [json/decoder.py]", "secondary: [json/decoder.py]", 18, "missing key 'primary'"),
     "bad grade": ("primary: [json/decoder.py]", "grades: {high: [a.py]}", 18, "invalid grade 'high'"),
     "negative grade": ("primary: [json/decoder.py]", "grades: {-1: [a.py]}", 18, "invalid grade '-1'"),
@@ -113,8 +113,8 @@ BROKEN = {
     "climbing path": ("[json/decoder.py]", "[json/../../x.py]", 18, "contains '..'"),
     "backslash path": ("[json/decoder.py]", r"[json\decoder.py]", 18, "backslash"),
     "backward range": ("json/encoder.py:1-2", "json/encoder.py:2-1", 8, "ends before it starts"),
-    "adversary is target": ("target: json/decoder.py", "target: json/encoder.py:1-2", 5, "overlaps its target"),
-    "adversary holds target": ("target: json/decoder.py", "target: json/encoder.py", 5, "overlaps its target"),
+    "adversary is target": ("target: json/decoder.py", "target: json/encoder.py:1-2", 5, "overlaps target"),
+    "adversary holds target": ("target: json/decoder.py", "target: json/encoder.py", 5, "overlaps target"),
     "two corpora": ("{path: .}", "{path: ., npm: x@1}", 3, "names path and npm"),
     "no corpus": ("{path: .}", "{root: src}", 3, "names no source"),
     "rev without git": ("{path: .}", "{path: ., rev: abc}", 3, "unknown key 'rev'"),
@@ -189,7 +189,7 @@ def test_native_drops_a_byte_order_mark(native):
 
 def test_native_refuses_a_file_that_is_too_large(native):
     path = native()
-    with pytest.raises(GoldError, match="at most 10") as caught:
+    with pytest.raises(GoldError, match="the limit is 10") as caught:
         read_source(path, 10)
     assert (caught.value.file, caught.value.hint) == (str(path), "divide the file into several gold sets")
 

@@ -49,7 +49,7 @@ def test_the_question_is_the_end_of_the_prompt_and_marked_as_a_leak(tmp_path):
 
 
 def test_a_corpus_is_needed_and_the_hint_says_which(tmp_path):
-    with pytest.raises(GoldError, match="missing location of the repositories") as error:
+    with pytest.raises(GoldError, match="does not name a corpus") as error:
         load(tmp_path, REPOEVAL, None)
     assert "--corpus DIR" in str(error.value.hint)
 
@@ -57,8 +57,8 @@ def test_a_corpus_is_needed_and_the_hint_says_which(tmp_path):
 BAD = {
     "no metadata": ({"metadata": []}, "'metadata' of row 2: expected an object"),
     "no prompt": ({"prompt": ""}, "'prompt' of row 2 is empty"),
-    "no path": ({"fpath_tuple": ["till"]}, "does not hold a repository and a path"),
-    "no texts": ({"fpath_tuple": ["till", 1]}, "does not hold a repository and a path"),
+    "no path": ({"fpath_tuple": ["till"]}, "has no repository and path"),
+    "no texts": ({"fpath_tuple": ["till", 1]}, "has no repository and path"),
     "climbing repository": ({"fpath_tuple": ["..", "a.py"]}, "contains '..'"),
     "climbing path": ({"fpath_tuple": ["till", "..", "a.py"]}, "contains '..'"),
     "no line": ({"line_no": None}, "'line_no' of 'metadata' of row 2: expected an integer"),

@@ -234,7 +234,7 @@ def test_a_text_longer_than_a_cell_is_an_error_not_a_broken_file():
     query = Query("row-001", {"human": "x"}, (Target(Span("a.py", 1, 2)),))
     short = GoldSet("short", CorpusSpec("stdlib"), (query,), source="short.yaml")
     long = GoldSet("long", CorpusSpec("stdlib"), (replace(query, forms={"human": "x" * 200_000}),), source="long.yaml")
-    with pytest.raises(GoldError, match="cannot hold the set 'long'") as error:
+    with pytest.raises(GoldError, match="cannot represent gold set 'long'") as error:
         find_format("octocode").write(Suite((short, long)))  # type: ignore[misc]
     assert error.value.file == "long.yaml"
 

@@ -24,7 +24,7 @@ def test_copy_of_a_range_is_found_whatever_its_blanks(tmp_path):
     corpus = corpus_of(tmp_path, {"a.py": BODY, "b.py": OTHER + spaced(BODY)})
     report = lint_all(corpus, query("q", "why is a table opened once", "a.py:1-8"))
     assert messages(report, "G311") == [
-        "b.py:4-11 is a copy of a.py:1-8: all 8 lines, ignoring comments, headings and imports"
+        "b.py:4-11 copies all 8 lines of a.py:1-8, ignoring comments, headings and imports"
     ]
 
 

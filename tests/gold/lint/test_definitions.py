@@ -157,7 +157,7 @@ def test_file_called_like_the_symbol_is_its_home(tmp_path):
 def test_several_definitions_of_a_symbol_are_found(tmp_path):
     files = {"v3.ts": "export class Shape {\n  x = 1;\n}\n", "v4.ts": "export class Shape {\n  y = 1;\n}\n"}
     report = lint_all(corpus_of(tmp_path, files), symbol("Shape", "v4.ts"))
-    assert messages(report, "G204") == ["'Shape' is defined in v4.ts:1, which is labeled, and in v3.ts:1, which is not"]
+    assert messages(report, "G204") == ["'Shape' is defined in v4.ts:1 (labeled) and in v3.ts:1 (not labeled)"]
 
 
 @pytest.mark.parametrize("more", [{"secondary": ["v3.ts"]}, {"adversaries": ["v3.ts"]}])

@@ -141,15 +141,15 @@ def test_another_question_is_called_one(tmp_path):
         return text
 
     human = "where are settings read out of environment variables?"
-    assert "shares only 1 of 8 words" in said(human, "dotenv settings parser")
+    assert "retains only 1 of the 8 words" in said(human, "dotenv settings parser")
     assert "by 2 replacements" in said(HUMAN, HUMAN.replace("reader", "fox").replace("table", "log"))
 
 
 @pytest.mark.parametrize(
     ("human", "other", "message"),
     [
-        ("red table opens files", "red cat opens logs", "differs from its human phrasing by 2 replacements"),
-        ("red table opens files slowly", "red cat opens logs badly", "shares only 2 of 5 words"),
+        ("red table opens files", "red cat opens logs", "differs from the human phrasing by 2 replacements"),
+        ("red table opens files slowly", "red cat opens logs badly", "retains only 2 of the 5 words"),
     ],
 )
 def test_a_form_that_keeps_less_than_half_of_the_words_is_another_question(tmp_path, human, other, message):

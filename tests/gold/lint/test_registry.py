@@ -85,9 +85,9 @@ def test_selection_takes_codes_by_their_beginning(corpus):
 
 
 def test_code_that_selects_nothing_is_refused():
-    with pytest.raises(ConfigError, match="no lint rule begins with 'G9'"):
+    with pytest.raises(ConfigError, match="no lint rule code begins with 'G9'"):
         RuleSelection(("G9",))
-    with pytest.raises(ConfigError, match="no lint rule begins with 'X1'"):
+    with pytest.raises(ConfigError, match="no lint rule code begins with 'X1'"):
         RuleSelection(ignore=("X1",))
 
 

@@ -163,7 +163,7 @@ def test_an_adversary_that_is_a_target_is_refused(queue):
     agree(queue, target_item(queue, Span("shop/cart.py")), "2")
     made = accepted(queue)
     assert made.added == 1
-    assert "overlaps its target" in made.refused[0].reason
+    assert "overlaps target" in made.refused[0].reason
 
 
 def test_an_item_for_a_query_that_is_gone_is_refused(queue):

@@ -260,7 +260,7 @@ def _document_notes(directory: Path) -> Iterator[str]:
     if renamed:
         name, path = next(iter(renamed.items()))
         example = f"{len(renamed)}, such as {name!r:.80} to {path:.80}"
-        yield f"renamed document ids in {directory / _CORPUS}: {example}; run files may use either"
+        yield f"renamed document ids in {directory / _CORPUS}: {example}; run files may use the old or the new ids"
 
 
 def render_documents(directory: Path) -> Mapping[str, str]:

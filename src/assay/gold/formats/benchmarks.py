@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 from assay.gold.anchors import check_path, path_problem, ranged_span
 from assay.gold.build import (
+    NO_CORPUS,
     GoldLocation,
     GoldSource,
     build_gold,
@@ -197,7 +198,7 @@ def _context_spans(record: JsonRecord) -> Iterator[JsonRecord]:
 def _parse_blocks(text: str, location: GoldLocation, subject: str) -> list[dict[str, object]]:
     blocks = list(_BLOCK.finditer(text))
     if [block["number"] for block in blocks] != [str(number) for number in range(text.count("\nfile: "))]:
-        raise location.error(f"{subject} has ambiguous blocks", _CONTEXT_HINT)
+        raise location.error(f"{subject} has incomplete or misnumbered blocks", _CONTEXT_HINT)
 
     def number(digits: str) -> object:
         return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else digits
@@ -299,7 +300,7 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
         steps = task.entries("fpath_tuple")
         if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
             hint = 'write it as ["repo", "dir", "file.py"]'
-            raise task.location.error(f"'fpath_tuple' of {task.subject} does not hold a repository and a path", hint)
+            raise task.location.error(f"'fpath_tuple' of {task.subject} has no repository and path", hint)
         repository, *path = (str(step) for step in steps)
         key = next((key for key in _REPOEVAL_LINE if key in task.values), _REPOEVAL_LINE[0])
         return repository, "/".join(path), task.number(key), task.verbatim("ground_truth")
@@ -328,7 +329,7 @@ def _read_completions(
 ) -> list[GoldSet]:
     if corpus is None:
         hint = corpus_hint(source.path, several=True) + "; DIR contains one directory per repository"
-        raise source.at(1).error("missing location of the repositories", hint)
+        raise source.at(1).error(NO_CORPUS, hint)
     records = read_entries(source)
     tasks = [record.mapping("metadata") for record in records]
     task_ids = [task.text("task_id") for task in tasks]

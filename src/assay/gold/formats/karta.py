@@ -84,9 +84,9 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
         document.mapping(_CORPUS)
         fields = _present(document)
         if "id" not in fields:
-            raise document.location.error("missing id of the corpus", "use the corpus_id of the set")
+            raise document.location.error("missing key 'id' in the corpus", "add 'id:' with the corpus_id of the set")
         if fields["id"].text() != corpus_id.text():
-            message = f"expected the corpus '{corpus_id.text()}' of the set beside it, got '{fields['id'].text()}'"
+            message = f"'id' of the corpus is '{fields['id'].text()}', but the gold set names '{corpus_id.text()}'"
             raise fields["id"].location.error(message, "use the corpus.yaml of the set, or remove the file")
     base_path, tag = (fields[key].text() if key in fields else "" for key in ("base_path", "tag"))
     include, exclude = (tuple(e.text() for e in _entries(fields.get(key))) for key in ("include", "exclude"))
@@ -95,8 +95,8 @@ def _corpus(source: GoldSource, corpus_id: YamlNode, given: CorpusSpec | None) -
         return replace(given, rev=rev, include=given.include or include, exclude=given.exclude or exclude)
     if not base_path or "$" in base_path:
         raise corpus_id.location.error(
-            f"no corpus for '{corpus_id.text()}'",
-            f"use --corpus PATH or --corpus git:URL{f'@{tag}' if tag else ''}; environment variables are not expanded",
+            f"the base path of corpus '{corpus_id.text()}' is missing or contains an environment variable",
+            f"use --corpus PATH or --corpus git:URL{f'@{tag}' if tag else ''}",
         )
     return CorpusSpec("path", base_path, include=include, exclude=exclude)
 
@@ -148,7 +148,7 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     def either(first: str, second: str) -> YamlNode:
         given = [fields[key] for key in (first, second) if key in fields]
         if len(given) != 1:
-            raise entry.location.error(f"{entry.subject} needs either '{first}' or '{second}'", f"add '{first}:'")
+            raise entry.location.error(f"{entry.subject} needs either '{first}' or '{second}'", "write only one")
         return given[0]
 
     target, relationship = either("file", "target"), either("relationship", "type")

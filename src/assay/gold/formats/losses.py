@@ -87,7 +87,7 @@ def verify_output(
         except GoldError as error:
             stem = Path(error.file).stem if error.file else ""
             gold = next((gold for gold in suite.golds if gold.name == stem), suite.golds[0])
-            message = f"this format cannot hold the set '{gold.name}': {error.message}"
+            message = f"this format cannot represent gold set '{gold.name}': {error.message}"
             raise GoldError(message, file=gold.source, hint=error.hint) from error
     return WriterOutput(files, describe_losses([*lost, *_suite_losses(suite, back)]))
 

@@ -100,7 +100,7 @@ def read_query(entry: YamlNode, number: int) -> Query:
     cognitive = fields["cognitive"]
     forms = {form: text.text() for form, text in cognitive.mapping(MappingKeys(optional=FORMS)).items()}
     if not forms:
-        raise cognitive.location.error("a query has no phrasing", f"add at least one of {', '.join(FORMS)}")
+        raise cognitive.location.error(f"query '{name}' has no phrasing", f"add at least one of {', '.join(FORMS)}")
     rationale = fields["rationale"].mapping(RATIONALE) if "rationale" in fields else None
     return build_query(
         name,
@@ -119,9 +119,9 @@ def read_query(entry: YamlNode, number: int) -> Query:
 def _targets(field: YamlNode) -> list[Target]:
     fields = field.mapping(RETRIEVAL)
     if "primary" not in fields and "grades" not in fields:
-        raise field.location.error(f"missing key 'primary' in {field.subject}", "add the code that answers the query")
+        raise field.location.error(f"missing key 'primary' in {field.subject}", "add 'primary:' with a target")
     if "primary" in fields and not fields["primary"].sequence():
-        raise fields["primary"].location.error("a query has no primary target", "add the code that answers the query")
+        raise fields["primary"].location.error(f"{fields['primary'].subject} is empty", "add at least one target")
     grades = (("primary", PRIMARY), ("secondary", SECONDARY))
     lists = [(fields[key], grade) for key, grade in grades if key in fields]
     for key, value in fields["grades"].mapping().items() if "grades" in fields else ():

@@ -64,7 +64,7 @@ def _render(gold: GoldSet) -> str:
     for query in gold.queries:
         for target in query.targets:
             if target.span.start is None:
-                message = f"octocode holds line ranges only, got target {target.anchor} of query '{query.id}'"
+                message = f"octocode supports only line ranges, got target {target.anchor} of query '{query.id}'"
                 hint = "resolve the lines with `assay gold convert --corpus PATH`"
                 raise GoldLocation(gold.source or gold.name, query.line).error(message, hint)
         results = [f"{t.span}:{PRIMARY if t in query.primaries else SECONDARY}" for t in query.targets]

@@ -80,13 +80,13 @@ def _json_rows(record: JsonRecord) -> Iterator[CsvRow]:
     keys = [key for key in record.values if key != "targets"]
     cells = {key: record.word(key) if key in ("id", "grade") else record.text(key) for key in keys}
     if ("path" in cells) == ("targets" in record.values):
-        raise record.location.error(f"{record.subject} needs either 'path' or 'targets'", 'write "path": "..."')
+        raise record.location.error(f"{record.subject} needs either 'path' or 'targets'", "write exactly one of them")
     if "path" in cells:
         yield CsvRow(cells, record.location)
         return
     targets = record.texts("targets")
     if not targets:
-        raise record.location.error(f"'targets' of {record.subject} is empty", "add the code that answers the query")
+        raise record.location.error(f"'targets' of {record.subject} is empty", "add at least one target")
     yield from (CsvRow({**cells, "path": target}, record.location) for target in targets)
 
 

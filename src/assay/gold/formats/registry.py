@@ -152,7 +152,7 @@ def detect(source: GoldSource) -> GoldFormat:
         raise source.at(1).error("the file is empty", "add queries, or use another file")
     likely = [known for known in FORMATS if source.path.suffix in known.suffixes] or FORMATS
     others = ", ".join(known.name for known in FORMATS if known not in likely)
-    hint = _summarize(likely) + (f"; other files: {others}" if others else "")
+    hint = _summarize(likely) + (f"; formats of other files: {others}" if others else "")
     raise source.at(1).error("not a gold set in any known format", hint)
 
 

@@ -55,7 +55,8 @@ def _read(source: GoldSource, repos: _Repos, corpus: CorpusSpec | None) -> GoldS
     own, language = repos.get(name, (None, ""))
     spec = corpus or own
     if spec is None:
-        raise source.at().error(f"repository '{name}' not found in {REPOS}", f"add {REPOS} beside it, or pass --corpus")
+        hint = f"add the repository to {REPOS} beside the file, or pass --corpus"
+        raise source.at().error(f"repository '{name}' not found in {REPOS}", hint)
     records = read_records(source)
     queries = [_query(record, n, language) for n, record in enumerate(records, 1)]
     unread = [key for key in _UNREAD if any(key in record.values for record in records)]
@@ -143,7 +144,7 @@ def _annotation(query: Query, gold: GoldSet) -> dict[str, object]:
     for target in query.targets:
         span = target.span
         if target.symbol is not None and span.start is None:
-            message = f"semble holds files and line ranges only, got target {target.anchor} of query '{query.id}'"
+            message = f"semble supports only files and line ranges, got target {target.anchor} of query '{query.id}'"
             hint = "resolve the lines with `assay gold convert --corpus PATH`"
             raise GoldLocation(gold.source or gold.name, query.line).error(message, hint)
         ranged = {"path": span.path, "start_line": span.start, "end_line": span.end}

@@ -32,9 +32,9 @@ def check(view: LintContext) -> Iterator[LintFinding]:
         yield view.finding("categories-small", None, "", message)
     total = len(view.gold.queries)
     counts = Counter(form for query in view.gold.queries for form in query.forms if form != "cross_module")
-    missing = [f"{form} is missing from {total - count}" for form, count in sorted(counts.items()) if count < total]
+    missing = [f"no {form} phrasing in {total - n} of {total}" for form, n in sorted(counts.items()) if n < total]
     if missing:
-        yield view.finding("forms-missing", None, "", f"of {total} queries, {', '.join(missing)}")
+        yield view.finding("forms-missing", None, "", f"{', '.join(missing)} queries")
 
 
 def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Iterator[LintFinding]:
@@ -46,12 +46,11 @@ def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Itera
         return
     size = "1 query" if queries == 1 else f"{queries} queries"
     size += " in 1 repository" if repositories == 1 else f" in {repositories} repositories"
-    detects = "detects" if queries == 1 else "detect"
-    shown = f"{detects} a difference of {smallest:.2g} at best" if smallest < 1 else "cannot detect any difference"
+    shown = f"can detect only differences of {smallest:.2g} or more" if smallest < 1 else "cannot detect any difference"
     where = " on this repository" if repositories == 1 and smallest < 1 else ""
     message = f"{size} {shown}{where} ({power.assuming}); the margin is {config.margin:g}"
     source = suite.golds[0].source if len(suite.golds) == 1 else None
-    hint = "`assay plan` computes how many are needed"
+    hint = "run `assay plan` to compute how many queries are needed"
     rule = RULE_BY_NAME["too-few-queries"]
     yield LintFinding(rule.code, rule.severity, suite.name, "", "", message, hint, source)
 

@@ -106,7 +106,7 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
             others = [site for site in inside[name] if site[0] not in adversaries.union(entry.paths)]
             if entry.symbol and others and labeled:
                 listed, label = _list_sites(others, view), _list_sites(labeled[:1], view)
-                message = f"'{name}' is defined in {label}, which is labeled, and in {listed}, which is not"
+                message = f"'{name}' is defined in {label} (labeled) and in {listed} (not labeled)"
                 yield view.finding("several-definitions", entry.query, anchor, message)
         elif _is_specific(inside[name], view):
             yield _report_unlabeled(view, "defined-elsewhere", entry, inside[name])
@@ -281,7 +281,7 @@ def check_shims(view: LintContext) -> Iterator[LintFinding]:
             if known[path]:
                 anchor = next(t.anchor for t in query.targets if t.span.path == path)
                 message = f"{path} defines nothing: all its code is includes, imports or re-exports"
-                yield view.finding("target-is-shim", query, anchor, message, "label the file that defines it")
+                yield view.finding("target-is-shim", query, anchor, message, "label the file that defines the code")
 
 
 def _is_shim(view: LintContext, path: str) -> bool:
@@ -329,6 +329,6 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
             if others:
                 lines = " and ".join(str(other.start) for other in others[: view.config.listed])
                 where = f"{'line' if len(others) == 1 else 'lines'} {lines}"
-                message = f"{path} defines '{symbol}' in line {target.span.start}, which is used, and in {where}"
-                hint = f"write {target.anchor}~2 for the second"
+                message = f"{path} defines '{symbol}' in line {target.span.start} (the target) and again in {where}"
+                hint = f"write {target.anchor}~2 for the second definition"
                 yield view.finding("symbol-repeated", query, target.anchor, message, hint)

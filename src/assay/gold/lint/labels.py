@@ -122,7 +122,7 @@ def _find_file_copies(view: LintContext, query: Query, target: Target, lines: _C
             continue
         share = _similarity(code, [text for _, text in lines.read(other)], view)
         if share >= view.config.copied_share:
-            message = f"{other} has {share:.0%} of its lines in common with {path}, in order"
+            message = f"{other} and {path} share {share:.0%} of their lines, in order"
             yield view.finding("near-copy-unlabeled", query, target.anchor, message)
 
 
@@ -138,7 +138,7 @@ def _find_range_copies(view: LintContext, labeled: _Code, path: str, lines: _Cod
     ]
     exact = [span for span in exact if not _is_labeled(query, span)]
     for span in exact:
-        message = f"{span} is a copy of {anchor}: all {len(code)} lines, ignoring comments, headings and imports"
+        message = f"{span} copies all {len(code)} lines of {anchor}, ignoring comments, headings and imports"
         yield view.finding("copy-unlabeled", query, anchor, message)
     outline = view.outline(path)
     if exact or path == target.span.path or outline is None:
@@ -157,7 +157,7 @@ def _find_range_copies(view: LintContext, labeled: _Code, path: str, lines: _Cod
             continue
         share = _similarity(code, _select(there, span), view)
         if share >= view.config.copied_share:
-            message = f"{span} defines the same name and has {share:.0%} of its lines in common with {anchor}, in order"
+            message = f"{span} and {anchor} define the same name and share {share:.0%} of their lines, in order"
             yield view.finding("near-copy-unlabeled", query, anchor, message)
 
 

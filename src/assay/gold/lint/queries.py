@@ -25,22 +25,23 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     """Yield findings for duplicate queries, faulty wrong_terminology phrasings and queries that quote a target name."""
     for earlier, query in find_duplicates(view.gold.queries):
         rule = "query-twice" if have_same_targets(earlier, query) else "queries-alike"
-        which = "the same primary targets" if rule == "query-twice" else "other primary targets"
-        yield view.finding(rule, query, "", f"'{query.id}' has the same words as '{earlier.id}' and {which}")
+        which = "and the same primary targets" if rule == "query-twice" else "but different primary targets"
+        message = f"queries '{earlier.id}' and '{query.id}' have the same words {which}"
+        yield view.finding(rule, query, "", message)
     for query in view.gold.queries:
         human, wrong = query.forms.get("human"), query.forms.get("wrong_terminology")
         if human is None or wrong is None:
             continue
         count = count_replacements(human, wrong)
         if count == 0:
-            message = f"the wrong_terminology phrasing of '{query.id}' has the same words as its human phrasing"
+            message = f"the wrong_terminology phrasing of '{query.id}' replaces no term of the human phrasing"
             yield view.finding("wrong-term-missing", query, "", message)
         elif count > 1:
             same, every = count_retained(human, wrong)
             if 2 * same < every:
-                change = f"shares only {same} of {every} words with its human phrasing"
+                change = f"retains only {same} of the {every} words of the human phrasing"
             else:
-                change = f"differs from its human phrasing by {count} replacements"
+                change = f"differs from the human phrasing by {count} replacements"
             message = f"the wrong_terminology phrasing of '{query.id}' {change}"
             yield view.finding("wrong-terms-several", query, "", message)
     for query in view.resolved():

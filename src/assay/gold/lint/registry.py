@@ -37,7 +37,7 @@ class RuleSelection:
             if not any(rule.code.startswith(code) for rule in RULES):
                 near = closest_match(code, [rule.code for rule in RULES], 3)
                 hint = f"use a prefix such as {', '.join(near or ('G1', 'G201'))}"
-                raise ConfigError(f"no lint rule begins with '{code}'", hint=hint)
+                raise ConfigError(f"no lint rule code begins with '{code}'", hint=hint)
 
     def includes(self, code: str) -> bool:
         return code.startswith(self.select) and not (self.ignore and code.startswith(self.ignore))
