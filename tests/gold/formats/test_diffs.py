@@ -126,8 +126,11 @@ BAD = {
     "nothing": ("", "no file"),
     "prose": ("fix it\n", "no file"),
     "a hunk of no file": ("@@ -1 +1 @@\n-a\n+b\n", "line 1 of the patch is a hunk without a file"),
-    "cut off": ("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n", "ends inside the hunk that starts in line 3"),
-    "too much context cut off": ("--- a/x\n+++ b/x\n@@ -1,9 +1,8 @@\n a\n-b\n", "ends inside the hunk that starts in line 3"),
+    "cut off": ("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n", "inside the hunk that starts in line 3"),
+    "too much context cut off": (
+        "--- a/x\n+++ b/x\n@@ -1,9 +1,8 @@\n a\n-b\n",
+        "inside the hunk that starts in line 3",
+    ),
     "no sign": ("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\nb\n", "line 5 of the patch is not a hunk line"),
     "more than promised": ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-c\n", "line 6 of the patch exceeds"),
     "more of one kind": ("--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n-c\n+b\n", "line 5 of the patch exceeds"),

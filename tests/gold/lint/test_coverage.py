@@ -39,7 +39,7 @@ def test_missing_phrasings_are_reported_once(tmp_path):
     corpus = corpus_of(tmp_path, {"a.py": CODE})
     both = query("q1", {"human": "how is it done", "keyword": "done how"}, "a.py")
     one = query("q2", {"human": "when is it done"}, "a.py")
-    assert messages(lint_all(corpus, both, one), "G603") == ["no keyword phrasing in 1 of 2 queries"]
+    assert messages(lint_all(corpus, both, one), "G603") == ["queries without a phrasing: keyword (1 of 2)"]
     assert not codes(lint_all(corpus, both), "G603")
 
 
@@ -66,7 +66,8 @@ def test_size_has_two_digits_and_names_the_one_repository():
     gold = GoldSet("g", CorpusSpec("path", "."), (query("q", "x", "a.py"),))
     report = merge_reports(Suite((gold,)), [], DetectionPower(lambda *_: 0.1507, "guessing"))
     assert messages(report, "G604") == [
-        "1 query in 1 repository can detect only differences of 0.15 or more on this repository (guessing); the margin is 0.02"
+        "1 query in 1 repository can detect only differences of 0.15 or more on this repository (guessing); "
+        "the margin is 0.02"
     ]
 
 

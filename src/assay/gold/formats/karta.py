@@ -148,7 +148,8 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     def either(first: str, second: str) -> YamlNode:
         given = [fields[key] for key in (first, second) if key in fields]
         if len(given) != 1:
-            raise entry.location.error(f"{entry.subject} needs either '{first}' or '{second}'", "write only one")
+            message = f"{entry.subject} needs either '{first}' or '{second}'"
+            raise entry.location.error(message, "write exactly one of them")
         return given[0]
 
     target, relationship = either("file", "target"), either("relationship", "type")

@@ -32,9 +32,9 @@ def check(view: LintContext) -> Iterator[LintFinding]:
         yield view.finding("categories-small", None, "", message)
     total = len(view.gold.queries)
     counts = Counter(form for query in view.gold.queries for form in query.forms if form != "cross_module")
-    missing = [f"no {form} phrasing in {total - n} of {total}" for form, n in sorted(counts.items()) if n < total]
+    missing = [f"{form} ({total - count} of {total})" for form, count in sorted(counts.items()) if count < total]
     if missing:
-        yield view.finding("forms-missing", None, "", f"{', '.join(missing)} queries")
+        yield view.finding("forms-missing", None, "", f"queries without a phrasing: {', '.join(missing)}")
 
 
 def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Iterator[LintFinding]:
