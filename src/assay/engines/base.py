@@ -55,7 +55,7 @@ class SearchFilter:
 
 
 class EngineCrash(EngineError):
-    """The process or connection of an engine ended during a call."""
+    """The process or connection of an engine ended unexpectedly during a call."""
 
 
 class Session(Protocol):
@@ -210,7 +210,7 @@ def _declared(name: str, default: T) -> T:
 
 @dataclass(frozen=True)
 class Handle:
-    """A wrapper that adds missing attributes to an engine, and notes."""
+    """A wrapper that adds missing attributes and notes to an engine."""
 
     inner: Engine
     role: EngineRole = "contestant"

@@ -69,10 +69,10 @@ class CommandSettings(OutputSettings):
     The program runs in {root}, without a shell; a program path with a slash is relative to {here}.
 
     `mode = "once"` runs the program for each query. Printed results are used regardless of the exit code. Without
-    results, an exit code in `ok_codes` means that nothing was found; any other exit code is a failure. The other modes
-    start the program once, after the index command, and write each `request` to stdin. An answer is the next line of
-    JSON (`lines`), or the output up to a prompt at the end of the output (`prompt`). If the program dies, times out or
-    prints too much, the query fails; the restart before the next query is excluded from query times.
+    output, an exit code in `ok_codes` means no results; without results, any other exit code is a failure. The other
+    modes start the program once, after the index command, and write each `request` to stdin. An answer is the next line
+    of JSON (`lines`), or the output up to a prompt at the end of the output (`prompt`). If the program dies, times out
+    or prints too much, the query fails; the restart before the next query is excluded from query times.
     """
 
     argv: Argv = field(
@@ -280,13 +280,13 @@ class CommandEngine(SharedIndexEngine):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the templates, and of the programs, files and variables named in the templates."""
+        """Digest of the settings, and of the programs, files and environment variables named in templates."""
         inputs = fingerprint_inputs(self.placeholders, self.commands, self.env, self.texts)
         return fingerprint_of(self.config, inputs)
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Templates and output settings; for the environment only names and a digest."""
+        """Templates and output settings; of `env`, only the names and a digest."""
         settings, templates = self.settings, self.templates
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
         return {

@@ -94,7 +94,7 @@ class ConfigTemplate:
         return {"template": self.file.name, "template_digest": text_digest(self.text), "edits": edits}
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Return the rendered text; raise ConfigError if it would change more than edited keys and placeholders."""
+        """Return the rendered text; raise ConfigError if rendering changes other values than edits and placeholders."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             changes = self._changes(tree)
@@ -159,7 +159,7 @@ class ConfigTemplate:
 def load_config_template(
     settings: ConfigSettings | None, fixed: Mapping[str, str], where: str
 ) -> ConfigTemplate | None:
-    """Load a template and render it once, so that errors are raised before any program runs."""
+    """Load a template and render it once, so that errors are raised before any program runs; None without settings."""
     if settings is None:
         return None
     where = f"{where}: config"

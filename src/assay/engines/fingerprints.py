@@ -155,7 +155,7 @@ def qualified_name(thing: object) -> str:
 
 
 def digest_modules(*modules: str) -> list[tuple[str, str]]:
-    """Return paths and digests of the source files of modules, and of modules beside them that they import."""
+    """Return paths and digests of the source files of modules, and of modules they import from the same directory."""
     digests: dict[str, str] = {}
     for module in modules:
         home, waiting = _module_files(module)

@@ -99,7 +99,7 @@ class HttpSettings(RequestTemplate, OutputSettings):
     Values in a URL are percent-encoded, except an environment variable at the start. `index`, `update` and `ready`
     cannot use {query} and {k}; filters use {path} and {language}.
 
-    After status 429, 5xx or a lost connection, requests are retried within the timeout. Redirects fail.
+    After a rate limit, status 5xx or a lost connection, requests are retried within the timeout. Redirects fail.
     """
 
     token_env: str | None = setting(None, "environment variable with the bearer token for every request")
@@ -125,7 +125,7 @@ class HttpSettings(RequestTemplate, OutputSettings):
 
     @property
     def templates(self) -> list[object]:
-        """Return every template that may contain a placeholder."""
+        """Every template that may contain a placeholder."""
         requests = [[request.url, request.headers, request.body or ""] for request in self.requests.values()]
         return [*requests, self.path_filter, self.language_filter]
 
@@ -212,7 +212,7 @@ class HttpSession(ExternalSession):
             super().close()
 
     def index(self, request: RequestTemplate, seconds: float | None) -> None:
-        """Send a request that builds or updates the index, and wait until the index is ready."""
+        """Send a request that builds or updates the index; if `ready` is set, wait until the index is ready."""
         deadline = Deadline(seconds, self._settings.index_timeout)
         try:
             with self.redactor.cleaning():
@@ -320,7 +320,7 @@ class HttpEngine(SharedIndexEngine):
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
-    """Make the engine; report invalid settings before any request is sent."""
+    """Make the engine; raise ConfigError for invalid settings before any request is sent."""
     url = settings.get("url")
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}

@@ -80,7 +80,7 @@ class WireProtocol:
         return line, (FLATTENED,) if flat != query else ()
 
     def read(self, child: Child, number: str, known: frozenset[str], deadline: float | None) -> EngineReply:
-        """Read the output up to the prompt, or the next JSON line, with the id `number` if `answer_id` is set."""
+        """Parse the output up to the prompt, or the next JSON line, with the id `number` if `answer_id` is set."""
         if self.prompt:
             return parse_output(child.read_until(self.prompt.pattern, deadline), self.layout, known)
         other, size = list[str](), 0
@@ -198,7 +198,7 @@ class InteractiveSession(ProgramSession):
 
     @contextmanager
     def _guarded(self, child: Child, deadline: Deadline, hint: str) -> Iterator[None]:
-        """Convert errors of the program to EngineError and stop it, so that no late answer is taken for the next."""
+        """Convert errors of the program to EngineError, and stop it, so that no late answer is read as the next one."""
         try:
             yield
         except EngineError:  # the answer was read, but cannot be parsed
@@ -211,7 +211,7 @@ class InteractiveSession(ProgramSession):
             raise EngineTimeoutError(f"{message}{self._fail()}", hint=hint) from error
         except OutputLimitExceeded as error:
             self._fail()
-            raise EngineError(f"{self._name} printed {error}", hint="limit the output with {k}") from error
+            raise EngineError(f"{self._name} printed {error}", hint="reduce the output of the program") from error
         except ChildExited as error:
             end, exited = child.describe_end(), not child.alive
             message = f"{self._name} {end}{self._fail()}"
@@ -232,7 +232,7 @@ class UpdatableInteractiveSession(InteractiveSession):
     """A session of a program that is restarted after files change."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command, if set, and restart the program in the shorter of `seconds` and `index_timeout`."""
+        """Run any update command and restart the program, within the shorter of `seconds` and `index_timeout`."""
         deadline = Deadline(seconds, self.engine.settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():

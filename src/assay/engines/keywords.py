@@ -52,7 +52,7 @@ class PythonCounter:
         self.tracker = UsageTracker()  # resources of the counting programs
 
     def count(self, word: str, paths: Iterable[str] | None = None) -> Mapping[str, int]:
-        """Return the occurrences of a lowercase word by path; files without the word are omitted."""
+        """Return the number of occurrences of a lowercase word by path; files without the word are omitted."""
         encoded = word.encode() if word.isascii() else None
         counts = {}
         for path in self._paths if paths is None else paths:
@@ -121,7 +121,7 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
 
 
 class GitCounter(PythonCounter):
-    """A word counter that reads only files in which `git grep` finds the word; git cannot count occurrences itself.
+    """A word counter that reads only those tracked files in which `git grep` finds the word, to count occurrences.
 
     Untracked files and symbolic links are always read, so counts are also correct outside a Git repository.
     """
@@ -149,7 +149,7 @@ class GitCounter(PythonCounter):
 
 
 def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
-    """Return the first and last line of the window with the most distinct words, then the most occurrences."""
+    """Return the lines of the best window: most distinct words, then most occurrences, then earliest."""
     occurrences: list[tuple[int, int]] = []  # line and index of a word
     for number, word in enumerate(words):
         line, counted_to, at = 1, 0, text.find(word)

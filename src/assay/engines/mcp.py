@@ -261,7 +261,7 @@ def _session_module() -> ModuleType:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
-    """Make the engine; report invalid settings before any program starts."""
+    """Make the engine; raise errors for invalid settings and a missing mcp package before any program starts."""
     read = read_settings(McpSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
     config = load_config_template(read.config, fixed, WHERE)

@@ -158,7 +158,6 @@ class McpSession(ToolSession["McpEngine"]):
             self.tracker.record_stderr(self._transport.child.stderr)
 
     def _end(self, *, politely: bool = True) -> None:
-        """Stop the server; safe to call again."""
         connection, self._connection = self._connection, None
         try:
             if connection is not None:

@@ -1,6 +1,6 @@
-"""Connections to an MCP server: an event loop in a thread, with a deadline for every wait.
+"""Connections to an MCP server: an event loop in a thread, and calls with deadlines from other threads.
 
-One task of the event loop enters and exits the client of the mcp package; other threads submit calls to the task. A
+One task of the event loop enters and exits the client of the mcp package; other threads submit calls to the loop. A
 caller whose call times out closes the connection, which stops a server program that Assay started.
 """
 
@@ -85,7 +85,7 @@ class McpConnection:
             raise
 
     def call(self, tool: str, arguments: Mapping[str, object], deadline: float | None) -> types.CallToolResult:
-        """Call a tool; after any exception, including TimeoutError, the caller must close the connection."""
+        """Call a tool; after a timeout or a lost connection, the caller must close the connection."""
         if self._client is None or self._loop.is_closed():
             raise ConnectionError("the connection is closed")
         # Not `Client.call_tool`, whose schema check of the answer would be timed.
@@ -248,8 +248,6 @@ class StdioTransport:
 
 
 class _Outbox:
-    """The stream for the client's outgoing messages."""
-
     def __init__(self, outgoing: _Queue) -> None:
         self._outgoing = outgoing
 

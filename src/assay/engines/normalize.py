@@ -32,8 +32,6 @@ BAD_SNIPPET = "not a string, dropped"
 
 @dataclass(frozen=True, slots=True)
 class NormalizedHits:
-    """The hits to score, and notes on contract violations."""
-
     hits: tuple[Hit, ...]
     notes: tuple[str, ...] = ()
 

@@ -61,13 +61,13 @@ class Preset:
 
 @cache
 def shipped_presets() -> Mapping[str, Path]:
-    """Return the files of the shipped presets, sorted by name."""
+    """Return the files of the shipped presets by name, in alphabetical order."""
     directory = Path(str(resources.files("assay.data") / "presets"))
     return {path.stem: path for path in sorted(directory.glob("*.toml"), key=lambda path: path.stem)}
 
 
 def load_preset(name: str, directory: Path = Path()) -> Preset:
-    """Load a shipped preset by name, or a preset file relative to `directory`; errors name the line."""
+    """Load a shipped preset by name, or a preset file relative to `directory`; raise ConfigError if it is invalid."""
     path = shipped_presets().get(name, directory / name)
     if name not in shipped_presets() and not name.endswith(".toml"):
         meant = did_you_mean(name.partition(":")[0], (*KINDS, *shipped_presets()))

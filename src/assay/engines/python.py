@@ -166,7 +166,7 @@ def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> b
 
 @dataclass(frozen=True, slots=True)
 class FunctionEngine(EngineDefaults):
-    """A callable (query, k) or (query) whose results are Hit objects, paths, 'path:10-20' or mappings."""
+    """An engine that calls a function (query, k) or (query); results are Hits, paths, 'path:10-20' or mappings."""
 
     function: Search
     style: CallStyle = "positional"

@@ -41,7 +41,7 @@ class RandomEngine(EngineDefaults):
         return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Open a session whose rankings depend only on corpus, seed and query, so that k only cuts the ranking."""
+        """Open a session whose rankings depend only on corpus, seed and query; a smaller k returns a prefix."""
         paths, window = sorted(file.path for file in corpus.files), self.settings.window
 
         def search(query: str, k: int) -> tuple[Hit, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class AddedMemory:
-    """The memory that one engine adds to this process, measured during calls of the engine; Linux only."""
+    """The memory that one engine adds to this process, measured during calls to the engine; Linux only."""
 
     def __init__(self) -> None:
         self.peak: int | None = None  # bytes; None: unknown

@@ -3,7 +3,7 @@
 TREC: `qid Q0 docno rank score tag`, where docno is `path`, `path:start-end` or a document id. As in trec_eval, results
 are sorted by score, then by docno, both descending, and the rank is ignored; unlike trec_eval, which rounds scores to
 single precision, scores are compared in double precision. JSON lines: `{"query": id or text, "hits": [...]}` (or
-"text"), with hits in rank order, each `"path:10-20"` or `{"path", "start", "end", "score"}`.
+the key "text"), with hits in rank order, each `"path:10-20"` or `{"path", "start", "end", "score"}`.
 
 A query is identified by its text or by `gold/query/form`; `gold/query` and `query` mean its first phrasing only. The
 ranking of one phrasing is not used for another.

@@ -152,7 +152,7 @@ def update_session(session: Session, corpus: Corpus, timeout: float | None = Non
 
 
 def session_usage(session: Session) -> SessionUsage:
-    """Return the resources used by a session; all unknown if the session cannot measure them or measuring fails."""
+    """Return the resources used by a session; an empty record if the session does not measure or measuring fails."""
     inner = _inner(session)
     if not isinstance(inner, MeasuredSession):
         return SessionUsage()

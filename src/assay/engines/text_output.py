@@ -179,7 +179,7 @@ def _bounded_lines(text: str) -> Iterator[str]:
 
 
 def suggest_setting(text: str, rules: TextRules) -> str:
-    """Return advice to set `nothing` or `failed`, unless they are set, for output without results."""
+    """Return advice for output without results: to set `nothing` or `failed`, where they are not set."""
     match = _WORDS.match(text)
     words = f"'^{match[0]}'" if match else "'…'"
     advice = "" if rules.nothing else f"; if this output means no results, set nothing = {words}"

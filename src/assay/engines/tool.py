@@ -138,7 +138,7 @@ def check_program(program: ProgramSpec) -> None:
 
 
 def stat_files(commands: Sequence[Sequence[str]], values: Mapping[str, str]) -> list[object]:
-    """Return path, size and modification time of programs and of the files in their arguments."""
+    """Return the path, size and modification time of programs and of files in their arguments."""
     arguments = {fill(part, values) for command in commands for part in command[1:]}
     programs = {_locate(fill(command[0], values), values) for command in commands}
     paths = (*arguments, *map(shutil.which, programs))
@@ -166,7 +166,7 @@ def run_engine_command(
     if finished.end == "timeout":
         raise EngineTimeoutError(f"no answer after {format_duration(seconds)}{_stderr_suffix(finished)}", hint=hint)
     if finished.end == "flood":
-        raise EngineError(f"{name} printed more than {limits.stdout:,} bytes", hint="limit the output with {k}")
+        raise EngineError(f"{name} printed more than {limits.stdout:,} bytes", hint="reduce the output of the program")
     if finished.end == "signal":
         raise EngineCrash(
             f"{name} was killed by {finished.signal_name}{_stderr_suffix(finished)}", hint=repro_command(program)
@@ -282,7 +282,7 @@ class UsageTracker:
         self._latest = _decode(stderr) or self._latest
 
     def record_failure(self, stderr: bytes) -> None:
-        """Record the stderr of a failed program; drop equal text from `record_stderr`, to report it once."""
+        """Record the stderr of a failed program; drop equal text from `record_stderr`, so that it appears once."""
         self._failure = _decode(stderr)
         self._latest = "" if self._latest == self._failure else self._latest
 

@@ -31,7 +31,7 @@ def fixed_placeholders(context: EngineContext) -> dict[str, str]:
 
 
 def placeholder_names(fixed: Mapping[str, str], config: ConfigTemplate | None = None) -> tuple[str, ...]:
-    """Return the names of the placeholders that are valid in templates, besides {query} and {k}."""
+    """Return the names of the placeholders that are valid in all templates, unlike {query} and {path}."""
     return (*fixed, "root", "store", *(() if config is None else ("config",)))
 
 

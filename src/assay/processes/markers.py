@@ -34,7 +34,7 @@ def add_marker(environment: Mapping[str, str] | None, marker: str) -> dict[str, 
 
 
 def read_markers(pid: int) -> list[str]:
-    """Return the markers of a process; if its environment is unreadable, such as of another user, an empty list."""
+    """Return the markers of a process, [""] if it has none, or [] if its environment is unreadable."""
     import psutil
 
     try:

@@ -64,7 +64,7 @@ def _read_proc(name: str) -> bytes:
 
 
 class ProgramMemory:
-    """Thread-safe sampler of the peak memory of a program and its descendants, found by parent, session and marker."""
+    """A thread-safe sampler of the peak memory of a program and its descendants."""
 
     def __init__(self, session: int, marker: str) -> None:
         # ru_maxrss of a child includes the memory of this process at the fork
@@ -100,7 +100,7 @@ class ProgramMemory:
                 self._lock.release()
 
     def settle(self, maxrss: int) -> None:
-        """Record the exit and the `ru_maxrss` of the program, unless the value may be Assay's memory at the fork."""
+        """Record the exit, and the `ru_maxrss` of the program unless it may be Assay's memory at the fork."""
         if maxrss > self._floor:
             self._final = maxrss * _UNIT
         with self._lock:

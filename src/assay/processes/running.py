@@ -95,7 +95,7 @@ def last_line(stderr: bytes) -> str:
 
 
 def run_process(task: ProgramSpec, seconds: float | None, limits: ProcessLimits = PROCESS_LIMITS) -> CompletedProgram:
-    """Run a program for at most `seconds` (None: unlimited), kill the rest of its process group, return the result."""
+    """Run a program for at most `seconds` (None: unlimited), end its process group, and return the result."""
     deadline = None if seconds is None else time.monotonic() + seconds
     end: ProcessEnd = "timeout"
     stdout, stderr = bytearray(), bytearray()

@@ -117,7 +117,7 @@ class Store:
         return self._find(self._place(kind, key), check=check)
 
     def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
-        """Return the content of a directory (path -> "file SIZE SHA256", "link TARGET" or "folder"), else None."""
+        """Return path -> "file SIZE SHA256", "link TARGET" or "folder" of a completed directory; None if it is missing."""
         location = self._place(kind, key)
         with suppress(OSError):
             if manifest := read_manifest(location.name, location.finished.read_bytes()):
@@ -184,9 +184,8 @@ class Store:
     ) -> PruneResult:
         """Remove entries unused for `older_than` seconds, then the least recently used until `most_bytes` remain.
 
-        Without `older_than` and `most_bytes`, the size limit of the store applies; without `kinds`, all kinds with a
-        size limit are pruned. With `above`, the size is reduced only if it exceeds `above` bytes. Unfinished entries
-        are always removed, entries in use never. `dry_run` removes nothing.
+        Without both, the size limit of the store applies. Without `kinds`, all kinds with a size limit are pruned. The
+        other arguments are those of `maintenance.prune`.
         """
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
@@ -198,7 +197,7 @@ class Store:
         return done
 
     def verify(self) -> tuple[str, ...]:
-        """Verify all entries byte by byte, remove damaged entries that are not in use, and return all damaged paths."""
+        """Verify values and directories byte by byte, remove damaged ones that are not in use, and return their paths."""
         with wrap_disk_errors(self.root):
             return tuple(verify(self.root, iter_entries(self._roots())))
 
@@ -297,7 +296,7 @@ def _release_all(locks: dict[EntryPath, FileLock]) -> None:
 def writer_lock(
     directory: Path, seconds: float = _WRITER_SECONDS, what: str = "cache", variable: str = "ASSAY_CACHE_DIR"
 ) -> Iterator[None]:
-    """Lock a directory against other writers and remove leftovers; raise SetupError if it is locked for `seconds`."""
+    """Lock a directory against other writers and remove leftovers; raise SetupError after waiting for `seconds`."""
     lock = FileLock(directory / "lock")
     try:
         try:
