@@ -104,10 +104,10 @@ class HttpSettings(RequestTemplate, OutputSettings):
 
     token_env: str | None = setting(None, "environment variable with the bearer token for every request")
     index: RequestTemplate | None = setting(None, "request that builds the index: url, method, headers, body, form")
-    update: RequestTemplate | None = setting(None, "request that updates the index after files change; default: index")
+    update: RequestTemplate | None = setting(None, "request after files change; default: the index request")
     ready: ReadinessProbe | None = setting(None, "request to repeat until path equals value: url, path, value, every")
-    path_filter: Mapping[str, object] = setting({}, "fields for the body, else for the URL, with {path}, a glob")
-    language_filter: Mapping[str, object] = setting({}, "fields for the body, else for the URL, with {language}")
+    path_filter: Mapping[str, object] = setting({}, "fields to add to the body, if any, else to the URL, with {path}")
+    language_filter: Mapping[str, object] = setting({}, "like path_filter, with {language}")
     retries: int = setting(2, "maximum retries per request, for example after a rate limit", least=0)
     rate: float | None = setting(None, "maximum requests per second; the wait is excluded from query times", above=0)
     config: ConfigSettings | None = setting(None, "configuration file {config}: template, format, edits, new_keys")
@@ -383,8 +383,8 @@ def _check_settings(settings: HttpSettings) -> None:
     check_literal_secrets(WHERE, {**filters, "token_env": settings.token_env or ""})
     for name, table in filters.items():
         if table and isinstance(settings.body, str):
-            raise ConfigError(f"{WHERE}: {name} requires a table as `body`, got a string", hint='use { q = "{query}" }')
+            raise ConfigError(f"{WHERE}: {name} requires a table as `body`", hint='set body = { q = "{query}" }')
     if settings.ready is not None:
         parse_selector(settings.ready.path, f"{WHERE}: ready.path")
         if settings.index is None and settings.update is None:
-            raise ConfigError(f"{WHERE}: `ready` requires `index` or `update`", hint="add [index], or remove `ready`")
+            raise ConfigError(f"{WHERE}: `ready` requires `index` or `update`", hint="set `index`, or remove `ready`")

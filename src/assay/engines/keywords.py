@@ -177,9 +177,9 @@ def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int
 @dataclass(frozen=True, slots=True)
 class KeywordsSettings:
     # Not part of the configuration, because the ranking is the same.
-    backend: Backend = setting("auto", "program that counts words; auto: rg, git or python, in this order")
+    backend: Backend = setting("auto", "program that counts words; auto: the first installed of rg, git, python")
     # the chunk size of builtin
-    window: int = setting(40, "lines per result, the window with the most distinct words", least=1)
+    window: int = setting(40, "lines per result: those with the most distinct words", least=1)
     shortest: int = setting(2, "minimum length of counted words", least=1)  # single letters are in every file
     # queries in a suite share most words
     cached_words: int = setting(4096, "maximum number of words with cached counts", least=1)

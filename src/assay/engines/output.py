@@ -103,7 +103,7 @@ def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
     selectors = {name: parse_selector(text, f"{where}: {name}") for name, text in texts.items() if text}
     path, names, form = selectors.get("path"), ", ".join(sorted(selectors)), settings.format
     checks = (
-        (path is None and not selectors.keys() <= set(_COST_FIELDS), f"{names} set without `path`", "set `path`"),
+        (path is None and not selectors.keys() <= set(_COST_FIELDS), f"missing `path` for {names}", "set `path`"),
         (selectors and form == "text", f"{names} cannot be used with format text", 'set format = "json" or "jsonl"'),
         (
             settings.pattern and form in ("json", "jsonl"),
@@ -310,7 +310,7 @@ def read_reply(answer: object) -> EngineReply:
     if isinstance(results, str | bytes | Mapping | Hit) or not isinstance(results, Iterable):
         raise EngineError(
             f"expected a list of results, got {type(results).__name__}",
-            hint="return a list of Hit, of paths or of 'path:10-20'",
+            hint="return a list of Hit objects, paths or strings such as 'path:10-20'",
         )
     return replace(reply, hits=tuple(map(read_hit, islice(results, MAX_HITS))))
 

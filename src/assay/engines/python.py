@@ -32,7 +32,7 @@ class PythonSettings:
         metadata={"about": "search function (query, k) or (query), engine, or factory of either, as module:callable"}
     )
     folder: str = setting(".", "directory to import the module from, besides the Python path")
-    options: Mapping[str, object] = setting({}, "arguments for a class or factory, without secrets; recorded")
+    options: Mapping[str, object] = setting({}, "arguments for a class or factory, which are recorded; no secrets")
     oversample: int | None = setting(
         None, "multiple of k results to request; default: as declared by the engine", least=1
     )

@@ -125,8 +125,8 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
     known = {name for gold, query, form in forms for name in (query.forms[form], *_names(gold, query, form))}
     unknown = [name for name in rankings if name not in known]
     if unknown:
-        count = f"{len(unknown)} query ids" if len(unknown) > 1 else "1 query id"
-        notes = (f"{count} of the run file not in this gold set, e.g. {unknown[0]:.80}", *notes)
+        count = f"{len(unknown)} query ids in the run file are" if len(unknown) > 1 else "1 query id in the run file is"
+        notes = (f"{count} not in this gold set, e.g. {unknown[0]:.80}", *notes)
     return RunFileEngine(read.path, text_digest(text), context.suite, rankings, notes=notes)
 
 

@@ -90,7 +90,7 @@ def prune(
 
 
 def verify(root: Path, entries: Iterable[StoreEntry]) -> Iterator[str]:
-    """Verify values and directories byte by byte, remove damaged ones that are not in use, and yield their paths."""
+    """Verify values and directories by checksum, remove damaged ones unless in use, and yield all damaged paths."""
     for entry in entries:
         if entry.place is not None and entry.finished and not is_whole(entry.place):
             _remove_unused(root, entry)

@@ -117,7 +117,7 @@ class Store:
         return self._find(self._place(kind, key), check=check)
 
     def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
-        """Return path -> "file SIZE SHA256", "link TARGET" or "folder" of a completed directory; None if it is missing."""
+        """Return path -> "file SIZE SHA256", "link TARGET" or "folder" of a completed directory, or None if missing."""
         location = self._place(kind, key)
         with suppress(OSError):
             if manifest := read_manifest(location.name, location.finished.read_bytes()):
@@ -197,7 +197,7 @@ class Store:
         return done
 
     def verify(self) -> tuple[str, ...]:
-        """Verify values and directories byte by byte, remove damaged ones that are not in use, and return their paths."""
+        """Verify values and directories by checksum, remove damaged ones unless in use, return all damaged paths."""
         with wrap_disk_errors(self.root):
             return tuple(verify(self.root, iter_entries(self._roots())))
 
