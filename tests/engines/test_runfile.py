@@ -126,9 +126,9 @@ def test_runfile_names_that_are_no_query_are_counted(tmp_path: Path) -> None:
         return make_engine(f"runfile:{tmp_path / 'run'}", suite=SUITE).notes
 
     assert notes("one", "g/one", "g/one/keyword", "h/two/human", "second?") == ()
-    assert notes("one", "bogus") == ("1 query id of the run file not in this gold set, e.g. bogus",)
+    assert notes("one", "bogus") == ("1 query id in the run file is not in this gold set, e.g. bogus",)
     assert notes("x", "one", "g/one/nonsense", "g/three") == (
-        "3 query ids of the run file not in this gold set, e.g. x",
+        "3 query ids in the run file are not in this gold set, e.g. x",
     )
 
 

@@ -27,7 +27,7 @@ from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 from tests.waiting import WATCHDOG
 
-LIST = "return a list of Hit, of paths or of 'path:10-20'"
+LIST = "return a list of Hit objects, paths or strings such as 'path:10-20'"
 RESULT = "return a Hit, a path, 'path:10-20' or a mapping with path, start, end, score"
 
 

@@ -219,7 +219,7 @@ def test_answers_without_end_are_cut_and_told() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"start": "[].l"}, "start set without `path`"),
+        ({"start": "[].l"}, "missing `path` for start"),
         ({"path": "[].f", "format": "text"}, "path cannot be used with format text"),
         ({"pattern": "(?P<path>.+)", "format": "json"}, "`pattern` cannot be used with format json"),
         ({"pattern": "(?P<path>.+)", "path": "[].f"}, "`pattern` cannot be combined with path"),
