@@ -252,7 +252,7 @@ def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: froze
 
 
 def hold_out_files(documented: Iterable[str], config: HoldOutFiles, seed: int) -> frozenset[str]:
-    """Draw the files to hold out by path hash, so that their content has no influence."""
+    """Choose the files to hold out by path hash, so that the content of files has no influence."""
     drawn = sorted(set(documented), key=lambda path: (draw_rank(seed, "adapt", path), path))
     return frozenset(drawn[: max(round(config.share * len(drawn)), min(config.files, len(drawn) // 2))])
 

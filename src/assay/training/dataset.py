@@ -175,7 +175,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> Vocabulary:
-    """Choose the terms with the most repositories and uses; raise InputError if all are in too few repositories."""
+    """Choose the terms with the most repositories and uses; raise InputError if no term has enough repositories."""
     numbers: dict[str, int] = {}
     used: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for shard in shards:
@@ -334,7 +334,7 @@ class HardNegatives:
 
 
 def find_hard(pairs: TrainingPairs, same_file: SameFile, config: HardConfig, seed: int) -> HardNegatives:
-    """Rank the code of each repository for some of its queries with BM25; return the best-ranked irrelevant code."""
+    """Rank the code of each repository with BM25 for some of its queries; return the best-ranked irrelevant code."""
     draw = np.random.default_rng((seed, _STREAM))
     rows: list[NDArray[np.int64]] = []
     wrong: list[NDArray[np.int64]] = []

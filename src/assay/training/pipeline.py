@@ -152,7 +152,7 @@ def _check_reports(reports: Sequence[RepoReport], directory: Path) -> set[str]:
 
 
 def make_manifest(reports: Sequence[RepoReport], excluded: ExclusionIndex) -> dict[str, Any]:
-    """Return the repositories that a model was learned from, and the excluded ones, with and without a copy check."""
+    """Return the content of manifest.json: repositories learned from or left out, and exclusions checked for copies."""
     used = [asdict(report) for report in reports if sum(report.pairs.values())]
     left_out = Counter(_category(report) for report in reports if not sum(report.pairs.values()))
     kinds = {kind: sum(report.pairs.get(kind, 0) for report in reports) for kind in KINDS}

@@ -68,7 +68,7 @@ PUBLIC: Final = LearningScope()
 
 
 def find_repositories(directory: Path) -> tuple[GitRepo, ...]:
-    """Return the repositories under a directory that have a commit, by name; if names repeat, the first path counts."""
+    """Return the repositories with a commit under a directory by name; of equal names, the first path counts."""
     if not directory.is_dir():
         raise CorpusError("directory not found", file=directory, hint="pass a directory with git repositories")
     by_name: dict[str, GitRepo] = {}
@@ -347,7 +347,7 @@ class LicensedDirectories:
         return False
 
     def forbids_past(self, path: str, here: Container[str]) -> bool:
-        """Return whether a license forbids a path of the history; of missing paths the file name is compared too."""
+        """Return whether a license forbids a past path; for paths that no longer exist, compare the file name too."""
         return self.forbids(path) or (path not in here and _file_name(path) in self.forbidden)
 
 

@@ -243,7 +243,7 @@ def write_report(path: Path, report: RepoReport, identity: str) -> None:
 
 
 def read_report(path: Path, identity: str | None = None) -> RepoReport | None:
-    """Read a report; return None if it is missing, unreadable or belongs to another shard."""
+    """Read a report; return None if it is missing or unreadable, or if its identity is not the given one."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if identity is not None and data["identity"] != identity:

@@ -279,7 +279,7 @@ def _refill_empty(keep: NDArray[np.bool_], instead: NDArray[np.bool_], offset: N
 def masks(
     pairs: TrainingPairs, rows: NDArray[np.int64], codes: NDArray[np.int64], config: VectorTrainConfig
 ) -> NDArray[np.bool_]:
-    """Return which code of other pairs may be relevant to each query: equal query, equal code, or the same file."""
+    """Return which other code may be relevant to each query: equal query or code, or same file (see `same_file`)."""
     masked = _same(pairs.query_key, rows, codes) | _same(pairs.code_key, rows, codes)
     if config.same_file != "none":
         near = _same(pairs.repository.astype(np.int64) << 32 | pairs.file, rows, codes)
@@ -359,7 +359,7 @@ def _make_held_out_test(pairs: TrainingPairs, config: HeldOutConfig) -> HeldOutT
 
 
 def _evaluate_held_out(pairs: TrainingPairs, test: HeldOutTest, own: Parameters, products: Products) -> HeldOutScore:
-    """Rank the code of each query among the candidates, with and without the words that it shares with the query."""
+    """Rank the code of each query among the candidates, once whole and once without the words of the query."""
 
     def vectors(bags: Bags, weight: Floats) -> Floats:
         return pool(as_matrix(bags, len(own.vectors)), weight, own.vectors, products).unit

@@ -160,7 +160,7 @@ class CodeRelations:
             if share >= AdversaryRules.alike and other and self.code.can_be_target(ref):
                 similar.append((share, ref))
         for share, ref in sorted(similar, key=lambda pair: (-pair[0], pair[1].key)):
-            text = f"similar name in the same directory: {share:.0%} of the words are in {ref.name} and {target.name}"
+            text = f"{ref.name} and {target.name} share {share:.0%} of their words and are in the same directory"
             yield SimilarCode(ref, "sibling", "medium", text)
 
     def _tests(self, target: DefinitionRef) -> Iterator[SimilarCode]:

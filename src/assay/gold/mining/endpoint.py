@@ -130,9 +130,9 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
     if not human or not isinstance(named, list) or not named:
         return Rejection(where, "a query lacks a text or targets")
     if not is_query_length(human):
-        return Rejection(where, "the text is too short or too long to be a question", human)
+        return Rejection(where, "the text is too short or too long for a query", human)
     if len(named) > ProposalRules.targets:
-        return Rejection(where, f"{len(named)} targets are too many for one question", human)
+        return Rejection(where, f"{len(named)} targets are too many for one query", human)
     targets: dict[str, Target] = {}
     for name in named:
         try:
@@ -143,7 +143,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
         if code.resolve(target) is None:
             return Rejection(where, f"{target.anchor} is not in the corpus", human)
         if not refs or not all(code.can_be_target(ref) for ref in refs):
-            return Rejection(where, f"{target.anchor} cannot be a target", human)
+            return Rejection(where, f"{target.anchor} is not a definition in project code", human)
         targets[target.anchor] = target
     notes = (f"the model's reason: {why}",) if why and private_part(why, known=code.names) is None else ()
     forms = {"keyword": keyword} if keyword else {}

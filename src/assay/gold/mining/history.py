@@ -1,4 +1,4 @@
-"""Mine queries from Git history: subjects of commits and pull requests, with the definitions they changed."""
+"""Mine queries from subjects of commits and pull requests; targets are the changed definitions."""
 
 from __future__ import annotations
 
@@ -95,11 +95,11 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
             raise SetupError("the corpus is not in a Git work tree")
         return root, "HEAD"
     if is_url(spec.value):
-        raise SetupError("the history of a remote repository is not available; clone it and use the clone")
+        raise SetupError("the history of a remote repository is not available; use a local clone as the corpus")
     top = find_work_tree(Path(spec.value).expanduser().resolve())
     directory = top / (spec.root or "") if top else None
     if directory is None or not directory.is_dir():
-        raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'HEAD'} and use that directory")
+        raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'HEAD'} and use the work tree")
     return directory, corpus.revision or "HEAD"
 
 
@@ -170,7 +170,7 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinit
 
 
 def _find_targets(code: CodeIndex, text: str, refs: Mapping[ChangedDefinition, DefinitionRef]) -> tuple[Target, ...]:
-    """Return the changed definitions that a text describes; none if the text is vague or about other code."""
+    """Return targets for the changed definitions that a text describes; none if it is vague or about other code."""
     words = stem_all(parts(" ".join(content_words(text))))
     shared = {
         change: words & code.stems_of(ref)

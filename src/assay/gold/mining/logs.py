@@ -58,7 +58,7 @@ _STAMP: Final = re.compile(rb"^#\d{9,}\s*$")
 
 
 def read_shell(path: Path) -> tuple[list[tuple[int, str]], int]:
-    """Read a bash, zsh or fish history; return its commands with line numbers, and the count of skipped long ones."""
+    """Read a bash, zsh or fish history; return commands with line numbers, and the count of those that are too long."""
     lines = _read_text(path, "a shell history").split(b"\n")
     first = next((line for line in lines if line.strip() and not _STAMP.match(line)), b"")
     every = list(_fish_commands(lines) if _FISH.match(first) else _shell_commands(lines))
@@ -102,7 +102,7 @@ def _read_text(path: Path, subject: str) -> bytes:
         hint = "check the path and its permissions"
         raise InputError(f"cannot read the file: {error.strerror or error}", file=path, hint=hint) from error
     if b"\0" in raw[: LogRules.sniffed]:
-        hint = "use the text file that your tool writes"
+        hint = "use the text file that the shell or agent writes"
         raise InputError(f"expected {subject}, got a binary file", file=path, hint=hint)
     return raw
 
@@ -237,7 +237,7 @@ _MARKS: Final = word_set("todo todos fixme fixmes xxx hack hacks wip nocommit")
 
 
 def parse_command(command: str) -> Iterator[LoggedSearch | OpenedFile]:
-    """Yield the searches and opened files of a command, in order; none if the command is long or cannot be parsed."""
+    """Yield the searches and opened files of a command, in order; nothing if it is too long or unparsable."""
     if len(command) > LogRules.command or not command.strip():
         return
     lexer = shlex.shlex(command, posix=True, punctuation_chars=";|&()<>")
@@ -263,7 +263,7 @@ def parse_command(command: str) -> Iterator[LoggedSearch | OpenedFile]:
 
 
 def parse_pattern(pattern: str, *, words: bool = False) -> Iterator[LoggedSearch]:
-    """Yield the words of a search pattern as a query; nothing if the text is long or has no meaningful word."""
+    """Yield the words of a search pattern as a query; nothing if they are too long or none is meaningful."""
     if words:
         tokens = pattern.split()
     else:

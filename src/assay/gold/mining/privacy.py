@@ -74,7 +74,7 @@ def private_names(text: str) -> frozenset[str]:
 
 
 def private_part(text: str, names: frozenset[str] = frozenset(), known: Container[str] = frozenset()) -> str | None:
-    """Return the kind of private data in a text, without quoting it, or None.
+    """Return the kind of private data in a text, or None; the data is not quoted.
 
     `names` are user names; `known` are names from the code, which do not count as secrets or hosts.
     """

@@ -145,7 +145,7 @@ class Counterpart:
 
 
 def find_in_file(pair: CommitPair, part: Section, other: str) -> Counterpart | None:
-    """Find the counterpart of a section in the file `other`: by qualified name, by name alone, else as renamed."""
+    """Find the counterpart of a section in the file `other`: by qualified name or name, else as a renamed one."""
     sections = pair.after(other).parts
     full = [new for new in sections if new.plain == part.plain]
     named = full or [new for new in sections if new.last == part.last and new.family == part.family]
@@ -310,7 +310,7 @@ def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[i
 
 
 def _densest_run(inside: Sequence[int], stayed: Mapping[int, int], most: int) -> Sequence[int]:
-    """Return the most consecutive unchanged lines whose new positions are within `most` lines."""
+    """Return the longest sequence of unchanged lines whose new positions are within `most` lines."""
     densest: Sequence[int] = ()
     at = 0
     for to in range(len(inside)):

@@ -122,7 +122,7 @@ class ParsedFile:
 
     @cached_property
     def neighbors(self) -> dict[Section, tuple[Section | None, Section | None]]:
-        """The parts that begin before and after each part, in file order."""
+        """The parts directly before and after each part, in file order."""
         padded = (None, *self.parts, None)
         return {part: (padded[position], padded[position + 2]) for position, part in enumerate(self.parts)}
 

@@ -62,7 +62,7 @@ def read_acceptance_times(queue: ReviewQueue) -> dict[str, str]:
 
 
 def read_closed(queue: ReviewQueue) -> frozenset[str]:
-    """Return the ids of items that need no more votes because they were decided or applied; do not read votes."""
+    """Return the ids of decided and applied items, which need no more votes."""
     return frozenset(read_written(queue)) | {decision.item for decision in read_decisions(queue)}
 
 
@@ -80,7 +80,7 @@ def accept(
     rules: ReviewRules | None = None,
     on: str,
 ) -> Acceptance:
-    """Apply the settled items to the gold file and record them; the next call completes an interrupted one."""
+    """Apply the settled items to the gold file and record them; the next call completes an interrupted call."""
     queue.prepare()
     with open_journal(queue.directory / _FILE) as journal:  # one writer of the set at a time
         old = load()
@@ -139,7 +139,7 @@ def preview(
 def _apply_settled(
     gold: GoldSet, settled: Sequence[ItemStatus], refused: dict[str, Refusal]
 ) -> tuple[GoldSet, dict[str, str]]:
-    """Apply the items that are not refused; return the set, and the query id of each item; add to `refused`."""
+    """Apply the items that are not refused; return the set and the query id of each item; add errors to `refused`."""
     query_ids: dict[str, str] = {}
     # A query comes before its targets, adversaries and phrasings.
     for status in sorted(settled, key=lambda status: status.item.kind != "query"):

@@ -71,7 +71,7 @@ class Coefficient:
 
 
 def percent_agreement(ratings: Ratings) -> float | None:
-    """Return the share of equal votes among all pairs of votes on the same item, or None without a pair."""
+    """Return the share of pairs of votes on the same item that are equal, or None if there is no pair."""
     pairs = same = 0
     for votes, times in ratings:
         pairs += times * len(votes) * (len(votes) - 1)
@@ -209,8 +209,8 @@ def compute_agreement(
 ) -> tuple[KindAgreement, ...]:
     """Return the agreement for each kind of item; `taken` maps item ids to the times when they were applied.
 
-    Only blinded votes count: no votes cast after the item was decided or applied to the set, and no votes of a
-    reviewer who had seen other votes on the item.
+    Only blinded votes count: no votes cast after the item was decided or applied to the set, or after the reviewer
+    had seen other votes on the item.
     """
     first = dict(taken or {})
     for decision in decisions:

@@ -181,7 +181,7 @@ class ReviewQueue:
         return AddedItems(len(new), len(given) - len(new), journal.cut)
 
     def prepare(self) -> None:
-        """Create the review directory, with settings to exclude it from corpora and to merge its files by union."""
+        """Create the review directory, with files that exclude it from corpora and make Git merge journals by union."""
         if not self.gold_file.exists() and self.gold_file.suffix not in (".yaml", ".yml"):
             hint = "use a name that ends in .yaml"
             raise GoldError("the set does not exist, and a new set must be native YAML", file=self.gold_file, hint=hint)

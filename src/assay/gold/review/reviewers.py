@@ -87,7 +87,7 @@ def make_decision(
     status = next(status for status in statuses if status.item.id == item.id)
     if status.has_vote_of(reviewer):
         hint = "decide as a person without a vote on the item; to change your vote, vote again"
-        raise ConfigError(f"{reviewer} voted on {item.id} and cannot decide it", hint=hint)
+        raise ConfigError(f"{reviewer} voted on item {item.id} and cannot decide it", hint=hint)
     if status.state != "disputed" and status.decision is None:
         hint = f"vote on the item: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
         raise ConfigError(f"item {item.id} is {status.state}, not disputed", hint=hint)
@@ -133,7 +133,7 @@ def read_answer(text: str, values: tuple[str, ...]) -> ModelVote:
 
 
 def propose_location(workspace: ReviewWorkspace, item: ReviewItem, anchor: str) -> ReviewItem:
-    """Return an item with another target for the query; the proposer is not recorded, to keep votes blinded."""
+    """Return an item that proposes a target for the same query; the proposer is not recorded, to keep votes blinded."""
     target = parse_target(anchor, GoldLocation("the location"))
     resolved = AnchorIndex(workspace.corpus).look_up(target)
     if isinstance(resolved, UnresolvedTarget):

@@ -170,7 +170,7 @@ class ReviewWorkspace:
     def items(self) -> tuple[ReviewItem, ...]:
         items = self.queue.items()
         if not items:
-            hint = "fill the queue with `assay gold mine`, `assay gold pool --queue` or --queue-labels"
+            hint = "run `assay gold mine`, `assay gold pool --queue` or `assay gold review --queue-labels`"
             raise GoldError("the review queue is empty", file=self.queue.path, hint=hint)
         return items
 

@@ -77,7 +77,7 @@ class Vote:
 
 
 class StaleVoteError(ConfigError):
-    """A vote would replace a later one that the reviewer has not seen, cast in another tab or terminal."""
+    """A vote that would replace a newer vote from another tab or terminal, which the reviewer has not seen."""
 
 
 def vote_values(kind: ItemKind) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
 
 
 class UnblindedView(NamedTuple):
-    """A reviewer's access to the votes of others: on `items`, and on all items the reviewer had voted on."""
+    """A reviewer's access to the votes of others: on `items`, and on all items the reviewer had voted on by then."""
 
     on: str  # ISO time, UTC
     items: tuple[str, ...] = ()
