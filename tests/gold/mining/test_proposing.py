@@ -84,7 +84,7 @@ def test_what_holds_is_let_through_with_what_the_model_said(intake):
     [
         ({"targets": ["pkg/net.py::Backoff.nothing"]}, "is not in the corpus"),
         ({"targets": ["../../etc/passwd"]}, "contains '..'"),
-        ({"targets": ["tests/test_net.py::test_fetch_archive_unpacks_members"]}, "cannot be a target"),
+        ({"targets": ["tests/test_net.py::test_fetch_archive_unpacks_members"]}, "is not a definition in project code"),
         ({"targets": []}, "lacks a text or targets"),
         ({"targets": "pkg/net.py"}, "lacks a text or targets"),
         ({"targets": ["pkg/net.py::Backoff"] * 5}, "too many"),
