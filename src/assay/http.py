@@ -462,7 +462,7 @@ def _explain(error: Exception, deadline: Deadline, *, proxied: bool) -> FailedAt
         message = f"no answer within {format_duration(deadline.limit)}"
         return FailedAttempt(message, EngineTimeoutError, "increase the timeout or send smaller requests")
     if caused_by(ssl.SSLCertVerificationError) or any(type(cause).__name__ == "CertificateError" for cause in causes):
-        hint = "set SSL_CERT_FILE to the certificates of your network"
+        hint = "set SSL_CERT_FILE to a file with the CA certificates of your network"
         return FailedAttempt("the certificate of the server is not trusted", hint=hint)
     if caused_by(IncompleteRead, exceptions.IncompleteRead):
         return FailedAttempt("the server closed the connection before the end of the response", retry=True)
@@ -470,7 +470,7 @@ def _explain(error: Exception, deadline: Deadline, *, proxied: bool) -> FailedAt
         hint = "check https_proxy, or add the host to no_proxy"
         return FailedAttempt(f"the proxy answered {tunnel[1]}", hint=hint)
     if caused_by(LineTooLong) or any(type(cause) is HTTPException for cause in causes):  # more than 100 headers
-        return FailedAttempt("too many or too long headers", EngineError, "check that the address is an API")
+        return FailedAttempt("the response has too many or too long headers", EngineError, "check the address")
     reason = next((cause.strerror for cause in causes if isinstance(cause, OSError) and cause.strerror), None)
     if caused_by(exceptions.LocationParseError):
         reason = "no such host"

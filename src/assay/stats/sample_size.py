@@ -206,7 +206,8 @@ def plan_comparison(
     if components.between + components.within <= DEFAULT.tie**2:
         raise ConfigError("cannot plan: all differences of the pilot are equal", hint=without_pilot)
     made = plan(components, delta, alpha=alpha, power=power, cluster=cluster, pilot=pilot, icc_source=source)
-    return replace(made, sentence=f"{made.sentence} Sizes count units: {parts.shared}.") if parts.shared else made
+    note = f" Sizes count units, not queries; {parts.shared}." if parts.shared else ""
+    return replace(made, sentence=made.sentence + note)
 
 
 def components_of(sd: float, icc: float, repositories: int, queries: float) -> Components:
