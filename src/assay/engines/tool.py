@@ -48,7 +48,7 @@ _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # options of fin
 class ProbeLimits:
     """Limits on the command that prints the version of a tool."""
 
-    seconds: float = 20.0  # a Python tool that imports a tensor library takes ten
+    seconds: float = 20.0  # a Python tool that imports a tensor library takes 10 s
     shown: int = 60  # characters to show of output without a version
 
 

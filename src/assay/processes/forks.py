@@ -42,7 +42,7 @@ class Fork(Generic[T]):
             import resource
 
             ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-            if os.getppid() != parent:  # killed before the call
+            if os.getppid() != parent:  # the parent died before the call
                 os._exit(1)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if cpu_seconds is not None:
