@@ -76,7 +76,7 @@ def ranged_span(path: str, start: int, end: int, location: GoldLocation) -> Span
 
 
 def check_path(path: str, location: GoldLocation) -> str:
-    """Return `path`; raise unless it is a relative POSIX path without `..`, `:` and unusual characters."""
+    """Return `path`; raise unless it is a valid path of a file, relative to the corpus root and separated by `/`."""
     problem = path_problem(path)
     if problem:
         raise location.error(f"'{path}' {problem}", f"{_SYNTAX}; paths are relative to the corpus root and use '/'")
@@ -100,7 +100,7 @@ def path_problem(path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AnchorProblem:
-    """A problem in resolving a gold set; `query` and `anchor` are empty if the problem is not about a single one."""
+    """A problem in resolving a gold set; `query` or `anchor` is empty if the problem concerns more than one."""
 
     code: str  # category
     query: str
@@ -129,7 +129,7 @@ _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 
 
 def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
-    """Resolve targets and adversaries to lines; on problems, raise, or with `missing="report"` omit and report them."""
+    """Resolve targets and adversaries to lines; raise if one does not resolve, or with `missing="report"` omit it."""
     index = AnchorIndex(corpus)
     checks: _Checks = {target: index.look_up(target) for query in gold.queries for target in _all_targets(query)}
     problems = tuple(_problems(gold, checks))

@@ -80,7 +80,7 @@ def build_query(
     labels: Sequence[LabelProvenance] = (),
     least: int = PRIMARY,
 ) -> Query:
-    """Return a checked query; its targets are sorted from the highest grade, and those of grade 0 become irrelevant.
+    """Return a checked query; targets are sorted by grade, highest first, and those of grade 0 go to `irrelevant`.
 
     Raise unless at least one target has the grade `least` or higher; formats with arbitrary grades pass 1.
     """
@@ -249,7 +249,7 @@ def corpus_hint(path: Path, *, several: bool = False) -> str:
 
 
 def describe_omissions(omitted: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Return a provenance entry that counts omitted items by kind and names the first; empty if nothing is omitted."""
+    """Return a provenance entry that counts omitted items by kind and names a few; empty if nothing is omitted."""
     counts = [
         f"{kind}: {len(names)} ({', '.join(names[:_EXAMPLES])}{', ...' if len(names) > _EXAMPLES else ''})"
         for kind, names in omitted.items()

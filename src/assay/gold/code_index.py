@@ -165,7 +165,7 @@ def first_sentence(comment: str) -> str | None:
 
 
 def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, language: str) -> str | None:
-    """Return the first sentence of a definition's comments; None if not prose, too short or naming the definition."""
+    """Return the first sentence of a definition's comments, or None if it is unusable or names the definition."""
     sentence = first_sentence("\n".join(comment.text for comment in comments))
     if sentence and language == "go":
         sentence = strip_leading_name(sentence, definition.name)

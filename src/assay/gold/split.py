@@ -43,7 +43,7 @@ class SplitSelection:
 
 
 def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
-    """Select the queries of the given splits, or without splits all queries that are not sealed; drop empty sets."""
+    """Select the queries of the given splits, or by default all that are not sealed; drop sets left without queries."""
     known = sorted({split for gold in suite.golds for query in gold.queries if (split := split_of(query))})
     for split in splits:
         if split not in known:
@@ -260,7 +260,7 @@ def _describe_tie(query: Query, other: Query, options: SplitOptions) -> str:
 
 
 def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:
-    """Return the splits of the groups with the least squared distance of the strata from their shares in any start.
+    """Return splits of the groups that minimize, over several starts, the squared distance of strata from their shares.
 
     Each start assigns the groups one by one, in random order among equals, and moves them to a local optimum.
     """

@@ -76,7 +76,7 @@ def verify_output(
     *,
     lost: Sequence[FieldLoss] = (),
 ) -> WriterOutput:
-    """Return the files with their losses, found by reading them back; `lost` adds losses that this cannot detect."""
+    """Return the files with the losses found by reading the files back; `lost` adds losses that this does not find."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in files.items():
             path = Path(directory, name)

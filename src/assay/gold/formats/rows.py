@@ -26,7 +26,7 @@ def open_source(path: Path) -> GoldSource:
 
 
 def first_character(source: GoldSource) -> str:
-    """Return the first non-whitespace character of a source, without copying its text."""
+    """Return the first non-whitespace character of a source, or an empty string, without copying the text."""
     match = re.search(r"\S", source.text)
     return match[0] if match else ""
 

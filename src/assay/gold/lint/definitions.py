@@ -115,7 +115,7 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _named_queries(view: LintContext) -> list[_NamedQuery]:
-    """Return the queries that name a definition, except in prose names of the whole program or of a directory."""
+    """Return the queries that name a definition, except questions about the whole program or a directory."""
     prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
     counts = Counter(name for text in prose for name in find_identifiers(text))
     directories = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
@@ -270,7 +270,7 @@ _ABOUT_EXPORTS = ("export", "import", "public", "entry", "api", "module", "packa
 
 
 def check_shims(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each target file that only includes, imports or re-exports, except for queries about that."""
+    """Yield a finding for each target file that only imports or re-exports code, except in queries about exports."""
     known: dict[str, bool] = {}
     for query in view.resolved():
         if any(word.startswith(_ABOUT_EXPORTS) for word in parts(query.headline)):

@@ -150,7 +150,7 @@ class LintContext(SourceCache):
     def finding(
         self, rule: str, query: Query | None, anchor: str, message: str, hint: str = "", repair: Repair | None = None
     ) -> LintFinding:
-        """Return a finding for the rule with this name, with the line in the gold file."""
+        """Return a finding of the rule named `rule`, with the line of the query or anchor in the gold file."""
         line = None if query is None else self._lines.find(query, anchor)
         name = "" if query is None else query.id
         code, severity = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity
