@@ -125,7 +125,7 @@ def synthesize(corpus: Corpus, *, name: str, kinds: Sequence[str] = KINDS, wante
     notes: list[str] = []
     for kind, queries in drawn.items():
         if not queries:
-            notes.append(f"{kind}: no set: {reasons[kind]}")
+            notes.append(f"no {kind} set: {reasons[kind]}")
         elif len(queries) < wanted.count:
             notes.append(f"{kind}: only {len(queries)} of {wanted.count} queries found")
     golds = tuple(_gold(kind, queries, corpus, name, wanted) for kind, queries in drawn.items() if queries)
@@ -199,7 +199,7 @@ def _draw_documented(
 
 
 def strip_comments(text: str, spans: Sequence[CommentSpan]) -> str:
-    """Blank out comments in a text without changing line numbers."""
+    """Remove comments from a text, but keep their line ends, so that line numbers stay the same."""
     source = text.encode("utf-8", "surrogatepass")
     parts: list[bytes] = []
     at = 0

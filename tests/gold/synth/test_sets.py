@@ -68,7 +68,7 @@ def test_same_sentence_over_two_definitions_is_not_asked(tmp_path):
     (tmp_path / "a.py").write_text(text)
     sets = synthesize(open_corpus(CorpusSpec("path", str(tmp_path))), name="x", kinds=("doc",))
     assert sets.golds == ()
-    assert sets.notes == ("doc: no set: no definition has a usable comment",)
+    assert sets.notes == ("no doc set: no definition has a usable comment",)
 
 
 def test_a_sentence_that_gives_the_name_away_is_not_asked(tmp_path):
