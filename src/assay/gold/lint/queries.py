@@ -60,7 +60,7 @@ def count_leakage(view: LintContext) -> LeakageCounts:
 
 
 def find_duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
-    """Yield pairs of queries with the same headline, ignoring case and filler words: the first such, and a later one."""
+    """Yield pairs of queries with the same headline, ignoring case and filler words: the first, and a later one."""
     first: dict[tuple[str, ...], Query] = {}
     for query in queries:
         text, names = query.headline, set(find_identifiers(query.headline))
