@@ -61,10 +61,7 @@ def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
-    """Log a new split of a set whose log has an access; return a summary of the changes, or "" if nothing is logged.
-
-    Nothing is logged if the sealed queries stay the same.
-    """
+    """Log a split that changes the sealed queries of a set with accesses; return a summary, or "" if nothing is logged."""
     if old.source is None or all(access.divided for access in read_access_log(Path(old.source))):
         return ""
     now_sealed, was_sealed = ({query.id for query in sealed_queries(gold)} for gold in (new, old))
