@@ -35,7 +35,7 @@ from assay.experiment.records import write_run
 from assay.experiment.runner import assemble, execute, execute_spec
 from assay.experiment.spec import Spec
 from assay.experiment.worker import CellTask, CorpusAccess
-from assay.store import Store
+from assay.store.store import Store
 from assay.types import CorpusInfo, CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Span, Suite, Target
 from benchmarks.experiments import scaling
 from benchmarks.pages import Section, table

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from assay.store import cache_dir
+from assay.store.kinds import cache_dir
 from benchmarks.pages import Unavailable
 
 

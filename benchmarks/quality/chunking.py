@@ -24,7 +24,7 @@ from assay.gold.code_index import SampleSize
 from assay.gold.synth import synthesize, write_sets
 from assay.scoring import score
 from assay.search.config import STAGES
-from assay.syntax.tokens import BYTES_PER_TOKEN
+from assay.syntax.text import BYTES_PER_TOKEN
 from assay.types import EngineRun, GoldSet, Hit, Ranking, Run, Scores, Suite
 from benchmarks.pages import Section, difference_text, table
 from benchmarks.quality.measuring import Fleet, by_repository, chosen, differences, housed, joined

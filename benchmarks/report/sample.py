@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from assay.corpus import read_text
-from assay.syntax.tokens import estimate_tokens, line_bytes
+from assay.syntax.text import estimate_tokens, line_bytes
 from assay.types import (
     PRIMARY,
     SECONDARY,

@@ -287,7 +287,7 @@ class Ranking:
     query: str
     form: str
     hits: tuple[Hit, ...] = ()
-    tokens: tuple[int, ...] = ()  # of each hit, by `syntax.tokens.estimate_tokens`
+    tokens: tuple[int, ...] = ()  # of each hit, by `syntax.text.estimate_tokens`
     status: Status = Status.OK
     seconds: float = 0.0
     error: str | None = None

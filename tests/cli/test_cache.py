@@ -6,7 +6,8 @@ import os
 import pytest
 
 from assay.cli.main import main
-from assay.store import KINDS, Store
+from assay.store.kinds import KINDS
+from assay.store.store import Store
 from tests.store.working import put
 
 

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 
-from assay.store import Store
+from assay.store.store import Store
 from tests.conftest import write_tree
 from tests.contracts.calling import Workspace
 from tests.contracts.seen import (

@@ -10,7 +10,8 @@ from assay.corpus import open_corpus
 from assay.corpus.sources import TreeCache
 from assay.corpus.unpack import FetchedTree
 from assay.errors import SetupError
-from assay.store import Store, cache_dir
+from assay.store.kinds import cache_dir
+from assay.store.store import Store
 from assay.types import Corpus, CorpusSpec
 from tests.corpus.conftest import paths, repository
 

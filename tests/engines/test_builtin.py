@@ -18,7 +18,7 @@ from assay.search import Index
 from assay.search.config import STAGES, setting_hints
 from assay.search.dense import embed_table
 from assay.search.view import CorpusView, make_translator
-from assay.store import Store
+from assay.store.store import Store
 from tests.search.samples import SAMPLES
 from tests.serving import talking
 

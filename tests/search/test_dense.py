@@ -20,7 +20,7 @@ from assay.search.embedders import EmbedderConfig, ModelEmbedder, TextRole
 from assay.search.pipeline import retrieve
 from assay.search.query import parse_query
 from assay.search.vectors import VectorFormat
-from assay.store import Store
+from assay.store.store import Store
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.dense.models import WORDS, table, write_model2vec

@@ -11,7 +11,7 @@ from assay.chat import Endpoint, prompt_version
 from assay.errors import ConfigError, EngineError, SetupError
 from assay.search.config import DescriptionSettings
 from assay.search.describe import DescribeConfig, DescribedText, Describer, description_identity
-from assay.store import Store
+from assay.store.store import Store
 from tests.properties import examples
 from tests.serving import Reply, serving
 from tests.waiting import WATCHDOG

@@ -14,7 +14,7 @@ from assay.search import Index, SearchConfig
 from assay.search.building import index_key
 from assay.search.config import DescriptionSettings, IndexConfig
 from assay.search.query import find_words, word_terms
-from assay.store import Store
+from assay.store.store import Store
 from assay.types import Hit
 from tests.search.conftest import write_files
 from tests.search.samples import BY_WORDS

@@ -19,7 +19,7 @@ from assay.engines.base import SharedCache
 from assay.processes.forks import Fork, ForkError
 from assay.search import Index, SearchConfig, chunking
 from assay.search.sharing import PartKeys, share_index
-from assay.store import Store
+from assay.store.store import Store
 from assay.syntax import outline as outlines
 from assay.syntax.outline import parse_outline
 from assay.syntax.parsing import ParsingLimits, is_malformed, nesting_problem

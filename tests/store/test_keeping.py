@@ -12,7 +12,8 @@ import threading
 import pytest
 
 from assay.errors import ConfigError, SetupError
-from assay.store import Store, StoreLimits, parse_size
+from assay.store.kinds import StoreLimits, parse_size
+from assay.store.store import Store
 from tests.store.working import put
 
 FILES = {"a.bin": b"alpha" * 100, "sub/b.txt": b"beta", "sub/empty": b""}
@@ -185,7 +186,7 @@ def test_maker_on_a_full_disk_is_a_clear_error(store):
 MOUNTED = """
 import os, sys
 from pathlib import Path
-from assay.store import Store
+from assay.store.store import Store
 from assay.errors import SetupError
 
 def put(folder):

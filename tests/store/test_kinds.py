@@ -5,7 +5,7 @@ from pathlib import Path
 
 import assay
 from assay.experiment.runner import run_experiment
-from assay.store import KINDS, cache_dir
+from assay.store.kinds import KINDS, cache_dir
 
 SOURCE = Path(assay.__file__).parent
 NAMES = {kind.name for kind in KINDS}

@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from assay.errors import SetupError
-from assay.store import scratch as public
 from assay.store.scratch import scratch, sweep
+from assay.store.scratch import scratch as public
 
 _LEAVES = """
 import sys, time

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from assay.store import Store, StoreLimits
+from assay.store.kinds import StoreLimits
+from assay.store.store import Store
 from tests.store.working import KEYS, check, put
 from tests.waiting import wait_until
 
@@ -130,7 +131,7 @@ def test_forked_child_holds_nothing_and_closes_nothing_of_its_parents(tmp_path):
 
 def test_folder_is_made_once_and_others_wait(tmp_path):
     code = (
-        "import sys, time; from pathlib import Path; from assay.store import Store\n"
+        "import sys, time; from pathlib import Path; from assay.store.store import Store\n"
         "place = Path(sys.argv[1]); (place / f'started-{sys.argv[2]}').touch()\n"
         "def make(folder):\n"
         "    while len(list(place.glob('started-*'))) < 3: time.sleep(0.01)\n"

@@ -6,8 +6,10 @@ import time
 
 import pytest
 
-from assay.store import PruneResult, Store, StoreLimits
 from assay.store.entries import EntryPath, entry_name
+from assay.store.kinds import StoreLimits
+from assay.store.maintenance import PruneResult
+from assay.store.store import Store
 from tests.store.working import put
 
 

@@ -8,12 +8,12 @@ import pytest
 
 from assay.errors import SetupError
 from assay.locks import FileLock
-from assay.store import Store, writer_lock
+from assay.store.store import Store, writer_lock
 
 _STALL = """
 import sys, time
 from pathlib import Path
-from assay.store import Store
+from assay.store.store import Store
 with Store(Path(sys.argv[1])).temporary("a") as work:
     (work / "half").write_text("x")
     print(work, flush=True)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from assay.store import Store
+from assay.store.store import Store
 
 KEYS = tuple(f"key {number}" for number in range(6))
 

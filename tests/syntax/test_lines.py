@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.syntax.text import count_lines, line_at, split_lines
-from assay.syntax.tokens import line_bytes
+from assay.syntax.text import count_lines, line_at, line_bytes, split_lines
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.syntax.tokens import estimate_tokens, line_bytes
+from assay.syntax.text import estimate_tokens, line_bytes
 
 
 @pytest.mark.parametrize(("nbytes", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (8, 2), (4001, 1001)])

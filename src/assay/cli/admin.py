@@ -111,7 +111,7 @@ def _check_cache() -> dict[str, object]:
     from shutil import disk_usage
     from tempfile import NamedTemporaryFile
 
-    from assay.store import cache_dir
+    from assay.store.kinds import cache_dir
 
     directory = cache_dir()
     try:
@@ -173,7 +173,8 @@ $ASSAY_CACHE_LIMIT [default: 10GB]. Removed entries are built or fetched again w
 
 def look_command(args: Namespace) -> int:
     """Show what the cache holds: entries, sizes, last use, and the cost of rebuilding."""
-    from assay.store import KINDS, LIMITED, Store
+    from assay.store.kinds import KINDS, LIMITED
+    from assay.store.store import Store
 
     store = Store()
     known = {kind.name: kind for kind in KINDS}
@@ -205,7 +206,7 @@ def look_command(args: Namespace) -> int:
 
 def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
     from assay.report.render.document import table
-    from assay.store import KINDS
+    from assay.store.kinds import KINDS
 
     if data["kinds"]:
         rows = [
@@ -241,7 +242,8 @@ def prune_command(args: Namespace) -> int:
     Without --kind, cells, indexes, tables, vectors and embeddings are pruned; other kinds only when named. Entries in
     use stay. Fetched trees are not locked while a run reads them, so do not prune trees during a run.
     """
-    from assay.store import KINDS, LIMITED, Store, parse_age, parse_size
+    from assay.store.kinds import KINDS, LIMITED, parse_age, parse_size
+    from assay.store.store import Store
 
     most = None if args.to is None else parse_size(args.to, "--to")
     age = None if args.older_than is None else parse_age(args.older_than, "--older-than")
@@ -269,7 +271,8 @@ def verify_command(args: Namespace) -> int:
     Exits with 4 if an artifact was broken: something on this machine damages files.
     """
     from assay.report.render.document import Paragraph
-    from assay.store import KINDS, Store
+    from assay.store.kinds import KINDS
+    from assay.store.store import Store
 
     store = Store()
     info(args, f"reading {store.root} ...")

@@ -33,8 +33,8 @@ from assay.corpus.spec import is_url
 from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree, TreeWriter
 from assay.errors import CorpusError, SetupError
 from assay.redaction import strip_credentials
-from assay.store import Store
 from assay.store.kinds import MIRRORS
+from assay.store.store import Store
 
 #: `git rev-parse --local-env-vars`: hooks set some of these variables, which select another repository.
 _LOCAL_VARIABLES: Final = """

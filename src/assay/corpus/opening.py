@@ -20,8 +20,8 @@ from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree, is_i
 from assay.corpus.walk import WalkResult, walk
 from assay.errors import CorpusError, SetupError
 from assay.redaction import strip_credentials
-from assay.store import Store, cache_dir
-from assay.store.kinds import TREES
+from assay.store.kinds import TREES, cache_dir
+from assay.store.store import Store
 from assay.types import Corpus, CorpusSpec
 
 #: Author of the commit that `copy_corpus` creates.

@@ -18,9 +18,9 @@ from typing import Final
 from assay.corpus.unpack import ArchiveLimits, FetchedTree
 from assay.errors import CorpusError, SetupError
 from assay.processes.running import ProcessLimits, ProgramSpec, run_process
-from assay.store import Store
 from assay.store.entries import wrap_disk_errors
 from assay.store.kinds import REFS, TREES
+from assay.store.store import Store
 from assay.types import CorpusKind, CorpusSpec
 
 #: Options of every kind.

@@ -17,7 +17,7 @@ from assay.store.kinds import TABLES, VECTORS
 from assay.types import Corpus, Cost, EngineRole, Hit, Suite, Waterfall
 
 if TYPE_CHECKING:
-    from assay.store import Store
+    from assay.store.store import Store
 
 T = TypeVar("T")
 

@@ -41,7 +41,7 @@ from assay.engines.workspace import IndexWorkspace, fixed_placeholders, placehol
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProgramSpec
 from assay.settings import read_settings, setting
-from assay.store import scratch
+from assay.store.scratch import scratch
 from assay.types import Corpus
 
 WHERE = "engine command"

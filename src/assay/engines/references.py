@@ -17,7 +17,7 @@ from assay.engines.fingerprints import identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings, setting
 from assay.syntax.symbols import extract_symbols
-from assay.syntax.tokens import line_bytes
+from assay.syntax.text import line_bytes
 from assay.types import Corpus, EngineRole, Hit, Span, Suite, Target
 
 

@@ -44,14 +44,14 @@ from assay.engines.workspace import (
 )
 from assay.errors import AssayError, ConfigError, EngineError, closest_match
 from assay.settings import split_key
-from assay.store import scratch
 from assay.store.entries import wrap_disk_errors
 from assay.store.kinds import INDEXES
+from assay.store.scratch import scratch
 from assay.toml import write_key
 from assay.types import Corpus
 
 if TYPE_CHECKING:
-    from assay.store import Store
+    from assay.store.store import Store
 
 #: Builder of an index: none, a command, the program or server of the session, or a server that the user started.
 IndexBuilder = Literal["none", "command", "session", "server"]

@@ -15,7 +15,7 @@ from assay.engines.base import EngineContext
 from assay.engines.config_files import ConfigTemplate
 from assay.engines.templates import INTERPRETER, has_placeholder
 from assay.redaction import Redactor
-from assay.store import scratch
+from assay.store.scratch import scratch
 from assay.types import Corpus
 
 STORE, CONFIG = "assay-store-", "assay-config-"

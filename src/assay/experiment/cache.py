@@ -27,7 +27,8 @@ from assay.experiment.records.codec import (
 )
 from assay.experiment.records.directory import UNFINISHED
 from assay.gold import gold_hash
-from assay.store import Store, kinds
+from assay.store import kinds
+from assay.store.store import Store
 from assay.types import CorpusInfo, EngineRun, GoldSet, Status
 
 KIND = kinds.CELLS.name

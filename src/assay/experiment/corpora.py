@@ -24,8 +24,8 @@ from assay.gold import TagRule, join, resolve
 from assay.gold.access_log import access_log_path
 from assay.gold.load import SHIPPED, load_gold, reload_set
 from assay.settings import iter_leaves
-from assay.store import scratch
-from assay.syntax.tokens import estimate_tokens, line_bytes, line_sizes
+from assay.store.scratch import scratch
+from assay.syntax.text import estimate_tokens, line_bytes, line_sizes
 from assay.toml import read_toml
 from assay.types import Corpus, CorpusInfo, CorpusSpec, GoldSet, Hit, Query, Run, Suite
 

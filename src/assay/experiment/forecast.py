@@ -14,8 +14,8 @@ from assay.experiment.corpora import Missing
 from assay.experiment.plan import DEFAULT_OPTIONS, ExecutionOptions, RunPlan, make_plan
 from assay.experiment.spec import Spec
 from assay.experiment.worker import survey
-from assay.store import Store
 from assay.store.kinds import RATES
+from assay.store.store import Store
 from assay.types import Suite
 
 #: Weight of the newest run against all earlier ones: machines change slowly, and first runs are cold.

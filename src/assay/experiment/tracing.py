@@ -10,7 +10,7 @@ from assay.engines import make_engine
 from assay.engines.base import ExplainingSession, FullEngine, SharedCache, sharing_engine
 from assay.errors import AssayError, ConfigError
 from assay.experiment.corpora import is_corpus_here, reopen
-from assay.store import Store
+from assay.store.store import Store
 from assay.types import Corpus, EngineRun, GoldSet, Run, Waterfall
 
 

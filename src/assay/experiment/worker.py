@@ -33,7 +33,7 @@ from assay.experiment.sessions import (
 )
 from assay.experiment.spec.model import BASELINE, EngineFactory
 from assay.redaction import make_redactor, register_secret_values
-from assay.store import Store
+from assay.store.store import Store
 from assay.types import Corpus, CorpusInfo, EngineRole, EngineRun, GoldSet, Suite
 
 _CODE_DIGITS = 16  # of a digest, enough to distinguish any two versions

@@ -13,7 +13,7 @@ import numpy as np
 from assay.errors import InputError
 from assay.scoring.grid import BoolArray, FloatArray, Grid, GridCell, IntArray, SpanKey
 from assay.scoring.match import Level, assign_targets, project
-from assay.syntax.tokens import BYTES_PER_TOKEN, estimate_tokens
+from assay.syntax.text import BYTES_PER_TOKEN, estimate_tokens
 from assay.types import Hit, Run, Span, Target
 
 if TYPE_CHECKING:

@@ -27,10 +27,9 @@ from assay.search.analysis import analyze
 from assay.search.chunking import SourceText
 from assay.search.config import IndexConfig
 from assay.search.table import IndexTable, combine_tables, read_table, select_files, table_arrays
-from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import INDEX
-from assay.store.store import writer_lock
+from assay.store.store import Store, writer_lock
 from assay.syntax.outline import TIMED_OUT
 from assay.syntax.parsing import grammar_name, grammar_packages, load_grammar
 from assay.types import Corpus, SourceFile

@@ -19,9 +19,9 @@ from assay.errors import ConfigError, SetupError, did_you_mean
 from assay.search.query import Per, QueryKind
 from assay.search.table import FILE_KINDS, IndexTable, LongArray, Values, chunk_text, own_names, scope_text
 from assay.search.vectors import Columns, Matrix, VectorFormat, Vectors, VectorScanConfig, best_rows
-from assay.store import Store, writer_lock
 from assay.store.array_file import ArrayFile, IndexFormatError, read_store, write_store
 from assay.store.kinds import EMBEDDINGS
+from assay.store.store import Store, writer_lock
 
 if TYPE_CHECKING:
     from assay.search.config import DenseSettings, FeedbackSettings

@@ -20,8 +20,8 @@ from assay.errors import EngineError
 from assay.redaction import redact_url
 from assay.search.query import find_words, term_hash, word_terms
 from assay.search.table import IndexTable, add_words, chunk_text, scope_text
-from assay.store import Store
 from assay.store.kinds import DESCRIPTIONS
+from assay.store.store import Store
 
 if TYPE_CHECKING:
     from assay.search.config import DescriptionSettings

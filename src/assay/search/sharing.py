@@ -23,9 +23,9 @@ from assay.search.query import Per
 from assay.search.table import IndexTable, read_table, table_arrays
 from assay.search.vectors import Columns
 from assay.search.view import CorpusView, QueryMemo, make_translator
-from assay.store import Store
 from assay.store.array_file import IndexFormatError, read_store, write_store
 from assay.store.kinds import TABLES, VECTORS
+from assay.store.store import Store
 from assay.types import Corpus
 
 if TYPE_CHECKING:

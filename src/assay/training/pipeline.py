@@ -21,8 +21,8 @@ from assay.digests import code_digest, digest_of
 from assay.errors import ConfigError, InputError, SetupError
 from assay.files import remove_leftovers, sync_directory, write_atomic
 from assay.settings import iter_leaves, nest, read_settings
-from assay.store import writer_lock
 from assay.store.array_file import JSON, read_store, write_store
+from assay.store.store import writer_lock
 from assay.toml import find_line, read_toml, write_key
 from assay.training.config import TrainConfig
 from assay.training.dataset import (

@@ -25,7 +25,7 @@ from assay.scoring import parse_measure, score
 from assay.scoring.match import HitMark, HitMarker, match_hits
 from assay.search.config import SHIPPED
 from assay.settings import apply_overrides, flatten
-from assay.store import Store
+from assay.store.store import Store
 from assay.types import EngineRun, GoldSet, Hit, Query, Ranking, Run, Status, Suite, Waterfall
 from assay.web.runs import CachedRun, ExploringLimits
 from assay.web.server import HttpError, LruCache

@@ -14,7 +14,7 @@ import pytest
 from assay.engines import make_engine
 from assay.engines.base import FullEngine, SharedCache
 from assay.errors import EngineError
-from assay.store import Store
+from assay.store.store import Store
 from assay.types import Corpus
 from tests.engines.shared_index.conftest import Log, answers, hits, shared
 from tests.serving import Asked, Reply, serving

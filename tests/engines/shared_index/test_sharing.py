@@ -16,7 +16,7 @@ from assay.engines import make_engine
 from assay.engines.base import SharedCache, sharing_engine
 from assay.engines.shared_index import WROTE
 from assay.errors import ConfigError, EngineError
-from assay.store import Store
+from assay.store.store import Store
 from assay.types import Corpus
 from tests.engines.conftest import CorpusOf
 from tests.engines.shared_index.conftest import PLACES, TOOL, Log, Make, answers, hits, shared

@@ -11,7 +11,7 @@ from assay.corpus import open_corpus
 from assay.corpus.opening import find_local
 from assay.errors import CorpusError
 from assay.experiment.corpora import CorpusTexts
-from assay.syntax.tokens import line_bytes
+from assay.syntax.text import line_bytes
 from assay.types import CorpusInfo, CorpusSpec, GoldSet, Run, RunMetadata, Suite
 
 TEXT = "def one():\n    return 1\n"

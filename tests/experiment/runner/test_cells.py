@@ -15,7 +15,7 @@ from assay.experiment.plan import ExecutionOptions
 from assay.experiment.records.directory import UNFINISHED
 from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec
-from assay.store import Store
+from assay.store.store import Store
 from tests.conftest import FILES, GOLD, write_tree
 
 STEMS = (0.0, 0.2, 0.6)

@@ -8,7 +8,7 @@ from assay.experiment.forecast import Rate, cached_indexes, estimate, learn, rea
 from assay.experiment.plan import ExecutionOptions, make_plan
 from assay.experiment.runner import execute
 from assay.experiment.spec import Spec
-from assay.store import Store
+from assay.store.store import Store
 
 
 @pytest.fixture

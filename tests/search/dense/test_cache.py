@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from assay.search.dense import embed_parts
 from assay.search.embedders import TextRole
 from assay.search.vectors import Matrix, unit_rows
-from assay.store import Store, StoreLimits
+from assay.store.kinds import StoreLimits
+from assay.store.store import Store
 from tests.properties import examples
 
 

@@ -20,7 +20,7 @@ from assay.search.config import DenseSettings, TranslationSettings
 from assay.search.dense import embed_parts
 from assay.search.embedders import Embedder, EmbedderConfig, make_embedder
 from assay.search.vectors import Matrix
-from assay.store import Store
+from assay.store.store import Store
 from tests.search.conftest import write_files
 from tests.serving import Asked, Reply, Server, serving
 

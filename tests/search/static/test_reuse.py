@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from assay.search import Index, SearchConfig
 from assay.search.vectors import VectorFormat
-from assay.store import Store
 from assay.store.array_file import read_store, write_store
+from assay.store.store import Store
 from tests.properties import examples
 from tests.search.conftest import write_files
 from tests.search.static.models import write_model

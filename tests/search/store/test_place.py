@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from assay.search.building import index_directory
-from assay.store import Store
+from assay.store.store import Store
 from tests.corpus.conftest import git, repository
 
 

@@ -171,8 +171,7 @@ def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
     """Return a function that makes targets, with the digest of their lines if the file is as it was in the run."""
     from assay.corpus import read_text
     from assay.gold.anchors import content_digest
-    from assay.syntax.text import split_lines
-    from assay.syntax.tokens import line_bytes
+    from assay.syntax.text import line_bytes, split_lines
     from assay.types import Target
 
     try:

@@ -17,7 +17,8 @@ from assay.gold.reanchor.commits import CommitPair, CommitTree, GitRepository
 from assay.gold.reanchor.config import DEFAULT, ReanchorConfig
 from assay.gold.reanchor.matching import MoveCandidate, find_candidates, find_elsewhere, find_in_file, find_scattered
 from assay.gold.reanchor.sections import FileRange
-from assay.store import Store, cache_dir
+from assay.store.kinds import cache_dir
+from assay.store.store import Store
 from assay.types import GoldSet, Query, Span, Target
 
 _SHORT = 12  # digits of a commit in a message
