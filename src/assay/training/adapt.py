@@ -252,7 +252,7 @@ def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: froze
 
 
 def hold_out_files(documented: Iterable[str], config: HoldOutFiles, seed: int) -> frozenset[str]:
-    """Choose the files to hold out by path hash, so that the content of files has no influence."""
+    """Choose the files to hold out by the hash of their paths."""
     drawn = sorted(set(documented), key=lambda path: (draw_rank(seed, "adapt", path), path))
     return frozenset(drawn[: max(round(config.share * len(drawn)), min(config.files, len(drawn) // 2))])
 
@@ -342,7 +342,7 @@ def add_terms(parent: BaseModel, terms: Sequence[str]) -> InitialModel:
 def _place_new_terms(
     parent: BaseModel, start: InitialModel, pairs: TrainingPairs, products: Products
 ) -> EmbeddingTable:
-    """Set the vector of each new term to the mean of the code vectors of its pairs, at the median length of vectors.
+    """Set the vector of each new term to the mean code vector of its pairs, scaled to the median length.
 
     With zero vectors, a query of only new terms would have no direction and no gradient, so its pair would teach
     nothing. The mean of all code vectors is subtracted first, since it does not distinguish terms.
@@ -376,7 +376,7 @@ def find_questions(pairs: TrainingPairs, files: Collection[int], learned: Traini
 
 
 def grade(questions: Questions, table: EmbeddingTable, products: Products) -> NDArray[np.float64]:
-    """Return nDCG@10 of each query, which has one target: 1 / log2(1 + rank), but 0 beyond rank 10."""
+    """Return nDCG@10 of each query, which has one target: 1 / log2(1 + rank), and 0 beyond rank 10."""
     pairs, asked, codes = questions.pairs, questions.asked, questions.codes
     size = len(table.vectors)
     query = pool(as_matrix(take_rows(pairs.query, asked), size), table.asked, table.vectors, products).unit

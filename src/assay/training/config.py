@@ -134,7 +134,7 @@ class HeldOutConfig:
 
 @dataclass(frozen=True, slots=True)
 class HardConfig:
-    """Hard negatives: the code of other pairs, if it shares words with the query."""
+    """Selection of hard negatives: code of other pairs that shares words with the query."""
 
     share: float = setting(
         0.0, "hard negatives per batch, as a share of the pairs; 0 disables them", least=0.0, most=1.0
@@ -159,7 +159,7 @@ class VectorTrainConfig:
     # a search must distinguish the code of one repository
     group: int = setting(256, "maximum pairs of one repository per portion of a batch", least=1)
     rate: float = setting(2e-3, "maximum learning rate", least=0.0)  # the study's best of three
-    warmup: int = setting(50, "warmup steps", least=0)  # until the optimizer knows the scale of the gradients
+    warmup: int = setting(50, "warmup steps", least=0)  # until the running means of the gradients are reliable
     # the usual start; learned from there
     temperature: float = setting(0.05, "initial temperature", least=0.02, most=1.0)
     query_dropout: float = setting(0.15, "dropout of query terms", least=0.0, most=1.0)

@@ -119,7 +119,7 @@ Floats = NDArray[np.floating[Any]]
 class Pooled(NamedTuple):
     """The unit vectors of bags, with intermediate values for the gradient."""
 
-    weighted: Any  # the bags, each term times its weight
+    weighted: Any  # the bags, each count times exp(weight)
     unit: Floats
     length: Floats
 
@@ -159,7 +159,7 @@ class Vocabulary:
 
 
 def make_vocabulary(terms: Iterable[str]) -> Vocabulary:
-    """Order terms by hash; of terms with equal hashes the alphabetically first is kept."""
+    """Order terms by hash; of terms with equal hashes, keep the alphabetically first."""
     named = {term_hash(term): term for term in sorted(terms, reverse=True)}
     hashes = sorted(named)
     return Vocabulary(tuple(named[value] for value in hashes), np.array(hashes, dtype=np.uint64))
@@ -175,7 +175,7 @@ def read_vocabulary(path: Path) -> Vocabulary:
 
 
 def choose_vocabulary(shards: Iterable[PairShard], config: VocabularyConfig) -> Vocabulary:
-    """Choose the terms with the most repositories and uses; raise InputError if no term has enough repositories."""
+    """Choose the terms by repositories · log(1 + uses); raise InputError if no term has enough repositories."""
     numbers: dict[str, int] = {}
     used: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
     for shard in shards:
@@ -228,7 +228,7 @@ class TrainingPairs:
 
 
 def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutConfig) -> TrainingPairs:
-    """Encode the pairs of all shards, without duplicates and pairs that lack a known query or code term."""
+    """Encode the pairs of all shards, without duplicates and without pairs that lack a known query or code term."""
 
     def renumber(bags: Bags, row: NDArray[np.int32]) -> Bags:
         term = row[bags.term] if len(row) else bags.term

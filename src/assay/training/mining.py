@@ -82,7 +82,7 @@ class MiningPlan:
     workers: int
 
     def mine(self) -> Iterator[Event]:
-        """Mine all repositories; yield an event when one is finished, in any order; then write mining.json."""
+        """Mine all repositories, in any order; yield an event after each repository, and finally write mining.json."""
         reports: list[RepoReport] = []
         for report in self._mine_all():
             reports.append(report)

@@ -74,7 +74,7 @@ _WITH_CLASS: Final = 3  # every third name is prefixed with that of the enclosin
 
 
 def mine_definitions(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer pairs to the collection: the comment and the name of each definition, each with the code."""
+    """Offer pairs to the collection: the comment and the name of each definition, each with its code."""
     for definition in source.outline.definitions if source.outline else ():
         if definition.kind in _SEARCHED:
             comment = _find_comment(source, definition)
@@ -252,7 +252,7 @@ class CommitMiner:
     _languages: dict[str, str] = field(default_factory=dict)
 
     def mine(self, unread: Mapping[str, str | None]) -> None:
-        """Offer the subjects of commits that changed few code files, each paired with the changed lines of one file.
+        """Offer pairs of a commit subject and the changed lines of one file, for commits that changed few code files.
 
         `unread` maps paths to the reason why the file was not read, or to None if it was read.
         """
@@ -437,7 +437,7 @@ def _parse_patches(
 
 
 def _comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str | None:
-    """Return the first sentence, or more if it is short, without a leading `name`; None if uninformative."""
+    """Return a comment's first sentence, or more if it is short, without a leading `name`; None if uninformative."""
     first = re.sub(r"^\s*(?:@\w+\s+)?(?:~[sS])?[rRuUbB]{0,2}(\"\"\"|'''|\"(?=\w)|'(?=\w))", "", lines[0])
     taken: list[str] = []
     for sentence in islice(split_sentences("\n".join([first, *lines[1:]])), rules.sentences):

@@ -68,7 +68,7 @@ PUBLIC: Final = LearningScope()
 
 
 def find_repositories(directory: Path) -> tuple[GitRepo, ...]:
-    """Return the repositories with a commit under a directory by name; of equal names, the first path counts."""
+    """Return the repositories with commits under a directory, sorted by name; of equal names, the first path counts."""
     if not directory.is_dir():
         raise CorpusError("directory not found", file=directory, hint="pass a directory with git repositories")
     by_name: dict[str, GitRepo] = {}
@@ -265,7 +265,7 @@ _NO_TEXT: Final = re.compile(r"\.(?:png|svg|jpe?g|gif|ico|pdf|json|ya?ml|toml|xm
 
 @dataclass(frozen=True, slots=True)
 class License:
-    """Licenses found in license files, and an SPDX expression of the permissive ones; None if learning is forbidden."""
+    """Licenses in license files, and an SPDX expression of the permissive ones, or None if learning is forbidden."""
 
     found: tuple[str, ...]
     permissive: str | None
@@ -296,10 +296,10 @@ def find_root_licenses(paths: Iterable[str]) -> list[str]:
 
 
 def decide_license(files: Mapping[str, str]) -> License:
-    """Decide the license of a repository; `files` maps the paths of its license files to their texts.
+    """Decide the license of a repository or directory; `files` maps the paths of its license files to their texts.
 
     Several permissive licenses are accepted, as a choice (LICENSE-MIT and LICENSE-APACHE) or together. A license that
-    is not permissive excludes the repository, unless a file offers a choice.
+    is not permissive forbids learning, unless a file offers a choice.
     """
     found = {path: classify_license(text) for path, text in files.items()}
     names = tuple(sorted({spdx for each in found.values() for spdx in each}))
@@ -339,7 +339,7 @@ class LicensedDirectories:
     forbidden: frozenset[str] = frozenset()  # names of the files that are not read
 
     def forbids(self, path: str) -> bool:
-        """Return whether the nearest license above a file, other than the root license, forbids learning from it."""
+        """Return whether the nearest license above a file, except the root license, forbids learning from the file."""
         directory = path
         while directory := directory.rpartition("/")[0]:
             if directory in self.permits:

@@ -146,7 +146,7 @@ def _read_windows(path: Path) -> Windows | None:
 
 
 def cut_windows(data: bytes, rules: WindowRules) -> tuple[Windows, NDArray[np.int64], NDArray[np.int64]]:
-    """Hash every window of a text: a run of consecutive nonblank lines with enough characters.
+    """Hash every window of a text: `rules.lines` consecutive nonblank lines with enough characters.
 
     Return the hashes, and the first and last line of each window, from 0.
     """

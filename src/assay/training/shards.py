@@ -108,7 +108,7 @@ class Collection:
 
 
 def draw_rank(seed: int, *key: object) -> int:
-    """Return a rank from the hash of the key; the lowest ranks are drawn."""
+    """Return a rank: a hash of the seed and the key. The pairs or files with the lowest ranks are drawn."""
     return _hash("\0".join(map(str, (seed, *key))))
 
 

@@ -89,7 +89,7 @@ def train_vectors(
     keep: Path | None = None,
     tell: Callable[[TrainProgress], None] = lambda _: None,
 ) -> Trained:
-    """Train from `start`, or resume from the checkpoint at `keep`; both give the same result, byte for byte."""
+    """Train from `start`, or resume from the checkpoint at `keep`; the result is the same, byte for byte."""
     own = config.vectors
     step, loss = 0, 0.0
     reports: list[TrainProgress] = []
@@ -173,7 +173,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class TrainingBatch:
-    """Matrices of queries and code; row i of both is a pair, further rows of `code` are hard negatives."""
+    """Matrices of queries and code; rows i of `query` and `code` are a pair, further rows of `code` hard negatives."""
 
     terms: NDArray[np.int64]  # the rows of the model that occur, ascending
     query: Any  # scipy.sparse.csr_matrix, queries × terms

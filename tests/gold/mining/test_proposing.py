@@ -38,13 +38,13 @@ def ask(intake, *replies, count=40):
 def test_a_module_shows_what_it_defines_within_its_budget(ground, tree, make_ground):
     (module,) = modules(ground)
     assert module.directory == "pkg"
-    assert "pkg/net.py::Backoff.next_wait | def next_wait(self): | Compute how long" in module.digest
-    assert "tests/" not in module.digest
+    assert "pkg/net.py::Backoff.next_wait | def next_wait(self): | Compute how long" in module.listing
+    assert "tests/" not in module.listing
     (tree / "pkg/huge.py").write_text("".join(f"def function_number_{n}(x):\n    return x\n" for n in range(2000)))
     (module,) = modules(make_ground(tree))
-    assert len(module.digest) <= ProposalRules.chars
+    assert len(module.listing) <= ProposalRules.chars
     assert module.cut > 1000
-    assert "Backoff.next_wait" in module.digest
+    assert "Backoff.next_wait" in module.listing
 
 
 def test_a_module_counts_what_it_does_not_show(tree, make_ground):
@@ -53,8 +53,8 @@ def test_a_module_counts_what_it_does_not_show(tree, make_ground):
         (tree / f"pkg/{name}.py").write_text("def one(x):\n    return x\n\n\ndef two(x):\n    return x\n")
     ground = make_ground(tree)
     (module,) = modules(ground)
-    shown = sum(line.startswith("  pkg/") for line in module.digest.split("\n"))
-    assert len(module.digest) <= ProposalRules.chars
+    shown = sum(line.startswith("  pkg/") for line in module.listing.split("\n"))
+    assert len(module.listing) <= ProposalRules.chars
     assert shown + module.cut == sum(ground.can_be_target(ref) for ref in ground.definitions)
 
 

@@ -23,8 +23,8 @@ class AdversaryRules:
     each: int = 3  # maximum per relationship and query; a set needs a few good ones, not a list
     total: int = 6  # maximum per query
     alike: float = 0.6  # minimum share of common words in two similar names
-    siblings: int = 6  # maximum subclasses of a base; a base with more is a mixin and does not relate them
-    rank: int = 5  # maximum rank of a confusion in the ranking where it is best
+    siblings: int = 6  # maximum subclasses of a base; a base with more is a mixin, whose subclasses are not related
+    rank: int = 5  # maximum best rank of a confusion over all rankings
     engines: int = 2  # minimum count of engines that rank a confusion above the target, if the run has enough
     strong: int = 3  # minimum count of engines for a strong confusion
     callers: int = 8  # maximum callers of a target; a function with more is used everywhere
@@ -45,7 +45,7 @@ class SimilarCode:
 
 
 def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
-    """Propose a few adversaries for each query of a set; none overlaps a target or an adversary of the query."""
+    """Propose a few adversaries for each query of a set; none overlaps a target or another adversary."""
     code, items = intake.code, list[ReviewItem]()
     relations = CodeRelations(code)
     for query in gold.queries:
@@ -231,8 +231,8 @@ def base_names(signature: str) -> list[str]:
 def find_confusions(
     code: CodeIndex, run: Run, gold: str, query: Query
 ) -> Iterator[tuple[SimilarCode, tuple[str, ...]]]:
-    """Yield the definitions that enough engines rank above all targets, each with its engines; most engines first."""
-    # By results, so that engines with identical results count once.
+    """Yield the definitions that enough engines rank above all targets, each with these engines; most engines first."""
+    # The key is the results, so that engines with identical results count once.
     engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}
     for engine in run.engines:
         if engine.role in ("contestant", "yardstick"):

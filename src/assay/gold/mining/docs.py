@@ -209,7 +209,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
                 documented.append((code.definition(path, position), text, comments[0].start))
 
     def has_similar(nth: int) -> bool:
-        # Prefix filter: two sets with this Jaccard similarity share one of that many of their rarest words.
+        # Prefix filter: sets with a Jaccard similarity of at least `alike` share one of these rarest words.
         own = words[nth]
         rare = sorted(own, key=lambda word: (len(by_stem[word]), word))[: 1 + int((1 - DocRules.alike) * len(own))]
         others = (words[other] for word in rare for other in by_stem[word] if other != nth)

@@ -25,7 +25,7 @@ from assay.types import GoldSet, Query, Target
 
 
 class ProposalRules:
-    chars: int = 9_000  # of a digest: about 2,500 tokens, within the reach of small models
+    chars: int = 9_000  # of a listing: about 2,500 tokens, which fit the context of small models
     each: int = 4  # queries per directory
     doc: int = 160  # characters of a doc line
     signature: int = 160  # characters of a signature
@@ -37,9 +37,9 @@ _INDENT: Final = "  "  # of a definition, below its file
 
 
 @dataclass(frozen=True, slots=True)
-class ModuleDigest:
+class ModuleListing:
     directory: str
-    digest: str
+    listing: str
     cut: int  # definitions that did not fit
 
 
@@ -54,7 +54,7 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
             return
         module, count = known[int(index)], min(left, ProposalRules.each)
         lead = f"Write at most {count} questions about the folder that is shown."
-        entries = read_queries(_ask(endpoint, "propose", lead, module.digest))
+        entries = read_queries(_ask(endpoint, "propose", lead, module.listing))
         where = f"{endpoint.name}, directory {module.directory}"
         cut = f"directory {module.directory}: {module.cut} definitions did not fit into the prompt"
         notes = (cut,) if module.cut else ()
@@ -70,13 +70,13 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
         yield replace(result, refused=tuple(refused), notes=notes)
 
 
-def modules(code: CodeIndex) -> tuple[ModuleDigest, ...]:
-    """Return a digest of each directory with enough definitions, in path order."""
+def modules(code: CodeIndex) -> tuple[ModuleListing, ...]:
+    """List the definitions of each directory that has enough of them; return the listings in path order."""
     directories: dict[str, dict[str, list[DefinitionRef]]] = {}
     for ref in code.definitions:
         if code.can_be_target(ref):
             directories.setdefault(str(PurePosixPath(ref.path).parent), {}).setdefault(ref.path, []).append(ref)
-    modules: list[ModuleDigest] = []
+    modules: list[ModuleListing] = []
     for directory, files in sorted(directories.items()):
         if sum(map(len, files.values())) < ProposalRules.fewest:
             continue
@@ -93,7 +93,7 @@ def modules(code: CodeIndex) -> tuple[ModuleDigest, ...]:
             count += len(own)
         shown = _cut(lines, ProposalRules.chars)
         left_out = count - sum(line.startswith(_INDENT) for line in shown)
-        modules.append(ModuleDigest(directory, scrub_secrets("\n".join(shown)), left_out))
+        modules.append(ModuleListing(directory, scrub_secrets("\n".join(shown)), left_out))
     return tuple(modules)
 
 
@@ -151,7 +151,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
 
 
 def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
-    """Request the missing phrasings of all queries; yield each result as it arrives, so that a failure loses none."""
+    """Request the missing phrasings of all queries; yield each result as it arrives: a failure loses no earlier one."""
     for query in gold.queries:
         refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
         texts = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]

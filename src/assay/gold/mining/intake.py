@@ -154,7 +154,7 @@ def normalize(text: str) -> str:
 
 
 def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | None = None) -> Check:
-    """Return a function that lints proposals together with the set, so that duplicates across both are found."""
+    """Return a function that lints proposals together with the set, to find proposals that duplicate its queries."""
 
     def check(queries: Sequence[Query]) -> Iterable[LintFinding]:
         together = gold or GoldSet("proposals", corpus.spec, ())

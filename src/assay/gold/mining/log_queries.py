@@ -129,7 +129,7 @@ class _Locator:
             self._by_base.setdefault(PurePosixPath(path).name, []).append(path)
 
     def locate(self, text: str, files: Sequence[OpenedFile]) -> tuple[Target, ...]:
-        """Return the targets of a query in the files opened next, else the definitions with the query as name."""
+        """Return the targets of a query in the files opened next, else the definitions whose name is the query."""
         if stem_all(parts(text)).isdisjoint(self.code.file_counts):
             return ()  # without a word of the code, the files opened next are unrelated
         opened: tuple[Target, ...] = ()
@@ -184,7 +184,7 @@ class _Locator:
 
 
 def _by_partial_name(text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
-    """Return the definition whose name has the fewest words and contains those of the text in sequence, or None."""
+    """Return the definition with the shortest name that contains the words of the text in sequence, or None."""
     wanted = split(text.replace(" ", "_"))
 
     def matches(name: str) -> bool:

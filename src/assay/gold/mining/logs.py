@@ -50,7 +50,7 @@ class OpenedFile:
 #: A line number (1 in a single JSON document) and a user message, a search or an opened file.
 TranscriptStep = tuple[int, str | LoggedSearch | OpenedFile]
 
-#: zsh escapes some bytes as this one followed by the byte XOR 32.
+#: zsh escapes some bytes: it writes 0x83, then the byte XOR 32.
 _META: Final = re.compile(rb"\x83(.)", re.DOTALL)
 _ZSH: Final = re.compile(rb"^: \d+:\d+;")
 _FISH: Final = re.compile(rb"^- cmd: ")

@@ -28,7 +28,7 @@ class PhrasingRules:
     shown: int = 3_000  # characters of the query and its target in the prompt
 
 
-#: Phrasings in the order in which rules make them: a later one is made from an earlier one.
+#: Phrasings that rules and models can add to a query, in the order in which they are proposed.
 MADE: Final = ("human", "keyword", "ai_optimized", "wrong_terminology")
 _TOKEN: Final = re.compile(r"[A-Za-z]+")
 #: A word that is not part of a name, path or quote.
@@ -111,7 +111,7 @@ def _content(text: str) -> tuple[str, ...]:
 
 
 def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
-    """Extend the query by words of the first target's class, file, parameters and comment, as a model would.
+    """Extend the query with words of the first target's class, file, parameters and comment, as a model would.
 
     Words of the target's name are not added: a phrasing with the name would only measure search by name.
     """

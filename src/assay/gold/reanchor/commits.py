@@ -124,8 +124,8 @@ class CommitPair:
         """Return the new files that may correspond to an old file.
 
         These are the same path and Git's renames and copies, else the only new file of the same name with the longest
-        common path ending, else of the same stem in the same directory. Git detects no rename if a tree moved below
-        `src/` and was rewritten, or if the markup of a document changed.
+        common path ending, else the only one of the same stem and directory. Git detects no rename if a tree moved
+        below `src/` and was rewritten, or if the markup of a document changed.
         """
         renamed, changed = self._changes
         same = (path,) if path in self.new else ()

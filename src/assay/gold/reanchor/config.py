@@ -33,7 +33,7 @@ class ReanchorConfig:
     better: float = 0.25
     #: A section is placed on the unchanged lines, not on the whole new section, if that adds this much likeness ...
     closer: float = 0.15
-    #: ... and contains at least this share: a heading was removed, so the section absorbed the next one's text.
+    #: ... and at least this share of the old text remains: a heading was removed, so the section absorbed the next one.
     held: float = 0.9
     split_off: float = 0.05  # share of the old text that an adjacent new definition must add to be included
     distinctive: int = 60  # characters that a text needs to be searched for: shorter texts are found everywhere

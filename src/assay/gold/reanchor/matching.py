@@ -354,7 +354,7 @@ def _align_sections(pair: CommitPair, part: Section, mate: Section) -> dict[int,
 def align(old: Sequence[str], new: Sequence[str], compared: int) -> list[tuple[int, int]]:
     """Return the old and new positions (from 0) of unchanged lines, in order, by a patience diff.
 
-    Blocks without a unique line are compared line by line, unless that takes more than `compared` pairs.
+    Blocks without a unique line are compared line by line, unless they have more than `compared` pairs of lines.
     """
     once_old, once_new = ({line for line, n in Counter(lines).items() if n == 1} for lines in (old, new))
     position_of = {line: position for position, line in enumerate(new)}

@@ -1,4 +1,4 @@
-"""Re-anchor the labels of a gold set: move lines, symbols and whole files to another commit, with a confidence."""
+"""Find the targets and adversaries of a gold set in another commit, each with a confidence, and update the set."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class RepoCommits:
 
 
 def locate_commits(gold: GoldSet, repo: str | None, old: str | None, new: str) -> RepoCommits:
-    """Resolve both revisions in `repo`, else in the corpus of the set; `old` defaults to the labeled revision."""
+    """Resolve `old` and `new` in `repo`, else in the corpus of the set; `old` defaults to the labeled revision."""
     corpus, root = gold.corpus, gold.corpus.root or ""
     old = old or labeled_revision(gold)
     if repo is not None:
@@ -269,7 +269,7 @@ class ReanchoredGold:
 
 
 def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool = False) -> ReanchoredGold:
-    """Return the gold set at the new commit; raise GoldError for lost targets, or drop or keep them, as `lost` says."""
+    """Return the gold set at the new commit; refuse, drop or keep lost targets, depending on `lost`."""
     lost_count = sum(row.move.confidence == "lost" for row in moves.rows)
     if lost_count and lost == "refuse":
         noun = "anchor" if lost_count == 1 else "anchors"

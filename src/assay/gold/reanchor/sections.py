@@ -1,4 +1,4 @@
-"""Definitions of programs and sections of documents, and the similarity of their texts."""
+"""Definitions in code, sections in documents, and the similarity of their texts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class FileRange:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Section(FileRange):
-    """A definition of a program, or a section of a document with its subsections."""
+    """A definition in code, or a section of a document with its subsections."""
 
     name: str  # qualified; a repeated name ends in ~2, ~3
     kind: str
@@ -137,7 +137,7 @@ class ParsedFile:
         return self._fingerprint(lines.start, lines.end)
 
     def is_filler(self, start: int, end: int) -> bool:
-        """Return whether lines consist only of blanks, closing brackets or, in programs, comments."""
+        """Return whether lines consist only of blanks, closing brackets or, in code, comments."""
         return all(
             _CLOSING.fullmatch(line) or (not self.is_document and _COMMENT.match(line))
             for line in self.lines[start - 1 : end]
@@ -192,7 +192,7 @@ class ParsedFile:
         return tuple(pieces)
 
     def _is_section(self, part: Section, start: int, end: int, slack: int) -> bool:
-        """Return whether a range and a section differ only by filler: any before the range, `slack` lines elsewhere."""
+        """Return whether range and section differ only by filler: at most `slack` lines, or any before the range."""
         if start > part.end or end < part.start or max(part.start - start, abs(part.end - end)) > slack:
             return False
         begins = self.is_filler(min(start, part.start), max(start, part.start) - 1)
@@ -212,7 +212,7 @@ class Fingerprint:
         return (_dice(self.lines, other.lines) + words) / 2 if self.lines or other.lines else words
 
     def share_in(self, new: Fingerprint) -> float:
-        """Return the share of this text in `new`: the mean over the shares of lines and of words."""
+        """Return the share of this text in `new`: the mean of the shares of lines and of words."""
         words = _share(self.words, new.words)
         return (_share(self.lines, new.lines) + words) / 2 if self.lines else words
 

@@ -62,7 +62,7 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A chance-corrected coefficient with its interval; the value is None if it is undefined, as for equal votes."""
+    """A chance-corrected coefficient with its interval; `value` is None if undefined, as when all votes are equal."""
 
     value: float | None
     items: int
@@ -84,7 +84,7 @@ def cohen_kappa(
 ) -> float | None:
     """Return Cohen's κ of two reviewers over the items that both voted on, or None if κ is undefined.
 
-    κ = 1 − Σ w·o / Σ w·e with o the observed shares, e the product of the margins, and w the disagreement of two
+    κ = 1 − Σ w·o / Σ w·e with o the observed shares, e the products of the margins, and w the disagreement of two
     values: 0 or 1 (Cohen 1960), or their distance or its square in the order of `values` (Cohen 1968).
     """
     table = confusion_matrix(ratings, first, second, values)
@@ -104,9 +104,9 @@ def cohen_kappa(
 def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric = "nominal") -> float | None:
     """Return Krippendorff's α = 1 − D_o / D_e, or None if D_e is 0.
 
-    With o the coincidences of values within items, n their margins and δ² the metric:
-    α = 1 − (n − 1) · Σ o·δ² / Σ n_c·n_k·δ² (Krippendorff 2011, "Computing Krippendorff's alpha-reliability").
-    `values` are in order; for `interval` they must be numbers.
+    With o_ck the coincidences of the values c and k within items, n_c = Σ_k o_ck, N = Σ_c n_c and δ²_ck the squared
+    distance: α = 1 − (N − 1) · Σ o_ck·δ²_ck / Σ n_c·n_k·δ²_ck (Krippendorff 2011, "Computing Krippendorff's
+    alpha-reliability"). `values` are in order; for `interval` they must be numbers.
     """
     places = range(len(values))
     met = [[0.0] * len(values) for _ in values]
@@ -124,7 +124,7 @@ def krippendorff_alpha(ratings: Ratings, values: Sequence[str], metric: Metric =
 
 
 def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) -> list[list[float]]:
-    """Return δ² for every pair of values; the ordinal metric depends on the number of votes between the values."""
+    """Return the squared distance of each pair of values; ordinal distances count the votes between the values."""
     places = range(len(values))
     if metric == "nominal":
         return [[float(a != b) for b in places] for a in places]

@@ -75,7 +75,7 @@ class ReviewItem:
 def make_item(
     kind: ItemKind, query: Query, origin: ItemOrigin, *, on: str = "", commit: str = "", notes: Sequence[str] = ()
 ) -> ReviewItem:
-    """Create an item whose id is a hash of the proposal, independent of its origin; raise GoldError if invalid."""
+    """Create an item whose id is a hash of the proposal, independent of its origin."""
     bare = replace(query, line=None, labels=())
     if kind == "target":
         bare = replace(bare, targets=tuple(replace(t, grade=PRIMARY) for t in bare.targets), adversaries=())

@@ -1,4 +1,4 @@
-"""Create votes, decisions and proposals of reviewers, request votes from models, and count the progress."""
+"""Create votes, decisions and proposals of reviewers, request votes from models, and count progress."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def has_taken_part(queue: ReviewQueue, name: str) -> bool:
 class ModelVote:
     value: str = ""
     reason: str = ""
-    problem: str = ""  # with the answer
+    problem: str = ""  # why the answer is invalid
 
 
 def review_prompt_version() -> str:
@@ -160,7 +160,7 @@ class ReviewerProgress:
     name: str
     readers: str  # human, model
     votes: int
-    open: int  # items that need votes, without one of the reviewer
+    open: int  # items that need votes and on which the reviewer has not voted
 
 
 @dataclass(frozen=True, slots=True)

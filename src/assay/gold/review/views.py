@@ -105,7 +105,7 @@ def format_view(view: ItemView, *, engines: bool = False) -> Iterator[str]:
 def shows_origin(item: ReviewItem) -> bool:
     """Return whether reviewers may see the origin of an item.
 
-    Engines, the set and reviewers are hidden as origins, since a proposal by a reviewer would reveal a vote.
+    Proposals by engines, by reviewers or from the set look alike: their origin would bias votes, or reveal one.
     """
     return item.origin.how not in ("pool", "set", "reviewer")
 

@@ -77,7 +77,7 @@ class Vote:
 
 
 class StaleVoteError(ConfigError):
-    """A vote that would replace a newer vote from another tab or terminal, which the reviewer has not seen."""
+    """An attempt to replace a newer vote, from another tab or terminal, that the reviewer has not seen."""
 
 
 def vote_values(kind: ItemKind) -> tuple[str, ...]:
