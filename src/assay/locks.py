@@ -37,7 +37,7 @@ class FileLock:
         """Lock the file and return True; `wait` is a timeout in seconds, True for none, or False to try once.
 
         Return False if the lock is still held elsewhere, if the file was removed meanwhile and must not be created, or
-        if a single try fails because the drive has no locks. Raise OSError when the file cannot be opened.
+        if a single try fails because the file system has no locks. Raise OSError when the file cannot be opened.
         """
         kind = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
         if wait is not True:
@@ -57,7 +57,7 @@ class FileLock:
                 continue
             except OSError:
                 if self._shared:
-                    return True  # a drive without locks: no other process can lock the file exclusively
+                    return True  # a file system without locks: no other process can lock the file exclusively
                 self.release()
                 if not wait:
                     return False

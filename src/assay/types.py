@@ -251,7 +251,6 @@ class Hit(NamedTuple):  # created twice as fast as a dataclass; a run has hundre
 
     @property
     def span(self) -> Span:
-        """The path and lines of the hit."""
         return Span(self.path, self.start, self.end)
 
 
@@ -337,7 +336,6 @@ class EngineRun:
 
     @property
     def failed_throughout(self) -> bool:
-        """Whether every query failed."""
         return bool(self.rankings) and all(ranking.status != Status.OK for ranking in self.rankings)
 
 

@@ -1,4 +1,4 @@
-"""Checks of whole runs: ties that decide a score (rule 9), and engines with identical rankings (rule 7)."""
+"""Checks of whole runs: the effect of tied hits on scores, and engines with identical rankings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from assay.scoring.runs import restrict_suite
 from assay.scoring.score import Scorer, as_scorer, number_rankings
 from assay.types import Ranking, Run, Scores, Status
 
-#: Number of shuffles of tied hits (rule 9).
+#: Number of shuffles of tied hits.
 SHUFFLES = 100
 
 
@@ -91,7 +91,7 @@ def _shuffle(
     rng: np.random.Generator,
     shuffles: int,
 ) -> Iterator[tuple[int, IntArray, FloatArray, IntArray]]:
-    """Yield engine and columns with ties, values (orders × measures × columns), and order numbers (draws × columns)."""
+    """Yield engine, columns with ties, values (orders × measures × columns), and the order of each draw × column."""
     answers = _collect_answers(run, marked, base, measures)
     tied = [answer for answer in answers if any(id(ranking) in marked for ranking in answer.rankings)]
     size = sum(len(answer.numbers) for answer in answers)
@@ -132,7 +132,7 @@ def _collect_answers(run: Run, marked: Collection[int], base: Scores, measures: 
 def _draw_orders(
     tied: Sequence[_Answer], size: int, rng: np.random.Generator, shuffles: int
 ) -> tuple[list[list[IntArray]], list[list[int]]]:
-    """Return the distinct orders of each answer's hits, and the index of the order in each draw.
+    """Return the distinct orders of each answer's hits, and the index of the order used in each draw.
 
     A draw has one random number for every hit of a query with ties; tied hits are sorted by their numbers.
     """
@@ -198,8 +198,8 @@ def identical_rankings(run: Run | Scorer) -> tuple[IdenticalEngines, ...]:
 
 
 def ranking_codes(run: Run | Scorer) -> IntArray:
-    """Number the rankings by engine (row) and phrasing (column); rankings with equal hits in equal order are equal.
+    """Number the rankings by engine (row) and phrasing (column); equal hits in equal order have the same number.
 
-    Hits are equal if path and lines are. 0 is a failure, an empty ranking or a phrasing that was not run.
+    Hits with the same path and lines are equal. 0 is a failure, an empty ranking or a phrasing that was not run.
     """
     return run.codes if isinstance(run, Scorer) else number_rankings(run)

@@ -28,7 +28,7 @@ class MeasureRange(NamedTuple):
     worst: float
 
 
-#: Rules of nDCG.
+#: Values of the parameter `rule` of nDCG.
 RULES = ("assay", "semble")
 
 
@@ -42,7 +42,7 @@ def level_of(measure: Measure) -> Level:
 
 
 def cutoff_of(measure: Measure) -> int:
-    """Return the cutoff of a measure; raise ConfigError if it is missing."""
+    """Return the cutoff of a measure; raise ConfigError if the cutoff or a parameter is missing."""
     return measure.complete().k or 0
 
 
@@ -53,13 +53,13 @@ def grades_at(grid: Grid, measure: Measure) -> IntArray:
 
 
 def first_rank(relevant: BoolArray) -> IntArray:
-    """Return the first true rank, from 1; k + 1 if there is none (rule 3: censored, never dropped)."""
+    """Return the first true rank, from 1; k + 1 if there is none, so that misses are censored, not dropped."""
     k = relevant.shape[-1]
     return np.asarray(np.where(relevant.any(axis=-1), relevant.argmax(axis=-1) + 1, k + 1))
 
 
 def _relevant(grid: Grid, measure: Measure) -> tuple[BoolArray, FloatArray]:
-    """Return which ranks have a target of the measure's `grade` or above, and the number of such targets; NaN for 0."""
+    """Return which ranks have a target of the measure's `grade` or above, and the number of such targets or NaN."""
     least = cast("int", measure["grade"])
     total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
@@ -69,7 +69,7 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
     """Discounted gain of the ranking over that of the ideal one; the gain is the grade, the discount log2(1 + rank).
 
     Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; the linear-gain form
-    that trec_eval computes as ndcg_cut. With one-to-one matches (rule 1), nDCG lies between 0 and 1.
+    that trec_eval computes as ndcg_cut. Each hit matches at most one target and vice versa, so nDCG is at most 1.
     """
     k = cutoff_of(measure)
     discounts: FloatArray = 1.0 / np.log2(np.arange(2, k + 2))
@@ -152,7 +152,7 @@ def judged(grid: Grid, measure: Measure) -> FloatArray:
 
 # ---------------------------------------------------------------------------------------------- returned lines
 
-#: Computes a value from the returned spans, the targets and the lengths of all their files in lines.
+#: Computes a value from the returned spans, the targets, and the number of lines of each of their files.
 _Value = Callable[[Sequence[Span], Sequence[Target], Mapping[str, int]], float]
 
 
@@ -205,9 +205,9 @@ def span_recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = False) -> FloatArray:
-    """Compute a value for every ranking; rankings without a result in a target's file share one value.
+    """Compute a value for every ranking; without a result in a target's file, that of an empty ranking.
 
-    With `elsewhere`, results in other files count too, unless all results are in other files.
+    `value` gets the results in the files of targets; with `elsewhere`, all results.
     """
     values, k, least = grid.blank(), cutoff_of(measure), cast("int", measure["grade"])
     wanted = [[t for t in projection.targets if t.grade >= least] for projection in grid.projections("lines")]
@@ -258,13 +258,13 @@ def _size(spans: Iterable[Span]) -> int:
 
 # Results are read in rank order, line by line. A hit costs `estimate_tokens` of its bytes. A line that is returned
 # twice costs twice, since a reader reads it twice. The hit that exceeds a budget is cut at the last line that fits, and
-# reading stops there. The cutoff is the budget, within the number of results of the run.
+# reading stops there. There is no cutoff k: all results of a ranking are read, up to the budget.
 
 
 def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     """Share of the targets of which at least one line is read within the budget.
 
-    After the recall-under-budget curves of semble's token_efficiency.py, with partial hits and one token count.
+    After the recall-under-budget curves of semble's token_efficiency.py, with partly read hits and one token estimate.
     """
     values, lengths = grid.blank(), LineLengths(grid.run)
     for cell, gold, targets in _cells_with_targets(grid, measure):
@@ -288,7 +288,7 @@ def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
 def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
     """Tokens read up to and including the first line of a target: earlier hits in full, then one hit up to that line.
 
-    A list without a target costs the cap (rule 3), and so does a failed query.
+    A ranking without a target costs the cap, and so does a failed query.
     """
     values, lengths, cap = grid.blank(), LineLengths(grid.run), token_range(measure).high
     for cell, gold, targets in _cells_with_targets(grid, measure):
@@ -313,9 +313,9 @@ def token_range(measure: Measure) -> MeasureRange:
 
 
 def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell, str, list[Target]]]:
-    """Yield each ranking whose query has targets of the measure's `grade` or above, with gold set and those targets.
+    """Yield each ranking with its gold set and its targets of the measure's `grade` or above; omit those without any.
 
-    Raise InputError for hits in a corpus without known lines.
+    Raise InputError if a ranking has hits, but the run has no line lengths for its gold set.
     """
     least = cast("int", measure["grade"])
     projections = grid.projections(level_of(measure))
@@ -362,7 +362,7 @@ class LineLengths:
         self._known: dict[tuple[str, str, int | None, int | None], HitCost] = {}
 
     def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
-        """Return the cost of one hit; outside the corpus, the recorded tokens or else those of the snippet."""
+        """Return the cost of one hit; for an unknown file, its recorded tokens, or else those of its snippet."""
         hit = cell.hits[position]
         key = (gold, hit.path, hit.start, hit.end)
         if key in self._known:

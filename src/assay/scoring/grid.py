@@ -38,7 +38,7 @@ class GradedRanks:
     """The grades of the distinct hits at one level: engines × units × ranks."""
 
     grades: IntArray  # 0 without an assigned target, and past the end of the list
-    positions: IntArray  # in the returned list, from 0; beyond any cutoff without a hit
+    positions: IntArray  # in the returned list, from 0; past the end of the list, beyond any cutoff
     ideal: IntArray  # units × targets: grades, highest first, padded with 0
 
 
@@ -48,7 +48,7 @@ class HitFlags:
 
     judged: BoolArray  # overlaps a target, an adversary or a span judged irrelevant
     adversary: BoolArray  # overlaps an adversary and no target
-    has_adversary: BoolArray  # units: there is an adversary outside every target
+    has_adversary: BoolArray  # (units,) whether an adversary lies outside every target
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _place_rankings(engine: EngineRun, column: Mapping[tuple[str, str, str], int
 
 
 #: Share of a repository's queries above which units are not merged. Simulated on pairs, rings, mined commits and
-#: TREC-like sets: with a twentieth, rings have a type I error of .07; with a fifth, too few units are left for p.
+#: TREC-like sets: with a twentieth, rings have a type I error of .07; with a fifth, too few units remain for a p-value.
 LARGEST = 0.1
 _DIGITS = 12
 #: Kinds of synthetic sets whose corpus is a copy (`gold.synth`).

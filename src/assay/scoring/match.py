@@ -1,4 +1,4 @@
-"""Match hits to targets one-to-one in rank order (rule 1), and mark hits as target, adversary or repetition."""
+"""Match hits to targets one-to-one in rank order, and mark hits as target, adversary or repetition."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def touches(span: Span, projection: Projection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HitMark:
-    """The label of a hit; if both are None, it is unjudged, judged irrelevant, repeated, or its target is taken."""
+    """The label of a hit; without target and adversary it is unjudged, irrelevant, repeated, or its target is taken."""
 
     rank: int | None  # among distinct hits, from 1; None for a repetition
     target: int | None = None  # index into the query's targets

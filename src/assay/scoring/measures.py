@@ -1,7 +1,7 @@
 """Measures as values with a name, parameters, a cutoff and a range: `nDCG @ 10`, `Hit(grade=2) @ 5`.
 
 The repr of a measure is its identity and its spelling on the command line; it includes everything that changes the
-number.
+value.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Measure:
         return made
 
     def __matmul__(self, k: int) -> Measure:
-        """Return the measure with the cutoff `k`; raise ConfigError if it takes none."""
+        """Return the measure with the cutoff `k`; raise ConfigError if it takes none or `k` is below 1."""
         if not self.kind.cutoff:
             raise ConfigError(f"{self.name} has no cutoff", hint=f"write {self!r}")
         if k < 1:
@@ -122,7 +122,6 @@ class Measure:
 
     @property
     def name(self) -> str:
-        """Name without settings and cutoff."""
         return self.kind.name
 
     @property
@@ -175,7 +174,7 @@ class Measure:
         return self
 
     def evaluate(self, grid: Grid) -> FloatArray:
-        """Compute engines × units: the worst value for failed queries, NaN if the measure does not apply (rule 2)."""
+        """Return values by engine × unit: the worst value for failed queries, NaN where the measure does not apply."""
         self.complete()
         if self.depth > grid.run.k:
             raise ConfigError(
@@ -265,7 +264,7 @@ _LINES = Param("level", " | ".join(LEVELS), _choice(LEVELS), "lines")
 #: 1: every target counts; 2: only primary ones; higher for sets with more grades.
 _GRADE = Param("grade", "the lowest grade that counts, at least 1", _whole(SECONDARY), SECONDARY)
 _RULE = Param("rule", " | ".join(formulas.RULES), _choice(formulas.RULES), formulas.RULES[0])
-#: 0.3: a hit three times as long as its target still counts (used in notes/spans.md).
+#: 0.3: a hit three times as long as its target still counts.
 _IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)
 _TOKENS = Param("tokens", "a whole number of tokens", _whole(1), pattern=r"[^=()]+", example="2000")
 #: 32,000: where semble's token_efficiency.py stops reading, so that figures are comparable.

@@ -1,8 +1,8 @@
 """Measures over adversaries, and over the phrasings of one query.
 
 A measure over phrasings combines another measure's values and is stored at the query's headline unit. A failed
-phrasing has that measure's worst value. The difference between two failures would be a perfect 0, so a failed
-phrasing makes any difference the worst possible one (rule 2).
+phrasing has that measure's worst value. The difference between two failures would be a perfect 0, so Spread and
+Drop have their worst value if one of their phrasings failed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _best_ranks(grid: Grid, measure: Measure) -> tuple[IntArray, IntArray, Float
 
 
 def failure_range(_: Measure) -> MeasureRange:
-    """Return the range of a share of failures: 1 is worst."""
+    """Return the range of a share of displaced queries: 0 is best, 1 is worst."""
     return MeasureRange(0.0, 1.0, 1.0)
 
 
@@ -127,7 +127,7 @@ def _penalize_failures(values: FloatArray, ok: BoolArray, measure: Measure) -> F
 
 
 def inner(measure: Measure) -> Measure:
-    """Return the measure that a measure over phrasings combines."""
+    """Return the measure that a measure over phrasings combines; raise ConfigError if it is missing."""
     if measure.of is None:
         raise ConfigError(f"{measure.name} needs a measure", hint=f"write {measure.name}(Hit@10)")
     return measure.of
@@ -144,13 +144,13 @@ def spread_range(measure: Measure) -> MeasureRange:
 
 
 def drop_range(measure: Measure) -> MeasureRange:
-    """Return the range of a loss; below 0 it is a gain."""
+    """Return the range of a loss; gains are negative."""
     of = inner(measure)
     return MeasureRange(of.low - of.high, of.high - of.low, of.high - of.low)
 
 
 def require_binary(measure: Measure) -> None:
-    """Raise ConfigError unless the combined measure's values are 0 or 1."""
+    """Raise ConfigError for a measure such as `Any(nDCG@10)`, whose inner measure is not binary."""
     if measure.of is not None and not measure.of.kind.binary:
         hint = f"write Worst({measure.of!r}), or {measure.name}(Hit@{measure.of.k or 10})"
         raise ConfigError(f"{measure.name} needs a binary measure, got {measure.of!r}", hint=hint)

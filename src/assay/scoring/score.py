@@ -79,7 +79,7 @@ class Slice:
 
 
 def breakdown(run: Run | Scorer, measures: Sequence[Measure], by: By) -> tuple[Slice, ...]:
-    """Score once per relationship, or per strength, ignoring the other adversaries."""
+    """Score once per relationship or strength, each time with its adversaries only."""
     scorer = as_scorer(run)
     queries = [query for gold in scorer.run.suite.golds for query in gold.queries]
     counts = Counter(str(getattr(adversary, by)) for query in queries for adversary in query.adversaries)

@@ -60,7 +60,6 @@ class ClusterTable:
 
     @property
     def single(self) -> bool:
-        """Whether every cluster is one unit."""
         return bool(np.all(self.sizes == 1.0))
 
 
@@ -79,7 +78,7 @@ class ClusteredEstimate:
     stratified: bool
 
     def clusters_differ(self, at: int, deviations: float) -> bool:
-        """Return whether the F ratio of clusters in column `at` exceeds 1 by over `deviations` standard deviations."""
+        """Return whether the F ratio of clusters in column `at` exceeds 1 by more than `deviations` SDs."""
         if self.clusters < 2 or self.icc[at] <= 0.0:
             return False
         typical = (self.n - self.size) / (self.clusters - 1)
@@ -141,7 +140,7 @@ def residuals(table: ClusterTable, part: slice) -> FloatArray:
 
 
 def correction(sizes: FloatArray) -> FloatArray:
-    """Return 1/(1 − n_g/n_h) for each cluster of a stratum; 1 for a single cluster, whose residual is 0."""
+    """Return the CR2 factor 1/(1 − n_g/n_h) by cluster of a stratum; 1 for a single cluster, whose residual is 0."""
     rest = 1.0 - sizes / sizes.sum()
     return np.asarray(np.divide(1.0, rest, out=np.ones_like(rest), where=rest > 0.0))
 
@@ -155,7 +154,7 @@ def plain_spread(table: ClusterTable) -> FloatArray:
 
 
 def small_sample(clusters: int) -> float:
-    """Return the correction of CR1 for G clusters, G/(G − 1); 1 for a single cluster, whose residual is 0."""
+    """Return the factor G/(G − 1) of CR1 for G clusters; 1 for a single cluster, whose residual is 0."""
     return clusters / (clusters - 1) if clusters > 1 else 1.0
 
 

@@ -1,4 +1,4 @@
-"""Constants of the statistics, each with its reason, and settings of a comparison."""
+"""Constants of the statistics, and settings of a comparison."""
 
 from __future__ import annotations
 

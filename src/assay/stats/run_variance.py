@@ -39,7 +39,7 @@ class RunVariance:
 
     @property
     def seen_by_queries(self) -> float:
-        """The part of the variance that the spread over queries already includes."""
+        """The part of `variance` that the spread over queries already includes."""
         return self.of_queries * self._factor
 
     @property
@@ -47,7 +47,7 @@ class RunVariance:
         return 1 / self.runs[0] + 1 / self.runs[1]
 
     def reach(self, alpha: float) -> float:
-        """Return the difference that between-run variance alone exceeds with probability `alpha` (Student 1908)."""
+        """Return the difference that runs of equal engines exceed with probability `alpha` (Student 1908)."""
         return t_quantile(1 - alpha / 2, self.df) * math.sqrt(self.variance)
 
     def lucky_reach(self, alpha: float) -> float:
@@ -70,9 +70,9 @@ class RunVariance:
 def estimate_run_variance(
     old: Sequence[float], new: Sequence[float], of_queries: tuple[float, float] = (0.0, 0.0)
 ) -> RunVariance | None:
-    """Estimate the between-run variance from the run means of both sides; None without repeats or if a mean is missing.
+    """Estimate the between-run variance from the means of runs; None without repeats or if a mean is missing.
 
-    Variances are pooled over both sides. `of_queries` is the part that variation of single queries explains, by side.
+    Variances of baseline (`old`) and engine (`new`) are pooled; single queries explain the parts `of_queries` of them.
     """
     df = len(old) + len(new) - 2
     if df < 1 or not all(map(math.isfinite, (*old, *new))):
@@ -132,9 +132,9 @@ def _include(row: ComparisonRow, chance: RunVariance | None, settings: CompareSe
 
 
 def _widen(given: Interval, center: float, chance: RunVariance, steady: float, bounds: ValueRange) -> Interval:
-    """Widen an interval: half-widths of independent parts add up by their squares.
+    """Widen an interval by between-run variance: the squared half-widths of queries and of runs add up.
 
-    √(t₁²s₁² + t₂²s₂²), with the t quantile and standard error of each part, has at least the stated coverage (Banerjee
+    √(t₁²s₁² + t₂²s₂²), with the t quantile and standard error of each, has at least the stated coverage (Banerjee
     1960). One quantile at Satterthwaite's degrees of freedom is not used: with three runs in total it errs one time in
     eight. The interval never gets narrower, although few runs may have varied less than their queries by chance.
     """
@@ -145,7 +145,7 @@ def _widen(given: Interval, center: float, chance: RunVariance, steady: float, b
 
 
 def _p_value(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
-    """Return the level at which the interval of both parts just includes zero.
+    """Return the level at which the interval with between-run variance just includes zero.
 
     The log half-width is smooth in the normal quantile of the level: regula falsi (Illinois) needs about ten steps.
     """
@@ -179,7 +179,7 @@ def _two_sided(z: float) -> float:
 
 
 def _degrees_of_freedom(row: ComparisonRow, chance: RunVariance, steady: float) -> float:
-    """Return the degrees of freedom of both parts together (Satterthwaite 1946), for the MDE, which is an estimate."""
+    """Return the degrees of freedom of an SE with between-run variance (Satterthwaite 1946); only the MDE uses them."""
     if row.se is None or row.df < 1:
         return row.df
     queries = (steady * row.se) ** 2

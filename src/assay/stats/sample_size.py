@@ -1,4 +1,4 @@
-"""Sample sizes: how many queries or repositories are needed to detect a difference, by a pilot or by assumptions."""
+"""The number of queries or repositories needed to detect a difference, from a pilot or from assumed variances."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class PilotVariance(NamedTuple):
 
 
 def read_pilot(differences: FloatArray, groups: IntArray, icc: float | None = None) -> PilotVariance:
-    """Estimate the variance within and between repositories (or other declared clusters) and its degrees of freedom.
+    """Estimate the variances within and between repositories (or declared clusters), with their degrees of freedom.
 
     The sample variance of n values with variance σ² and excess kurtosis κ has variance σ⁴(2/(n − 1) + κ/n), which is
     that of a scaled chi-square with 2/(2/(n − 1) + κ/n) degrees of freedom. Queries with excess κ give a mean of q
@@ -155,7 +155,7 @@ _LARGEST_SD = 1e50
 _LARGEST = 10_000_000
 #: Outside this range simulated power is too imprecise for a correction.
 _KNOWN = (0.05, 0.99)
-#: Rounds of simulation and search, and the change of the correction at which they end.
+#: Rounds of simulation and search, and the relative change at which they end.
 _ROUNDS = 5
 _SETTLED = 0.005
 
@@ -221,7 +221,7 @@ def components_of(sd: float, icc: float, repositories: int, queries: float) -> C
     return Components(sd * sd * icc, sd * sd * (1.0 - icc), repositories, queries)
 
 
-#: Variances of a repository's mean, between repositories and inside; as estimated, or at one end of an interval.
+#: Variances of a repository's mean, between repositories and within them; estimates or ends of their intervals.
 _Variances = tuple[float, float, float]
 
 
@@ -259,14 +259,14 @@ class _Design:
         return _Layout(between / count + within / total, count - 1, count, each, self.components)
 
     def mde(self, layout: _Layout, delta: float) -> float:
-        """Return the MDE by the formula, with the spread at a true difference of `delta`."""
+        """Return the MDE by `planned_mde`, with the spread of differences whose mean is `delta`."""
         if layout.df < 1:
             return math.inf
         se = math.sqrt(layout.variance) * (1.0 if self.pilot is None else self.pilot.spread_at(delta))
         return planned_mde(se, layout.df, layout.clusters, alpha=self.alpha, power=self.power)
 
     def correction(self, layout: _Layout, delta: float, mde: float) -> float:
-        """Return the MDE implied by the simulated power at `delta` over the MDE of the formula; 1 without simulation.
+        """Return the MDE implied by the simulated power at `delta`, divided by `mde`; 1 without simulation.
 
         The power of a test at level α is about Φ(δ/SE − z(1 − α/2)), with the normal quantile z, so the difference δ
         with a given power is proportional to z(1 − α/2) + z(power).
@@ -284,7 +284,7 @@ class _Design:
     ) -> list[int | None]:
         """Find the smallest size, at least `start`, with an MDE of at most `delta` for each of the variances in `ends`.
 
-        The correction is computed iteratively, at the size for the first of `ends`.
+        The MDE is multiplied by `correction`, found iteratively at the size for the first of `ends`.
         """
 
         def find_least(end: _Variances) -> int | None:
@@ -311,7 +311,7 @@ class _Design:
         return [find_least(end) for end in ends]
 
     def mde_of(self, layout: _Layout) -> float | None:
-        """Return the corrected MDE of a layout; None if no difference can be detected."""
+        """Return the MDE of a layout, multiplied by `correction`; None if no difference can be detected."""
         delta = self.mde(layout, 0.0)
         for _ in range(_ROUNDS):
             if not math.isfinite(delta):
@@ -338,8 +338,8 @@ def plan(
     `cluster` is the unit of sampling; for a tag, "repositories" are the values of the tag.
 
     With R repositories of q queries the variance of the mean is σ²_between/R + σ²_within/(Rq). More queries lower only
-    the second term; if the first alone is too large, no number of queries is enough. The formula assumes normal means.
-    With a pilot the formula is corrected by simulating sets of the resulting size from the pilot's differences
+    the second term; if the first alone is too large, no number of queries is enough. `planned_mde` assumes normal
+    means; with a pilot, its MDE is corrected by simulating sets of the planned size from the pilot's differences
     (`Pilot.power`). The ranges follow from the chi-square intervals of the pilot's variances at confidence 1 − alpha.
     """
     if not 0.0 < delta < math.inf:
@@ -374,7 +374,7 @@ def _ends(components: Components, pilot: Pilot, alpha: float) -> Iterator[_Varia
     """Yield the variances at both ends of the chi-square intervals, ν s²/χ²(1 − α/2) and ν s²/χ²(α/2).
 
     s² has ν degrees of freedom; χ² is a quantile. The variance of repository means is estimated directly; its excess
-    over the queries' part is the variance between repositories. Without an estimated ICC, both are scaled alike.
+    over the queries' part is the variance between repositories. Without an estimated ICC, all are scaled alike.
     """
     inside = components.within / components.queries
     for tail in (1.0 - alpha / 2.0, alpha / 2.0):

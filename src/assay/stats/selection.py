@@ -16,7 +16,7 @@ from assay.stats.tables import Partition
 
 #: Random halves, each used both ways; the unbiased value then varies by less than .001 between seeds.
 _SPLITS = 200
-#: With fewer clusters, a half has three or less, too few for a choice.
+#: With fewer clusters, a half may have only two, too few for a choice.
 _FEWEST_CLUSTERS = 6
 #: Digits of a mean that are not rounding errors.
 _SAME_MEAN = 12

@@ -188,7 +188,7 @@ def _without_strata(kind: Literal["repository", "tag"], names: Sequence[str], re
 def _collapse(strata: IntArray) -> IntArray:
     """Merge strata of a single cluster, which have no spread (collapsed strata, Cochran 1977, 5A.12).
 
-    Strata of one cluster form one stratum; a single one is merged with the smallest other stratum.
+    Several such strata form one stratum; a single one is merged with the smallest other stratum.
     The variance then includes the spread between the merged strata, which is conservative.
     """
     names, counts = np.unique(strata, return_counts=True)
