@@ -61,7 +61,7 @@ def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
-    """Log a split that changes the sealed queries of a set with accesses; return a summary, or "" if not logged."""
+    """Log a new split if it changes which queries are sealed after an access; return a summary, or "" if not logged."""
     if old.source is None or all(access.divided for access in read_access_log(Path(old.source))):
         return ""
     now_sealed, was_sealed = ({query.id for query in sealed_queries(gold)} for gold in (new, old))

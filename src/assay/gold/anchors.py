@@ -100,7 +100,7 @@ def path_problem(path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AnchorProblem:
-    """A problem in resolving a gold set; `query` or `anchor` is empty if the problem concerns more than one."""
+    """A problem in resolving a gold set; `anchor` is empty if it concerns a query, and `query` if the set."""
 
     code: str  # category
     query: str
@@ -117,7 +117,7 @@ class Resolution:
 
     gold: GoldSet
     problems: tuple[AnchorProblem, ...] = ()
-    notes: tuple[str, ...] = ()  # about targets found at other lines, and skipped irrelevant targets
+    notes: tuple[str, ...] = ()  # about targets found at other lines, and skipped locations judged irrelevant
 
 
 # Thresholds for the suspicion that a gold set is for another corpus.
@@ -254,7 +254,7 @@ _MOST_CANDIDATES = 3
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedTarget:
-    """The reason why a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
+    """Why a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
 
     code: str
     message: str
@@ -285,13 +285,13 @@ class AnchorIndex:
         return self._range(target, target.span.start, target.span.end)
 
     def find_irrelevant(self, query: Query) -> Iterator[Target]:
-        """Yield the irrelevant targets of a query that resolve; skip missing paths before a slow hint is computed."""
+        """Yield the locations judged irrelevant that resolve; skip missing paths, whose hints are slow to compute."""
         for target in query.irrelevant:
             if self._listed.find(target.span.path) and isinstance(resolved := self.look_up(target), Target):
                 yield resolved
 
     def _parse(self, path: str) -> tuple[tuple[str, ...], tuple[Symbol, ...], str | None]:
-        """Return the lines and symbols of a file and, if there are no symbols, the parse error, if any."""
+        """Return the lines and symbols of a file and, if it has no symbols, the problem in parsing it, if any."""
         if path not in self._parsed:
             text, language = read_text(self._corpus, path), self._paths[path]
             defined = extract_symbols(path, text, language)

@@ -168,7 +168,7 @@ def row_id(number: int) -> str:
 
 
 def query_hash(query: Query, corpus: CorpusSpec) -> str:
-    """Hash the id, phrasings, targets (also irrelevant ones), adversaries and corpus of a query, and nothing else."""
+    """Hash the id, phrasings, targets, irrelevant locations, adversaries and corpus of a query, and nothing else."""
     return _digest(
         {
             "id": query.id,

@@ -115,7 +115,7 @@ def read_whole(path: Path) -> list[YamlNode]:
 
 
 def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
-    """Read all lines of a journal but an incomplete last one; return an empty list if the file is missing."""
+    """Read all lines of a journal except an incomplete last one; return an empty list if the file is missing."""
     try:
         raw = path.read_bytes()
     except FileNotFoundError:

@@ -175,7 +175,7 @@ SHARE = 0.5
 
 
 def reload_set(gold: GoldSet) -> GoldSet | None:
-    """Load the current version of a gold set; None if its file is missing or invalid, or contains other sets only."""
+    """Load the current version of a gold set; return None if its file is missing or invalid, or lacks the set."""
     if gold.source is None or not Path(gold.source).exists():
         return None
     try:

@@ -260,9 +260,9 @@ def _describe_tie(query: Query, other: Query, options: SplitOptions) -> str:
 
 
 def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:
-    """Return splits of the groups that minimize, over several starts, the squared distance of strata from their shares.
+    """Return the split of each group: the best of several starts, by the squared error of the strata's shares.
 
-    Each start assigns the groups one by one, in random order among equals, and moves them to a local optimum.
+    Each start assigns the largest groups first, ties in random order, then moves groups to a local optimum.
     """
     import numpy as np
 
@@ -283,7 +283,7 @@ def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], 
 def _descend(
     table: NDArray[Any], wanted: NDArray[Any], fixed: Sequence[int | None], free: Sequence[int]
 ) -> tuple[list[int], NDArray[Any]]:
-    """Assign the free groups in order, then move them to a local optimum; return splits and their summed counts."""
+    """Assign the free groups in order, then move them to a local optimum; return the splits and counts."""
     splits = [-1 if split is None else split for split in fixed]
     filled = wanted * 0
     for group, split in enumerate(splits):
@@ -311,7 +311,7 @@ _METHOD = re.compile(rf"by ({'|'.join(SPLIT_UNITS)})(?: of (\d+) folders?)?, see
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
-    """The unit by which a gold set was split, and the depth of modules."""
+    """The unit by which a gold set was split and, for modules, the number of leading directories that identify one."""
 
     by: SplitUnit
     depth: int | None = None
@@ -322,7 +322,7 @@ class SplitMethod:
 
 
 def read_split_method(suite: Suite) -> SplitMethod | None:
-    """Return how the gold sets were split; None if that is unknown or differs between sets."""
+    """Return how the gold sets were split, or None if that is unknown or differs between sets."""
     matches = [_METHOD.match(gold.provenance.get(_PROVENANCE_KEY, "")) for gold in suite.golds]
     methods = {SplitMethod(cast(SplitUnit, m[1]), int(m[2]) if m[2] else None) if m else None for m in matches}
     return methods.pop() if len(methods) == 1 else None

@@ -39,7 +39,7 @@ from assay.types import Corpus, CorpusSpec, GoldSet, Query, Span, Target
 
 
 class SynthRules:
-    longest: int = 100  # lines; a longer target overlaps every second result
+    longest: int = 100  # lines; longer targets are too easy to hit
     shortest_documented: int = 3  # lines; a sentence on a one-line declaration mostly describes the group around it
     shortest_name: int = 3  # characters; `i` and `fn` are not queries
     files: int = 3  # changed, without tests and examples; a wider change has no particular location
@@ -73,7 +73,7 @@ _KEEP: Final = f"# Include every file of this copy.\n!*\n/{_IGNORE_FILE}\n"
 
 @dataclass(frozen=True, slots=True)
 class SyntheticSets:
-    """Gold sets, the copy of the corpus without the comments that became queries, and notes on missing queries."""
+    """Gold sets, the copy of the corpus without the comments that became queries, and notes on small or empty sets."""
 
     golds: tuple[GoldSet, ...]
     stripped: Mapping[str, bytes] = field(default_factory=dict)  # path -> content; empty if no set needs the copy

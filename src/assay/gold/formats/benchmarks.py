@@ -207,7 +207,7 @@ def _parse_blocks(text: str, location: GoldLocation, subject: str) -> list[dict[
 
 
 # CodeSearchNet's annotations: a query, a function on GitHub, and its relevance from 0 to 3, which is the grade.
-# Functions of relevance 0 are judged and irrelevant. Several judgments are averaged, rounding half up.
+# Functions of relevance 0 are judged irrelevant. Several judgments are averaged, rounding half up.
 _CODESEARCHNET_COLUMNS = ("Language", "Query", "GitHubUrl", "Relevance", "Notes")
 _URL = re.compile(
     r"https?://github\.com/(?P<repository>[^/]+/[^/]+)/blob/(?P<commit>[0-9a-f]+)/(?P<path>[^#]+)"

@@ -76,7 +76,7 @@ def verify_output(
     *,
     lost: Sequence[FieldLoss] = (),
 ) -> WriterOutput:
-    """Return the files with the losses found by reading the files back; `lost` adds losses that this does not find."""
+    """Return the files with the losses found by reading the files back; `lost` adds losses that this misses."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in files.items():
             path = Path(directory, name)
@@ -232,7 +232,7 @@ def resolve_lines(gold: GoldSet, corpus: Corpus, *, whole_files: bool) -> LineAn
 
 
 def needs_lines(gold: GoldSet, *, symbols: bool, whole_files: bool) -> bool:
-    """Return whether a set has targets without lines that the format does not support."""
+    """Return whether a set has symbols or whole files as targets that the format does not support."""
     targets = [target for query in gold.queries for target in query.targets if target.span.start is None]
     return any(not whole_files if is_whole_file(target) else not symbols for target in targets)
 

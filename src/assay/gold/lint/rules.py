@@ -112,7 +112,7 @@ class LintConfig:
     module_share: float = 0.05  # of the code files of the corpus
     listed: int = 5  # names in one message, so that it fits on a line
     margin: float = 0.02  # the smallest difference worth acting on, as in comparisons
-    cutoff: int = 10  # of the measures whose ceiling is reported
+    cutoff: int = 10  # of the measures whose best possible values are reported
 
 
 DEFAULT = LintConfig()
