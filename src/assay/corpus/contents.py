@@ -79,7 +79,7 @@ _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """Size, hash and encoding of an included file, or the reason why a file is excluded."""
+    """Size, hash and encoding of an included file, or the reason for its exclusion."""
 
     shebang: bytes = b""  # the first line if it is a shebang
     size: int = 0

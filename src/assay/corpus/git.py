@@ -67,7 +67,7 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Run git and yield its stdout as a stream, since the output may not fit into memory."""
+    """Run git and yield its stdout as a stream, since the output may not fit in memory."""
     try:
         process = subprocess.Popen(
             ["git", *_SAFE, *arguments],
@@ -238,7 +238,7 @@ def open_mirror(store: Store, url: str) -> Iterator[Path]:
 
 
 def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str:
-    """Return the commit of a revision, fetched into a mirror if it is missing there or may have changed."""
+    """Return the commit of a revision; fetch it unless `rev` is a full hash that the mirror contains."""
     shown, busy = strip_credentials(url), mirror / _BUSY
     if busy.exists() or not (mirror / "HEAD").exists():
         shutil.rmtree(mirror, ignore_errors=True)

@@ -45,7 +45,7 @@ class IgnoreRule:
     everything: bool  # `*`, `**`
     below: bool  # ends in `/**`: everything inside, not the directory itself
     pattern: re.Pattern[str]
-    parts: tuple[str, ...]  # of an anchored pattern; empty if the pattern may match at any depth
+    parts: tuple[str, ...]  # of a pattern with a leading or inner slash, otherwise empty
 
     def matches(self, path: str, is_directory: bool) -> bool:
         """Return whether the rule matches a path, given relative to the directory of the ignore file."""
@@ -56,7 +56,7 @@ class IgnoreRule:
         return bool(self.pattern.search(path) if self.below else self.pattern.fullmatch(path))
 
     def opens(self, path: str) -> bool:
-        """Return whether the rule may match below a directory; False for rules that match at any depth."""
+        """Return whether the rule is anchored (by a slash, and not by `**/`) and may match below a directory."""
         for index, part in enumerate(path.split("/")):
             if index >= len(self.parts):
                 return False

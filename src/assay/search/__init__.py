@@ -1,4 +1,4 @@
-"""The built-in search engine: code search on a CPU, without downloads, with a trace of every ranking.
+"""The built-in search engine; by default it needs no GPU and downloads nothing. Every ranking can be traced.
 
 This package does not import gold sets, measures or statistics. Its entry points are `engines/builtin.py` and
 `assay.Index`.

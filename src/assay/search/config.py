@@ -125,7 +125,7 @@ class RerankSettings:
         "cross-encoder:MODEL, rerank:URL#MODEL or chat:URL#MODEL, also with {env:NAME}; empty for none",
         repr=False,
     )
-    depth: int = setting(20, "number of results to reorder")  # independent of k, so that the top 5 prefixes the top 10
+    depth: int = setting(20, "number of results to reorder")  # not k, so that the top 5 begin the top 10
     token_env: str = setting("", "environment variable with the API token")
 
 
@@ -261,7 +261,7 @@ _BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
 
 
 def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, str] | None:
-    """Return the violated settings (the most likely cause first), a message and a hint; None if all are valid."""
+    """Return the invalid settings (the most likely cause first), a message and a hint; None if all are valid."""
     for name, hint in setting_hints().items():
         if expected := _expected(name, values[name], hint):
             return (name,), f"{name}: expected {expected}, got {values[name]!r}", _LIST_ALL

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float32]
 
-#: After feedback, `_AGAIN * reach` chunks are scored again; they include the chunks nearest to the moved query.
+#: After feedback, `_AGAIN * reach` chunks are scored again: enough to include those nearest to the moved query.
 _AGAIN: Final = 4
 #: Increment when `passage_text` changes, so that stored vectors are recomputed.
 _PASSAGE: Final = 1

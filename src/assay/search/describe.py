@@ -67,7 +67,7 @@ def _endpoint(settings: DescriptionSettings) -> Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class DescribedText:
-    """A chunk to describe, with the names of its scopes (`Cart.total`)."""
+    """A chunk to describe, with the names of its scopes (`Cart total`)."""
 
     text: str
     scope: str = ""

@@ -155,7 +155,7 @@ _STORING: Final = ("corpus", "search/table.py", "store/array_file.py", "search/b
 _EMBEDDING: Final = ("search/static.py", "search/vectors.py", "search/embedders.py", "search/dense.py")
 #: Packages that compute vectors, if installed.
 _PACKAGES: Final = ("numpy", "onnxruntime", "tokenizers", "fastembed", "sentence-transformers", "torch", "transformers")
-#: Settings that determine the candidates, not their order.
+#: Settings in the digests of the table, vectors and candidates.
 _BEFORE: Final = frozenset({"index", "lexical", "translation", "dense"})
 #: Dense settings that determine the vectors of chunks; the others apply to queries.
 _OF_VECTORS: Final = ("model", "docs_model", "vectors", "token_env", "query_prefix", "code_prefix", "docs_prefix")
@@ -175,7 +175,7 @@ def vectors_digest(settings: DenseSettings) -> str:
 
 
 def candidates_digest(config: SearchConfig, per: Per) -> str:
-    """Return a digest of the settings, models and code that determine the match scores of chunks."""
+    """Return a digest of what determines the match scores of chunks, besides the table and vectors."""
     settings = [asdict(config.lexical), asdict(config.translation), asdict(config.dense), per]
     return digest_of([settings, model_digest(config.translation.model), _versions(), code_digest(*_CODE)])
 

@@ -222,7 +222,7 @@ class DefinitionName:
 class ScopeName:
     """Add the share of the enclosing names (class, module, headings above) that matches words of the query."""
 
-    spans: float = setting(0.2, "weight of the names of enclosing definitions")  # .005 to .007
+    spans: float = setting(0.2, "weight of the names of enclosing definitions")  # +.005 to .007
     headings: float = setting(0.1, "weight of the headings above a section")
 
     def __call__(self, scores: Values, features: QueryFeatures) -> Values:

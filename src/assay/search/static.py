@@ -258,10 +258,10 @@ def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVecto
 
 @dataclass(frozen=True, slots=True)
 class PathWords:
-    """Correction of chunk scores, as if the words of a chunk's path occurred `weight` more times in the chunk.
+    """Change chunk scores as if each chunk also contained the words of its path, with weight w.
 
-    The vector of such a chunk would be u + w p, where u is the sum of its terms and p that of its path. The vector is
-    never computed: q · (u + w p) / |u + w p| follows from q · u, q · p, and lengths that do not depend on the query q.
+    The vector of a chunk would then be u + w p, where u is the sum of its terms and p that of its path. It is never
+    computed: q · (u + w p) / |u + w p| follows from q · u, q · p, and lengths that do not depend on the query q.
     """
 
     file: IntArray  # file of each chunk
@@ -276,7 +276,7 @@ class PathWords:
 
 
 def path_words(chunks: ChunkVectors, file: IntArray, weight: float) -> PathWords:
-    """Prepare the correction; a chunk without known terms in its text and path scores 0."""
+    """Precompute the lengths |u + w p| for `PathWords`; 1 instead of 0, so that chunks without known terms score 0."""
     own = np.vecdot(chunks.path, chunks.path)[file]
     square = chunks.size**2 + 2 * weight * chunks.size * chunks.along + weight**2 * own
     length = np.sqrt(np.maximum(square, 0), dtype=np.float32)

@@ -76,7 +76,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class NameTable:
-    """Names of chunks or files, split into sorted `parts`; an owner may have several names."""
+    """Names of chunks or files, split into stems: `part` indexes the sorted `parts`; an owner may have many names."""
 
     texts: tuple[str, ...]
     owner: IntArray

@@ -116,7 +116,7 @@ class CorpusView:
         return self.cached(("lookup", term, kind, self.translator and self.translator.settings), find)
 
     def idf(self, number: int) -> float:
-        """Return the inverse document frequency of a term: ln(1 + (N - n + 0.5) / (n + 0.5)), never negative."""
+        """Return the inverse document frequency of a term in n of N chunks: ln(1 + (N - n + 0.5) / (n + 0.5))."""
         offset = self.table.postings.offset
         holders = int(offset[number + 1] - offset[number]) if number >= 0 else 0
         return log1p((self.chunk_count - holders + 0.5) / (holders + 0.5))
@@ -163,7 +163,7 @@ class CorpusView:
 
     @TableCache
     def neighbor_count(self) -> Values:
-        """Count of adjacent chunks in the same file (1 or 2), for each chunk; 1 for a lone chunk."""
+        """Number of adjacent chunks in the same file, for each chunk; at least 1, since it is a divisor."""
         is_followed = np.append(self.follows[1:], [False])
         return np.maximum(self.follows + is_followed.astype(np.float64), 1.0)[: self.chunk_count]
 

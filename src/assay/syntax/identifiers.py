@@ -114,7 +114,7 @@ class _TokenCache(dict[str, tuple[str, ...]]):
 _TOKENS = _TokenCache()
 
 _REMEMBERED = 50_000  # words of a large repository, about 10 MB
-_SHORTEST = 5  # shorter words in -er or -or are seldom agents: user, over, color
+_SHORTEST = 5  # stems in -er or -or up to this length are seldom agent nouns: user, over, color
 
 
 @cache
@@ -127,7 +127,7 @@ def _snowball() -> Callable[[str], str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def stem(word: str) -> str:
-    """Return the English stem of a lowercase word; words under three letters or with other characters are unchanged."""
+    """Return the English stem of a lowercase word; words under three letters or not purely a-z are unchanged."""
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return word
     root = _snowball()(word)
