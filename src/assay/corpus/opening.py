@@ -39,7 +39,7 @@ def open_corpus(
 ) -> Corpus:
     """Fetch a corpus if necessary and list its included files; raise CorpusError if there are none.
 
-    `memory` caches files between calls, so that unchanged ones are not read again. It is not used for fetched corpora.
+    `memory` caches file hashes between calls, so unchanged files are not read again. Fetched corpora do not use it.
     """
     store = Store((cache or cache_dir()).absolute())
     request = CorpusRequest(spec, (base or Path.cwd()).absolute(), TreeCache(store), limits)
@@ -112,7 +112,7 @@ def _empty_error(spec: CorpusSpec, root: Path, walked: WalkResult) -> CorpusErro
     return CorpusError(
         f"the corpus {spec_text(shown)} is empty" + (f"; skipped: {left_out}" if left_out else ""),
         file=root,
-        hint="check the include and exclude globs" if spec.include or spec.exclude else "check the path",
+        hint="check the include and exclude globs" if spec.include or spec.exclude else "use one with source files",
     )
 
 

@@ -37,7 +37,7 @@ from assay.errors import CorpusError, SetupError
 from assay.redaction import strip_credentials
 
 _SDIST: Final = (".tar.gz", ".zip", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
-_EXAMPLE: Final = "use flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#sdist"
+_EXAMPLE: Final = "use a package and a version, such as flask==3.1.0, flask==3.1.0#wheel or flask==3.1.0#sdist"
 _CONFIG_LINE: Final = re.compile(r"(?P<section>[^.=]+)\.(?P<key>[\w-]+)=(?P<value>.*)")
 #: Sections that `pip download` reads; later sections take precedence.
 _SECTIONS: Final = ("global", "download", ":env:")
@@ -394,7 +394,7 @@ def pack(package: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
             (packed,) = packed.values() if isinstance(packed, dict) else packed
     except ValueError:
         hint = f"run `npm pack {package}` and check its output"
-        raise SetupError(f"npm pack wrote no tarball for {package}", hint=hint) from None
+        raise SetupError(f"expected one tarball and JSON from `npm pack {package}`", hint=hint) from None
     version = str(packed.get("version") or package.rpartition("@")[2])
     note = f"npm:{package} is {packed.get('name')}@{version}"
     return unpack(tarball, work / "tree", limits=limits, revision=version, notes=(note,))

@@ -161,7 +161,7 @@ class TreeCache:
     offline: bool = False  # never fetch
 
     def obtain(self, request: str, fetch: Callable[[Path], FetchedTree], *, refresh: bool = False) -> FetchedTree:
-        """Return the cached tree of a request; if missing or with `refresh`, `fetch` it into an empty directory."""
+        """Return the tree of a request; if it is not cached, or with `refresh`, `fetch` it into an empty directory."""
         if (not refresh or self.offline) and (cached := self.recall(request)):
             return cached
         if self.offline:
@@ -231,7 +231,7 @@ def run_fetch_tool(
     if done.end == "timeout":
         raise SetupError(f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again")
     if done.end == "flood":
-        hint = "use a smaller repository or a package"
+        hint = "use a smaller repository or package"
         raise SetupError(f"{tool} printed more than {_OUTPUT.stdout:,} bytes", hint=hint)
     return CommandOutput(done.code, done.stdout, done.stderr.decode("utf-8", "replace"))
 

@@ -89,7 +89,7 @@ def unpack(
                 hint = "use .whl, .zip, .tar.gz or .tgz"
                 raise CorpusError("unsupported archive format", file=archive.name, hint=hint)
         except (*_DAMAGED, RuntimeError) as error:  # RuntimeError: an encrypted zip or an unsupported compression
-            hint = "download the archive again"
+            hint = "try again; if that fails, use another version of the package"
             raise CorpusError(f"cannot read the archive: {error}", file=archive.name, hint=hint) from error
         paths = writer.finish(outside_links=False)
     tops = {path.partition("/")[0] for path in paths}
@@ -165,7 +165,7 @@ class _CountedReader:
             raise CorpusError(
                 f"the archive unpacks to more than {self._allowed:,} bytes; nothing was unpacked",
                 file=self._source,
-                hint="use an archive from a trusted source",
+                hint="use another version, or a smaller package",
             )
         return data
 
@@ -241,7 +241,7 @@ class TreeWriter:
             self.add_file(name, _chunks(stream))
 
     def finish(self, *, outside_links: bool) -> set[str]:
-        """Create the links and return all paths; raise CorpusError for outside links unless allowed."""
+        """Create the links and return all paths; a link that leaves the root is an error, unless `outside_links`."""
         for path, target in sorted(self._links.items()):
             self._make(path.split("/")[:-1], path)
             with self._rejecting_bad_names(path):
@@ -258,7 +258,7 @@ class TreeWriter:
         raise CorpusError(
             f"member {shown!r} {why}; nothing was unpacked",
             file=self._source,
-            hint="use an archive from a trusted source, and report this one to its index",
+            hint="use another version, and report the problem to the publisher",
         )
 
     def _admit(self, name: str) -> list[str]:

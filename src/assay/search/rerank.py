@@ -77,7 +77,7 @@ def make_reranker(spec: str, *, token_env: str | None = None) -> Reranker:
         if not rest.strip():
             raise ConfigError("no model given for the cross-encoder", hint=f"write {FORMS['cross-encoder']}")
         if token_env is not None:
-            raise ConfigError("a local cross-encoder takes no token", hint="remove rerank.token_env from the settings")
+            raise ConfigError("rerank.token_env cannot be used with a local cross-encoder", hint="remove the setting")
         return Reranker(f"{kind}:{rest};chars={_PASSAGE_CHARS}", partial(_cross_encode, rest))
     url, _, model = rest.partition("#")
     endpoint = Endpoint(url, model, token_env)

@@ -53,5 +53,5 @@ def test_make_reranker_refuses_what_names_nothing(spec, words):
 
 
 def test_make_reranker_has_no_use_for_a_token_without_an_endpoint():
-    with pytest.raises(ConfigError, match="takes no token"):
+    with pytest.raises(ConfigError, match="cannot be used with a local"):
         make_reranker("cross-encoder:m", token_env="SHOP_TOKEN")
