@@ -278,7 +278,7 @@ def test_bad_input_is_refused_with_a_way_out(toy, tmp_path, capsys):
     assert "not a git repository" in failed(*arguments(toy, tmp_path / "empty", Path(out)))
     assert "not a git repository" in failed(*arguments(toy, tmp_path / "none", Path(out)))
     make_jargon(tmp_path / "small", JARGON, files=5)
-    assert "too few pairs: 5 files" in failed(*arguments(toy, tmp_path / "small", Path(out)))
+    assert "files with documentation comments, got 5" in failed(*arguments(toy, tmp_path / "small", Path(out)))
     assert "--adapt" in failed("train", str(toy), "--adapt", str(toy / "jargon"), "--out", out)
     assert "--from without --adapt" in failed("train", str(toy), "--from", str(toy), "--out", out)
     assert "nothing to train on" in failed("train", "--out", out)

@@ -190,8 +190,8 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
         paths = tuple(entry.path for entry in list_files(repository))
         documented = {paths[number] for number in np.unique(whole.file[whole.kind == _DOC]).tolist()}
         if len(documented) < _FEWEST:
-            problem = f"{len(documented)} files have documentation comments, at least {_FEWEST} are needed"
-            raise InputError(f"too few pairs: {problem}", hint=_TOO_FEW)
+            problem = f"expected at least {_FEWEST} files with documentation comments, got {len(documented)}"
+            raise InputError(problem, hint=_TOO_FEW)
         held = hold_out_files(documented, config.held, config.seed)
         tell(f"mined {len(whole):,} pairs of {repository.name}: {len(held)} files are held out for the test")
         shard = _mine(repository, config.mining, work, held)

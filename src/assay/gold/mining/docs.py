@@ -230,7 +230,7 @@ def mine_comments(code: CodeIndex, wanted: SampleSize) -> MinedItems:
             and leakage(query_text, (target,)) < MAX_LEAKAGE
             and not _ABSTRACT.search(code.text(ref))
         ):
-            origin = ItemOrigin("comments", f"the comment in line {line} of {ref.path}")
+            origin = ItemOrigin("comments", f"the comment on line {line} of {ref.path}")
             fitting.append(Intent(query_text, (target,), origin, notes=(_VERBATIM,)))
     return _draw(fitting, wanted, "comments", "no definition has a comment with a usable sentence")
 

@@ -287,7 +287,7 @@ def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool =
     queries = [new for query in moves.gold.queries if (new := _move_query(query, placed, moves.new, notes)) is not None]
     if not queries:
         message = f"no query of '{moves.gold.name}' is left at {moves.new[:_SHORT]}"
-        raise GoldError(message, file=moves.gold.source, hint="set the correct repository with --repo")
+        raise GoldError(message, file=moves.gold.source, hint="check --repo, --from and --to")
     corpus = moves.gold.corpus
     if corpus.kind == "git":
         corpus = replace(corpus, rev=moves.new)

@@ -148,7 +148,7 @@ class ReviewWorkspace:
         golds = load_gold(self.path, corpus=None if named else self.given).golds
         if len(golds) != 1:
             message = f"expected one gold set, got {len(golds)}"
-            raise GoldError(message, file=self.path, hint="review one file at a time")
+            raise GoldError(message, file=self.path, hint="use a file that contains one gold set")
         return golds[0]
 
     @cached_property

@@ -203,7 +203,7 @@ def _read_vote(row: YamlNode, reviewer: str) -> Vote:
     fields = row.mapping(_VOTE)
     name = fields["reviewer"].text()
     if name != reviewer:
-        raise row.location.error(f"expected a vote of '{reviewer}', got one of '{name}'", f"use the file {name}.jsonl")
+        raise row.location.error(f"expected a vote of '{reviewer}', got one of '{name}'", f"move it to {name}.jsonl")
     plain = ("item", "reviewer", "reason", "on", "prompt", "commit")
     return Vote(
         **{key: fields[key].text() for key in plain if key in fields},
