@@ -192,13 +192,15 @@ def make_request(
     token_env: str | None = None,
     secrets: Iterable[str] = (),
 ) -> HttpRequest:
-    """Build a request that sends the token as Authorization header; raise ConfigError for an invalid argument."""
+    """Build a request with the token of `token_env` as Authorization header; raise ConfigError if it is invalid."""
     parse_web_address(url)
     if not _NAME.fullmatch(method):
         raise ConfigError(f"invalid HTTP method {method!r:.20}", hint="use GET, POST or PUT")
     for name, value in (headers or {}).items():
-        if not _NAME.fullmatch(name) or name.lower() in _RESERVED_HEADERS:
-            raise ConfigError(f"cannot set the header {name!r:.40}", hint="use a name like X-Request-Source")
+        if not _NAME.fullmatch(name):
+            raise ConfigError(f"invalid header name {name!r:.40}", hint="use letters, digits and hyphens")
+        if name.lower() in _RESERVED_HEADERS:
+            raise ConfigError(f"cannot set the header {name}: Assay sets it itself", hint="remove the header")
         if not (value.isascii() and value.isprintable()):
             hint = "use one line of ASCII characters; check the environment variable in the header"
             raise ConfigError(f"the header {name} contains invalid characters", hint=hint)
@@ -370,16 +372,17 @@ def _read_body(response: urllib3.BaseHTTPResponse, limit: int) -> tuple[bytes, F
         message = f"unexpected content coding of the response: {named}"
         return body, FailedAttempt(message, EngineError, "turn off compression on the server")
     if too_long or len(body) > limit:
-        return body, FailedAttempt(f"the response has more than {limit:,} bytes", EngineError, "send smaller requests")
+        hint = "request fewer results, or send smaller batches"
+        return body, FailedAttempt(f"the response has more than {limit:,} bytes", EngineError, hint)
     return body, None
 
 
 def _classify(request: HttpRequest, response: urllib3.BaseHTTPResponse, body: bytes) -> FailedAttempt:
     status, headers, excerpt = response.status, response.headers, request.excerpt(body)
     failed = partial(FailedAttempt, f"answered {status}" + (f": {excerpt}" if excerpt else ""), reason=str(status))
-    hint = "check the server log" if status >= 500 else "check the address and the names in the request"
+    hint = "check the server log" if status >= 500 else "check the address and the settings of the request"
     if status in _REJECTIONS or (status >= 500 and _TOO_MUCH.search(body)):
-        return failed(RequestRejected, hint)
+        return failed(RequestRejected, "check the settings of the request, such as the model, and its size")
     if 300 <= status < 400:
         target = request.redact(redact_url(headers.get("Location") or ""))
         return failed(EngineError, f"redirects are not followed; if you trust the target, use {target}")
@@ -460,7 +463,7 @@ def _explain(error: Exception, deadline: Deadline, *, proxied: bool) -> FailedAt
     late = caused_by(exceptions.TimeoutError) and not caused_by(exceptions.NewConnectionError)
     if (late or caused_by(TimeoutError)) and deadline.limit is not None:
         message = f"no answer within {format_duration(deadline.limit)}"
-        return FailedAttempt(message, EngineTimeoutError, "increase the timeout or send smaller requests")
+        return FailedAttempt(message, EngineTimeoutError, "raise the timeout, or check the load of the server")
     if caused_by(ssl.SSLCertVerificationError) or any(type(cause).__name__ == "CertificateError" for cause in causes):
         hint = "set SSL_CERT_FILE to a file with the CA certificates of your network"
         return FailedAttempt("the certificate of the server is not trusted", hint=hint)

@@ -31,7 +31,7 @@ class PoolConfig:
 
     depth: int = 10  # ranks that a user reads; deeper results hardly change a measure
     grades: tuple[int, ...] = (PRIMARY, SECONDARY)
-    enumerated: int = 4  # unjudged results of a query up to which every combination of labels is scored: 2^4
+    enumerated: int = 4  # every combination of labels is scored for up to this many unjudged results of a query: 2^4
 
     def __post_init__(self) -> None:
         if self.depth < 1:
@@ -111,7 +111,7 @@ def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolC
     """Rank the unjudged results of the headline phrasings by the effect of a label."""
     if measure.kind.phrasings:
         hint = "use a measure of single phrasings, such as nDCG@10"
-        raise ConfigError(f"{measure!r} combines several phrasings", hint=hint)
+        raise ConfigError(f"cannot pool by {measure!r}: it combines several phrasings", hint=hint)
     config = config or PoolConfig()
     has_level = any(param.name == "level" for param in measure.kind.params)
     level = cast(Level, measure["level"]) if has_level else "lines"
@@ -174,7 +174,7 @@ class _Rescorer:
         self.means: FloatArray = np.nansum(self.values, axis=1) / self.applies
 
     def rescore(self, variants: Sequence[tuple[_Key, Sequence[Target]]]) -> FloatArray:
-        """Score queries with added targets: engines × variants, in one table."""
+        """Return the scores of queries with added targets: engines × entries of `variants`."""
         if not variants:
             return np.empty((len(self.run.engines), 0))
         names = {f"v{number}": key for number, (key, _) in enumerate(variants)}
@@ -248,7 +248,7 @@ def _is_returned_by(candidate: PoolCandidate, engine: str) -> bool:
 
 
 class _Swing(NamedTuple):
-    """How labels change one query: the change of the difference between two engines, and the new values of both."""
+    """The effect of labels on one query: the change of the gap between two engines, and their new values."""
 
     key: _Key
     gap: float
@@ -299,7 +299,7 @@ def _compute_gap(
 def _list_label_sets(
     group: Sequence[PoolCandidate], engines: tuple[str, str], config: PoolConfig
 ) -> Iterator[tuple[Span, ...]]:
-    """Yield sets of spans to label: all subsets of few candidates, else none, all, those by engine, and single ones."""
+    """Yield sets of spans to label: all subsets of few candidates, else none, all, those of an engine, and each one."""
     spans = [candidate.span for candidate in group]
     if len(spans) <= config.enumerated:
         for chosen in product((False, True), repeat=len(spans)):

@@ -70,7 +70,7 @@ def compare(
     for name in declared:
         check_engine(scores, name, "family member")
     if not declared or baseline in declared:
-        message = f"the family needs at least one engine other than the baseline {baseline!r}"
+        message = f"the family must have at least one engine, and not the baseline {baseline!r}"
         raise ConfigError(message, hint=f"choose from: {', '.join(others)}" if others else "run a second engine")
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
@@ -253,7 +253,7 @@ def means(
 ) -> tuple[MeanRow, ...]:
     """Return the mean of each engine on each measure over the headline units, ordered by measure.
 
-    The tag of `cluster` is not checked, because a group of queries may have none with this tag.
+    A tag in `cluster` is not checked, because a group of queries may have no query with that tag.
     """
     chosen = [column(scores, measure) for measure in (scores.measures if measures is None else measures)]
     return table_means(headline(scores), chosen, alpha, cluster)
@@ -300,7 +300,7 @@ class RepositoryChange:
     repository: str
     queries: int
     difference: float  # engine − baseline
-    gain: float  # the same; positive is better
+    gain: float  # `difference`, negated if lower is better
 
 
 @dataclass(frozen=True, slots=True)

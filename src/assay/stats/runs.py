@@ -183,7 +183,7 @@ def read_values(path: str | Path, *, engine: str | None = None, measure: str | N
         raise InputError(problem, file=file, line=1, hint="remove --engine and --primary")
     if not {"query", "value"} <= set(header) <= set(_COLUMNS):
         problem = f"expected the columns query,value[,cluster], got {','.join(header) or 'none'}"
-        raise InputError(problem, file=file, line=1, hint="rename the columns")
+        raise InputError(problem, file=file, line=1, hint="write the header query,value or query,value,cluster")
     rows: dict[str, QueryValue] = {}
     for line in reader:
         query, text, cluster = (line.get(name) for name in _COLUMNS)
@@ -203,9 +203,11 @@ def _own_values(
 ) -> tuple[QueryValue, ...]:
     engines = list(dict.fromkeys(line["engine"] for line in lines))
     measures = [name for name in (lines[0] if lines else ()) if name not in _OWN_COLUMNS]
+    if not measures:
+        raise InputError("no scored queries", file=file, hint="pass the per-query.csv of a run with scores")
     if engine not in engines:
         problem = f"unknown engine {engine!r}" if engine else "no engine selected"
-        raise InputError(problem, file=file, hint=f"set --engine to one of: {', '.join(engines) or 'none'}")
+        raise InputError(problem, file=file, hint=f"set --engine to one of: {', '.join(engines)}")
     column = measure or next(iter(measures), "")
     if column not in measures:
         hint = f"set --primary to one of: {', '.join(measures)}"
