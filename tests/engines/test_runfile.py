@@ -162,7 +162,7 @@ def test_runfile_configuration_is_its_content(opened: Opened, tmp_path: Path) ->
         (
             "one Q0 a.py 1 2 t\ntwo Q0 a.py 1 2 t\none Q0 a.py 2 1 t\n",
             3,
-            "duplicate result a.py for one, first in line 1",
+            "duplicate result a.py for one, first on line 1",
         ),
         ('{"query": "one", "hits": []}\n{"query": "one", "hits": []}\n', 2, "duplicate query 'one'"),
         ('{"query": "one", "hits": []}\n{"query"\n', 2, "invalid ranking"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assay.store.store import Store
 
 T = TypeVar("T")
+RAISE_TIMEOUT = "raise `timeout` of the engine, or --timeout"  # hint of a query that timed out in a tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ SearchReply = Sequence[Hit] | EngineReply
 
 @dataclass(frozen=True, slots=True)
 class SessionUsage:
-    """The resources that a session has used; None or an empty string if unknown."""
+    """The resources, version and stderr of a session; None or an empty string if unknown."""
 
     startup_seconds: float | None = None
     store_bytes: int | None = None
@@ -84,7 +85,7 @@ class FullEngine(Engine, Protocol):
 
     @property
     def oversample(self) -> int:
-        """Multiple of k results to request."""
+        """Number of results to request, as a multiple of k."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -112,7 +113,7 @@ class FullEngine(Engine, Protocol):
 
     @property
     def identity(self) -> str | None:
-        """Digest of everything that determines the rankings besides corpus and query; None if unknown."""
+        """Digest of everything that determines the rankings besides corpus, gold set and query; None if unknown."""
 
     @property
     def fingerprint(self) -> str:
@@ -217,7 +218,9 @@ class Handle:
     added_notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.inner, TimedEngine):  # set on the instance, so that other handles are not a TimedEngine
+        if isinstance(
+            self.inner, TimedEngine
+        ):  # set on the instance, so that handles of other engines are not TimedEngines
             object.__setattr__(self, "open_within", self.inner.open_within)
 
     oversample = _declared("oversample", 1)
@@ -259,7 +262,7 @@ class EngineContext:
     preset: Path | None = None  # directory of the preset file; None without a preset
 
 
-#: Artifact kinds of the steps whose results are always stored; results of other steps stay in memory.
+#: Artifact kinds of the steps whose results are always stored.
 STEP_KINDS: Mapping[str, str] = {"chunks": TABLES.name, "vectors": VECTORS.name}
 
 
@@ -297,7 +300,7 @@ class SharedCache:
         self._closing = ExitStack()
 
     def once(self, key: str, make: Callable[[], T], close: Callable[[T], None] | None = None) -> T:
-        """Return the cached value of a key; if missing, call `make` and cache the value, to be closed by `close`."""
+        """Return the cached value of a key; if missing, make and cache it, and call `close` on it with the cache."""
         with self._lock:
             if key not in self._values:
                 made = self._values[key] = make()
@@ -313,7 +316,7 @@ class SharedCache:
 
 
 def sharing_engine(engine: object) -> SharingEngine | None:
-    """Return the engine inside wrappers, or None if that engine cannot share steps."""
+    """Unwrap an engine from its handles; return None if it cannot share steps."""
     while type(engine) is Handle:
         engine = engine.inner
     return engine if isinstance(engine, SharingEngine) else None

@@ -10,7 +10,7 @@ from typing import Literal, cast
 
 from assay.clock import Deadline, min_timeout
 from assay.digests import digest_of
-from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
+from assay.engines.base import RAISE_TIMEOUT, EngineContext, EngineReply, SearchFilter, SearchReply
 from assay.engines.config_files import ConfigSettings, check_config_used, load_config_template, recorded_config
 from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
 from assay.engines.interactive import InteractiveSession, OutputMarker, UpdatableInteractiveSession, WireProtocol
@@ -325,7 +325,7 @@ class CommandEngine(SharedIndexEngine):
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:
-        """Return the tool's version, facts about its files, and a digest of variables that the index depends on."""
+        """Return version, file stats and a digest of the environment variables, as far as the index depends on them."""
         engine = self.for_index()
         with scratch() as directory:
             session = engine._make_session(IndexWorkspace(replace(corpus, root=directory)))
@@ -358,7 +358,7 @@ class CommandSession(ProgramSession):
 
     def _run(self, program: ProgramSpec, seconds: float | None) -> EngineReply:
         ok_codes, limit = self.engine.settings.ok_codes, min_timeout(seconds, self.engine.settings.timeout)
-        finished = run_engine_command(program, limit, hint="raise timeout", record=self.tracker.record_query_run)
+        finished = run_engine_command(program, limit, hint=RAISE_TIMEOUT, record=self.tracker.record_query_run)
         silent = not finished.stdout.strip()
         if ok_codes is None:
             ok_codes = (0, _NO_MATCH) if silent and not finished.stderr.strip() else (0,)
@@ -381,7 +381,7 @@ class CommandSession(ProgramSession):
 
 
 class UpdatableCommandSession(CommandSession):
-    """A session of a tool that has an update command or no index."""
+    """A session of a tool with an update command or without an index command."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Run the update command, if set, within the shorter of `seconds` and `index_timeout`."""

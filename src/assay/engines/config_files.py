@@ -1,4 +1,4 @@
-"""Configuration files of tools, rendered from templates; parsing the result verifies that nothing else changed."""
+"""Configuration files for tools, rendered from templates and, except for plain text, verified by parsing."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class ConfigTemplate:
 
     @property
     def effect(self) -> list[str]:
-        """The name, format and digest of the template, and the rendered text with placeholders."""
+        """The name, format and digest of the template, and its text with edits but unfilled placeholders."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             text = self._write(tree, _real_changes(tree, dict(sorted(self._changes(tree).items()))))
@@ -94,7 +94,7 @@ class ConfigTemplate:
         return {"template": self.file.name, "template_digest": text_digest(self.text), "edits": edits}
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Return the rendered text; raise ConfigError if rendering changes other values than edits and placeholders."""
+        """Apply the edits and fill the placeholders; raise ConfigError if a key is unknown or another value changes."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             changes = self._changes(tree)
@@ -108,7 +108,7 @@ class ConfigTemplate:
             if same(_parse(rendered, self.format), apply_changes(tree, wanted)):
                 return rendered
         keys = ", ".join(map(write_key, wanted))
-        raise ConfigError(f"setting {keys} would change other values", file=self.file, hint="edit the template")
+        raise ConfigError(f"cannot set {keys} without changing other values", file=self.file, hint="edit the template")
 
     def write(self, directory: Path, values: Mapping[str, str]) -> Path:
         """Write the rendered file with mode 0600, because the text may contain secrets; return its path."""
@@ -226,7 +226,7 @@ def same(left: object, right: object) -> bool:
 
 
 def apply_changes(tree: Any, changes: Mapping[Key, object]) -> Any:  # noqa: ANN401 - a value of any format
-    """Return a copy of a tree with changed values; create missing tables, raise ValueError if a parent is a value."""
+    """Copy a tree, apply changes, and create missing tables; raise ValueError if a parent is not a table or list."""
     root = {"": _copy(tree)}
     for key, value in changes.items():
         node: Any = root
@@ -285,7 +285,7 @@ def _parse_yaml(text: str) -> object:
 
 
 def _write_yaml(text: str, changes: Mapping[Key, object]) -> str:
-    """Edit YAML nodes, not values, so that `yes`, `0o17` and `1e-5` stay as written in any YAML version."""
+    """Edit YAML nodes, not values, because `yes`, `0o17` and `1e-5` mean different values in YAML 1.1 and 1.2."""
     import yaml
 
     def replace_node(node: Any, key: Key, value: object) -> Any:  # noqa: ANN401 - a node of any type

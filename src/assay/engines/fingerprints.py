@@ -57,7 +57,7 @@ def fingerprint_inputs(
     texts: Sequence[object] = (),  # other templates
     token_env: str | None = None,
 ) -> list[object]:
-    """Return digests of programs, files and environment variables named in settings, and the programs' packages."""
+    """Return digests of the programs, files and variables in settings, and the Python packages next to the programs."""
     named = [*commands, env or {}, *texts]
     search = _fill(env["PATH"], placeholders) if env and "PATH" in env else None
     words = [_fill(text, placeholders) for text in iter_texts(named)]
@@ -95,7 +95,7 @@ def _fill(text: str, placeholders: Mapping[str, str]) -> str:
 
 
 def _relative(path: str, placeholders: Mapping[str, str]) -> str:
-    """Return a path relative to {here} or {preset}, so that the path is the same in every checkout."""
+    """Write a path below {here} or {preset} with the placeholder, so that it is the same in every checkout."""
     for name in PATH_PLACEHOLDERS:
         directory = placeholders.get(name)
         if directory and (path == directory or path.startswith(f"{directory}/")):

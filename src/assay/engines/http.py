@@ -96,7 +96,7 @@ class HttpSettings(RequestTemplate, OutputSettings):
 
     Placeholders in templates: {query} and {k}; {root} (the corpus), {here} (the directory of assay.toml), {store} (an
     empty directory for the engine), {config} (the file rendered from `config.template`); {env:NAME} for a secret.
-    Values in a URL are percent-encoded, except an environment variable at the start. `index`, `update` and `ready`
+    Values in a URL are percent-encoded, except that of an {env:NAME} at the start. `index`, `update` and `ready`
     cannot use {query} and {k}; filters use {path} and {language}.
 
     After a rate limit, status 5xx or a lost connection, requests are retried within the timeout. Redirects fail.
@@ -169,7 +169,7 @@ def _encode_form(table: Mapping[str, object]) -> str:
         for item in value if isinstance(value, list | tuple) else [value]:
             if isinstance(item, Mapping):
                 raise ConfigError(
-                    f"{WHERE}: {key}: a form cannot contain a table", hint="use strings, numbers and lists"
+                    f"{WHERE}: {key}: a form or URL cannot contain a table", hint="use strings, numbers and lists"
                 )
             pairs.append((key, str(item).lower() if isinstance(item, bool) else str(item)))
     return urlencode(pairs, errors="replace")
@@ -266,7 +266,7 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
-        """Whether requests or the configuration file contain the path of the corpus or of {store}."""
+        """Whether a request or the configuration file contains {root} or {store}."""
         return any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assay.clock import Deadline, format_duration
-from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
+from assay.engines.base import RAISE_TIMEOUT, EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
 from assay.engines.json_output import Documents, Selector, clean, find_documents, parse_json, select, strip_ansi
 from assay.engines.output import OutputLayout, parse_document, parse_output
 from assay.engines.templates import fill, fill_json, merge
@@ -141,7 +141,7 @@ class InteractiveSession(ProgramSession):
         limit = "startup_timeout" if whole.allows(settings.startup_timeout) else "index_timeout"
         with corpus_checked(self._program):
             self._child = Child(self._program)
-        with self._guarded(self._child, deadline, f"raise {limit}"):
+        with self._guarded(self._child, deadline, f"raise `{limit}`"):
             for marker in self._protocol.markers:
                 try:
                     self._child.read_until(marker.pattern, deadline.at)
@@ -164,7 +164,7 @@ class InteractiveSession(ProgramSession):
             assert child is not None
             self._queries += 1
             values = {**self.placeholders, "query": query, "k": k, "id": self._queries}
-            with restart.excluded(), self._guarded(child, deadline, "raise timeout"):
+            with restart.excluded(), self._guarded(child, deadline, RAISE_TIMEOUT):
                 early = b"" if protocol.answer_id else child.skip()
                 line, notes = protocol.encode(values, self.filtering.table(wanted, values))
                 child.write(line, deadline.at)
@@ -198,7 +198,7 @@ class InteractiveSession(ProgramSession):
 
     @contextmanager
     def _guarded(self, child: Child, deadline: Deadline, hint: str) -> Iterator[None]:
-        """Convert errors of the program to EngineError, and stop it, so that no late answer is read as the next one."""
+        """Convert a failure to EngineError and stop the program, so that no late answer is read as the next one."""
         try:
             yield
         except EngineError:  # the answer was read, but cannot be parsed
@@ -229,8 +229,6 @@ class InteractiveSession(ProgramSession):
 
 
 class UpdatableInteractiveSession(InteractiveSession):
-    """A session of a program that is restarted after files change."""
-
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
         """Run any update command and restart the program, within the shorter of `seconds` and `index_timeout`."""
         deadline = Deadline(seconds, self.engine.settings.index_timeout)

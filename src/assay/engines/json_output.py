@@ -69,7 +69,7 @@ def parse_json_lines(text: str) -> Documents:
 
 
 def find_documents(text: str, *, anywhere: bool) -> Documents:
-    """Find documents on whole lines or, with `anywhere`, at line ends; raise ValueError as in `parse_json_lines`."""
+    """Find documents that end a line and, unless `anywhere`, begin one; raise ValueError as `parse_json_lines` does."""
     values, other, at = list[object](), list[str](), 0
     position = failures = 0
     opening = _OPENING if anywhere else _LINE_OPENING
@@ -105,7 +105,7 @@ def _check(documents: Documents) -> Documents:
 
 Steps = tuple[str, ...]
 _STEP = re.compile(r"\[\]|[^.\[\]]+")
-_HINT = "set `path`, `start`, `end` and `score` to fields of the output"
+_HINT = "correct the selectors, such as `path`, to match the output"
 #: Names of fields that may hold a path, besides the common ones.
 _RARE_PATH_NAMES = ("uri", "location", "loc", "source", "document", "name", "id")
 _FILE = re.compile(r"(?:file://)?\S*\w\.[A-Za-z]\w{0,7}(?::\d+.*)?|\S+/\S+")

@@ -121,7 +121,7 @@ def _batches(paths: Sequence[str]) -> Iterator[list[str]]:
 
 
 class GitCounter(PythonCounter):
-    """A word counter that reads only those tracked files in which `git grep` finds the word, to count occurrences.
+    """A word counter that counts in Python, but reads a tracked file only if `git grep` finds the word in it.
 
     Untracked files and symbolic links are always read, so counts are also correct outside a Git repository.
     """
@@ -149,7 +149,7 @@ class GitCounter(PythonCounter):
 
 
 def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int]:
-    """Return the lines of the best window: most distinct words, then most occurrences, then earliest."""
+    """Return the first and last line of the best window: most distinct words, then most occurrences, then earliest."""
     occurrences: list[tuple[int, int]] = []  # line and index of a word
     for number, word in enumerate(words):
         line, counted_to, at = 1, 0, text.find(word)
@@ -176,7 +176,7 @@ def densest_window(text: str, words: Sequence[str], size: int) -> tuple[int, int
 
 @dataclass(frozen=True, slots=True)
 class KeywordsSettings:
-    # Not part of the configuration, because the ranking is the same.
+    # not in `config`, because the ranking does not depend on it
     backend: Backend = setting("auto", "program that counts words; auto: the first installed of rg, git, python")
     # the chunk size of builtin
     window: int = setting(40, "lines per result: those with the most distinct words", least=1)
@@ -213,8 +213,6 @@ class KeywordsEngine(EngineDefaults):
 
 
 class KeywordsSession:
-    """A session that caches the counts of each word."""
-
     def __init__(self, settings: KeywordsSettings, corpus: Corpus, counter: PythonCounter) -> None:
         self._settings = settings
         self._corpus = corpus
@@ -245,13 +243,13 @@ class KeywordsSession:
 
 
 def query_keywords(query: str, shortest: int) -> list[str]:
-    """Return the distinct lowercase words of a query; use stop words and short words only if no others remain."""
+    """Return the distinct lowercase words of a query, without stop words and short words if others remain."""
     every = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
     return [word for word in every if word not in STOP_WORDS and len(word) >= shortest] or every
 
 
 def _choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
-    """Return the configured backend, or for `auto` the first installed one; raise ConfigError if it is missing."""
+    """Return the configured backend, or the first installed one for `auto`; raise ConfigError if none is installed."""
     if wanted == "auto":
         return "rg" if shutil.which("rg") else "git" if shutil.which("git") else "python"
     if wanted != "python" and shutil.which(wanted) is None:

@@ -19,7 +19,7 @@ class EngineKind:
 
     name: str
     module: str  # relative to assay.engines
-    settings: str  # name of the settings record in the module
+    settings: str  # name of the settings class in the module
     main: str | None  # the setting that `kind:value` sets; None: the kind takes no value
     about: str
     make: str = "make"  # name of the factory in the module

@@ -167,7 +167,7 @@ def _check_server(settings: McpSettings) -> None:
             raise ConfigError(f'{WHERE}: update = "{update}" cannot be combined with `url`', hint=hint)
 
 
-# Limits on startup and indexing do not affect rankings.
+# Settings that are recorded elsewhere, and limits that do not affect rankings.
 _UNRECORDED = frozenset(
     {"startup_timeout", "restarts", "config", "index_keys", *(field.name for field in fields(OutputSettings))}
 )
@@ -235,14 +235,13 @@ class McpEngine(SharedIndexEngine):
         return session
 
     def build_index(self, index: IndexWorkspace, seconds: float | None) -> str:
-        """Build the index with only the settings that the index depends on, and return stderr."""
         session: McpSession = _session_module().McpSession(self.for_index(), index, indexed=False)
         session.start(seconds, serve=self.indexing.builder != "command")
         session.close()
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
-        """Return facts about the server's files, and a digest of variables that the index depends on."""
+        """Return stats of the files of the commands, and a digest of the variables that the index depends on."""
         engine, templates = self.for_index(), self.templates
         calls = [call.arguments for call in templates.index]
         texts = engine.template.texts if engine.template else []

@@ -60,7 +60,7 @@ def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -
         raise EngineError(f"the tool {tool!r} has no argument {', '.join(unknown)}", hint=hint)
     missing = sorted(required - given)
     if missing:
-        raise EngineError(f"the tool {tool!r} requires {', '.join(missing)}", hint=hint)
+        raise EngineError(f"missing arguments of the tool {tool!r}: {', '.join(missing)}", hint=hint)
 
 
 def check_result(tool: str, result: CallToolResult) -> None:

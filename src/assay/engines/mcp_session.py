@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CONNECTION_CLOSED, CallToolResult
 
 from assay.clock import Deadline, format_duration
-from assay.engines.base import EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
+from assay.engines.base import RAISE_TIMEOUT, EngineCrash, EngineReply, SearchFilter, SearchReply, SessionUsage
 from assay.engines.mcp_results import SHOWN_ERROR, check_call, check_output, check_result, parse_result
 from assay.engines.mcp_transport import HttpTransport, McpConnection, StdioTransport
 from assay.engines.templates import fill, fill_json, fill_url, merge
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from assay.engines.mcp import McpEngine, ToolCall
 
-_CHECK_SERVER = "check that the server is running"
+_CHECK_SERVER = "check that the server is running, and read its log"
 
 
 class McpSession(ToolSession["McpEngine"]):
@@ -68,7 +68,7 @@ class McpSession(ToolSession["McpEngine"]):
             call = replace(self._templates.search, arguments=cast("Mapping[str, object]", arguments))
             restart = self._restore()
             with restart.excluded():
-                result = self._call(call, Deadline(seconds, self._settings.timeout), "timeout")
+                result = self._call(call, Deadline(seconds, self._settings.timeout), RAISE_TIMEOUT)
                 self._restarts.losses = 0
                 reply = parse_result(result, self._settings.content, self.engine.layout, self.known)
         notes = (*restart.notes, *reply.notes, *self._junk_notes())
@@ -82,7 +82,7 @@ class McpSession(ToolSession["McpEngine"]):
         return self._version
 
     def close(self) -> None:
-        """Stop the server, kill its leftover processes, and remove the temporary directories."""
+        """Close the connection, end all processes of the session, and remove the temporary directories."""
         try:
             self._end()
         finally:
@@ -94,7 +94,7 @@ class McpSession(ToolSession["McpEngine"]):
             self.run_index_command(self._templates.index_command, limit, action)
 
     def _start_server(self, seconds: float | None) -> None:
-        """Start the server and make the `index` calls within `seconds` and the configured timeouts."""
+        """Start or connect to the server and make the `index` calls, within `seconds` and the configured timeouts."""
         begin, deadline = time.monotonic(), Deadline(seconds)
         connection = self._connect(deadline.within(self._settings.startup_timeout))
         self._connection, self._noted_junk = connection, 0
@@ -113,17 +113,17 @@ class McpSession(ToolSession["McpEngine"]):
             self._restarts.first_start = time.monotonic() - begin
 
     def _restore(self) -> RestartCost:
-        """Restart the server, with a separate time limit, if the connection was lost."""
+        """Restart the server if the connection was lost; the restart has its own time limit."""
         return RestartCost() if self._connection is not None else self._restarts.restart(self._start_server)
 
-    def _call(self, call: ToolCall, deadline: Deadline, limit: str) -> CallToolResult:
-        """Call a tool; `limit` is the timeout setting to name in an error."""
+    def _call(self, call: ToolCall, deadline: Deadline, hint: str) -> CallToolResult:
+        """Call a tool; `hint` is the hint of the error after a timeout."""
         if self._connection is None:
             raise EngineError("the server is not running", hint="reopen the engine")
         try:
             result = self._connection.call(call.tool, call.arguments, deadline.at)
         except Exception as problem:
-            explained = self._explain(problem, deadline, limit)
+            explained = self._explain(problem, deadline, hint)
             if isinstance(problem, TimeoutError | OSError) or self._is_broken(problem):
                 self._drop()
             raise explained from problem
@@ -136,7 +136,7 @@ class McpSession(ToolSession["McpEngine"]):
     def _call_indexing(self, calls: Sequence[ToolCall], deadline: Deadline) -> None:
         """Call tools that build or update an index; raise EngineError if their output matches `failed`."""
         for call in calls:
-            check_output(self._call(call, deadline, "index_timeout"), self.engine.layout.text.failed)
+            check_output(self._call(call, deadline, "raise `index_timeout`"), self.engine.layout.text.failed)
 
     def _fill_calls(self, calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
         return tuple(
@@ -175,7 +175,7 @@ class McpSession(ToolSession["McpEngine"]):
             try:
                 return McpConnection(self._transport, self.workspace.root, mode, deadline.at)
             except Exception as problem:
-                explained = self._explain(problem, deadline, "startup_timeout")
+                explained = self._explain(problem, deadline, "raise `startup_timeout`")
                 self._drop()
                 if mode == modes[-1] or not isinstance(problem, MCPError) or problem.code == CONNECTION_CLOSED:
                     raise explained from problem
@@ -204,16 +204,16 @@ class McpSession(ToolSession["McpEngine"]):
         closed = isinstance(problem, MCPError) and problem.code == CONNECTION_CLOSED
         return closed or (isinstance(self._transport, StdioTransport) and self._transport.problem is not None)
 
-    def _explain(self, problem: Exception, deadline: Deadline, limit: str) -> EngineError:
+    def _explain(self, problem: Exception, deadline: Deadline, hint: str) -> EngineError:
         text = " ".join(str(problem).split())[:SHOWN_ERROR]
         pipes = self._transport if isinstance(self._transport, StdioTransport) else None
         stderr = f": {pipes.child.last_error_line}" if pipes and pipes.child.last_error_line else ""
         if isinstance(problem, TimeoutError):
             message = f"no answer after {format_duration(deadline.limit)}{stderr}"
-            return EngineTimeoutError(message, hint=f"raise {limit}")
+            return EngineTimeoutError(message, hint=hint)
         if pipes and isinstance(pipes.problem, OutputLimitExceeded):
             hint = "limit the size of the result, for example with {k}"
-            return EngineError(f"the server printed {pipes.problem} in one line", hint=hint)
+            return EngineError(f"the server printed {pipes.problem} on one line", hint=hint)
         if self._is_broken(problem):
             how = f"{pipes.child.describe_end()}{stderr}" if pipes else f"closed the connection: {text}"
             hint = repro_command(self.fill(self._templates.command)) if self._templates.command else _CHECK_SERVER
@@ -230,7 +230,7 @@ class UpdatableMcpSession(McpSession):
     """A session that can update its index after files change, by tool calls or a restart."""
 
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Make the `update` calls, or restart the server, within the shorter of `seconds` and `index_timeout`."""
+        """Update the index as `update` says, within the shorter of `seconds` and `index_timeout`."""
         deadline = Deadline(seconds, self._settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():

@@ -216,7 +216,7 @@ def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
 
 
 def _read_last(documents: Documents, layout: OutputLayout) -> EngineReply:
-    """Return the hits of all documents; among other text, only of the last one with hits, as others may be logs."""
+    """Read all documents; among other text, only the last one with hits, because the others may be logs."""
     if not documents.other_lines:
         return _read_all(documents, layout)
     replies, problem = list[EngineReply](), None

@@ -87,7 +87,7 @@ class OracleEngine(EngineDefaults):
         return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Open a session that returns existing targets by descending grade, then in gold order, without duplicates."""
+        """Open a session that returns the targets in existing files, by descending grade, without duplicates."""
         languages = {file.path: file.language for file in corpus.files}
         targets: dict[str, list[Target]] = {}
         for query in (query for gold in self.suite.golds if gold.corpus == corpus.spec for query in gold.queries):

@@ -2,8 +2,8 @@
 
 TREC: `qid Q0 docno rank score tag`, where docno is `path`, `path:start-end` or a document id. As in trec_eval, results
 are sorted by score, then by docno, both descending, and the rank is ignored; unlike trec_eval, which rounds scores to
-single precision, scores are compared in double precision. JSON lines: `{"query": id or text, "hits": [...]}` (or
-the key "text"), with hits in rank order, each `"path:10-20"` or `{"path", "start", "end", "score"}`.
+single precision, scores are compared in double precision. JSON lines: `{"query": id or text, "hits": [...]}`, or
+"text" instead of "query", with hits in rank order, each `"path:10-20"` or `{"path", "start", "end", "score"}`.
 
 A query is identified by its text or by `gold/query/form`; `gold/query` and `query` mean its first phrasing only. The
 ranking of one phrasing is not used for another.
@@ -120,7 +120,7 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
     is_json = read.format == "jsonl" or (read.format == "auto" and text.lstrip().startswith("{"))
     rankings, notes = (_read_jsonl(text, str(path)), ()) if is_json else read_trec(text, str(path))
     if not rankings:
-        raise InputError("the run file is empty", file=path, hint="write one line per result")
+        raise InputError("the run file is empty", file=path, hint="write rankings as TREC lines or JSON lines")
     forms = [(gold, query, form) for gold in context.suite.golds for query in gold.queries for form in query.forms]
     known = {name for gold, query, form in forms for name in (query.forms[form], *_names(gold, query, form))}
     unknown = [name for name in rankings if name not in known]
@@ -146,7 +146,7 @@ def read_trec(text: str, file: str) -> tuple[dict[str, tuple[Hit | Docno, ...]],
             query, entry = _parse_entry(line, file, number)
             first = entries.setdefault(query, {}).setdefault(entry.docno, entry)
             if first is not entry:
-                message = f"duplicate result {entry.docno} for {query}, first in line {first.line}"
+                message = f"duplicate result {entry.docno} for {query}, first on line {first.line}"
                 raise InputError(message, file=file, line=number, hint="remove one of the two lines")
     rankings: dict[str, tuple[Hit | Docno, ...]] = {}
     ties = []

@@ -41,6 +41,7 @@ from assay.types import Corpus, Cost, Hit, Status
 T = TypeVar("T")
 
 ABANDONED = "a query was abandoned and may still be running: later times are not reliable"
+_HINT = "raise --timeout"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +149,11 @@ def update_session(session: Session, corpus: Corpus, timeout: float | None = Non
         inner.update_within(corpus, timeout)
         return EngineReply(())
 
-    return _outcome(_call(session, update, timeout))
+    return _outcome(_call(session, update, timeout, "raise `index_timeout`"))
 
 
 def session_usage(session: Session) -> SessionUsage:
-    """Return the resources used by a session; an empty record if the session does not measure or measuring fails."""
+    """Return the resources used by a session; an empty record if the session measures none or measuring fails."""
     inner = _inner(session)
     if not isinstance(inner, MeasuredSession):
         return SessionUsage()
@@ -186,7 +187,7 @@ def summarize(problem: BaseException | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _CallResult(Generic[T]):
-    """The return value or exception of a call, and the call's time without thread switches."""
+    """The return value or exception of a call, and its duration in the thread that ran it, or the timeout."""
 
     value: T | None
     problem: BaseException | None
@@ -209,8 +210,8 @@ def _inner(session: Session) -> Session:
     return session.inner if isinstance(session, _ThreadedSession) else session
 
 
-def _call(session: Session, function: Callable[[], T], timeout: float | None) -> _CallResult[T]:
-    return session.call(function, timeout) if isinstance(session, _ThreadedSession) else _run_here(function)
+def _call(session: Session, function: Callable[[], T], timeout: float | None, hint: str = _HINT) -> _CallResult[T]:
+    return session.call(function, timeout, hint) if isinstance(session, _ThreadedSession) else _run_here(function)
 
 
 def _run_here(function: Callable[[], T]) -> _CallResult[T]:
@@ -248,7 +249,7 @@ class _ThreadedSession:
         self._calls = calls
         threading.Thread(target=serve, name="assay-engine", daemon=True).start()
 
-    def call(self, function: Callable[[], T], timeout: float | None) -> _CallResult[T]:
+    def call(self, function: Callable[[], T], timeout: float | None, hint: str | None = _HINT) -> _CallResult[T]:
         outcome: queue.SimpleQueue[_CallResult[T]] = queue.SimpleQueue()
         self._calls.put(lambda: outcome.put(_run(function)))
         try:
@@ -257,7 +258,7 @@ class _ThreadedSession:
             self.abandoned = True
             self.end()
             self._start()
-            late = EngineTimeoutError(f"no answer after {format_duration(timeout)}", hint="raise timeout")
+            late = EngineTimeoutError(f"no answer after {format_duration(timeout)}", hint=hint)
             return _CallResult(None, late, timeout or 0.0)
 
     def end(self) -> None:
@@ -271,7 +272,7 @@ class _ThreadedSession:
 
     def close(self) -> None:
         abandoned = self.abandoned
-        problem = self.call(self.inner.close, CALL_LIMITS.close).problem
+        problem = self.call(self.inner.close, CALL_LIMITS.close, None).problem
         self.end()
         self.abandoned = abandoned  # counts queries only; `close_session` reports a timeout of `close`
         if problem is not None:

@@ -129,7 +129,7 @@ def secret_values(
 
 
 def recorded_url(url: str) -> str:
-    """Return a URL for the records, with a digest in place of each parameter that looks like a key."""
+    """Return a URL for the records, with a digest in place of each parameter value that looks like a key."""
     head, mark, query = url.partition("?")
     for _, value, written in _parameters(url):
         if _KEY.fullmatch(value):

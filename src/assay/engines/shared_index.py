@@ -61,7 +61,7 @@ INDEX_KEYS_HELP = (
 )
 BUSY = "the cached index is in use by another process; a new index was built"
 OUTSIDE = "the index is outside {root} and {store} and cannot be cached"
-WROTE = "the engine wrote to its index during queries; the index is restored for the next variant"
+WROTE = "the engine wrote to its index during queries; the index is restored or rebuilt for the next variant"
 _CORPUS, _STORE = "corpus", f"{STORE}shared"
 _COPY, _ABOUT = "place", "about.json"  # files of a cached index: a copy of the index directory, and facts
 
@@ -84,7 +84,7 @@ class IndexSettings:
 
     @property
     def separate(self) -> bool:
-        """Whether the index is built before sessions use it."""
+        """Whether the index is built before a session opens, not by the session."""
         return self.builder == "command" or self.shared
 
 

@@ -1,6 +1,6 @@
 """Templates with `{placeholders}`, filled in a single pass so that braces in a query are preserved.
 
-- `{query}` and `{k}`: the query and the maximum count of results
+- `{query}` and `{k}`: the query and the maximum number of results
 - `{root}`, `{here}`, `{store}`, `{preset}`: directories; `{config}`: the configuration file rendered for the engine
 - `{path}` and `{language}`: one value of a search filter
 - `{env:NAME}`: an environment variable, treated as a secret and never recorded
@@ -57,7 +57,7 @@ def fill_json(template: object, values: Mapping[str, object]) -> object:
 
 
 def fill_url(template: str, values: Mapping[str, object]) -> str:
-    """Fill a URL with percent-encoded values; only an environment variable at the start is not encoded."""
+    """Fill a URL with percent-encoded values; only the value of an {env:NAME} at the start is not encoded."""
 
     def encode(match: re.Match[str]) -> str:
         text = _value_text(match, values)
@@ -126,7 +126,7 @@ def _read_variable(name: str) -> str:
 
 
 def find_python(program: str) -> str:
-    """Return the interpreter from the `#!` line of a program on the PATH; raise SetupError if it is not Python."""
+    """Return the interpreter of a Python script on the PATH, from its `#!` line; raise SetupError if there is none."""
     path = shutil.which(program)
     if path is None:
         raise SetupError(f"program {program} not found", hint=f"install {program}, or add its directory to PATH")

@@ -89,7 +89,7 @@ def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineRepl
         start = f"it starts with {filled[0][: TEXT_LIMITS.shown]!r}"
         advice = suggest_setting(filled[0][: TEXT_LIMITS.line], rules)
         if rules.pattern:
-            raise EngineError(f"`pattern` does not match the output; {start}", hint=f"correct pattern{advice}")
+            raise EngineError(f"`pattern` does not match the output; {start}", hint=f"correct `pattern`{advice}")
         hint = f"print path, path:line or path:start-end on each line, or set `pattern`{advice}"
         raise EngineError(f"no location in the output; {start}", hint=hint)
     ignored = 0 if rules.pattern else len(filled) - len(located)
@@ -179,7 +179,7 @@ def _bounded_lines(text: str) -> Iterator[str]:
 
 
 def suggest_setting(text: str, rules: TextRules) -> str:
-    """Return advice for output without results: to set `nothing` or `failed`, where they are not set."""
+    """Return advice on output without results: to set `nothing` or `failed`, unless both are set."""
     match = _WORDS.match(text)
     words = f"'^{match[0]}'" if match else "'…'"
     advice = "" if rules.nothing else f"; if this output means no results, set nothing = {words}"

@@ -1,7 +1,7 @@
 """Peak memory of a program and its descendants.
 
 psutil does not report peak memory (VmHWM), and lists children by reading every process, which is too slow for a sample
-per millisecond; this module reads /proc instead.
+per millisecond; most samples therefore read only /proc.
 """
 
 from __future__ import annotations

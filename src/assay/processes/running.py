@@ -1,6 +1,6 @@
 """Run programs to completion, and end programs with their descendants.
 
-`run_process` returns timeouts and crashes as results; it raises SetupError only if the program cannot start.
+`run_process` returns timeouts and crashes as results, and raises SetupError if the program cannot start.
 """
 
 from __future__ import annotations
@@ -307,7 +307,7 @@ _ROUNDS = 5  # repeated, because a process can fork between the listing and the 
 
 
 def find_orphans(marker: str) -> list[int]:
-    """Return the ids of processes with a marker, except those in the sessions of programs that are still in use."""
+    """Return the ids of processes with a marker, except those in the sessions of programs that have not ended."""
     with _STARTING:
         used = {group.pid for group in _STARTED if not group.over}
     return [pid for pid in find_marked(marker) if get_session(pid) not in used]

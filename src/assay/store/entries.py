@@ -93,7 +93,7 @@ def replace_entry(root: Path, path: Path, data: bytes) -> None:
 
 
 def remove(root: Path, path: Path) -> None:
-    """Remove a file or directory, atomically if it is on the disk of `root`; ignore a missing path."""
+    """Remove a file or directory, atomically if it is on the file system of `root`; ignore a missing path."""
     doomed = root / ".tmp" / f"removed.{secrets.token_hex(8)}"
     doomed.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -126,7 +126,7 @@ def wrap_disk_errors(path: Path, *, only: frozenset[int] | None = None) -> Itera
 
 
 def build_lock(path: Path, *, wait: bool = True) -> AbstractContextManager[bool]:
-    """Lock an entry while it is built; without `wait`, yield False if another process holds the lock."""
+    """Lock an entry while it is built; without `wait`, yield False if another process has locked it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return temporary_lock(path, wait=wait)
 

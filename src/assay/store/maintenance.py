@@ -71,8 +71,8 @@ def prune(
 ) -> PruneResult:
     """Remove entries unused for `older_than` seconds, then the least recently used until at most `most_bytes` remain.
 
-    With `above`, the size is reduced only if it exceeds `above` bytes. Unfinished entries are always removed, but no
-    entry that a process builds or uses. `dry_run` removes nothing.
+    With `above`, the size is reduced only if it exceeds `above` bytes. Unfinished entries are always removed;
+    entries that a process builds or uses never are. `dry_run` removes nothing.
     """
     now, all_entries = time.time(), list(entries)
     left = sum(entry.bytes for entry in all_entries)

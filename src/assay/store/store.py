@@ -117,7 +117,7 @@ class Store:
         return self._find(self._place(kind, key), check=check)
 
     def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
-        """Return path -> "file SIZE SHA256", "link TARGET" or "folder" of a completed directory, or None if missing."""
+        """Return the manifest (path -> "file SIZE SHA256", "link TARGET" or "folder") of a directory, or None."""
         location = self._place(kind, key)
         with suppress(OSError):
             if manifest := read_manifest(location.name, location.finished.read_bytes()):
@@ -184,8 +184,8 @@ class Store:
     ) -> PruneResult:
         """Remove entries unused for `older_than` seconds, then the least recently used until `most_bytes` remain.
 
-        Without both, the size limit of the store applies. Without `kinds`, all kinds with a size limit are pruned. The
-        other arguments are those of `maintenance.prune`.
+        Without `most_bytes` and `older_than`, the size limit applies. Without `kinds`, all kinds with a size limit are
+        pruned. The other arguments are those of `maintenance.prune`.
         """
         if most_bytes is None and older_than is None:
             most_bytes = self.limits.bytes
@@ -197,7 +197,7 @@ class Store:
         return done
 
     def verify(self) -> tuple[str, ...]:
-        """Verify values and directories by checksum, remove damaged ones unless in use, return all damaged paths."""
+        """Verify values and directories by checksum, remove damaged ones unless in use, and return their paths."""
         with wrap_disk_errors(self.root):
             return tuple(verify(self.root, iter_entries(self._roots())))
 

@@ -487,14 +487,14 @@ def test_marker_that_never_comes_is_told_with_what_was_printed(
 
     limit, problem = time_out(attempt, lambda outcome: "got 'Welcome" in outcome[1].message)
     assert f"is not ready after {limit:g} s: expected {awaited}, got 'Welcome\\nfind> '" in problem.message
-    assert problem.hint == f"correct `{awaited.split()[0]}`, or raise startup_timeout"
+    assert problem.hint == f"correct `{awaited.split()[0]}`, or raise `startup_timeout`"
 
 
 def test_marker_that_never_comes_within_the_time_of_the_run_names_that(server: Server, corpus: Corpus) -> None:
     engine = make_engine({"kind": "command", "argv": server("sys.stdin.read()"), **PROMPT})
     with pytest.raises(EngineTimeoutError, match="expected prompt '\\^> ', got no output") as caught:
         open_session(engine, corpus, 0.1)
-    assert str(caught.value.hint).endswith("or raise index_timeout")
+    assert str(caught.value.hint).endswith("or raise `index_timeout`")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.engines import make_engine
+from assay.engines.base import RAISE_TIMEOUT
 from assay.engines.normalize import Normalizer
 from assay.engines.runner import QueryOutcome, close_session, open_session, query_session, session_notes
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
@@ -254,7 +255,7 @@ def test_command_hostile_hang_times_out_and_its_children_die_too(
 
     def attempt(limit: float) -> None:
         answer = answer_of(argv, corpus, timeout=limit)
-        assert (answer.status, answer.error) == (Status.TIMEOUT, f"no answer after {limit:g} s → raise timeout")
+        assert (answer.status, answer.error) == (Status.TIMEOUT, f"no answer after {limit:g} s → {RAISE_TIMEOUT}")
 
     time_out(attempt, lambda _: pids_in(pids, 2))
     assert all(wait_until_gone(pid) for pid in pids_in(pids, 2))

@@ -50,7 +50,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "invalid selector",
     ),
     "form of nothing": ({"url": URL, "form": True}, "requires a table as `body`"),
-    "form of tables": ({"url": URL, "form": True, "body": {"a": {"b": 1}}}, "a form cannot contain a table"),
+    "form of tables": ({"url": URL, "form": True, "body": {"a": {"b": 1}}}, "a form or URL cannot contain a table"),
     "filter": ({"url": URL, "path_filter": {"p": "x"}}, r"path_filter has no \{path\}"),
     "filter of text": ({"url": URL, "body": "x", "path_filter": {"p": "{path}"}}, "requires a table as `body`"),
     "filter misspelt": ({"url": URL, "language_filter": {"p": "{langauge}"}}, "langauge"),

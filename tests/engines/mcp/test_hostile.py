@@ -55,7 +55,7 @@ def test_mcp_server_that_hangs_is_ended_and_restarts_are_bounded(corpus: Corpus,
 
 
 def test_mcp_server_that_prints_without_end_is_stopped(corpus: Corpus, pids: Any) -> None:
-    too_much = pytest.raises(EngineError, match=r"printed more than 32,000,000 bytes in one line")
+    too_much = pytest.raises(EngineError, match=r"printed more than 32,000,000 bytes on one line")
     with opened(corpus, tool="behave") as session, too_much:
         session.search_within("flood", 3, WATCHDOG)
     assert all(map(wait_until_gone, pids()))

@@ -116,7 +116,7 @@ def test_mcp_over_http_with_nobody_there_says_so(corpus: Corpus) -> None:
         url = server.url
     with pytest.raises(EngineError) as caught:
         engine_of(url=url).open_within(corpus, WATCHDOG)
-    assert caught.value.hint == "check that the server is running"
+    assert caught.value.hint == "check that the server is running, and read its log"
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,18 @@ def test_answers_that_are_errors_are_told_in_the_words_of_the_server() -> None:
             "has no argument b, limit$",
             "arguments: query, top_k, repo; required: query",
         ),
-        ("search", ["top_k"], "'search' requires query$", "arguments: query, top_k, repo; required: query"),
-        ("open", ["limit"], "'open' requires query$", "arguments: query, top_k, repo; required: query"),
+        (
+            "search",
+            ["top_k"],
+            "missing arguments of the tool 'search': query$",
+            "arguments: query, top_k, repo; required: query",
+        ),
+        (
+            "open",
+            ["limit"],
+            "missing arguments of the tool 'open': query$",
+            "arguments: query, top_k, repo; required: query",
+        ),
     ],
 )
 def test_calls_that_do_not_fit_the_tools_name_what_would(
