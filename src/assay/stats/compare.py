@@ -305,8 +305,6 @@ class RepositoryChange:
 
 @dataclass(frozen=True, slots=True)
 class RepositoryTally:
-    """The numbers of repositories that gained, stayed the same and lost."""
-
     wins: int
     ties: int
     losses: int
