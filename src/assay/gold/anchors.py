@@ -144,7 +144,7 @@ def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"
     ]
     before, after = (sum(len(query.irrelevant) for query in some) for some in (queries, judged))
     if after < before:
-        notes.append(f"skipped {before - after} of {before} irrelevant targets of '{gold.name}': not found")
+        notes.append(f"skipped {before - after} of {before} locations judged irrelevant in '{gold.name}': not found")
     return Resolution(replace(gold, queries=judged), problems, tuple(notes))
 
 

@@ -62,7 +62,7 @@ def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
     except OSError:
         size = 0  # read_utf8 raises the error
     if size > most:
-        hint = "divide the file into several gold sets"
+        hint = "divide the file into smaller ones"
         raise GoldError(f"file too large: {size} bytes, the limit is {most}", file=path, hint=hint)
     return GoldSource(path, read_utf8(path, GoldError))
 
@@ -152,7 +152,7 @@ def build_gold(
     first: dict[str, Query] = {}
     for query in queries:
         if query.id in first:
-            message = f"duplicate query id '{query.id}', first used in line {first[query.id].line}"
+            message = f"duplicate query id '{query.id}', first used on line {first[query.id].line}"
             raise GoldLocation(location.file, query.line).error(message, "use a unique id")
         first[query.id] = query
     return GoldSet(name, corpus, tuple(queries), dict(provenance or {}), location.file)

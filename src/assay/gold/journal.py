@@ -123,7 +123,7 @@ def read_rows(path: Path, most: int = _LARGEST) -> list[YamlNode]:
     except OSError as error:
         raise _unreadable(path, error) from error
     if len(raw) > most:
-        hint = "move the file to another directory"
+        hint = "remove lines that are no longer needed"
         raise GoldError(f"file too large: {len(raw)} bytes, the limit is {most}", file=path, hint=hint)
     *lines, last = raw.split(b"\n")
     lines += [last] if last and not _torn_size(last) else []

@@ -232,18 +232,18 @@ def _fixed_split(
         finer = f"use --by {_FINER[options.by]} for smaller groups" if options.by in _FINER else _BY_HAND
         pair = f"queries '{a[1]}' ({splits[a]}) and '{b[1]}' ({splits[b]})"
         message = f"{pair} must be in the same split: {reason}"
-        hint = f"{finer}, or --force to reassign all queries, including sealed ones"
+        hint = f"{finer}, or reassign all queries, including sealed ones, with --force"
         raise GoldError(message, file=sources[a[0]], hint=hint)
     return SPLITS.index(next(iter(splits.values()))) if splits else None
 
 
 _FINER: Mapping[SplitUnit, SplitUnit] = {"repository": "module", "module": "file", "file": "query"}
-_BY_HAND = "set the same `split` tag on both"
+_BY_HAND = "set the same `split` tag on both queries"
 
 
 def more_groups_hint(by: SplitUnit) -> str:
     finer = f"use --by {_FINER[by]} for more groups" if by in _FINER else "add queries"
-    return f"{finer}, or fewer splits, such as --sealed 0"
+    return f"{finer}, or make fewer splits, for example with --sealed 0"
 
 
 def _describe_tie(query: Query, other: Query, options: SplitOptions) -> str:

@@ -228,7 +228,7 @@ def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]
     """Draw commits that changed only a few definitions, all of which still exist."""
     root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
     if code.corpus.spec.kind != "path" or find_work_tree(root) is None:
-        raise SetupError("not a Git work tree")
+        raise SetupError("the corpus is not a local Git work tree")
     now = {file.path: file for file in code.files.values() if not is_peripheral(file.path)}
     commits = list_commits(root, SynthRules.newest)
     times = Counter(strip_subject(commit.subject).lower() for commit in commits)

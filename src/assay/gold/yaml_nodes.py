@@ -66,7 +66,7 @@ class YamlNode:
                 raise key.location.error(f"unknown key '{name}' in {self.subject}", suggest(name, keys.known))
             if name in fields:
                 first = fields[name].location.line
-                message = f"duplicate key '{name}' in {self.subject}, first in line {first}"
+                message = f"duplicate key '{name}' in {self.subject}, first on line {first}"
                 raise key.location.error(message, "remove one")
             fields[name] = YamlNode(node, f"'{name}' of {self.subject}", self.file)
         for name in keys.required if keys else ():

@@ -102,7 +102,7 @@ def test_a_second_split_goes_on_as_the_first(divided, capsys):
     code, _, err = call(capsys, "gold", "split", "gold.yaml", "--by", "module")
     assert code == 2
     assert "both have a target in the directory shop" in err
-    assert "use --by file for smaller groups, or --force to reassign all queries, including sealed ones" in err
+    assert "use --by file for smaller groups, or reassign all queries, including sealed ones, with --force" in err
 
 
 def test_another_way_than_the_sets_own_is_told(divided, capsys):

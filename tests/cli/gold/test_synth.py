@@ -40,7 +40,7 @@ def test_synth_writes_the_sets_and_says_what_it_could_not(repo, capsys):
     code, out, _ = call(capsys, "gold", "synth", "repo")
     assert code == 0
     assert sorted(p.name for p in (repo / "gold-synth").glob("*.yaml")) == ["doc.yaml", "keyword.yaml", "symbol.yaml"]
-    assert "no commit set: not a Git work tree" in out
+    assert "no commit set: the corpus is not a local Git work tree" in out
     assert "assay run --gold gold-synth" in out
     assert "gold-synth/ has a .gitignore and an .assayignore" in out
 

@@ -57,7 +57,7 @@ def test_resolve_leaves_out_irrelevant_targets_that_are_not_in_the_corpus_and_co
     query = Query("q", {"human": "x"}, (Target(Span("json/decoder.py")),), irrelevant=irrelevant)
     resolution = resolve(GoldSet("g", CorpusSpec("path", "."), (query,)), make_corpus())
     assert [target.anchor for target in resolution.gold.queries[0].irrelevant] == ["README.md"]
-    assert resolution.notes == ("skipped 2 of 3 irrelevant targets of 'g': not found",)
+    assert resolution.notes == ("skipped 2 of 3 locations judged irrelevant in 'g': not found",)
 
 
 def test_resolve_does_not_change_its_argument(native, make_corpus):

@@ -106,7 +106,7 @@ BAD = {
     "score": ({"qrels": "q1\ta.py\t1\nq1\tb.py\t0.5\n"}, "qrels/test.tsv", 2, "invalid score '0.5'"),
     "cells": ({"qrels": "q1 0 a.py 1\n"}, "qrels/test.tsv", 1, "expected 3 columns, got 1"),
     "a quote": ({"qrels": 'q1\ta.py\t1\nq1\t"a.py\t1\n'}, "qrels/test.tsv", 2, "invalid TSV"),
-    "judged twice": ({"qrels": "q1\ta\t1\nq1\ta\t2\n"}, "qrels/test.tsv", 2, "for 'q1', first in line 1"),
+    "judged twice": ({"qrels": "q1\ta\t1\nq1\ta\t2\n"}, "qrels/test.tsv", 2, "for 'q1', first on line 1"),
     "no target": ({"qrels": "q1\t/a.py\t1\n"}, "qrels/test.tsv", 1, "absolute"),
     "no judgment": ({"qrels": "query-id\tcorpus-id\tscore\n"}, "qrels/test.tsv", 1, "no judgment"),
     "no answer": ({"qrels": "q1\ta.py\t0\n"}, "queries.jsonl", 1, "no query has a relevant document in test.tsv"),

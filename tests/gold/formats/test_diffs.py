@@ -126,10 +126,13 @@ BAD = {
     "nothing": ("", "no file"),
     "prose": ("fix it\n", "no file"),
     "a hunk of no file": ("@@ -1 +1 @@\n-a\n+b\n", "line 1 of the patch is a hunk without a file"),
-    "cut off": ("--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n", "inside the hunk that starts in line 3"),
+    "cut off": (
+        "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n",
+        "the hunk that starts on line 3 of the patch",
+    ),
     "too much context cut off": (
         "--- a/x\n+++ b/x\n@@ -1,9 +1,8 @@\n a\n-b\n",
-        "inside the hunk that starts in line 3",
+        "the hunk that starts on line 3 of the patch",
     ),
     "no sign": ("--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\nb\n", "line 5 of the patch is not a hunk line"),
     "more than promised": ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-c\n", "line 6 of the patch exceeds"),

@@ -92,8 +92,8 @@ BROKEN = {
     "list for mapping": ("corpus: {path: .}", "corpus: [path]", 3, "is a list, expected a mapping"),
     "text for list": ("primary: [json/decoder.py]", "primary: json/decoder.py", 18, "is a string, expected a list"),
     "mapping for text": ("human: where is text read", "human: {a: b}", 19, "is a mapping, expected a string"),
-    "duplicate id": ("id: whole-file", "id: float-text", 17, "first used in line 5"),
-    "duplicate key": ("keyword: no", "human: again", 11, "first in line 10"),
+    "duplicate id": ("id: whole-file", "id: float-text", 17, "first used on line 5"),
+    "duplicate key": ("keyword: no", "human: again", 11, "first on line 10"),
     "duplicate target": ("json/encoder.py:1-2", "json/encoder.py::JSONEncoder.iterencode", 5, "duplicate"),
     "empty form": ("keyword: no", "keyword: ''", 11, "is empty"),
     "absent form": ("keyword: no", "keyword:", 11, "is empty"),
@@ -115,8 +115,8 @@ BROKEN = {
     "backward range": ("json/encoder.py:1-2", "json/encoder.py:2-1", 8, "ends before it starts"),
     "adversary is target": ("target: json/decoder.py", "target: json/encoder.py:1-2", 5, "overlaps target"),
     "adversary holds target": ("target: json/decoder.py", "target: json/encoder.py", 5, "overlaps target"),
-    "two corpora": ("{path: .}", "{path: ., npm: x@1}", 3, "names path and npm"),
-    "no corpus": ("{path: .}", "{root: src}", 3, "names no source"),
+    "two corpora": ("{path: .}", "{path: ., npm: x@1}", 3, "more than one source: path, npm"),
+    "no corpus": ("{path: .}", "{root: src}", 3, "the corpus has no source"),
     "rev without git": ("{path: .}", "{path: ., rev: abc}", 3, "unknown key 'rev'"),
     "stdlib false": ("{path: .}", "{stdlib: false}", 3, "got 'false'"),
     "tag": ("human: where is text read", "human: !!python/name:os.system x", 19, "unsupported YAML tag"),
@@ -160,7 +160,7 @@ def test_native_names_the_nearest_key(native):
 def test_native_names_the_nearest_source_of_a_corpus(native):
     with pytest.raises(GoldError, match="did you mean 'path' instead of 'paht'") as caught:
         load_gold(native(("{path: .}", "{root: src, paht: .}")))
-    assert "names no source" in caught.value.message
+    assert "has no source" in caught.value.message
     with pytest.raises(GoldError, match="exactly one of stdlib, path"):
         load_gold(native(("{path: .}", "{where: here}")))
 
@@ -191,7 +191,7 @@ def test_native_refuses_a_file_that_is_too_large(native):
     path = native()
     with pytest.raises(GoldError, match="the limit is 10") as caught:
         read_source(path, 10)
-    assert (caught.value.file, caught.value.hint) == (str(path), "divide the file into several gold sets")
+    assert (caught.value.file, caught.value.hint) == (str(path), "divide the file into smaller ones")
 
 
 def test_native_says_why_a_file_cannot_be_read(tmp_path):

@@ -93,6 +93,14 @@ def test_pyckle_says_which_line_is_no_literal(tmp_path, text, line, message):
     assert (error.line, message in error.message) == (line, True), str(error)
 
 
+def test_pyckle_gives_a_reason_if_the_parser_gives_none(tmp_path, monkeypatch):
+    def parse(_text):
+        raise MemoryError
+
+    monkeypatch.setattr("assay.gold.formats.pyckle.ast.parse", parse)
+    assert caught(tmp_path, "eval_set.py", "EVAL_SET = []").message == "invalid Python: nested too deeply"
+
+
 CHANGES = {
     "key of an item": ("EVAL_SET[0]['expected'] = 'y.py'", 2),
     "key in a loop": ("for e in EVAL_SET:\n    e['expected'] = 'y.py'", 2),

@@ -57,8 +57,8 @@ def test_a_corpus_is_needed_and_the_hint_says_which(tmp_path):
 BAD = {
     "no metadata": ({"metadata": []}, "'metadata' of row 2: expected an object"),
     "no prompt": ({"prompt": ""}, "'prompt' of row 2 is empty"),
-    "no path": ({"fpath_tuple": ["till"]}, "has no repository and path"),
-    "no texts": ({"fpath_tuple": ["till", 1]}, "has no repository and path"),
+    "no path": ({"fpath_tuple": ["till"]}, "expected a repository and a path"),
+    "no texts": ({"fpath_tuple": ["till", 1]}, "expected a repository and a path"),
     "climbing repository": ({"fpath_tuple": ["..", "a.py"]}, "contains '..'"),
     "climbing path": ({"fpath_tuple": ["till", "..", "a.py"]}, "contains '..'"),
     "no line": ({"line_no": None}, "'line_no' of 'metadata' of row 2: expected an integer"),

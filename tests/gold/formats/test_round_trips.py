@@ -27,7 +27,7 @@ GRADED = Query(
     irrelevant=(Target(Span("d.py", 1, 2), 0),),
 )
 #: What is said of the grades of GRADED, by the formats that have two.
-TWO_GRADES = ["1 grade of a target (3 becomes 2)", "1 judged irrelevant target: counted as unjudged"]
+TWO_GRADES = ["1 grade of a target (3 becomes 2)", "1 location judged irrelevant: counted as unjudged"]
 
 
 @pytest.mark.parametrize("name", WRITTEN)

@@ -79,8 +79,8 @@ BAD = {
     "no repository": ({"repo": "shop"}, "'shop' is not a GitHub repository"),
     "no patch": ({"patch": None}, "'patch' of row 2: expected a string"),
     "an empty patch": ({"patch": " "}, "is empty"),
-    "a broken patch": ({"patch": "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-a"}, "ends inside the hunk"),
-    "an id twice": ({"instance_id": "shop__shop-1"}, "first used in line 1"),
+    "a broken patch": ({"patch": "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-a"}, "of the patch is incomplete"),
+    "an id twice": ({"instance_id": "shop__shop-1"}, "first used on line 1"),
     "half a character": ({"problem_statement": "\ud800"}, "unpaired surrogate"),
 }
 

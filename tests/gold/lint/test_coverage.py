@@ -39,7 +39,7 @@ def test_missing_phrasings_are_reported_once(tmp_path):
     corpus = corpus_of(tmp_path, {"a.py": CODE})
     both = query("q1", {"human": "how is it done", "keyword": "done how"}, "a.py")
     one = query("q2", {"human": "when is it done"}, "a.py")
-    assert messages(lint_all(corpus, both, one), "G603") == ["queries without a phrasing: keyword (1 of 2)"]
+    assert messages(lint_all(corpus, both, one), "G603") == ["phrasings that some queries lack: keyword (1 of 2)"]
     assert not codes(lint_all(corpus, both), "G603")
 
 

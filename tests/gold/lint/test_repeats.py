@@ -33,7 +33,7 @@ FILES = {
 
 def test_name_that_is_defined_several_times_is_found(tmp_path):
     report = lint_all(corpus_of(tmp_path, FILES), query("q", "what is given back", "a.py::f"))
-    assert messages(report, "G205") == ["a.py defines 'f' in line 1 (the target) and again in lines 3 and 5"]
+    assert messages(report, "G205") == ["a.py defines 'f' on line 1 (the target) and again on lines 3 and 5"]
 
 
 @pytest.mark.parametrize("anchors", [["a.py::f~3"], ["a.py::g"], ["a.py::f", "a.py::f~2", "a.py::f~3"], ["b.py::A.x"]])

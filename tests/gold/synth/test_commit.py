@@ -67,7 +67,7 @@ def test_paths_are_those_of_the_corpus_when_its_root_is_below(history):
 def test_no_git_is_said_in_a_sentence(corpus):
     sets = synthesize(corpus, name="x", kinds=("symbol", "commit"))
     assert [gold.provenance["synthetic"] for gold in sets.golds] == ["symbol"]
-    assert "no commit set: not a Git work tree" in sets.notes
+    assert "no commit set: the corpus is not a local Git work tree" in sets.notes
 
 
 def test_no_commits_is_said_in_a_sentence(repository):

@@ -60,7 +60,7 @@ def _by_id(topics: Iterable[Topic], subject: str) -> dict[str, Topic]:
     for topic in topics:
         first = by_id.setdefault(topic.id, topic)
         if first is not topic:
-            message = f"duplicate {subject} '{topic.id}', first in line {first.location.line}"
+            message = f"duplicate {subject} '{topic.id}', first on line {first.location.line}"
             raise topic.location.error(message, "remove one")
     return by_id
 
@@ -131,7 +131,7 @@ def _group_judgments(judgments: Sequence[Judgment]) -> dict[str, list[Judgment]]
     for judgment in judgments:
         query, document = judgment.query, judgment.document
         if (earlier := first.setdefault((query, document), judgment)) is not judgment:
-            message = f"duplicate judgment of '{document}' for '{query}', first in line {earlier.location.line}"
+            message = f"duplicate judgment of '{document}' for '{query}', first on line {earlier.location.line}"
             raise judgment.location.error(message, "remove one")
         by_query.setdefault(query, []).append(judgment)
     return by_query
@@ -191,7 +191,8 @@ def read_beir_directory(directory: Path, corpus: CorpusSpec | None) -> list[Gold
         judgments = _read_judgments(read_source(path), split, len(_HEADER), (0, 1, 2), _TSV_HINT)
         queries, provenance = _judge(topics, judgments, paths)
         if not queries:
-            raise source.at(1).error(f"no query has a relevant document in {path.name}", "check the ids in both files")
+            hint = f"check that {_QUERIES} and {path.name} use the same ids"
+            raise source.at(1).error(f"no query has a relevant document in {path.name}", hint)
         ignored = describe_unread(records, ("_id", "text"))
         golds.append(build_gold(name, corpus or DOCUMENTS, queries, source.at(), {**ignored, **provenance}))
     return golds

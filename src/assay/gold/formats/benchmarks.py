@@ -300,7 +300,7 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
         steps = task.entries("fpath_tuple")
         if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
             hint = 'write it as ["repo", "dir", "file.py"]'
-            raise task.location.error(f"'fpath_tuple' of {task.subject} has no repository and path", hint)
+            raise task.location.error(f"'fpath_tuple' of {task.subject}: expected a repository and a path", hint)
         repository, *path = (str(step) for step in steps)
         key = next((key for key in _REPOEVAL_LINE if key in task.values), _REPOEVAL_LINE[0])
         return repository, "/".join(path), task.number(key), task.verbatim("ground_truth")

@@ -114,7 +114,7 @@ class _DiffReader:
             if self.done or (self.line == "" and self.at + 1 == len(self.lines)):
                 if left == added <= _CONTEXT:
                     break
-                raise self.location.error(f"the patch ends inside the hunk that starts in line {first}", _HINT)
+                raise self.location.error(f"the hunk that starts on line {first} of the patch is incomplete", _HINT)
             sign = self.line[:1].strip() or " "
             self.at += 1
             if sign not in " +-\\":

@@ -52,7 +52,7 @@ KINDS: Mapping[str, tuple[str, str, str]] = {
     "digest": ("content hash of a line range", "content hashes of line ranges", ""),
     "grade": ("grade of a target", "grades of targets", ""),
     "target": ("target", "targets", "the anchor differs"),
-    "irrelevant": ("judged irrelevant target", "judged irrelevant targets", "counted as unjudged"),
+    "irrelevant": ("location judged irrelevant", "locations judged irrelevant", "counted as unjudged"),
     "adversary": ("adversary", "adversaries", ""),
     "rationale": ("rationale", "rationales", ""),
     "measure": ("measure of an evaluation layer", "measures of evaluation layers", ""),

@@ -72,13 +72,13 @@ def _corpus(field: YamlNode) -> CorpusSpec:
     written = field.mapping()
     kinds = [kind for kind in CORPUS if kind in written]
     if len(kinds) != 1:
-        problem = "names no source" if not kinds else f"names {' and '.join(kinds)}"
+        problem = f"more than one source: {', '.join(kinds)}" if kinds else "no source"
         known = {key for keys in CORPUS.values() for key in keys.known}
         similar = [(key, kind) for key in written if key not in known for kind in closest_match(key, CORPUS)[:1]]
         hint = f"use exactly one of {', '.join(CORPUS)}"
         if similar and not kinds:
             hint = f"did you mean '{similar[0][1]}' instead of '{similar[0][0]}'?"
-        raise field.location.error(f"the corpus {problem}", hint)
+        raise field.location.error(f"the corpus has {problem}", hint)
     kind = kinds[0]
     fields = field.mapping(CORPUS[kind])
     value = fields[kind].text()

@@ -64,7 +64,7 @@ def _read_literal(source: GoldSource) -> list[JsonRecord]:
         hint = "check brackets, commas and quotes"
         raise source.at(error.lineno or 1).error(f"invalid Python: {error.msg}", hint) from error
     except (ValueError, RecursionError, MemoryError, OverflowError) as error:  # null bytes; code nested too deeply
-        why = error or "nested too deeply"
+        why = str(error) or "nested too deeply"
         raise source.at(1).error(f"invalid Python: {why}", "use a plain list of dicts") from error
     name, assignment, entries = _find_list(source, tree)
     line = min(_changes(tree, assignment), default=None)
@@ -99,7 +99,7 @@ def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment, 
     if not lists:
         raise source.at(1).error("no list of dicts in this file", f"write {NAME} = [{{...}}, ...]")
     if len(lists) > 1:
-        names = " and ".join(f"{name} in line {node.lineno}" for name, node, _ in lists)
+        names = " and ".join(f"{name} on line {node.lineno}" for name, node, _ in lists)
         raise source.at(lists[1][1].lineno).error(f"several lists: {names}", f"name only one of them {NAME}")
     name, node, entries = lists[0]
     location = source.at(node.value.lineno if node.value else 1)

@@ -152,7 +152,7 @@ def detect(source: GoldSource) -> GoldFormat:
         raise source.at(1).error("the file is empty", "add queries, or use another file")
     likely = [known for known in FORMATS if source.path.suffix in known.suffixes] or FORMATS
     others = ", ".join(known.name for known in FORMATS if known not in likely)
-    hint = _summarize(likely) + (f"; formats of other files: {others}" if others else "")
+    hint = _summarize(likely) + (f"; formats of other file types: {others}" if others else "")
     raise source.at(1).error("not a gold set in any known format", hint)
 
 
@@ -184,7 +184,7 @@ class SaveResult:
 def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:
     """Write a changed gold set atomically, in the format of its source, to the source or to another file."""
     if old.source is None:
-        hint = "write the gold set with `assay gold convert`"
+        hint = "write the gold set to a file with `write_native`, and load it"
         raise GoldError(f"gold set '{old.name}' was not read from a file", hint=hint)
     source = read_source(Path(old.source))
     known, path = detect(source), to or source.path

@@ -405,4 +405,4 @@ def _json_line(row: Mapping[str, object], path: Path, number: int) -> str:
         return json.dumps(row, default=lambda v: v.decode("utf-8") if isinstance(v, bytes) else str(v)) + "\n"
     except (TypeError, ValueError, RecursionError) as error:
         message = f"cannot read row {number} as text: {error}"
-        raise GoldError(message, file=path, line=number, hint="export the file again") from error
+        raise GoldError(message, file=path, line=number, hint="export the data as JSON Lines") from error

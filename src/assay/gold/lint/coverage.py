@@ -34,7 +34,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     counts = Counter(form for query in view.gold.queries for form in query.forms if form != "cross_module")
     missing = [f"{form} ({total - count} of {total})" for form, count in sorted(counts.items()) if count < total]
     if missing:
-        yield view.finding("forms-missing", None, "", f"queries without a phrasing: {', '.join(missing)}")
+        yield view.finding("forms-missing", None, "", f"phrasings that some queries lack: {', '.join(missing)}")
 
 
 def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Iterator[LintFinding]:

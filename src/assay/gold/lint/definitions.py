@@ -329,6 +329,6 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
             if others:
                 lines = " and ".join(str(other.start) for other in others[: view.config.listed])
                 where = f"{'line' if len(others) == 1 else 'lines'} {lines}"
-                message = f"{path} defines '{symbol}' in line {target.span.start} (the target) and again in {where}"
+                message = f"{path} defines '{symbol}' on line {target.span.start} (the target) and again on {where}"
                 hint = f"write {target.anchor}~2 for the second definition"
                 yield view.finding("symbol-repeated", query, target.anchor, message, hint)
