@@ -157,7 +157,7 @@ Values in a `url` are percent-encoded; nowhere else do they need quotes."""
 def _harness() -> str:
     """Return the section on the harness, with its defaults."""
     usual = Spec()
-    return _HARNESS.format(timeout=usual.timeout, index_timeout=usual.index_timeout, give_up=usual.give_up)
+    return _HARNESS.format(timeout=usual.timeout, index_timeout=usual.index_timeout, max_timeouts=usual.max_timeouts)
 
 
 _HARNESS = """\
@@ -175,8 +175,8 @@ _HARNESS = """\
   from results, errors, notes and stderr. A literal key in the settings is an error.
 - **Timeouts.** `timeout` ({timeout:g} s) per query and `index_timeout` ({index_timeout:g} s) to open. `[run]` sets them
   for all engines; those of an engine can only be shorter. A program that times out is ended with all its children. A
-  failed query gets the worst score. After `give_up` ({give_up}) consecutive timeouts an engine gets no more queries on
-  that corpus; 0 never gives up.
+  failed query gets the worst score. After `max_timeouts` ({max_timeouts}) consecutive timeouts an engine gets no more
+  queries on that corpus; 0 never gives up.
 - **The same normalization.** k results, repaired and deduplicated by the same rules; repairs are reported."""
 
 _PRESETS = """\
@@ -274,7 +274,7 @@ The engine runs in this process. A call that times out is abandoned in its threa
 a command."""
 
 _PYTHON_EXAMPLE = """\
-A run calls `search` and `usage`; `update_within` and filters are for `assay audit` and `assay engines ask`. A session
+A run calls `search` and `usage`; `update_within` and filters are for `assay audit` and `assay engines query`. A session
 that enforces timeouts itself (`search_within`) belongs to an engine with `open_within(corpus, seconds)`; only for those
 does `parallel` have an effect. `EngineReply`, `SessionUsage` and `SearchFilter` are in `assay.engines.base`.
 

@@ -26,7 +26,7 @@ SOURCE = Path(assay.__file__).parent
 _NAME = re.compile(r"assay/([a-z-]+)/\d+$")
 #: Documents that are a record, written out below the table.
 RECORDS: Mapping[str, type] = {
-    "assay/results/1": Results,
+    "assay/results/2": Results,
     "assay/compare/1": Comparison,
     "assay/gate/1": Gate,
     "assay/plan/1": SamplePlan,
@@ -41,7 +41,7 @@ FILES = {
     "assay/timings/1": "`timings.json` of a results folder",
     "assay/page/1": "the data inside of report.html",
     "assay/error/1": "any command under `--json` that fails",
-    "assay/results/1": "`assay score`, `results.json` of a results folder",
+    "assay/results/2": "`assay score`, `results.json` of a results folder",
 }
 
 

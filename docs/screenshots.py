@@ -147,7 +147,7 @@ def _vote(work: Path, gold: Path) -> None:
     for name, rejects in (("bob", (3,)), ("cy", (3, 4))):
         votes = [f"{item},{'reject' if i % 5 in rejects else 'accept'},{_REASON}" for i, item in enumerate(items)]
         (work / f"{name}.csv").write_text("\n".join(["item,vote,reason", *votes, ""]), "utf-8")
-        _assay(work, "gold", "review", str(gold), "--as", name, "--votes", f"{name}.csv")
+        _assay(work, "gold", "review", str(gold), "--reviewer", name, "--votes", f"{name}.csv")
 
 
 _REASON = "read beside the code it points to"

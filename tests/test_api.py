@@ -50,7 +50,7 @@ def test_api_runs_an_experiment_on_any_executor(shop, monkeypatch, tmp_path):
     monkeypatch.setenv("ASSAY_CACHE_DIR", str(tmp_path / "cache"))
     Path("assay.toml").write_text(
         '[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n'
-        '[sweeps.s]\nengine = "mine"\nknobs = { "search.stem.files" = [0.1, 0.9] }\n'
+        '[sweeps.s]\nengine = "mine"\nparams = { "search.stem.files" = [0.1, 0.9] }\n'
     )
     with ThreadPoolExecutor(2) as pool:
         run = assay.run_experiment(executor=pool, only=["mine", "s:*"], sets=["run.k=4"])

@@ -19,7 +19,7 @@ FORMS = (TOKEN, quote(TOKEN), quote(TOKEN, safe=""), base64.b64encode(TOKEN.enco
 SHOUTING = """\
 import base64, json, os, sys, urllib.parse
 token = os.environ["TOOL_KEY"]
-forms = [token, urllib.parse.quote(token), base64.b64encode(token.encode()).decode()]
+phrasings = [token, urllib.parse.quote(token), base64.b64encode(token.encode()).decode()]
 print("starting with", token, sys.argv, file=sys.stderr)
 query = sys.argv[1]
 if "percentage" in query:
@@ -138,12 +138,12 @@ def planted(shop, tmp_path, monkeypatch):
 def test_no_token_is_written_or_printed(planted, capfd, tmp_path):
     said = ""
     commands = [
-        ["run", "--full", "--forms", "human"],
+        ["run", "--full", "--phrasings", "human"],
         ["score", "results", "--full"],
         ["compare", "results", "--json"],
         *(["engines", "check", name, "."] for name in ("tool", "stays", "nosy", "api", "server")),
-        ["engines", "ask", "tool", "how is the total computed", "."],
-        ["engines", "ask", "api", "which percentage", "."],
+        ["engines", "query", "tool", "how is the total computed", "."],
+        ["engines", "query", "api", "which percentage", "."],
         ["audit", "tool", ".", "--queries", "2", "--only", "answers,paths", "--out", "audit"],
     ]
     for command in commands:

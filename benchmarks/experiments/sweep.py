@@ -43,10 +43,10 @@ kind = "builtin"
 _SWEEP = """
 [sweeps.search]
 engine = "mine"
-way = "grid"
+strategy = "grid"
 name = "{search.dense.language}-{search.stem.files}-{search.coherence.decay}"
 
-[sweeps.search.knobs]
+[sweeps.search.params]
 "search.dense.language" = [0.3, 0.4, 0.6, 0.7]
 "search.stem.files" = [0.2, 0.3, 0.6]
 "search.coherence.decay" = [0.5, 0.8]

@@ -40,7 +40,7 @@ class Setup:
 
     query: float = 60.0
     index: float = 3600.0  # ChunkHound takes minutes for the standard library
-    give_up: int = 3  # time-outs in a row: the rest is known then
+    max_timeouts: int = 3  # time-outs in a row: the rest is known then
 
 
 def measure(asked: Asked, setup: Setup = Setup()) -> Section:
@@ -54,7 +54,7 @@ def measure(asked: Asked, setup: Setup = Setup()) -> Section:
             asked.suite,
             timeout=setup.query,
             index_timeout=setup.index,
-            give_up=setup.give_up,
+            max_timeouts=setup.max_timeouts,
             missing="report",
             failed="report",
             progress=_tell,
@@ -151,7 +151,7 @@ def _number(value: float | None, digits: int) -> str:
 
 def _trouble(results: Results) -> list[str]:
     """Say who failed, and how often."""
-    return [f"{m.engine}: {m.queries} queries without an answer ({m.kind})." for m in results.mishaps]
+    return [f"{m.engine}: {m.queries} queries without an answer ({m.kind})." for m in results.failed_queries]
 
 
 def _paragraphs(texts: Sequence[str]) -> list[str]:

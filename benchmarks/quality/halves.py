@@ -60,7 +60,7 @@ class Split:
     test: tuple[str, ...]
 
 
-Point = tuple[int, ...]  # which value of each knob
+Point = tuple[int, ...]  # which value of each param
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +137,12 @@ def at(point: Point) -> Variant:
 
 
 def tune(memory: Memory, splits: Sequence[Split], halving: Halving) -> tuple[Point, ...]:
-    """Search all splits side by side, knob by knob, so that what they share is asked once."""
+    """Search all splits side by side, param by param, so that what they share is asked once."""
     points = [(0,) * len(GRID) for _ in splits]
     for turn in range(halving.passes):
-        for knob, (names, values) in enumerate(GRID.items()):
+        for param, (names, values) in enumerate(GRID.items()):
             print(f"pass {turn + 1} of {halving.passes}: {names[0]}", file=sys.stderr, flush=True)
-            trials = [[(*p[:knob], i, *p[knob + 1 :]) for i in range(len(values))] for p in points]
+            trials = [[(*p[:param], i, *p[param + 1 :]) for i in range(len(values))] for p in points]
             _learn(memory, splits, trials)
             points = [
                 _best(memory, split, point, trial) for split, point, trial in zip(splits, points, trials, strict=True)
@@ -215,7 +215,7 @@ def section(halved: Halved, notes: Sequence[str], halving: Halving) -> Section:
     tested = np.array([outcome.test for outcome in outcomes])
     lines = (
         f"{SEMBLE}, macro. {halving.partitions} random halvings (seed {halving.seed}), each both ways; greedy "
-        f"search over {len(GRID)} knobs, {halving.passes} passes, from every signal off. Settings of the index and of "
+        f"search over {len(GRID)} params, {halving.passes} passes, from every signal off. Settings of the index and of "
         "prefixes stay as they are.",
         "",
         *notes,
@@ -268,8 +268,8 @@ def _splits(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 def _choices(outcomes: Sequence[Outcome]) -> tuple[str, ...]:
     """Show how often each value was chosen."""
     rows = []
-    for knob, (names, values) in enumerate(GRID.items()):
-        picked = [o.point[knob] for o in outcomes]
+    for param, (names, values) in enumerate(GRID.items()):
+        picked = [o.point[param] for o in outcomes]
         label = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         rows.append((label, ", ".join(f"{value}: {picked.count(i)}×" for i, value in enumerate(values))))
     return table(("setting", "values and how many of the splits chose them"), rows)

@@ -179,7 +179,7 @@ def _lost_lines(seen: Figures) -> tuple[str, ...]:
         "The pool: questions that name no word of their answer's path or symbol (its text may still hold some), the "
         "standard library's with a wrong word, octocode's hard ones. Doc sentences are what the model learned from. "
         f"{DEFAULT} minus {LEXICAL} is {signed(first.row.difference)}, "
-        f"{first.row.claim} ({_met(first)}: at least {signed(GAIN)} and better; MDE {first.row.mde_text}).",
+        f"{first.row.summary} ({_met(first)}: at least {signed(GAIN)} and better; MDE {first.row.mde_text}).",
         "",
         *_comparisons(seen.pool),
     )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Final, Self
 
 
 class AssayError(Exception):
@@ -117,7 +117,20 @@ def closest_match(word: str, known: Iterable[str], most: int = 1) -> tuple[str, 
     return tuple(folded[near] for near in difflib.get_close_matches(word.casefold(), folded, n=most))
 
 
+#: Names of version 0.1 and their names now: flags, actions of commands, keys of assay.toml.
+RENAMED: Final = {
+    "--as": "--reviewer", "--least": "--min-votes", "--most": "--limit", "--again": "--allow-duplicate",
+    "--forget": "--drop-stale", "--fresh": "--no-cache", "--without-pooled": "--exclude-pooled",
+    "--forms": "--phrasings", "--way": "--strategy", "--knob": "--param",
+    "ask": "query", "look": "show", "looks": "access-log",
+    "knobs": "params", "way": "strategy", "forms": "phrasings", "give_up": "max_timeouts",
+}  # fmt: skip
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return the hint `did you mean 'NAME'?`, or an empty string if no known name is similar."""
+    """Return the hint `renamed to 'NAME'` or `did you mean 'NAME'?`, or an empty string if no known name is similar."""
+    known = list(known)
+    if (new := RENAMED.get(word)) in known:
+        return f"renamed to {new!r}"
     near = closest_match(word, known)
     return f"did you mean {near[0]!r}?" if near else ""

@@ -18,7 +18,7 @@ QUERIES = ("add item cart", "tax_rate", "retry payment call", "render price labe
 _PYTHON = {
     "shop/cart.py": ("add_item", "remove_item", "total_price", "Cart"),
     "shop/tax.py": ("tax_rate", "with_tax", "country_code", "tax"),
-    "pay/retry.py": ("retry_call", "payment_delay", "give_up", "retry"),
+    "pay/retry.py": ("retry_call", "payment_delay", "max_timeouts", "retry"),
     "pay/card.py": ("charge_card", "refund_card", "card_number", "card"),
 }
 _SCRIPT = {

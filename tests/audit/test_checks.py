@@ -64,7 +64,7 @@ def test_every_quoted_query_that_fails_is_named_with_its_command(market):
     audit = audited(specimens.Quoted(), market, replace(SMALL, only=("odd",)))
     found = {finding.law: finding for finding in audit.findings if finding.severity == BROKEN}
     assert set(found) == {"double quotes", "one double quote", "full-text operators", "JSON"}
-    assert "assay engines ask specimen 'read \"config' -k 10" in found["one double quote"].commands
+    assert "assay engines query specimen 'read \"config' -k 10" in found["one double quote"].commands
 
 
 def test_hanging_query_is_a_broken_law_and_the_rest_goes_on(market):
@@ -79,7 +79,7 @@ def test_query_that_spoils_the_next_one_is_named_though_it_did_not_fail(market):
     audit = audited(specimens.Poisoned(), market, replace(SMALL, only=("odd",)))
     finding = next(f for f in audit.findings if f.law == "afterwards")
     assert finding.sentence == "after “two dashes” an ordinary query no longer gives the same ranking"
-    assert finding.commands[0] == "assay engines ask -k 10 -- specimen --"
+    assert finding.commands[0] == "assay engines query -k 10 -- specimen --"
 
 
 def test_engine_that_hangs_on_every_odd_query_is_given_up(market):
@@ -150,8 +150,8 @@ def test_prefix_finding_counts_queries_and_shows_both_rankings(market):
         "first difference at rank 1",
     ]
     assert finding.commands[:2] == (
-        "assay engines ask specimen 'add item cart' -k 5",
-        "assay engines ask specimen 'add item cart' -k 10",
+        "assay engines query specimen 'add item cart' -k 5",
+        "assay engines query specimen 'add item cart' -k 10",
     )
 
 

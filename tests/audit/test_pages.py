@@ -22,7 +22,7 @@ def nasty_audit() -> Audit:
         NASTY,
         Proportion(1, 2, 0.1, 0.9),
         (NASTY,),
-        (f"assay engines ask x '{NASTY}'",),
+        (f"assay engines query x '{NASTY}'",),
     )
     return Audit(NASTY, NASTY, "0", 1, (AuditQuery(NASTY, NASTY),), (finding,), notes=(NASTY,))
 
@@ -73,7 +73,9 @@ def test_page_counts_severities_and_tells_each_that_is_amiss(market):
     page = to_markdown(document(audit))
     assert "3 laws looked at: 1 broken law, 2 fine." in page
     assert "## prefix, top 5 of top 10: broken law" in page
-    assert "assay engines ask specimen 'add item cart' -k 5\nassay engines ask specimen 'add item cart' -k 10" in page
+    assert (
+        "assay engines query specimen 'add item cart' -k 5\nassay engines query specimen 'add item cart' -k 10" in page
+    )
 
 
 def finding(severity):

@@ -27,13 +27,13 @@ def test_shell_word_shows_what_cannot_be_seen():
 
 def test_ask_puts_a_query_that_looks_like_an_option_behind_two_dashes():
     wording = ReproCommand("mine", "src", config="other.toml")
-    assert wording.query("--help", 5) == "assay engines ask --config other.toml -k 5 -- mine --help src"
-    assert wording.query("a b", 5) == "assay engines ask mine 'a b' src --config other.toml -k 5"
+    assert wording.query("--help", 5) == "assay engines query --config other.toml -k 5 -- mine --help src"
+    assert wording.query("a b", 5) == "assay engines query mine 'a b' src --config other.toml -k 5"
 
 
 def test_ask_names_filters_and_environment():
     asked = ReproCommand("mine").query("x", 3, SearchFilter(("a/**",), ("go",)), "PYTHONHASHSEED=1")
-    assert asked == "PYTHONHASHSEED=1 assay engines ask mine x -k 3 '--paths=a/**' --language=go"
+    assert asked == "PYTHONHASHSEED=1 assay engines query mine x -k 3 '--paths=a/**' --language=go"
 
 
 def test_audit_command_has_what_was_changed_and_no_more():

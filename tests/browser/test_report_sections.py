@@ -279,7 +279,7 @@ def test_phrasings_have_a_row_an_intent_and_a_column_a_form_widest_spread_first(
 
 
 def test_adversaries_show_who_displaced_whom(report, results):
-    traps = {t["engine"]: t for t in results["traps"] if t["by"] == "all"}
+    traps = {t["engine"]: t for t in results["adversaries"] if t["by"] == "all"}
     cells = next(row for row in written(report, "#section-adversaries table") if row[0].startswith("random"))
     found = f"{traps['random']['found']:.0%}"
     assert cells[1:4] == ["12", found, number(traps["random"]["displacement"])]
@@ -301,7 +301,7 @@ def test_limits_say_every_warning_failure_and_what_is_left_out(report, results):
     for sentence in [*results["warnings"], *results["comparison"]["notes"]]:
         assert tamed(sentence).replace("`", "") in text
     mishap = written(report, "#section-limits table")[0]
-    assert mishap[1:4] == ["error", str(results["mishaps"][0]["queries"]), "17%"]
+    assert mishap[1:4] == ["error", str(results["failed_queries"][0]["queries"]), "17%"]
     assert "Not in this file" in text
 
 

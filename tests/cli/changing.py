@@ -54,5 +54,5 @@ def as_json(capsys, *argv):
     return code, json.loads(out)
 
 
-TUNE = ("tune", "--gold", "gold.yaml", "--jobs", "1", "--knob", "search.index.fields.name=0.0,2.0,8.0")
+TUNE = ("tune", "--gold", "gold.yaml", "--jobs", "1", "--param", "search.index.fields.name=0.0,2.0,8.0")
 ABLATE = ("ablate", "--gold", "gold.yaml", "--jobs", "1")

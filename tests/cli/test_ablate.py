@@ -11,12 +11,12 @@ def test_ablation_tells_of_every_part_and_keeps_the_run_where_asked(small, capsy
     code, data = as_json(capsys, *ABLATE, "--out", "kept")
     assert code == 0
     assert data["schema"] == "assay/ablation/1"
-    steps = [(row["step"]["way"], row["step"]["part"]) for row in data["rows"]]
+    steps = [(row["step"]["strategy"], row["step"]["part"]) for row in data["rows"]]
     parts = [part for way, part in steps if way == "left out"]
     assert parts[:4] == ["names", "paths", "translation", "dense"]
     assert [part for way, part in steps if way == "added"] == parts
     assert data["family"] == len(steps)
-    by = {(row["step"]["way"], row["step"]["part"]): row for row in data["rows"]}
+    by = {(row["step"]["strategy"], row["step"]["part"]): row for row in data["rows"]}
     assert by["left out", "stem"]["standing"] == "changed no ranking"
     assert by["left out", "stem"]["comparison"]["difference"] == 0.0
     assert any("Changed no ranking at all:" in text and "stem" in text for text in data["reading"])
@@ -29,7 +29,7 @@ def test_ablation_tells_of_every_part_and_keeps_the_run_where_asked(small, capsy
 
 
 def test_ablation_prints_tables_for_people(small, capsys):
-    code, out, _ = call(capsys, *ABLATE, "--way", "out", "--only", "names", "--only", "stem", "--split", "dev")
+    code, out, _ = call(capsys, *ABLATE, "--strategy", "out", "--only", "names", "--only", "stem", "--split", "dev")
     assert code == 0
     for text in ("builtin taken apart", "Each part left out", "worst repository", "changed no ranking", "Holm"):
         assert text in out
@@ -39,12 +39,12 @@ def test_ablation_prints_tables_for_people(small, capsys):
 def test_ablation_of_a_sweep_and_of_the_last_one_that_gained(small, capsys):
     (small / "assay.toml").write_text(
         '[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n'
-        '[sweeps.halves]\nengine = "mine"\nway = "leave-one-out"\n'
+        '[sweeps.halves]\nengine = "mine"\nstrategy = "leave-one-out"\n'
         f"parts = {{ words = {{ {', '.join(BLIND.splitlines())} }}, noise = {{ 'search.without' = ['noise'] }} }}\n"
     )
     code, data = as_json(capsys, "ablate", "halves", "--jobs", "1", "--kept", "--primary", "RR@10")
     assert code == 0
-    added = [row["step"] for row in data["rows"] if row["step"]["way"] == "added"]
+    added = [row["step"] for row in data["rows"] if row["step"]["strategy"] == "added"]
     assert [(s["variant"], s["against"], s["kept"]) for s in added] == [
         ("plus words", "bare", True),
         ("mine", "plus words", False),
@@ -70,7 +70,7 @@ def test_ablation_refuses_with_a_reason(small, capsys, argv, said):
     assert said in err
 
 
-FEW = ("--way", "out", "--only", "names", "--only", "dens*")
+FEW = ("--strategy", "out", "--only", "names", "--only", "dens*")
 
 
 def asked(folder):

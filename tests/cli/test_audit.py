@@ -1,4 +1,4 @@
-"""`assay audit` and `assay engines ask` as a user meets them."""
+"""`assay audit` and `assay engines query` as a user meets them."""
 
 import json
 import shlex
@@ -123,23 +123,23 @@ def test_command_of_a_finding_shows_it_again(specimen_table, capsys):
 
 
 def test_ask_prints_the_ranking_and_takes_filters(shop, capsys):
-    code, out, _ = call(capsys, "engines", "ask", "builtin", "tax rate", ".", "-k", "2")
+    code, out, _ = call(capsys, "engines", "query", "builtin", "tax rate", ".", "-k", "2")
     assert code == 0
     assert "shop/tax.py" in out
-    code, out, _ = call(capsys, "engines", "ask", "builtin", "tax rate", "--paths=shop/cart.py", "--json")
+    code, out, _ = call(capsys, "engines", "query", "builtin", "tax rate", "--paths=shop/cart.py", "--json")
     assert {hit["path"] for hit in json.loads(out)["hits"]} <= {"shop/cart.py"}
-    code, _, err = call(capsys, "engines", "ask", "keywords", "tax", "--language", "python")
+    code, _, err = call(capsys, "engines", "query", "keywords", "tax", "--language", "python")
     assert code == 2
     assert "has no filter for languages" in err
 
 
 def test_ask_takes_a_query_that_looks_like_an_option(shop, capsys):
-    code, out, _ = call(capsys, "engines", "ask", "-k", "1", "--json", "--", "builtin", "--help", ".")
+    code, out, _ = call(capsys, "engines", "query", "-k", "1", "--json", "--", "builtin", "--help", ".")
     assert code == 0
     assert json.loads(out)["query"] == "--help"
 
 
 def test_ask_tells_a_failure_with_4(specimen_table, capsys):
-    code, _, err = call(capsys, "engines", "ask", "failing", "anything")
+    code, _, err = call(capsys, "engines", "query", "failing", "anything")
     assert code == 4
     assert "no answer today" in err

@@ -100,7 +100,7 @@ def test_gold_set_without_a_corpus_says_how_to_name_one(shop, capsys):
         (["--primary", "nDCG"], "cutoff"),
         (["--baseline", "nobody"], "nobody"),
         (["-k", "0"], "k = 0"),
-        (["--forms", "cross_module"], "unknown form 'cross_module'"),
+        (["--phrasings", "cross_module"], "unknown form 'cross_module'"),
         (["--tag", "difficulty=hard:1-99"], "99"),
         (["--config", "nowhere.toml"], "nowhere.toml"),
     ],
@@ -129,7 +129,17 @@ def test_hostile_engine_is_scored_by_rule_two_and_shown(shop, capsys, case):
     (shop.parent / "tool.py").write_text(script)
     engine = f"bad=command:python3 {shop.parent / 'tool.py'} {{query}}"
     seconds = "0.05" if status == "timeout" else "300"  # none of the others ends by the clock, however busy the machine
-    arguments = ["--engine", engine, "--baseline", "bad", "--no-references", "--timeout", seconds, "--forms", "human"]
+    arguments = [
+        "--engine",
+        engine,
+        "--baseline",
+        "bad",
+        "--no-references",
+        "--timeout",
+        seconds,
+        "--phrasings",
+        "human",
+    ]
     code = main(["run", "--gold", "gold.yaml", "--quiet", *arguments])
     out, err = capsys.readouterr()
     assert code == 4, err

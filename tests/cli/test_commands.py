@@ -379,7 +379,7 @@ JSON_COMMANDS = [
 def test_every_command_speaks_json_with_a_versioned_schema(finished_shop, capsys, arguments):
     _, data = as_json(capsys, *arguments, "--quiet")
     assert data["schema"].startswith("assay/")
-    assert data["schema"].endswith("/1")
+    assert data["schema"].rpartition("/")[2].isdigit()
 
 
 def test_errors_speak_json_too(shop, capsys):
@@ -391,7 +391,7 @@ def test_errors_speak_json_too(shop, capsys):
 def test_progress_goes_to_stderr_and_the_result_to_stdout(shop, capsys):
     code, out, err = call(capsys, "run", "--gold", "gold.yaml", *KEYWORDS, "--json")
     assert code == 0
-    assert json.loads(out)["schema"] == "assay/results/1"
+    assert json.loads(out)["schema"] == "assay/results/2"
     assert "keywords: 9/9 queries of shop" in err
 
 
@@ -496,9 +496,11 @@ def test_own_files_returned_by_a_foreign_engine_are_dropped_and_told(shop_with_r
     engine = f"mine=command:sh {tool} {{query}}"
     code, data = as_json(capsys, *RUN, "--engine", engine, "--no-references", "--measure", "RR@10")
     assert code == 0
-    told = next(b for b in data["breaches"] if b["engine"] == "mine" and "own files were dropped" in b["kind"])
+    told = next(
+        b for b in data["contract_violations"] if b["engine"] == "mine" and "own files were dropped" in b["kind"]
+    )
     assert (told["queries"], told["example"]) == (9, "gold.yaml")
-    assert data["failures"] is not None
+    assert data["low_scores"] is not None
     means = {(m["engine"], m["measure"]): m["mean"] for m in data["comparison"]["means"]}
     assert means["mine", "RR@10"] == pytest.approx(1 / 3)
 
@@ -656,7 +658,7 @@ def test_another_primary_measure_removes_none_from_the_table(finished_shop, caps
 
 def test_run_tells_at_once_that_an_engine_does_not_open_or_gave_up(shop, capsys):
     (shop / "assay.toml").write_text(
-        '[run]\ngold = "gold.yaml"\ntimeout = 0.05\ngive_up = 2\nreferences = false\n'
+        '[run]\ngold = "gold.yaml"\ntimeout = 0.05\nmax_timeouts = 2\nreferences = false\n'
         '[engines.dead]\nkind = "command"\nargv = ["sh", "{query}"]\nindex = ["false"]\n'
         '[engines.slow]\nkind = "command"\nargv = ["sh", "-c", "sleep 1000", "{query}"]\n'
     )
@@ -730,7 +732,7 @@ def test_summaries_of_the_command_table_are_the_first_lines_of_the_descriptions(
     for name, (module_name, summary) in COMMANDS.items():
         module = import_module(f"assay.cli.{module_name}")
         if not any(other.startswith(f"{name} ") for other in COMMANDS):
-            description = getattr(module, f"{name.split()[-1]}_command").__doc__
+            description = getattr(module, f"{name.split()[-1].replace('-', '_')}_command").__doc__
             assert description.splitlines()[0] == f"{summary}.", name
 
 
@@ -775,3 +777,26 @@ def test_queries_in_the_same_words_with_other_answers_are_told(shop, capsys):
     (shop / "gold.yaml").write_text(gold.replace("decided}", "kept}"))
     _, data = as_json(capsys, *RUN, *KEYWORDS)
     assert not [text for text in data["warnings"] if "G401" in text]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "new"),
+    [
+        (("gold", "looks", "gold.yaml"), "access-log"),
+        (("engines", "ask", "builtin", "cart"), "query"),
+        (("cache", "look"), "show"),
+        (("run", "--fresh"), "--no-cache"),
+        (("run", "--forget"), "--drop-stale"),
+        (("run", "--forms", "human"), "--phrasings"),
+        (("score", "results", "--without-pooled"), "--exclude-pooled"),
+        (("tune", "mine", "--knob", "k=1,2"), "--param"),
+        (("ablate", "mine", "--way", "out"), "--strategy"),
+        (("gold", "review", "gold.yaml", "--as", "ann"), "--reviewer"),
+        (("gold", "review", "gold.yaml", "--least", "1"), "--min-votes"),
+        (("gold", "pool", "results", "--most", "5"), "--limit"),
+    ],
+)
+def test_names_of_version_0_1_get_a_hint(capsys, arguments, new):
+    with pytest.raises(SystemExit, match="2"):
+        main(list(arguments))
+    assert f"hint: renamed to {new!r}" in capsys.readouterr().err

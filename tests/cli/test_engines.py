@@ -130,7 +130,7 @@ def test_check_says_what_it_understood(grep, capsys):
 
 
 def test_a_file_of_the_users_is_an_engine_of_a_run_and_called_after_the_file(grep, shop, capsys):
-    alone = ["--baseline", "grep", "--no-references", "--forms", "human"]
+    alone = ["--baseline", "grep", "--no-references", "--phrasings", "human"]
     assert main(["run", "--gold", "gold.yaml", "--engine", str(grep), "--quiet", *alone]) == 0
     assert "grep" in capsys.readouterr().out
     assert "grep" in {engine.name for engine in read_run(shop / "results").engines}
@@ -227,7 +227,7 @@ def test_check_takes_an_engine_that_needs_the_answers(shop, capsys):
 
 def test_an_engine_of_assay_toml_draws_with_its_seed_as_in_a_run(shop, capsys):
     def drawn(*flags):
-        return as_json(capsys, "ask", "chance", "cart", *flags)[1]["hits"]
+        return as_json(capsys, "query", "chance", "cart", *flags)[1]["hits"]
 
     (shop / "assay.toml").write_text('[run]\nseed = 5\n[engines.chance]\nkind = "random"\n')
     assert drawn() == drawn("--seed", "5") != drawn("--seed", "0")
@@ -258,7 +258,7 @@ def configured(shop):
 
 
 def found(capsys, *arguments: str) -> list[str]:
-    code, data = as_json(capsys, "ask", "keywords", "zebrafish", *arguments)
+    code, data = as_json(capsys, "query", "keywords", "zebrafish", *arguments)
     assert code == 0
     return sorted(hit["path"] for hit in data["hits"])
 
@@ -311,10 +311,10 @@ def test_check_has_no_empty_heading(shop, capsys):
     assert [line.split() for line in out.splitlines() if line.startswith("what ")] == [["what", "value"]]
 
 
-@pytest.mark.parametrize("command", [["engines", "check"], ["engines", "ask"], ["audit"]])
+@pytest.mark.parametrize("command", [["engines", "check"], ["engines", "query"], ["audit"]])
 def test_mistake_in_an_engine_of_the_file_is_told_with_its_line(shop, capsys, command):
     (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\n\n[engines.mine]\nkind = "comand"\n')
-    assert main([*command, "mine", *(["what"] if command[-1] == "ask" else []), "."]) == 2
+    assert main([*command, "mine", *(["what"] if command[-1] == "query" else []), "."]) == 2
     assert (
         "assay.toml:4: mine: unknown kind of engine 'comand'\nhint: did you mean 'command'?" in capsys.readouterr().err
     )

@@ -143,7 +143,7 @@ def test_results_of_a_run_that_failed_are_not_judged(run_of_flaky):
     for text, code in (('{"schema": "assay/error/1", "error": "no", "exit_code": 5}', 5), ("", 4), ("[]", 4)):
         made.write_text(text)
         assert main(gate) == code
-    made.write_text('{"schema": "assay/results/1"}')
+    made.write_text('{"schema": "assay/results/2"}')
     assert main(gate) == 0
 
 

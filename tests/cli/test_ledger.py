@@ -76,7 +76,7 @@ def test_the_same_comparison_is_added_twice_only_on_purpose(run, capsys):
     code, _, err = call(capsys, *ADD)
     assert code == 2
     assert "is entry 1 already" in err
-    assert call(capsys, *ADD, "--again")[0] == 0
+    assert call(capsys, *ADD, "--allow-duplicate")[0] == 0
     code, out, _ = call(capsys, "ledger")
     assert "2 changes were tried on small" in out
     assert "promises too much" in out
@@ -133,7 +133,7 @@ def test_sealed_results_are_added_only_where_the_look_is_logged(run, capsys):
     assert len(lines) == before + 1
     assert '"ledger add"' in lines[-1]
     (run / "gold.yaml").unlink()
-    code, _, err = call(capsys, "ledger", "add", "opened", "--engine", "new", "--baseline", "old", "--again")
+    code, _, err = call(capsys, "ledger", "add", "opened", "--engine", "new", "--baseline", "old", "--allow-duplicate")
     assert code == 2
     assert "6 sealed queries" in err
     assert len(read_ledger(run / "ledger.jsonl").entries) == 1
@@ -146,7 +146,7 @@ def test_a_ledger_that_was_tampered_with_ends_every_command_with_two(run, capsys
     for argv in (
         ("ledger",),
         ("ledger", "show", "1"),
-        (*ADD, "--again"),
+        (*ADD, "--allow-duplicate"),
         (*TUNE, "new", "--ledger"),
     ):
         code, _, err = call(capsys, *argv)
@@ -158,7 +158,9 @@ def test_a_ledger_that_was_tampered_with_ends_every_command_with_two(run, capsys
 
 
 def test_an_ablation_puts_every_step_into_the_ledger_and_none_into_the_total(run, capsys):
-    code, data = as_json(capsys, "ablate", "new", "--jobs", "1", "--way", "out", "--ledger", "--rule", "significant")
+    code, data = as_json(
+        capsys, "ablate", "new", "--jobs", "1", "--strategy", "out", "--ledger", "--rule", "significant"
+    )
     assert code == 0
     entries = read_ledger(run / "ledger.jsonl").entries
     assert data["ledger"]["entries"] == [entry.number for entry in entries]

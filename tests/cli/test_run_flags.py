@@ -21,7 +21,7 @@ set = { "search.without" = ["stem"] }
 
 [sweeps.w]
 engine = "mine"
-knobs = { "search.stem.files" = [0.2, 0.4], "search.stem.spans" = [0.1] }
+params = { "search.stem.files" = [0.2, 0.4], "search.stem.spans" = [0.1] }
 """
 
 

@@ -30,7 +30,7 @@ def test_tuning_finds_a_knob_that_matters_and_prints_what_to_paste(small, capsys
     write(small, ["none"] * 10)
     (small / "assay.toml").write_text(
         f'[run]\ngold = "gold.yaml"\n[engines.mine]\nkind = "builtin"\n{BLIND}'
-        '[tune]\nengine = "mine"\npartitions = 5\nknobs = { "search.index.fields.body" = [0.0, 1.0] }\n'
+        '[tune]\nengine = "mine"\npartitions = 5\nparams = { "search.index.fields.body" = [0.0, 1.0] }\n'
     )
     code, out, _ = call(capsys, "tune", "--jobs", "1", "--ledger", "--by", "ann")
     assert code == 0
@@ -55,9 +55,9 @@ def test_tuning_finds_a_knob_that_matters_and_prints_what_to_paste(small, capsys
         (("--split", "dev,test"), "only dev is for tuning"),
         (("--split", "dve"), "only dev is for tuning"),
         (("--tag", "split=dev:9-10"), "would change the split of queries"),
-        (("--knob", "search.stem.files"), "--knob"),
-        (("--knob", "search.stem.flies=1,2"), "flies"),
-        (("--knob", "search.index.fields.name=1,3"), "given twice"),
+        (("--param", "search.stem.files"), "--param"),
+        (("--param", "search.stem.flies=1,2"), "flies"),
+        (("--param", "search.index.fields.name=1,3"), "given twice"),
         (("--ledger", "book.txt"), "ends in ledger.jsonl"),
         (("--ledger", "--rule", "significan"), "did you mean 'significant'"),
     ],
@@ -88,8 +88,8 @@ def test_a_misspelt_part_stops_tuning(small, capsys):
     [
         ("[tune]\npartitons = 3\n", 4, "did you mean 'partitions'"),
         ('[tune]\npartitions = "many"\n', 4, "partitions"),
-        ('[tune]\nengine = "builtin"\nknobs = { "search.stem.files" = [] }\n', 5, "has no value"),
-        ('[tune]\nknobs = { "search.dense.files" = [0.5] }\n', 4, "equals the engine's settings"),
+        ('[tune]\nengine = "builtin"\nparams = { "search.stem.files" = [] }\n', 5, "has no value"),
+        ('[tune]\nparams = { "search.dense.files" = [0.5] }\n', 4, "equals the engine's settings"),
         ('[ledger]\nrules = "significant"\n', 4, "did you mean 'rule'"),
         ('[ledger]\nfile = "ledger.jsonl"\nrule = { verdict = ["bettr"] }\n', 5, "did you mean 'better'"),
         ('[ledger]\nfile = "changes.txt"\n', 4, "ends in ledger.jsonl"),

@@ -119,7 +119,7 @@ def gated_workspace(place: Workspace) -> Workspace:
 
 def _run(place: Workspace, function: str, gold: str, folder: str) -> None:
     engine = f"ours=python:{SKILL_MODULE}:{function}"
-    flags = ["--forms", "human", "--no-references", "--baseline", "ours", "--quiet"]
+    flags = ["--phrasings", "human", "--no-references", "--baseline", "ours", "--quiet"]
     outcome = place.call("run", "--gold", gold, "--engine", engine, *flags, "--out", folder)
     assert outcome.code == 0, outcome.err
     settle(place.root / folder)

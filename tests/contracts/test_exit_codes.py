@@ -135,7 +135,7 @@ def test_4_failed(scratch, monkeypatch):
                 "run", "--engine", "ck", "--baseline", "ck", *LONE, env={"PATH": "/nowhere"}
             ),
             "an engine that does not work": case("engines", "check", dead_kind, "shop", "--quiet"),
-            "an engine that does not answer": case("engines", "ask", dead_kind, "tax", "shop", "--quiet"),
+            "an engine that does not answer": case("engines", "query", dead_kind, "tax", "shop", "--quiet"),
             "an audit of an engine that fails on everything": case(
                 "audit", dead_kind, "shop", "--only", "answers", "--queries", "2", "--quiet"
             ),
@@ -236,9 +236,9 @@ FOLDERS = {
     "index": case("index", "nowhere"),
     "mcp": case("mcp", "nowhere"),
     "init": case("init", "nowhere"),
-    "engines ask": case("engines", "ask", "keywords", "cart", "nowhere"),
+    "engines query": case("engines", "query", "keywords", "cart", "nowhere"),
     "gold lint": case("gold", "lint", "nowhere.yaml"),
-    "gold looks": case("gold", "looks", "nowhere.yaml"),
+    "gold access-log": case("gold", "access-log", "nowhere.yaml"),
     "gold pool": case("gold", "pool", "gold/shop.yaml", "nowhere"),
     "gold mine": case("gold", "mine", "nowhere", "--set", "x.yaml"),
     "gold synth": case("gold", "synth", "nowhere"),
@@ -273,7 +273,7 @@ def test_2_flags_that_mean_nothing(scratch):
             "a measure that looks further than k": case("run", "--measure", "nDCG@20"),
             "a baseline that is not in the run": case("run", "--baseline", "nobody"),
             "no results asked for": case("run", "-k", "0"),
-            "a form that no query has": case("run", "--forms", "cross_module"),
+            "a form that no query has": case("run", "--phrasings", "cross_module"),
             "a part that no query is in": case("run", "--split", "sealed"),
             "rows that are not there": case("run", "--tag", "difficulty=hard:1-99"),
             "a key that is not there": case("run", "--set", "run.kay=20"),
@@ -292,7 +292,7 @@ def test_2_flags_that_mean_nothing(scratch):
             "a gold format that is not there": case("gold", "convert", "gold/shop.yaml", "x.y", "--to", "xyz"),
             "shares that make no whole": case("gold", "split", "gold/shop.yaml", "--dev", "2"),
             "nobody votes": case("gold", "review", "gold/shop.yaml", "--list"),
-            "a vote for nothing": case("gold", "review", "gold/shop.yaml", "--as", "ada", "--vote", "ff=2"),
+            "a vote for nothing": case("gold", "review", "gold/shop.yaml", "--reviewer", "ada", "--vote", "ff=2"),
             "nobody voted": case("gold", "agreement", "gold/shop.yaml"),
             "no commit": case("gold", "reanchor", "gold/shop.yaml", "--to", "HEAD"),
             "a rule of lint that is not there": case("gold", "lint", "gold/shop.yaml", "--select", "G9"),
@@ -306,8 +306,8 @@ def test_2_flags_that_mean_nothing(scratch):
             "no such engine in the run": case("ledger", "add", "results", "--engine", "nobody"),
             "no such rule of the ledger": case("ledger", "add", "results", "--engine", "builtin", "--rule", "x"),
             "no size": case("cache", "prune", "--to", "many"),
-            "no knob": case("tune", "builtin"),
-            "a knob misspelt": case("tune", "builtin", "--knob", "search.nope=1,2"),
+            "no param": case("tune", "builtin"),
+            "a param misspelt": case("tune", "builtin", "--param", "search.nope=1,2"),
             "an engine without parts": case("ablate", "flaky"),
             "an address of others": case("serve", "results", "--host", "0.0.0.0"),
         },
@@ -395,7 +395,7 @@ def test_2_bad_config(scratch):
                 '{ Authorization = "Bearer sk-0123456789abcdef" }\n'
             ),
             "a variant of nothing": config_case(RUN + '[variants.less]\nengine = "mine"\nset = { k1 = 1.0 }\n'),
-            "a sweep without knobs": config_case(
+            "a sweep without params": config_case(
                 RUN + '[engines.mine]\nkind = "builtin"\n[sweeps.some]\nengine = "mine"\n'
             ),
             "a file that extends itself": config_case('extends = "bad.toml"\n'),
@@ -459,7 +459,7 @@ def test_2_damaged_records(scratch):
             "a ledger that is torn": case("ledger", "list", files={"ledger.jsonl": '{"number": 1\n'}),
             "a shard that is none": case("merge", "parts", files={"parts/1-of-1.jsonl.gz": "x"}),
             "votes that cannot be read": case(
-                "gold", "review", "gold/shop.yaml", "--as", "ada", "--votes", "votes.csv",
+                "gold", "review", "gold/shop.yaml", "--reviewer", "ada", "--votes", "votes.csv",
                 files={"votes.csv": "item,vote,reason\nff,2\n"},
             ),
             "chunks that cannot be read": case(

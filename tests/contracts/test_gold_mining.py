@@ -261,7 +261,7 @@ def test_mined_proposals_become_a_set(world):
     items = [item["id"] for item in mined.data["items"]]
     votes = [f"--vote={item}={'reject' if item == items[-1] else 'accept'}" for item in items]
     for name in ("ann", "ben"):
-        called = gold("review", "new.yaml", "--as", name, "--corpus", "code", *votes, "--reason", "read it")
+        called = gold("review", "new.yaml", "--reviewer", name, "--corpus", "code", *votes, "--reason", "read it")
         assert called.code == 0, called.err
     accepted = gold("review", "new.yaml", "--accept", "--corpus", "code")
     check("gold_mining/new-set.txt", without_days(f"{accepted.transcript}\n{Path('new.yaml').read_text()}"))

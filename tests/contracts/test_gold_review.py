@@ -77,7 +77,7 @@ def voted(**votes: list[str]) -> list[str]:
     for name, values in votes.items():
         rows = [f"{item},{value},{name} read it\n" for item, value in zip(items, values, strict=True)]
         write_tree(Path(), {"votes.csv": "item,vote,reason\n" + "".join(rows)})
-        called = gold("review", "gold.yaml", "--as", name, "--votes", "votes.csv", "--quiet")
+        called = gold("review", "gold.yaml", "--reviewer", name, "--votes", "votes.csv", "--quiet")
         assert called.code == 0, called.err
     return items
 
@@ -104,9 +104,9 @@ def test_labels_that_are_queued_for_an_audit(world):
 
 def test_list_for_a_reviewer(world):
     queued()
-    listed = gold("review", "gold.yaml", "--as", "ann", "--list", "--most", "2")
+    listed = gold("review", "gold.yaml", "--reviewer", "ann", "--list", "--limit", "2")
     check("gold_review/list.txt", without_times(listed.transcript))
-    data = gold("review", "gold.yaml", "--as", "ann", "--list", "--most", "2", "--json").data
+    data = gold("review", "gold.yaml", "--reviewer", "ann", "--list", "--limit", "2", "--json").data
     check("gold_review/list.json", masked(data, ["on"]))
 
 
@@ -124,7 +124,9 @@ def test_votes_on_disk(world):
 
 def test_status(world):
     voted(**VOTES)
-    shown = [gold("review", "gold.yaml", "--status", *flags).transcript for flags in ([], ["--json"], ["--least", "3"])]
+    shown = [
+        gold("review", "gold.yaml", "--status", *flags).transcript for flags in ([], ["--json"], ["--min-votes", "3"])
+    ]
     check("gold_review/status.txt", without_times("\n".join(shown)))
 
 
@@ -147,7 +149,7 @@ def test_agreement_of_two_reviewers_is_cohens_kappa(world):
 def test_decisions_and_acceptance(world):
     items = voted(**VOTES)
     disputed = gold(
-        "review", "gold.yaml", "--as", "dan", "--decide", f"{items[1]}=1", "--reason", "it only helps", "--json"
+        "review", "gold.yaml", "--reviewer", "dan", "--decide", f"{items[1]}=1", "--reason", "it only helps", "--json"
     )
     assert disputed.code == 0, disputed.err
     decided = as_lines(read_lines("gold.review/decisions.jsonl"))
@@ -168,7 +170,7 @@ def test_dialogue_on_a_terminal(world, monkeypatch):
     # Invalid vote, vote with an empty and then a given reason, back, another vote, skip, quit.
     answers = ["5", "1", "", "it helps", "b", "2", "no, it answers", "s", "q"]
     monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in answers)))
-    check("gold_review/dialogue.txt", without_times(gold("review", "gold.yaml", "--as", "ann").transcript))
+    check("gold_review/dialogue.txt", without_times(gold("review", "gold.yaml", "--reviewer", "ann").transcript))
 
 
 def test_votes_of_a_model(world):
@@ -180,7 +182,9 @@ def test_votes_of_a_model(world):
         return Reply({"choices": [{"message": {"content": content}}]})
 
     with serving(answer) as server:
-        called = gold("review", "gold.yaml", "--as", "model", "--endpoint", server.url, "--model", "m", "--most", "3")
+        called = gold(
+            "review", "gold.yaml", "--reviewer", "model", "--endpoint", server.url, "--model", "m", "--limit", "3"
+        )
     text = "\n".join(
         [
             called.transcript,
@@ -197,16 +201,16 @@ def test_refused_votes(world):
     review = ("review", "gold.yaml")
     calls = [
         (*review, "--vote", f"{items[0]}=2", "--reason", "x"),
-        (*review, "--as", "a/b", "--vote", f"{items[0]}=2", "--reason", "x"),
-        (*review, "--as", "ben", "--vote", f"{items[0]}=2"),
-        (*review, "--as", "ben", "--vote", f"{items[0]}=accept", "--reason", "x"),
-        (*review, "--as", "ben", "--vote", "000000000000=2", "--reason", "x"),
-        (*review, "--as", "ben", "--votes", "half.csv"),
-        (*review, "--as", "ben", "--votes", "wide.csv"),
-        (*review, "--as", "ben", "--accept", "--status"),
+        (*review, "--reviewer", "a/b", "--vote", f"{items[0]}=2", "--reason", "x"),
+        (*review, "--reviewer", "ben", "--vote", f"{items[0]}=2"),
+        (*review, "--reviewer", "ben", "--vote", f"{items[0]}=accept", "--reason", "x"),
+        (*review, "--reviewer", "ben", "--vote", "000000000000=2", "--reason", "x"),
+        (*review, "--reviewer", "ben", "--votes", "half.csv"),
+        (*review, "--reviewer", "ben", "--votes", "wide.csv"),
+        (*review, "--reviewer", "ben", "--accept", "--status"),
         (*review, "--status", "--reason", "x"),
-        (*review, "--accept", "--least", "0"),
-        (*review, "--as", "ann", "--decide", f"{items[0]}=2", "--reason", "x"),
+        (*review, "--accept", "--min-votes", "0"),
+        (*review, "--reviewer", "ann", "--decide", f"{items[0]}=2", "--reason", "x"),
         ("agreement", "none.yaml"),
         ("review", "none.yaml", "--status"),
     ]
@@ -234,14 +238,16 @@ def run(out: str) -> None:
 def test_pool(world):
     run("results")
     check("gold_review/pool.json", gold("pool", "gold.yaml", "results", "--json").data)
-    check("gold_review/pool.txt", gold("pool", "gold.yaml", "results", "--measure", "nDCG@2", "--most", "2").transcript)
+    check(
+        "gold_review/pool.txt", gold("pool", "gold.yaml", "results", "--measure", "nDCG@2", "--limit", "2").transcript
+    )
     queue = ("pool", "gold.yaml", "results", "--queue", "--json")
     assert [gold(*queue).data["queued"] for _ in range(2)] == [{"new": 4, "known": 0}, {"new": 0, "known": 4}]
     items = read_lines("gold.review/items.jsonl")
     check("gold_review/pool-queue.txt", as_lines(items))
     for name in ("ann", "ben"):
         vote = ("--vote", f"{items[0]['id']}=1", "--vote", f"{items[1]['id']}=0", "--reason", "x")
-        assert gold("review", "gold.yaml", "--as", name, *vote, "--quiet").code == 0
+        assert gold("review", "gold.yaml", "--reviewer", name, *vote, "--quiet").code == 0
     assert gold("review", "gold.yaml", "--accept", "--quiet").code == 0
     # The label keeps the engines that returned the location, and judged locations leave the pool.
     check("gold_review/pool-accepted.txt", without_times(changes(GOLD, Path("gold.yaml").read_text())))

@@ -153,10 +153,10 @@ def test_sealed_queries_are_asked_only_by_name_and_every_look_is_logged(world):
     assert score.code == 0
     log = [json.loads(line) for line in Path("gold.looks.jsonl").read_text().splitlines()]
     check("gold_split/looks.json", masked(log, ["when"]))
-    shown = [gold("looks", "gold.yaml", *flags, env=READER).transcript for flags in ([], ["--json"])]
+    shown = [gold("access-log", "gold.yaml", *flags, env=READER).transcript for flags in ([], ["--json"])]
     check("gold_split/looks.txt", without_times("\n".join(shown)))
     divided = gold("split", "gold.yaml", "--by", "query", "--force", env=READER).transcript
-    again = gold("looks", "gold.yaml", env=READER).transcript
+    again = gold("access-log", "gold.yaml", env=READER).transcript
     check("gold_split/divided-after-a-look.txt", without_times(f"{divided}\n{again}"))
 
 
@@ -169,9 +169,9 @@ def test_refused_looks(world):
         "explain": ["explain", "--run", "results", "--missed"],
         "tag rule": ["run", "--gold", "gold.yaml", "--engine", "keywords", "--tag", "split=dev:11-12"],
         "unknown part": ["run", "--gold", "gold.yaml", "--engine", "keywords", "--split", "seald"],
-        "tune": ["tune", "builtin", "--gold", "gold.yaml", "--knob", "search.stem.files=0,1", "--split", "sealed"],
-        "looks of a folder": ["gold", "looks", "code"],
-        "looks of no file": ["gold", "looks", "none.yaml"],
+        "tune": ["tune", "builtin", "--gold", "gold.yaml", "--param", "search.stem.files=0,1", "--split", "sealed"],
+        "looks of a folder": ["gold", "access-log", "code"],
+        "looks of no file": ["gold", "access-log", "none.yaml"],
         "split without a set": ["gold", "split", "none.yaml"],
         "split of nothing": ["gold", "split", "gold.yaml", "--dev", "0", "--test", "0", "--sealed", "0"],
         "split by depth": ["gold", "split", "gold.yaml", "--depth", "0"],

@@ -148,13 +148,13 @@ def test_search(documents):
     documents.recorded("explain-run", "explain", "--run", "results", "--missed", shapes=["stages"])
 
 
-@covers("engines", "engines list", "engines show", "engines check", "engines ask")
+@covers("engines", "engines list", "engines show", "engines check", "engines query")
 def test_engines(documents):
     tool = ["about", "docs", "home", "install", "installed", "missing", "unset", "verified", "version"]
     found = documents.recorded("engines", "engines", hidden=tool)
     assert documents.printed("engines", "list") == found
     documents.recorded("engines-show", "engines", "show", "ripgrep-literal", hidden=["toml"])
-    documents.recorded("engines-ask", "engines", "ask", "keywords", "cart total", "shop", "-k", "3")
+    documents.recorded("engines-query", "engines", "query", "keywords", "cart total", "shop", "-k", "3")
     sizes = ["startup_seconds", "index_bytes"]
     documents.recorded("engines-check", "engines", "check", "keywords", "shop", hidden=sizes, nullable=["peak_bytes"])
 
@@ -237,7 +237,7 @@ def test_tuning(documents):
     claimed = ["--gold", "gold/library.yaml", "--jobs", "1"]
     documents.recorded("ablate", "ablate", "builtin", *claimed, "--only", "names", "--out", "ablated", shapes=["rows"])
     documents.recorded(
-        "tune", "tune", "builtin", "--knob", "search.stem.files=0.0,0.5", "--out", "tuned", "--jobs", "1"
+        "tune", "tune", "builtin", "--param", "search.stem.files=0.0,0.5", "--out", "tuned", "--jobs", "1"
     )
 
 
@@ -259,7 +259,7 @@ def test_audit(documents):
     documents.recorded("audit", "audit", "random", "shop", *checks)
 
 
-@covers("cache", "cache look", "cache prune", "cache verify")
+@covers("cache", "cache show", "cache prune", "cache verify")
 def test_cache(documents, tmp_path):
     """Use a separate cache, so that its numbers do not depend on other tests."""
     documents.workspace = Workspace(documents.workspace.root, tmp_path / "home")
@@ -267,7 +267,7 @@ def test_cache(documents, tmp_path):
     assert documents.workspace.call("run", "--quiet", "--out", "cached", *asked).code == 0
     sizes = ["bytes", "artefacts", "oldest", "newest", "share", "left"]
     documents.recorded("cache", "cache", hidden=sizes)
-    documents.printed("cache", "look")
+    documents.printed("cache", "show")
     documents.recorded("cache-verify", "cache", "verify")
     documents.recorded("cache-prune-dry", "cache", "prune", "--to", "0", "--dry-run", hidden=sizes)
     documents.recorded("cache-prune", "cache", "prune", "--to", "0", hidden=sizes)
@@ -284,20 +284,20 @@ def test_doctor(documents, tmp_path, monkeypatch):
     documents.recorded("doctor", "doctor", hidden=["state", "detail", "hint"])
 
 
-@covers("gold lint", "gold looks", "gold convert", "gold split", "gold synth", "gold pool", "run")
+@covers("gold lint", "gold access-log", "gold convert", "gold split", "gold synth", "gold pool", "run")
 def test_gold_sets(documents):
     documents.recorded("gold-lint", "gold", "lint", "gold/shop.yaml")
     documents.recorded("gold-convert", "gold", "convert", "gold/shop.yaml", "out/shop.csv", "--to", "octocode")
     documents.recorded("gold-synth", "gold", "synth", "shop", "--out", "synth", "--count", "5")
-    pooled = documents.recorded("gold-pool", "gold", "pool", "gold/shop.yaml", "results", "--most", "2")
-    queued = documents.printed("gold", "pool", "gold/shop.yaml", "results", "--most", "2", "--queue")
+    pooled = documents.recorded("gold-pool", "gold", "pool", "gold/shop.yaml", "results", "--limit", "2")
+    queued = documents.printed("gold", "pool", "gold/shop.yaml", "results", "--limit", "2", "--queue")
     assert without(queued, "queued") == without(pooled, "queued")
     check("json_output/gold-pool-queued.json", laid_out(queued["queued"]))
     documents.recorded("gold-split", "gold", "split", "gold/shop.yaml", "--by", "file", "--force", "--seed", "3")
-    documents.recorded("gold-looks-none", "gold", "looks", "gold/shop.yaml")
+    documents.recorded("gold-access-log-none", "gold", "access-log", "gold/shop.yaml")
     asked = ["--gold", "gold/shop.yaml", "--split", "sealed", "--engine", "keywords", "--no-references"]
     documents.printed("run", *asked, "--baseline", "keywords", "--out", "sealed")
-    documents.recorded("gold-looks", "gold", "looks", "gold/shop.yaml", hidden=["when", "who"])
+    documents.recorded("gold-access-log", "gold", "access-log", "gold/shop.yaml", hidden=["when", "who"])
 
 
 @covers("gold mine", "gold review", "gold agreement")
@@ -307,16 +307,16 @@ def test_review(documents):
     )
     one, two, three = [item["id"] for item in mined["items"]]
     review = ["gold", "review", "gold/new.yaml", "--corpus", "shop"]
-    documents.recorded("gold-review-list", *review, "--as", "ada", "--list")
+    documents.recorded("gold-review-list", *review, "--reviewer", "ada", "--list")
     votes = [f"--vote={one}=accept", f"--vote={two}=reject", f"--vote={three}=accept", "--reason", "read it"]
-    documents.recorded("gold-review-vote", *review, "--as", "ada", *votes)
+    documents.recorded("gold-review-vote", *review, "--reviewer", "ada", *votes)
     votes = [f"--vote={one}=accept", f"--vote={two}=reject", f"--vote={three}=reject", "--reason", "read it too"]
-    documents.printed(*review, "--as", "bob", *votes)
+    documents.printed(*review, "--reviewer", "bob", *votes)
     documents.recorded("gold-review-status", *review, "--status")
     documents.recorded("gold-agreement", "gold", "agreement", "gold/new.yaml")
-    documents.recorded("gold-review-disputed", *review, "--as", "cy", "--adjudicate", hidden=["on"])
+    documents.recorded("gold-review-disputed", *review, "--reviewer", "cy", "--adjudicate", hidden=["on"])
     documents.recorded(
-        "gold-review-decide", *review, "--as", "cy", f"--decide={three}=accept", "--reason", "two of three"
+        "gold-review-decide", *review, "--reviewer", "cy", f"--decide={three}=accept", "--reason", "two of three"
     )
     documents.recorded("gold-review-accept", *review, "--accept")
     documents.recorded("gold-review-queue", "gold", "review", "gold/shop.yaml", "--queue-labels")

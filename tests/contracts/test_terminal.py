@@ -51,7 +51,7 @@ COMMANDS = {
     "plan_refused": ("plan", "results", "--detect", "0.05"),
     "plan_assumed": ("plan", "--detect", "0.05", "--sd", "0.3", "--icc", "0.1", "--repositories", "10"),
     "ablate": ("ablate", "builtin", *SHOP, "--only", "names", "--only", "dense"),
-    "tune": ("tune", "builtin", *SHOP, "--knob", "search.stem.files=0.0,0.4"),
+    "tune": ("tune", "builtin", *SHOP, "--param", "search.stem.files=0.0,0.4"),
     "ledger_list": ("ledger", "list"),
     "ledger_show": ("ledger", "show", "2"),
     "gold_lint": ("gold", "lint", "gold/shop.yaml"),

@@ -148,11 +148,11 @@ def test_python_engine_of_the_page_is_asked_filtered_updated_and_measured(shop, 
     code, results = said(
         "run", "--gold", "gold.yaml", "--engine", f"mine={mine}", "--no-references", "--out", "results"
     )
-    assert (code, results["mishaps"]) == (0, [])
+    assert (code, results["failed_queries"]) == (0, [])
     assert [engine.version for engine in read_run(shop / "results").engines] == ["1.0"]
-    code, answer = said("engines", "ask", mine, "total", str(shop), "--paths", "shop/*")
+    code, answer = said("engines", "query", mine, "total", str(shop), "--paths", "shop/*")
     assert (code, {hit["path"].split("/")[0] for hit in answer["hits"]}) == (0, {"shop"})
-    code, refusal = said("engines", "ask", mine, "total", str(shop), "--language", "python")
+    code, refusal = said("engines", "query", mine, "total", str(shop), "--language", "python")
     assert (code, "has no filter for languages" in refusal["error"]) == (2, True)
     code, audit = said("audit", mine, str(shop), "--only", "update", "--queries", "3")
     assert code == 0

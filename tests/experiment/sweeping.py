@@ -76,7 +76,7 @@ set = { "search.index.chunks.kind" = "lines" }
 
 [sweeps.w]
 engine = "mine"
-knobs = { "search.stem.files" = [0.1, 0.7] }
+params = { "search.stem.files" = [0.1, 0.7] }
 """
 CELLS = len(NAMES) * 9  # mine, tool, heavy, lines, two points of w, three references
 HELD = "one 1"  # the cell of `tool` on the repository one

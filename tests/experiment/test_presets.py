@@ -114,8 +114,8 @@ def test_octocode_matrix_prints_the_seeds_rows_and_says_what_it_skipped(bench):
     assert "the variable ASSAY_RERANK_URL is not set" in page
     assert "## Matrix, difficulty = hard (2 queries)" in page
     assert list(results["header"]["skipped"]) == ["+rerank", "+graph+rerank"]
-    kinds = {alarm["kind"] for alarm in results["alarms"]}
-    assert "identical rankings" not in kinds  # every knob is connected
+    kinds = {alarm["kind"] for alarm in results["diagnostics"]}
+    assert "identical rankings" not in kinds  # every param is connected
 
 
 def test_vector_only_is_meaning_alone():
@@ -142,7 +142,7 @@ def test_vector_only_ranks_the_same_whatever_words_say(bench):
         "dense = { words = 0.0, language = 1.0, keywords = 1.0, symbol = 1.0 } } } }"
     )
     _, results = ran("octocode-matrix", "--jobs", "1", "--set", changed, "--only", "vector_only", "--only", "deaf")
-    assert [a["names"] for a in results["alarms"] if a["kind"] == "dead knob"] == [["search.lexical.b"]]
+    assert [a["names"] for a in results["diagnostics"] if a["kind"] == "dead parameter"] == [["search.lexical.b"]]
 
 
 def reranker(asked):

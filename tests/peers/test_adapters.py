@@ -40,6 +40,6 @@ def test_grep_presets_agree_with_our_own_counter(name, library, tmp_path):
 def test_literal_ripgrep_finds_the_line_that_holds_the_question(library, capsys):
     lines = (library / "json" / "encoder.py").read_text("utf-8").split("\n")
     line = 1 + next(number for number, text in enumerate(lines) if text.startswith("class JSONEncoder("))
-    assert main(["engines", "ask", "ripgrep-literal", "class JSONEncoder(", str(library), "--json"]) == 0
+    assert main(["engines", "query", "ripgrep-literal", "class JSONEncoder(", str(library), "--json"]) == 0
     hits = json.loads(capsys.readouterr().out)["hits"]
     assert [(hit["path"], hit["start"]) for hit in hits] == [("json/encoder.py", line)]

@@ -97,7 +97,7 @@ def test_run_of_all_at_once_is_one_table_and_leaves_nothing(semble, library, tem
     names = [row["engine"] for row in results["spending"]]
     assert names[:8] == ["builtin", "assay-mcp", "http", "git-grep", "semble", "semble-cli", "semble-mcp", "litter"]
     assert results["conditions"]["interleaved"]
-    assert not results["mishaps"]
+    assert not results["failed_queries"]
     spent = {row["engine"]: row for row in results["spending"]}
     for name in PROGRAMS:
         assert spent[name]["peak_bytes"] > 1_000_000, name

@@ -57,7 +57,7 @@ def test_two_groups_of_twins_are_two_alarms():
 
 
 def grid(live=True, dead=True):
-    """A grid of two knobs; a live one changes the ranks, a dead one does not."""
+    """A grid of two params; a live one changes the ranks, a dead one does not."""
     ranks, changes = {}, {}
     for x in (1, 2, 3):
         for y in (1, 2):
@@ -68,13 +68,13 @@ def grid(live=True, dead=True):
 
 def test_a_knob_whose_values_all_rank_alike_is_dead_and_explains_its_twins():
     found = raised(grid())
-    assert [alarm.names for alarm in found["dead knob"]] == [("search.y",)]
-    assert found["dead knob"][0].evidence == {"base": "base", "values": ["1", "2"], "pairs": 3, "rankings": 120}
+    assert [alarm.names for alarm in found["dead parameter"]] == [("search.y",)]
+    assert found["dead parameter"][0].evidence == {"base": "base", "values": ["1", "2"], "pairs": 3, "rankings": 120}
     assert "identical rankings" not in found
 
 
 def test_knobs_that_work_are_no_alarm():
-    assert "dead knob" not in raised(grid(dead=False))
+    assert "dead parameter" not in raised(grid(dead=False))
 
 
 def test_a_knob_that_works_at_one_value_of_another_is_not_dead():
@@ -82,33 +82,33 @@ def test_a_knob_that_works_at_one_value_of_another_is_not_dead():
     engines = list(made.engines)
     engines[1] = replace(engines[1], rankings=lab({"e": mixed(99)}).engines[0].rankings)  # x1y2
     found = raised(replace(made, engines=tuple(engines)))
-    assert "dead knob" not in found
+    assert "dead parameter" not in found
     assert [alarm.names for alarm in found["identical rankings"]] == [("x2y1", "x2y2"), ("x3y1", "x3y2")]
 
 
 def test_a_knob_needs_a_pair_that_differs_in_nothing_else():
     ranks = {"v": mixed(1), "w": mixed(1)}
     found = raised(lab(ranks, {"v": {"x": 1, "y": 1}, "w": {"x": 2, "y": 2}}))
-    assert "dead knob" not in found
+    assert "dead parameter" not in found
     assert "identical rankings" in found
 
 
 def test_the_engine_itself_is_a_point_of_its_sweep():
     found = raised(lab({"base": mixed(1), "off": mixed(1)}, {"off": {"graph": False}}))
-    assert found["dead knob"][0].evidence["values"] == ["unchanged", "false"]
+    assert found["dead parameter"][0].evidence["values"] == ["unchanged", "false"]
 
 
 def test_a_value_that_is_the_default_anyway_is_no_dead_knob():
     made = lab({"base": mixed(1), "same": mixed(1)}, {"same": {"x": 1}})
     engines = tuple(replace(engine, config={"x": 1}) for engine in made.engines)
-    assert "dead knob" not in raised(replace(made, engines=engines))
+    assert "dead parameter" not in raised(replace(made, engines=engines))
 
 
 def test_a_knob_that_moves_less_than_a_hundredth_is_a_note_not_a_warning():
     one = mixed(1, 400)
     made = lab({"base": one, "v": [*one[:-1], (one[-1] + 1) % 11]}, {"v": {"x": 1}})
     found = raised(made)
-    assert found["nearly dead knob"][0].evidence["changed"] == 1
+    assert found["nearly dead parameter"][0].evidence["changed"] == 1
     results = analyze(made, AnalysisPlan(("RR@10",), "base"))
     assert not any("changes 1 of 400" in text for text in results.warnings)
     assert "changes 1 of 400 rankings (0.2%)" in to_markdown(document(results)).replace("\\", "")
@@ -118,7 +118,7 @@ def test_a_knob_that_moves_less_than_a_hundredth_is_a_note_not_a_warning():
 def test_a_knob_is_nearly_dead_below_one_hundredth_of_the_rankings(queries, found):
     one = mixed(1, queries)
     made = lab({"base": one, "v": [*one[:-1], (one[-1] + 1) % 11]}, {"v": {"x": 1}})
-    assert ("nearly dead knob" in raised(made)) is found
+    assert ("nearly dead parameter" in raised(made)) is found
 
 
 def test_engines_that_answered_nothing_are_in_no_alarm():
@@ -193,8 +193,8 @@ def test_twins_count_once_among_many():
 
 def test_alarms_stand_in_every_rendering_and_in_the_results():
     results = analyze(grid(), AnalysisPlan(("RR@10",), "x1y1"))
-    kinds = [alarm.kind for alarm in results.alarms]
-    assert kinds[0] == "dead knob"
+    kinds = [alarm.kind for alarm in results.diagnostics]
+    assert kinds[0] == "dead parameter"
     for full in (True, False):
         assert "search.y of base does nothing here" in to_markdown(document(results, full=full)).replace("\\", "")
 

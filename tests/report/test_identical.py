@@ -32,20 +32,20 @@ SAID = "changed no ranking, on this repository"
 
 
 def verdicts(found):
-    return {row.engine: row.claim for row in found.rows}
+    return {row.engine: row.summary for row in found.rows}
 
 
 def test_run_says_that_nothing_changed_and_keeps_the_interval():
     results = analyze(MADE, CLAIM)
     row = next(row for row in results.comparison.rows if row.engine == "twin")
-    assert row.claim.startswith(SAID)
+    assert row.summary.startswith(SAID)
     unseen = 1 - 0.025 ** (1 / 10)  # Clopper and Pearson's bound: none of ten clusters differs
     assert (row.interval.low, row.interval.high) == pytest.approx((-unseen, unseen), rel=0.01)
     assert row.verdict is Verdict.INCONCLUSIVE
-    assert next(r for r in results.rows if r.engine == "twin").verdict == row.claim
+    assert next(r for r in results.rows if r.engine == "twin").verdict == row.summary
     assert "changed no ranking" not in verdicts(results.comparison)["other"]
     page = to_markdown(document(results))
-    assert f"| twin | mine | {row.claim} | +0.000 \\[-0.310, +0.310\\] |" in page
+    assert f"| twin | mine | {row.summary} | +0.000 \\[-0.310, +0.310\\] |" in page
 
 
 def test_square_of_pairs_shows_equals_as_equal():
@@ -57,7 +57,7 @@ def test_square_of_pairs_shows_equals_as_equal():
 
 def test_comparisons_say_it_inside_one_run_in_all_pairs_and_between_runs():
     assert verdicts(compare_engines(MADE, CLAIM))["twin"].startswith(SAID)
-    pairs = {(row.engine, row.baseline): row.claim for row in compare_all_pairs(MADE, CLAIM).rows}
+    pairs = {(row.engine, row.baseline): row.summary for row in compare_all_pairs(MADE, CLAIM).rows}
     said = [claim for pair, claim in pairs.items() if set(pair) == {"mine", "twin"}]
     assert said[0].startswith(SAID)
     assert sum(SAID in claim for claim in pairs.values()) == 1

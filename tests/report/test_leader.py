@@ -156,6 +156,6 @@ def test_run_and_all_pairs_name_the_same_leader(engines, baseline, family):
     claim = AnalysisPlan(("RR@10",), base, family=declared)
     results, found = analyze(made, claim), compare_all_pairs(made, claim)
     assert found.leader == results.leader
-    for alarm in results.alarms:
+    for alarm in results.diagnostics:
         if alarm.kind in ("within noise", "best of many"):
             assert alarm.names[0] == results.leader

@@ -130,7 +130,7 @@ def test_notes_of_an_engine_that_differ_in_numbers_are_one_breach(shop):
 def test_engine_whose_paths_are_all_foreign_is_called_out_first(shop, returned, beside, cause):
     result = made(shop, lambda q, k: [returned])
     found = results(result)
-    (stray,) = found.strayed
+    (stray,) = found.path_mismatches
     assert (stray.engine, stray.gold, stray.results) == ("mine", "shop", 9)
     loud = found.warnings[0]
     assert loud.startswith("No path of mine exists in the corpus of shop (9 results)")
@@ -183,9 +183,9 @@ def test_hostile_run_is_written_and_read_again(shop, tmp_path):
     assert read_run(tmp_path) == result
     write_reports(results(result), open_case(result, CLAIM), tmp_path)
     data = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert set(data["mishaps"][0]) == {"engine", "kind", "queries", "share", "message", "first"}
-    assert set(data["breaches"][0]) == {"engine", "kind", "queries", "times", "of", "example"}
-    assert set(data["strayed"][0]) == {"engine", "gold", "results", "returned", "there", "cause"}
+    assert set(data["failed_queries"][0]) == {"engine", "kind", "queries", "share", "message", "first"}
+    assert set(data["contract_violations"][0]) == {"engine", "kind", "queries", "times", "of", "example"}
+    assert set(data["path_mismatches"][0]) == {"engine", "gold", "results", "returned", "there", "cause"}
     assert set(data["stderr"][0]) == {"engine", "gold", "text"}
 
 

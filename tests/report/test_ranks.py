@@ -72,7 +72,7 @@ def test_level_of_ranks_is_that_of_the_primary_measure(primary, level):
 @pytest.mark.parametrize(("primary", "rank", "level"), [("Hit@1", 3, "file"), ("nDCG(level=lines)@10", 6, "lines")])
 def test_failures_and_histogram_have_the_rank_of_the_primary_measure(primary, rank, level):
     results = analyze(DEEP, AnalysisPlan((primary,), "mine"))
-    assert [failure.rank for failure in results.failures] == [rank]
+    assert [failure.rank for failure in results.low_scores] == [rank]
     counted = results.ranks[0]
     assert counted.counts.index(1) + 1 == rank
     page = to_markdown(document(results))

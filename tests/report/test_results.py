@@ -55,7 +55,7 @@ def test_results_count_ranks_and_misses(results):
 
 
 def test_results_list_failures_worst_first_with_what_was_expected_and_what_came(results):
-    failures = [f for f in results.failures if f.engine == "mine"]
+    failures = [f for f in results.low_scores if f.engine == "mine"]
     assert [f.query for f in failures] == ["retry-wait"]
     assert failures[0].expected == ("shop/retry.py:6-13",)
     assert failures[0].top == ("README.md",)
@@ -107,9 +107,9 @@ def test_results_show_every_form(results):
 def test_results_say_how_adversaries_did(shop):
     engines = {"base": lambda q, k: [], "mine": lambda q, k: ["tests/test_cart.py", "shop/cart.py"]}
     found = analyze(*made(shop, engines, baseline="base"))
-    trap = next(t for t in found.traps if t.engine == "mine" and t.by == "all")
+    trap = next(t for t in found.adversaries if t.engine == "mine" and t.by == "all")
     assert (trap.queries, trap.found, trap.displacement, trap.rank_gap) == (1, 1.0, 1.0, -1.0)
-    by = {(t.by, t.value) for t in found.traps}
+    by = {(t.by, t.value) for t in found.adversaries}
     assert {("relationship", "test"), ("strength", "strong")} <= by
 
 
@@ -220,7 +220,7 @@ def test_leader_and_order_follow_the_direction_of_the_measure(shop, primary):
     names = [line.split(" | ")[0].removeprefix("| ") for line in scores.splitlines() if line.startswith("| ")]
     assert found.leader == "good"
     assert [name for name in names if name in engines] == ["good", "base", "bad"]
-    assert [f.query for f in found.failures if f.engine == "good"] == ["retry-wait"]
+    assert [f.query for f in found.low_scores if f.engine == "good"] == ["retry-wait"]
 
 
 def test_measure_that_applies_to_no_query_is_left_out_of_the_table(shop):
@@ -233,7 +233,7 @@ def test_measure_that_applies_to_no_query_is_left_out_of_the_table(shop):
         run(engines, load_gold("gold.yaml")), AnalysisPlan(make_measures(10, None, ("Displacement@10",)), "base")
     )
     assert "–" in to_markdown(document(odd))
-    assert found.traps == ()
+    assert found.adversaries == ()
 
 
 def test_measure_over_phrasings_can_be_the_primary_one(shop):

@@ -114,7 +114,7 @@ def test_claim_that_this_run_cannot_bear_replaces_no_results(made, tmp_path):
 def test_results_hold_rows_and_what_was_skipped(made):
     skipping = replace(made, header=replace(made.header, skipped={"paid": "env:KEY is not set"}))
     data = results_json(analyze(skipping, CLAIM))
-    assert data["schema"] == "assay/results/1"
+    assert data["schema"] == "assay/results/2"
     assert [row["engine"] for row in data["rows"]] == ["base", "mine", "paid"]
     assert data["skipped"] == {"paid": "env:KEY is not set"}
 
@@ -190,7 +190,7 @@ def test_engine_that_did_not_open_is_told_apart_without_times(made):
     some = replace(made.engines[1], rankings=(failed(first, "bad question"), *rest))
     engines = tuple(replace(engine, index_seconds={}) for engine in (closed, some))
     untimed = replace(made, engines=engines, header=replace(made.header, timed=False))
-    kinds = {m.engine: m.kind for m in analyze(untimed, CLAIM).mishaps}
+    kinds = {m.engine: m.kind for m in analyze(untimed, CLAIM).failed_queries}
     assert kinds == {"base": "could not be opened", "mine": "error"}
 
 
@@ -229,7 +229,7 @@ def test_only_some_engines_are_asked_and_the_others_keep_their_rows(shop, capsys
     assert {row["engine"]: row["reason"] for row in data["rows"] if row["state"] == "stale"} == {
         "plain": "no longer declared"
     }
-    assert main(["run", "--quiet", "--forget", "--json"]) == 0
+    assert main(["run", "--quiet", "--drop-stale", "--json"]) == 0
     assert "plain" not in capsys.readouterr().out
     for command in ("score", "compare", "gate"):
         assert main([command, "results", "--quiet"]) in (0, 1), command

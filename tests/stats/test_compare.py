@@ -51,7 +51,7 @@ def test_compare_labels_what_it_speaks_of(repositories, label, scores_of):
     found = compare(random_table(scores_of, repositories, 60), baseline="e0", primary="nDCG@10", B=B)
     assert found.label == label
     assert found.rows[0].clusters == 60
-    assert found.rows[0].claim.endswith(label)
+    assert found.rows[0].summary.endswith(label)
 
 
 @examples(25)
@@ -110,7 +110,7 @@ def test_a_lower_is_better_measure_gets_the_right_direction(scores_of):
     row = compare(table, baseline="old", primary="Displacement@10", B=B).rows[0]
     assert row.difference < 0
     assert row.verdict is Verdict.BETTER
-    assert (row.losses, row.harmed) == (0, 0.0)
+    assert (row.losses, row.worse_share) == (0, 0.0)
     assert row.wins == int((worse != better).sum())
     assert all_pairs(table, "Displacement@10", B=B).leader == "new"
     assert compare(table, baseline="new", primary="Displacement@10", B=B).rows[0].verdict is Verdict.WORSE
@@ -237,7 +237,7 @@ def test_a_small_gain_is_better_within_the_margin(scores_of):
     ).rows[0]
     assert row.verdict is Verdict.BETTER
     assert row.within_margin
-    assert row.claim == "better, within the margin, on this repository"
+    assert row.summary == "better, within the margin, on this repository"
 
 
 def test_all_pairs_names_those_that_cannot_be_told_from_the_leader(scores_of):

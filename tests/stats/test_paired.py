@@ -145,13 +145,13 @@ def test_wins_ties_and_losses_swap_with_the_direction(values):
     up, down = (effects(differences, groups, 0.1, higher_is_better=h) for h in (True, False))
     assert (up.wins, up.ties, up.losses) == (down.losses, down.ties, down.wins)
     assert up.wins + up.ties + up.losses == len(values)
-    assert up.harmed == up.losses / len(values)
+    assert up.worse_share == up.losses / len(values)
 
 
 def test_effect_sizes_of_a_known_case():
     found = effects(np.array([0.2, 0.0, -0.1, 0.3]), np.array([0, 0, 1, 1]), 0.1)
     assert found.d_z == pytest.approx(0.1 / np.std([0.2, 0.0, -0.1, 0.3], ddof=1))
-    assert (found.wins, found.ties, found.losses, found.harmed) == (2, 1, 1, 0.25)
+    assert (found.wins, found.ties, found.losses, found.worse_share) == (2, 1, 1, 0.25)
     assert found.design_effect == pytest.approx(0.01 * 4 / np.var([0.2, 0.0, -0.1, 0.3], ddof=1))
 
 

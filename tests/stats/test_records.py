@@ -14,7 +14,13 @@ def test_records_are_frozen_and_slotted():
     assert all("__slots__" in vars(kind) for kind in kinds)
     with pytest.raises(FrozenInstanceError):
         records.ValueRange().low = 1.0  # type: ignore[misc]
-    assert {field.name for field in fields(records.ComparisonRow)} >= {"d_z", "harmed", "icc", "effective_n", "mde"}
+    assert {field.name for field in fields(records.ComparisonRow)} >= {
+        "d_z",
+        "worse_share",
+        "icc",
+        "effective_n",
+        "mde",
+    }
 
 
 @pytest.mark.parametrize(

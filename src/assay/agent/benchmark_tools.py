@@ -356,7 +356,7 @@ def _report_response(results: Results, directory: Path, section: str | None) -> 
             if row.measure in results.measures
         ),
         comparisons=tuple(
-            ComparisonSummary(r.engine, r.baseline, r.measure, r.difference, r.interval.low, r.interval.high, r.claim)
+            ComparisonSummary(r.engine, r.baseline, r.measure, r.difference, r.interval.low, r.interval.high, r.summary)
             for r in comparison.rows
         ),
         sections=titles,

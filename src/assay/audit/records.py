@@ -128,7 +128,7 @@ class AuditConfig:
     targets: int = 60  # targets of a gold set to look for, each with up to four queries
     passage: int = 300  # characters of a target's text to query; every tool accepts that many
     largest_edited: int = 200_000  # bytes; larger files are rarely written by people
-    give_up: int = 3  # consecutive timeouts after which edge cases stop: each may take a minute
+    max_timeouts: int = 3  # consecutive timeouts after which edge cases stop: each may take a minute
     shown: int = 5  # minimum number of results in an example
 
     def __post_init__(self) -> None:

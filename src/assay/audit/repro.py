@@ -26,7 +26,7 @@ class ReproCommand:
         flags += [f"--paths={glob}" for glob in chosen.paths] + [f"--language={name}" for name in chosen.languages]
         names = [self.engine, query, *self._corpus()]
         words = [*flags, "--", *names] if query.startswith("-") else [*names, *flags]
-        quoted = [shell_word(word) for word in ("assay", "engines", "ask", *words)]
+        quoted = [shell_word(word) for word in ("assay", "engines", "query", *words)]
         return " ".join([environment, *quoted] if environment else quoted)
 
     def audit(self, check: str, config: AuditConfig) -> str:

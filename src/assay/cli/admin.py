@@ -171,7 +171,7 @@ The cache is $ASSAY_CACHE_DIR, else the user's own. Artifacts (tables, vectors, 
 $ASSAY_CACHE_LIMIT [default: 10GB]. Removed entries are built or fetched again when needed."""
 
 
-def look_command(args: Namespace) -> int:
+def show_command(args: Namespace) -> int:
     """Show what the cache holds: entries, sizes, last use, and the cost of rebuilding."""
     from assay.store.kinds import KINDS, LIMITED
     from assay.store.store import Store

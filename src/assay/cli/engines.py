@@ -36,7 +36,7 @@ ENGINES_DESCRIPTION = """
 assay engines                                 kinds and presets, what is installed, and how to install the rest
 assay engines show semble > mine.toml         a preset to copy and change: --engine ./mine.toml
 assay engines check semble                    one index, three queries, and how the output was parsed
-assay engines ask semble "parse the config"   one query and its ranking"""
+assay engines query semble "parse the config"   one query and its ranking"""
 
 
 def list_command(args: Namespace) -> int:
@@ -306,7 +306,7 @@ def _check_verdict(name: str, check: EngineCheck, file: str | None) -> Block:
     return Paragraph(f"{name} works: {shlex.join(['assay', 'run', *flags])}", "good")
 
 
-def ask_arguments(parser: ArgumentParser) -> None:
+def query_arguments(parser: ArgumentParser) -> None:
     add_engine(parser, query=True)
     add_flag(parser, "-k N", "Request this many results", type=int, default=10)
     add_flag(parser, "--paths GLOB", "Keep paths such as 'src/**'", repeatable=True)
@@ -314,12 +314,12 @@ def ask_arguments(parser: ArgumentParser) -> None:
     add_flag(parser, "--seed N", "Seed random engines [default: that of assay.toml, or 0]", type=int)
 
 
-def ask_command(args: Namespace) -> int:
+def query_command(args: Namespace) -> int:
     """Send one query to an engine and print its ranking.
 
-    assay engines ask semble "where are retries decided"        on this directory
-    assay engines ask mine parse_config src -k 5                an engine of assay.toml, on src
-    assay engines ask -k 5 -- mine --help src                   a query that looks like an option
+    assay engines query semble "where are retries decided"        on this directory
+    assay engines query mine parse_config src -k 5                an engine of assay.toml, on src
+    assay engines query -k 5 -- mine --help src                   a query that looks like an option
     """
     from assay.audit.records import AuditConfig
     from assay.audit.repro import ReproCommand
@@ -353,7 +353,7 @@ def ask_command(args: Namespace) -> int:
         location = str(row["path"]) if row["start"] is None else f"{row['path']}:{row['start']}-{row['end']}"
         rows.append([str(row["rank"]), location, "" if row["score"] is None else str(row["score"])])
     body = table([">rank", "result", ">score"], rows) if rows else "no results"
-    head = {"schema": "assay/engines-ask/1", "engine": args.engine, "query": args.query, "k": args.k}
+    head = {"schema": "assay/engines-query/1", "engine": args.engine, "query": args.query, "k": args.k}
     emit_blocks(args, f"{args.engine}: {args.query}", [body], {**head, "hits": hits})
     return 0
 

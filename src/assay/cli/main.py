@@ -32,7 +32,7 @@ COMMANDS: Final = {
     "engines list": ("engines", "List engine kinds and presets for known tools"),
     "engines show": ("engines", "Print an engine's settings as TOML"),
     "engines check": ("engines", "Index once, run three queries, and show how the output was parsed"),
-    "engines ask": ("engines", "Send one query to an engine and print its ranking"),
+    "engines query": ("engines", "Send one query to an engine and print its ranking"),
     "gold": ("gold", "Create and maintain gold sets"),
     "gold lint": ("gold.lint", "Lint gold sets: invalid labels, better targets elsewhere, duplicate queries"),
     "gold mine": ("gold.mine", "Propose queries, adversaries and phrasings for review"),
@@ -40,7 +40,7 @@ COMMANDS: Final = {
     "gold agreement": ("gold.sets", "Report inter-reviewer agreement beyond chance"),
     "gold pool": ("gold.pool", "List unjudged results by expected impact"),
     "gold split": ("gold.sets", "Split a set into dev, test and sealed queries"),
-    "gold looks": ("gold.sets", "List accesses to the sealed queries of a set"),
+    "gold access-log": ("gold.sets", "List accesses to the sealed queries of a set"),
     "gold reanchor": ("gold.reanchor", "Migrate the anchors of a gold set from one commit to another"),
     "gold convert": ("gold.convert", "Convert a gold set to another format and list what that format cannot hold"),
     "gold synth": ("gold.sets", "Generate synthetic gold sets from a repository"),
@@ -63,14 +63,14 @@ COMMANDS: Final = {
     "audit": ("audit", "Check an engine's determinism, ranking consistency, filters and paths"),
     "train": ("train", "Train a static embedding model on local Git repositories"),
     "cache": ("admin", "Show, prune and verify the cache"),
-    "cache look": ("admin", "Show what the cache holds: entries, sizes, last use, and the cost of rebuilding"),
+    "cache show": ("admin", "Show what the cache holds: entries, sizes, last use, and the cost of rebuilding"),
     "cache prune": ("admin", "Remove cache entries that are old, or the least recently used until the rest fits"),
     "cache verify": ("admin", "Verify the checksum of every cached artifact and remove broken ones"),
     "doctor": ("admin", "Check this machine: what is installed, what is missing, and how to fix it"),
     "demo": ("run", "Benchmark the built-in engines on the Python standard library, offline"),
 }
 #: The actions of commands that may be called without one.
-DEFAULT_ACTIONS: Final = {"engines": "list", "ledger": "list", "cache": "look"}
+DEFAULT_ACTIONS: Final = {"engines": "list", "ledger": "list", "cache": "show"}
 #: Flags of every command and action, before or after its name.
 FLAGS: Final = (("--json", "Print the result as JSON on stdout"), ("--quiet", "Print no progress on stderr"))
 
@@ -203,9 +203,10 @@ def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
 def _add_parser(parsers: argparse._SubParsersAction[_Parser], name: str) -> _Parser:
     module_name, summary = COMMANDS[name]
     module, last = import_module(f"assay.cli.{module_name}"), name.split()[-1]
-    details = getattr(module, f"{last.upper()}_DESCRIPTION", None)
+    attribute = last.replace("-", "_")
+    details = getattr(module, f"{attribute.upper()}_DESCRIPTION", None)
     if details is None:
-        details = inspect.cleandoc(getattr(module, f"{last}_command").__doc__).partition("\n")[2]
+        details = inspect.cleandoc(getattr(module, f"{attribute}_command").__doc__).partition("\n")[2]
     return parsers.add_parser(last, help=summary, description=f"{summary}\n{details}")
 
 
@@ -215,10 +216,11 @@ def _add_flags(parser: ArgumentParser, *, default: object) -> None:
 
 
 def _configure(parser: ArgumentParser, name: str) -> None:
-    module, last = import_module(f"assay.cli.{COMMANDS[name][0]}"), name.split()[-1]
-    if add_arguments := getattr(module, f"{last}_arguments", None):
+    module = import_module(f"assay.cli.{COMMANDS[name][0]}")
+    attribute = name.split()[-1].replace("-", "_")
+    if add_arguments := getattr(module, f"{attribute}_arguments", None):
         add_arguments(parser)
-    parser.set_defaults(handler=getattr(module, f"{last}_command"))
+    parser.set_defaults(handler=getattr(module, f"{attribute}_command"))
 
 
 class _Parser(ArgumentParser):

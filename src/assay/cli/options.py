@@ -180,7 +180,7 @@ def add_full(parser: ArgumentParser) -> None:
 
 def add_run_output(parser: ArgumentParser, default: str | None = None) -> None:
     add_flag(parser, "--out FOLDER", "Write the run there [default: results]", default=default)
-    add_flag(parser, "--forget", "Drop incomparable rows from earlier runs")
+    add_flag(parser, "--drop-stale", "Drop incomparable rows from earlier runs")
     add_flag(parser, "--parquet", "Also write per-query.parquet (extra: parquet)")
 
 
@@ -210,7 +210,7 @@ def add_questions(parser: ArgumentParser) -> None:
     add_flag(parser, "--corpus SPEC", "Search this code: directory, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V")
     add_flag(parser, "--tag K=V:ROWS", "Tag rows of a CSV: difficulty=hard:101-127", repeatable=True)
     add_flag(parser, "-k N", "Request and score this many results [default: 10]", type=int)
-    add_flag(parser, "--forms LIST", "Use these phrasings only, comma-separated [default: all]")
+    add_flag(parser, "--phrasings LIST", "Use these phrasings only, comma-separated [default: all]")
     add_flag(parser, "--allow-missing", "Report targets that are not in the corpus and go on")
 
 
@@ -221,7 +221,7 @@ def question_flags(args: Namespace) -> dict[str, Any]:
         "corpus": args.corpus,
         "tags": tuple(args.tag) if args.tag else None,
         "k": args.k,
-        "forms": split_list(args.forms),
+        "phrasings": split_list(args.phrasings),
     }
 
 

@@ -38,7 +38,7 @@ def score_arguments(parser: ArgumentParser) -> None:
     add_flag(parser, "--write", "Replace every report in the directory")
     add_flag(parser, "--parquet", "With --write: also write per-query.parquet (extra: parquet)")
     add_report(parser)
-    add_flag(parser, "--without-pooled", "Also score without pooled labels")
+    add_flag(parser, "--exclude-pooled", "Also score without pooled labels")
     add_claim(parser)
 
 
@@ -67,7 +67,7 @@ def score_command(args: Namespace) -> int:
             write_reports(results, loaded.case, Path(args.results), parquet=args.parquet, page=page)
         info(args, f"written to {args.results}/")
     shown, data = document(results, full=args.full), results_json(results)
-    if args.without_pooled:
+    if args.exclude_pooled:
         blocks, unpooled = unpooled_section(run, claim, results)
         title = f"{shown.title} (with all labels)"
         shown = replace(shown, title=title, blocks=(*blocks, Heading("With all labels"), *shown.blocks))

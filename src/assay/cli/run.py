@@ -68,7 +68,7 @@ def run_arguments(parser: ArgumentParser) -> None:
     add_flag(group, "--jobs N", "Use N processes, untimed (0: all processors)", type=int)
     add_flag(group, "--cluster ADDRESS", "Run on a Dask cluster, such as tcp://host:8786")
     add_flag(group, "--shard I/N", "Run one of N shards; `assay merge` merges them")
-    add_flag(group, "--fresh", "Ignore cached results")
+    add_flag(group, "--no-cache", "Ignore cached results")
     add_flag(group, "--reuse-index", "Reuse the indexes that tools built in earlier runs")
 
 
@@ -195,7 +195,7 @@ def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> 
     runs = []
     for number, directory in enumerate(directories, 1):
         if repeats:
-            args.fresh = True  # a cached result says nothing about between-run variance
+            args.no_cache = True  # a cached result says nothing about between-run variance
             info(args, f"repeat {number} of {repeats}")
         with _execution_options(args, directory) as how:
             completed = _execute(args, spec, suite, missing, how)
@@ -213,7 +213,7 @@ def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOp
     """Return the execution options of the flags; close the connection to a cluster afterwards."""
     from assay.experiment.plan import ExecutionOptions
 
-    fresh, reuse = getattr(args, "fresh", False), getattr(args, "reuse_index", False)
+    fresh, reuse = getattr(args, "no_cache", False), getattr(args, "reuse_index", False)
     address = getattr(args, "cluster", None)
     if not address:
         yield ExecutionOptions(directory, fresh=fresh, reuse_index=reuse)
@@ -260,7 +260,7 @@ def _publish(
     from assay.experiment.records.directory import write_timings
     from assay.report.publish import publish
 
-    forget, parquet = getattr(args, "forget", False), getattr(args, "parquet", False)
+    forget, parquet = getattr(args, "drop_stale", False), getattr(args, "parquet", False)
     written = publish(completed.run, claim, directory, declared=declared, forget=forget, parquet=parquet, page=page)
     if not completed.run.header.timed:
         write_timings(directory, completed.results.timings())

@@ -42,7 +42,7 @@ def ablate_arguments(parser: ArgumentParser) -> None:
     _add_varied(parser, "Engine, or leave-one-out sweep of assay.toml [default: the only engine, or builtin]")
     add_flag(parser, "--split LIST", "Use these splits, comma-separated [default: dev]")
     add_flag(parser, "--only PART", "Ablate this part only, or a glob", repeatable=True)
-    add_flag(parser, "--way", "Leave parts out, add them, or both", choices=("both", "out", "in"), default="both")
+    add_flag(parser, "--strategy", "Leave parts out, add them, or both", choices=("both", "out", "in"), default="both")
     add_flag(parser, "--kept", "Add each part to the last one that gained, not to the previous one")
     _add_ledger(parser)
 
@@ -86,7 +86,7 @@ def _measure_parts(args: Namespace, components: EngineComponents, suite: Suite) 
     def run(*variants: SettingChange) -> Run:
         return _run_varied(args, replace(spec_with(base, variants), split=()), suite)
 
-    ways = WAYS[args.way]
+    ways = WAYS[args.strategy]
     at_once = tuple(way for way in ways if way != "added") if args.kept else ways
     plan = plan_ablation(components.parts, base.name, at_once)
     first = run(*plan.variants)
@@ -104,7 +104,7 @@ def _ablation_entries(
     engines = {engine.name: engine for engine in run.engines}
     for row in result.rows:
         step = row.step
-        sign = "without" if step.way == "left out" else "plus"
+        sign = "without" if step.strategy == "left out" else "plus"
         new, old = engines[step.variant], engines[step.against]
         measured = MeasuredChange(run, new, old, row.comparison, row.repositories, result.family)
         title = f"{result.engine} {sign} {step.part}"
@@ -113,7 +113,7 @@ def _ablation_entries(
 
 def tune_arguments(parser: ArgumentParser) -> None:
     _add_varied(parser, "Engine to tune [default: [tune] engine, or the only one]")
-    add_flag(parser, "--knob KEY=V1,V2", "Try these values of a setting", repeatable=True)
+    add_flag(parser, "--param KEY=V1,V2", "Try these values of a setting", repeatable=True)
     add_flag(parser, "--partitions N", "Split the data into random halves N times [default: 20]", type=int)
     add_flag(parser, "--split PART", "Use this split; only dev is allowed [default: dev]")
     _add_ledger(parser)
@@ -122,10 +122,10 @@ def tune_arguments(parser: ArgumentParser) -> None:
 def tune_command(args: Namespace) -> int:
     """Tune an engine over a grid on dev queries and estimate the gain on unseen ones.
 
-      assay tune --gold gold.yaml --knob search.stem.files=0.0,0.2,0.4
-      assay tune mine --knob search.stem.files=0.2,0.4 --knob search.dense.files=0.3,0.5 --ledger
+      assay tune --gold gold.yaml --param search.stem.files=0.0,0.2,0.4
+      assay tune mine --param search.stem.files=0.2,0.4 --param search.dense.files=0.3,0.5 --ledger
 
-    Or [tune] in assay.toml: engine, knobs = { "search.stem.files" = [0.0, 0.2] }, partitions, measure, most.
+    Or [tune] in assay.toml: engine, params = { "search.stem.files" = [0.0, 0.2] }, partitions, measure, most.
     The best point on one half of the repositories (or queries) is scored on the other half, many times, which gives an
     unbiased estimate of the gain. The best point on all dev queries is recommended only if that gain is significant.
     """
@@ -154,19 +154,19 @@ def tune_command(args: Namespace) -> int:
 
 def _tune_settings(args: Namespace, spec: Spec) -> TuneSettings:
     from assay.experiment.spec.model import read_table
-    from assay.experiment.tuning import TuneSettings, parse_knob
+    from assay.experiment.tuning import TuneSettings, parse_param
 
     settings = read_table(TuneSettings, spec, "tune", spec.tune)
     if args.partitions is not None:
         settings = replace(settings, partitions=args.partitions)
-    if not args.knob:
+    if not args.param:
         return settings
     values: dict[str, tuple[object, ...]] = {}
-    for key, choices in map(parse_knob, args.knob):
+    for key, choices in map(parse_param, args.param):
         if key in values:
-            raise ConfigError(f"--knob {key} is given twice", hint="name all its values at once: KEY=V1,V2")
+            raise ConfigError(f"--param {key} is given twice", hint="name all its values at once: KEY=V1,V2")
         values[key] = choices
-    return replace(settings, knobs=values)
+    return replace(settings, params=values)
 
 
 def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spec, str, tuple[GridPoint, ...]]:
@@ -180,11 +180,11 @@ def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spe
     primary = args.primary or settings.measure or base.spec.primary
     base = replace(base, spec=replace(base.spec, primary=primary))
     try:
-        points = grid_points(settings.knobs, base.settings, settings.most)
+        points = grid_points(settings.params, base.settings, settings.most)
         grid = replace(spec_with(base, [point.change for point in points]), split=())
         make_engines(grid, Suite(()))  # report unknown settings before anything runs
     except ConfigError as error:
-        raise (error if args.knob else locate_error(error, spec, "tune", spec.tune)) from error
+        raise (error if args.param else locate_error(error, spec, "tune", spec.tune)) from error
     return grid, base.name, points
 
 
@@ -295,7 +295,7 @@ def _add_ledger(parser: ArgumentParser) -> None:
 def _add_rule(group: argparse._ArgumentGroup | ArgumentParser) -> None:
     add_flag(group, "--rule NAME", "Decide by this rule; an unknown name lists all [default: [ledger] rule]")
     add_flag(group, "--by WHO", "Record who tried the change", default="")
-    add_flag(group, "--again", "Add a comparison that is in the ledger already")
+    add_flag(group, "--allow-duplicate", "Add a comparison that is in the ledger already")
 
 
 def _open_ledger(args: Namespace, spec: Spec) -> LedgerPlan | None:
@@ -313,7 +313,7 @@ def _add_entries(args: Namespace, plan: LedgerPlan, entries: Sequence[LedgerEntr
     from assay.experiment.ablation import spent_warning
     from assay.experiment.ledger import add_entries
 
-    added = add_entries(plan.path, entries, again=args.again)
+    added = add_entries(plan.path, entries, again=args.allow_duplicate)
     accepted = sum(entry.accepted for entry in added)
     numbers = f"{added[0].number}" if len(added) == 1 else f"{added[0].number} to {added[-1].number}"
     info(args, f"{plan.path}: entry {numbers} added; {accepted} of {len(added)} accepted")

@@ -29,7 +29,7 @@ from assay.settings import read_settings, setting
 from assay.trec import TAG, find_document, from_column
 from assay.types import Corpus, GoldSet, Hit, Query, Suite
 
-_NAMING = "name queries gold/query/form, or pass --forms human if they are named gold/query or query"
+_NAMING = "name queries gold/query/form, or pass --phrasings human if they are named gold/query or query"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,9 @@ from assay.stats.config import DEFAULT
 from assay.stats.tables import column, headline
 from assay.types import GoldSet, Run, Suite
 
-Way = Literal["left out", "added"]
-#: The steps for each value of --way.
-WAYS: Mapping[str, tuple[Way, ...]] = {"both": ("left out", "added"), "out": ("left out",), "in": ("added",)}
+Strategy = Literal["left out", "added"]
+#: The steps for each value of --strategy.
+WAYS: Mapping[str, tuple[Strategy, ...]] = {"both": ("left out", "added"), "out": ("left out",), "in": ("added",)}
 BARE = "bare"
 LEAVE_ONE_OUT = "leave-one-out"
 
@@ -46,19 +46,19 @@ def find_parts(spec: Spec, name: str | None, only: Sequence[str] = ()) -> Engine
 
 
 def _find_all_parts(spec: Spec, name: str | None) -> EngineComponents:
-    sweeps = {key: sweep for key, sweep in spec.sweeps.items() if sweep.way == LEAVE_ONE_OUT}
+    sweeps = {key: sweep for key, sweep in spec.sweeps.items() if sweep.strategy == LEAVE_ONE_OUT}
     if name in sweeps:
         return _sweep_parts(spec, sweeps[name])
     if name is not None and name in spec.sweeps:
-        message = f"sweep {name!r} has way = {spec.sweeps[name].way!r}"
-        raise ConfigError(message, hint=f'ablate takes a sweep with way = "{LEAVE_ONE_OUT}"')
+        message = f"sweep {name!r} has strategy = {spec.sweeps[name].strategy!r}"
+        raise ConfigError(message, hint=f'ablate takes a sweep with strategy = "{LEAVE_ONE_OUT}"')
     base = find_base(spec, name)
     if own := list_components(base.settings):
         return EngineComponents(base, own)
     of_engine = {key: sweep for key, sweep in sweeps.items() if sweep.engine == base.name}
     if len(of_engine) == 1:
         return _sweep_parts(spec, next(iter(of_engine.values())))
-    hint = f'add [sweeps.NAME] with way = "{LEAVE_ONE_OUT}" and parts to assay.toml'
+    hint = f'add [sweeps.NAME] with strategy = "{LEAVE_ONE_OUT}" and parts to assay.toml'
     raise ConfigError(
         f"{base.name} declares no parts", hint=f"name a sweep: {', '.join(of_engine)}" if of_engine else hint
     )
@@ -74,7 +74,7 @@ class AblationStep:
     """One comparison of an ablation."""
 
     part: str
-    way: Way
+    strategy: Strategy
     variant: str
     against: str
     kept: bool = True  # whether the next step builds on this one
@@ -88,7 +88,7 @@ class Ablation:
     steps: tuple[AblationStep, ...]
 
 
-def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Way] = WAYS["both"]) -> Ablation:
+def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Strategy] = WAYS["both"]) -> Ablation:
     """Plan to leave each part out of the whole engine, and to add each part to those before it.
 
     Equal variants run once: the last addition gives the whole engine, the one before it lacks only the last part.
@@ -114,7 +114,7 @@ def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Way] = W
 
 def _check_parts(parts: Sequence[Component]) -> None:
     if not parts:
-        raise ConfigError("there is no part to leave out", hint='name parts: [sweeps.NAME] way = "leave-one-out"')
+        raise ConfigError("there is no part to leave out", hint='name parts: [sweeps.NAME] strategy = "leave-one-out"')
     for part in parts:
         if not part.off:
             message = f"the part {part.name!r} is not switched off by any setting"

@@ -349,7 +349,7 @@ def _reject_known(ledger: Ledger, entries: Sequence[LedgerEntry]) -> None:
                 "the same gold and corpora",
                 file=ledger.path,
                 line=other.number,
-                hint="--again adds it once more, if the program behind the settings changed",
+                hint="--allow-duplicate adds it once more, if the program behind the settings changed",
             )
 
 

@@ -83,7 +83,7 @@ def run(
     split: Sequence[str] = (),
     timeout: float = TIME_LIMITS.query,
     index_timeout: float = TIME_LIMITS.index,
-    give_up: int = 10,
+    max_timeouts: int = 10,
     threads: int | None = None,
     interleave: bool = True,
     cache: Path | None = None,
@@ -105,8 +105,8 @@ def run(
 
     Each query goes to all engines in turn, so that they share the load of the machine; without `interleave` they run
     one after the other, and only one is open at a time. All have the same `threads` processors (default: all). After
-    `give_up` consecutive timeouts an engine gets no more queries on that corpus (0: no limit). With a `keeper`, gold
-    sets that all engines have finished are not repeated when a run is resumed.
+    `max_timeouts` consecutive timeouts an engine gets no more queries on that corpus (0: no limit). With a `keeper`,
+    gold sets that all engines have finished are not repeated when a run is resumed.
     """
     suite = select(Suite((gold,)) if isinstance(gold, GoldSet) else gold, split).suite
     if k < 1:
@@ -121,7 +121,7 @@ def run(
         k=k,
         forms=tuple(forms or ()),
         missing=missing,
-        limits=EngineLimits(timeout, index_timeout, give_up),
+        limits=EngineLimits(timeout, index_timeout, max_timeouts),
         timing=Timing(threads or 0, interleave),
         corpus_cache=cache,
     )

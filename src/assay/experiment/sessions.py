@@ -37,7 +37,7 @@ class EngineLimits:
 
     query: float  # seconds
     index: float  # seconds
-    give_up: int = 0  # consecutive timeouts after which the engine gets no more queries; 0: never
+    max_timeouts: int = 0  # consecutive timeouts after which the engine gets no more queries; 0: never
     stderr: int = 8_000  # characters kept of the end of stderr: a traceback with its message
 
 
@@ -200,13 +200,13 @@ class _EngineSession:
     def _query(self, query: PhrasedQuery) -> QueryOutcome:
         if self._session is None:
             return QueryOutcome(Status.ERROR, error=self._open_error)
-        if self._limits.give_up and self._timeouts >= self._limits.give_up:
+        if self._limits.max_timeouts and self._timeouts >= self._limits.max_timeouts:
             return QueryOutcome(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
         with self._measured_memory():
             wanted = self._k * self._engine.oversample
             outcome = query_session(self._session, query.text, wanted, self._limits.query)
         self._timeouts = self._timeouts + 1 if outcome.status is Status.TIMEOUT else 0
-        if self._timeouts and self._timeouts == self._limits.give_up:
+        if self._timeouts and self._timeouts == self._limits.max_timeouts:
             self._report("trouble", f"is asked no more: {self._timeouts} queries in a row ran out of time")
         return outcome
 

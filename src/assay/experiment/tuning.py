@@ -72,7 +72,7 @@ class TuneSettings:
     """The keys of [tune]."""
 
     engine: str = setting("", "the engine to tune; default: the only one")
-    knobs: Mapping[str, tuple[object, ...]] = setting({}, "dotted setting -> the values to try")
+    params: Mapping[str, tuple[object, ...]] = setting({}, "dotted setting -> the values to try")
     # Each is used in both directions; on 50 queries the honest mean then varies by about .002 between seeds.
     partitions: int = setting(20, "random split halves of the data")
     measure: str = setting("", "the measure to maximize; default: the primary measure")
@@ -85,11 +85,11 @@ class TuneSettings:
                 raise ConfigError(f"{key} = {getattr(self, key)}", hint="it must be 1 or more")
 
 
-def parse_knob(text: str) -> tuple[str, tuple[object, ...]]:
+def parse_param(text: str) -> tuple[str, tuple[object, ...]]:
     """Parse `KEY=V1,V2` into a setting and its values, which are TOML or texts without quotes."""
     key, equals, rest = text.partition("=")
     if not equals or not key.strip() or not rest.strip():
-        raise ConfigError(f"--knob {text}", hint="write it like --knob search.stem.files=0.2,0.4")
+        raise ConfigError(f"--param {text}", hint="write it like --param search.stem.files=0.2,0.4")
     try:
         values = tomllib.loads(f"v = [{rest}]")["v"]
     except tomllib.TOMLDecodeError:
@@ -106,23 +106,25 @@ class GridPoint:
 
 
 def grid_points(
-    knobs: Mapping[str, tuple[object, ...]], settings: Mapping[str, Any], most: int
+    params: Mapping[str, tuple[object, ...]], settings: Mapping[str, Any], most: int
 ) -> tuple[GridPoint, ...]:
     """Return every combination of values, except the one that equals the engine's settings."""
-    if not knobs:
-        raise ConfigError("there is no knob to tune", hint="--knob search.stem.files=0.2,0.4, or knobs under [tune]")
-    size = prod(len(values) for values in knobs.values())
+    if not params:
+        raise ConfigError(
+            "there is no parameter to tune", hint="--param search.stem.files=0.2,0.4, or params under [tune]"
+        )
+    size = prod(len(values) for values in params.values())
     if size > most:
-        hint = "reduce the values or knobs, or increase most"
-        raise ConfigError(f"knobs: the grid has {size} points, at most {most} are tried", hint=hint)
+        hint = "reduce the values or params, or increase most"
+        raise ConfigError(f"params: the grid has {size} points, at most {most} are tried", hint=hint)
     own = partial(own_value, settings)
     found = []
-    for change in points("", Sweep("", knobs=knobs), centre=own, template=False):
+    for change in points("", Sweep("", params=params), centre=own, template=False):
         moved = {key: value for key, value in change.changes.items() if canonical(value) != canonical(own(key))}
         if moved:
             found.append(GridPoint(change, moved))
     if not found:
-        raise ConfigError("knobs: the only point equals the engine's settings", hint="name other values")
+        raise ConfigError("params: the only point equals the engine's settings", hint="name other values")
     return tuple(found)
 
 

@@ -304,13 +304,13 @@ def _cells(row: ComparisonRow) -> list[str | Cell]:
     return [
         row.engine,
         row.baseline,
-        Cell(row.claim, verdict_tone(row)),
+        Cell(row.summary, verdict_tone(row)),
         difference_text(row.difference, row.interval),
         signed_ends(row.equivalence),
         p_text(row.p_adjusted if row.p_adjusted is not None else row.p),
         "–" if row.d_z is None else f"{row.d_z:.2f}",
         f"{row.wins}/{row.ties}/{row.losses}",
-        f"{row.harmed:.0%}",
+        f"{row.worse_share:.0%}",
         "–" if row.icc is None else f"{row.icc:.2f}",
         f"{row.effective_n:.0f}",
         row.mde_text,
@@ -341,7 +341,7 @@ def comparison_document(comparison: Comparison | AllPairs) -> Document:
         return Document(f"{comparison.primary} {comparison.label}", tuple(blocks))
     row = judged[0]
     return Document(
-        f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}", tuple(blocks), verdict_tone(row)
+        f"{row.engine} against {row.baseline} on {row.measure}: {row.summary}", tuple(blocks), verdict_tone(row)
     )
 
 

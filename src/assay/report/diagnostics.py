@@ -153,7 +153,7 @@ def _dead_parameter(parameter: _Parameter, config: DiagnosticConfig) -> Diagnost
         f"{parameter.pairs} pairs of variants that differ" if parameter.pairs > 1 else "the two variants that differ"
     )
     return Diagnostic(
-        "dead knob",
+        "dead parameter",
         (parameter.key,),
         f"{parameter.key} of {parameter.base} does nothing here: with {values} the rankings are identical on every "
         f"query, in {pairs} in nothing else.",
@@ -170,7 +170,7 @@ def _dead_parameter(parameter: _Parameter, config: DiagnosticConfig) -> Diagnost
 def _nearly_dead_parameter(parameter: _Parameter) -> Diagnostic:
     share = parameter.changed / parameter.rankings
     return Diagnostic(
-        "nearly dead knob",
+        "nearly dead parameter",
         (parameter.key,),
         f"{parameter.key} of {parameter.base} changes {parameter.changed} of {parameter.rankings} rankings "
         f"({share:.1%}).",

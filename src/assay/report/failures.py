@@ -142,9 +142,9 @@ def stderr_tails(run: Run) -> tuple[StderrTail, ...]:
 
 def failure_blocks(results: Results) -> list[Block]:
     """Show failed queries and how they were scored."""
-    if not results.mishaps:
+    if not results.failed_queries:
         return []
-    shown, left = _shown(results, results.mishaps)
+    shown, left = _shown(results, results.failed_queries)
     rows: list[list[str | Cell]] = [
         [f.engine, Cell(f.kind, "bad"), str(f.queries), f"{f.share:.0%}", f.message or "nothing", f.first]
         for f in shown
@@ -157,7 +157,7 @@ def failure_blocks(results: Results) -> list[Block]:
         for row in results.spending
         if row.charged and row.limit_seconds < timeout
     ]
-    failed = {failure.engine for failure in results.mishaps}
+    failed = {failure.engine for failure in results.failed_queries}
     stderr = any(tail.engine in failed for tail in results.stderr)
     note = (
         f"A query without an answer takes the worst value of every measure ({worst}) and is charged all the time it "
@@ -169,9 +169,9 @@ def failure_blocks(results: Results) -> list[Block]:
 
 def violation_blocks(results: Results) -> list[Block]:
     """Show contract violations."""
-    if not results.breaches:
+    if not results.contract_violations:
         return []
-    shown, left = _shown(results, results.breaches)
+    shown, left = _shown(results, results.contract_violations)
     rows = [
         [v.engine, v.kind, str(v.queries), f"{v.times:,} of {v.of:,}" if v.of else "–", v.example or "–"] for v in shown
     ]

@@ -284,7 +284,7 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
     """
     repeats = sides.repeats(row)
     variance = chance_between(*repeats) if repeats else None
-    detail = f"{difference_text(row.difference, row.interval)}: {row.claim}"
+    detail = f"{difference_text(row.difference, row.interval)}: {row.summary}"
     if repeats and variance is not None:
         old, new = repeats
         spread = [f"±{side.sd:.3f} ({when})" for side, when in ((new, "now"), (old, "before")) if side.sd is not None]

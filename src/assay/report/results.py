@@ -209,7 +209,7 @@ class LayerMean:
 class Diagnostic:
     """A suspicious pattern in the results, with the next step."""
 
-    kind: str  # identical rankings, dead knob, nearly dead knob, within noise, best of many
+    kind: str  # identical rankings, dead parameter, nearly dead parameter, within noise, best of many
     names: tuple[str, ...]  # of the engines or of the parameter
     sentence: str
     next: str
@@ -241,22 +241,22 @@ class Results:
     breakdowns: tuple[Breakdown, ...]
     slices: tuple[SliceRow, ...]  # the challenger against the baseline by group; exploratory
     phrasings: tuple[Phrasing, ...]
-    traps: tuple[AdversaryStats, ...]
+    adversaries: tuple[AdversaryStats, ...]
     layers: tuple[LayerMean, ...]
     ranks: tuple[Ranks, ...]
-    failures: tuple[LowScore, ...]
+    low_scores: tuple[LowScore, ...]
     warnings: tuple[str, ...]  # limits of every number
     notes: tuple[str, ...]  # on the corpora
     header: RunMetadata
     spending: tuple[EngineResources, ...]
     conditions: TimingConditions
-    mishaps: tuple[QueryFailure, ...]
-    breaches: tuple[ContractViolation, ...]
-    strayed: tuple[PathMismatch, ...]
+    failed_queries: tuple[QueryFailure, ...]
+    contract_violations: tuple[ContractViolation, ...]
+    path_mismatches: tuple[PathMismatch, ...]
     stderr: tuple[StderrTail, ...]
     synthetic: tuple[str, ...] = ()  # gold sets generated from code
     rows: tuple[EngineRow, ...] = ()  # engines of this run, skipped engines, engines of earlier runs
-    alarms: tuple[Diagnostic, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
     tables: tuple[str, ...] = ()  # optional tables
     numbers: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # of the optional tables, by name
 
@@ -269,4 +269,4 @@ class Results:
 def results_json(results: Results) -> dict[str, Any]:
     """Return the results as JSON types."""
     fields = cast(dict[str, Any], plain(results))
-    return {"schema": "assay/results/1", **fields, "skipped": fields["header"]["skipped"]}
+    return {"schema": "assay/results/2", **fields, "skipped": fields["header"]["skipped"]}

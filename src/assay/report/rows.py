@@ -104,7 +104,7 @@ def make_rows(case: ScoredRun, comparison: Comparison) -> tuple[EngineRow, ...]:
 def _measured_row(case: ScoredRun, footing: Comparability, engine: EngineRun, comparison: Comparison) -> EngineRow:
     units = [case.scores.units[at] for at in case.headline]
     variation = engine.variation
-    verdict = next((row.claim for row in comparison.rows if row.engine == engine.name and row.in_family), "")
+    verdict = next((row.summary for row in comparison.rows if row.engine == engine.name and row.in_family), "")
     return EngineRow(
         engine=engine.name,
         role=engine.role,
@@ -192,7 +192,7 @@ _NOTE = (
 )
 _STALE_NOTE = (
     "These were measured in earlier runs and cannot be compared with the rows above. "
-    "`assay run` measures those that are declared; `assay run --forget` drops the others."
+    "`assay run` measures those that are declared; `assay run --drop-stale` drops the others."
 )
 _ORIGIN = ["date", "Assay", "gold", "corpora", "settings"]
 

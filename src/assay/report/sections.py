@@ -99,8 +99,8 @@ def verdict_sentence(results: Results) -> str:
             lost = f"; nothing is compared with {baseline.name}, which {failed}"
         return f"{facts.name} on {results.comparison.primary}{lost}"
     if (row.difference if row.higher_is_better else -row.difference) <= DEFAULT.tie:
-        return f"nothing beats {row.baseline} on {row.measure}; {row.engine} against it: {row.claim}"
-    return f"{row.engine} against {row.baseline} on {row.measure}: {row.claim}"
+        return f"nothing beats {row.baseline} on {row.measure}; {row.engine} against it: {row.summary}"
+    return f"{row.engine} against {row.baseline} on {row.measure}: {row.summary}"
 
 
 def headline_tone(results: Results) -> Tone:
@@ -235,7 +235,7 @@ def _layers(results: Results) -> list[Block]:
 
 
 def _adversaries(results: Results, *, full: bool) -> list[Block]:
-    overall = [row for row in results.traps if row.by == "all"]
+    overall = [row for row in results.adversaries if row.by == "all"]
     if not overall:
         return []
 
@@ -245,7 +245,7 @@ def _adversaries(results: Results, *, full: bool) -> list[Block]:
     columns = [">queries", ">answer found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
     rows = [[results.label(row.engine), *cells(row)] for row in overall]
     blocks: list[Block] = [Heading("Adversaries"), table(["engine", *columns], rows, adversaries_note(results))]
-    parts = [row for row in results.traps if row.by != "all" and row.engine == results.leader]
+    parts = [row for row in results.adversaries if row.by != "all" and row.engine == results.leader]
     if parts and full:
         note = f"{results.leader} only; results.json has every engine. {_few(min(row.queries for row in parts))}"
         rows = [[row.by, row.value, *cells(row)] for row in parts]
@@ -255,7 +255,7 @@ def _adversaries(results: Results, *, full: bool) -> list[Block]:
 
 def adversaries_note(results: Results) -> str:
     """Return the note below the tables of adversaries; empty without adversaries."""
-    sizes = [row.queries for row in results.traps if row.by == "all"]
+    sizes = [row.queries for row in results.adversaries if row.by == "all"]
     if not sizes:
         return ""
     return (
@@ -304,7 +304,7 @@ def _bars(item: Ranks) -> Code:
 
 
 def _low_scores(results: Results) -> list[Block]:
-    worst = [row for row in results.failures if row.engine == results.leader][:_SHOWN_FAILURES]
+    worst = [row for row in results.low_scores if row.engine == results.leader][:_SHOWN_FAILURES]
     if not worst:
         return []
     rows = [

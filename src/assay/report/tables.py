@@ -373,7 +373,7 @@ def _winner(results: Results, measure: str, every_mean: Mapping[str, float]) -> 
     means = {name: mean for name, mean in every_mean.items() if name in compared}
     best = [name for name, mean in means.items() if mean == max(means.values())]
     winner = f"{best[0]} ({means[best[0]]:.3f})" if len(best) == 1 else f"nobody, {' and '.join(best)} are equal"
-    verdicts = "; ".join(f"{row.engine} against {row.baseline}: {row.claim}, MDE {row.mde_text}" for row in rows)
+    verdicts = "; ".join(f"{row.engine} against {row.baseline}: {row.summary}, MDE {row.mde_text}" for row in rows)
     text = (
         f"Winner by the largest {measure}: {winner}. What may be claimed on {results.comparison.primary}: {verdicts}. "
         "The MDE is the smallest difference that these queries would probably have shown; below it the larger number "

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from assay.errors import EngineError
-from assay.experiment.ablation import AblationStep, DataNote, Way
+from assay.experiment.ablation import AblationStep, DataNote, Strategy
 from assay.experiment.tuning import GridPoint, TuneOutcome
 from assay.report.comparison import mark_identical, verdict_tone
 from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, Table, table
@@ -211,7 +211,7 @@ def ablation_result(
 def _standing(step: AblationStep, row: ComparisonRow) -> Standing:
     if row.identical:
         return "changed no ranking"
-    good, bad = (Verdict.WORSE, Verdict.BETTER) if step.way == "left out" else (Verdict.BETTER, Verdict.WORSE)
+    good, bad = (Verdict.WORSE, Verdict.BETTER) if step.strategy == "left out" else (Verdict.BETTER, Verdict.WORSE)
     if row.verdict is good:
         return "earns its place"
     if row.verdict is bad:
@@ -226,7 +226,7 @@ _SENTENCES: dict[Standing, str] = {
     "cannot be told": "Cannot be told on these queries: {names}.",
     "changed no ranking": "Changed no ranking at all: {names}. Is the setting connected, and do these queries need it?",
 }
-_OPENINGS: dict[Way, str] = {"left out": "Left out of the whole. ", "added": "Added to those before. "}
+_OPENINGS: dict[Strategy, str] = {"left out": "Left out of the whole. ", "added": "Added to those before. "}
 
 
 def _reading(rows: Sequence[PartRow]) -> list[str]:
@@ -234,7 +234,7 @@ def _reading(rows: Sequence[PartRow]) -> list[str]:
     for way, opening in _OPENINGS.items():
         parts: dict[Standing, list[str]] = {}
         for row in rows:
-            if row.step.way == way:
+            if row.step.strategy == way:
                 parts.setdefault(row.standing, []).append(row.step.part)
         texts = [
             text.format(names=", ".join(parts[standing])) for standing, text in _SENTENCES.items() if standing in parts
@@ -259,8 +259,8 @@ def ablation_document(result: AblationResult) -> Document:
     return Document(f"{result.engine} taken apart: {whole.mean:.3f} {result.measure} {whole.label}", tuple(blocks))
 
 
-def _ablation_table(result: AblationResult, way: Way) -> list[Block]:
-    rows = [row for row in result.rows if row.step.way == way]
+def _ablation_table(result: AblationResult, way: Strategy) -> list[Block]:
+    rows = [row for row in result.rows if row.step.strategy == way]
     if not rows:
         return []
     level, added = rows[0].comparison.interval.level, way == "added"
@@ -275,7 +275,7 @@ def _ablation_table(result: AblationResult, way: Way) -> list[Block]:
                 f"{comparison.mean:.3f}",
                 difference_text(comparison.difference, comparison.interval),
                 p_text(comparison.p_adjusted if comparison.p_adjusted is not None else comparison.p),
-                Cell(comparison.claim.partition(",")[0], verdict_tone(comparison)),
+                Cell(comparison.summary.partition(",")[0], verdict_tone(comparison)),
                 str(row.tally),
                 worst_text(row.worst, names),
             ]

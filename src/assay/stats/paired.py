@@ -93,7 +93,7 @@ class Effects:
     wins: int
     ties: int
     losses: int
-    harmed: float
+    worse_share: float
     icc: float | None
     design_effect: float | None
     effective_n: float
@@ -116,7 +116,7 @@ def effects(differences: FloatArray, groups: IntArray, se: float, *, higher_is_b
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
-        harmed=losses / n,
+        worse_share=losses / n,
         icc=intraclass_correlation(differences, groups),
         design_effect=ratio,
         effective_n=n / max(1.0, ratio) if ratio is not None else float(n),

@@ -89,7 +89,7 @@ class MeanRow:
 class ComparisonRow:
     """The comparison of one engine with one baseline on one measure.
 
-    `difference` is engine − baseline in units of the measure; `wins`, `losses` and `harmed` mean better or worse.
+    `difference` is engine − baseline in units of the measure; `wins`, `losses` and `worse_share` mean better or worse.
     """
 
     engine: str
@@ -114,7 +114,7 @@ class ComparisonRow:
     wins: int
     ties: int
     losses: int
-    harmed: float
+    worse_share: float
     icc: float | None
     design_effect: float | None
     effective_n: float
@@ -139,12 +139,12 @@ class ComparisonRow:
         return "none" if self.mde is None else one_digit(self.mde)
 
     @property
-    def claim(self) -> str:
+    def summary(self) -> str:
         """The verdict with its scope."""
-        return f"{self.said}, {self.label}"
+        return f"{self.verdict_text}, {self.label}"
 
     @property
-    def said(self) -> str:
+    def verdict_text(self) -> str:
         """The verdict in words, also for identical rankings and rows outside the family."""
         if self.verdict is None:
             return "not in the family"

@@ -135,7 +135,7 @@ class _PairColumn:
             wins=effect.wins,
             ties=effect.ties,
             losses=effect.losses,
-            harmed=effect.harmed,
+            worse_share=effect.worse_share,
             icc=effect.icc,
             design_effect=effect.design_effect,
             effective_n=effect.effective_n,

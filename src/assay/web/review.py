@@ -482,6 +482,6 @@ def _page(workspace: ReviewWorkspace, name: str) -> bytes:
         script="review/main.js",
         styles=("base.css", "review.css"),
         data={"review": json.dumps(about, ensure_ascii=True).encode()},
-        fallback="<p>Votes are taken by a script here. Without one: <code>assay gold review SET --as NAME</code></p>",
+        fallback="<p>Voting needs JavaScript. Without it: <code>assay gold review SET --reviewer NAME</code></p>",
         live=True,
     )

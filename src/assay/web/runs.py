@@ -239,7 +239,7 @@ def _best(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
 def _verdict(row: Mapping[str, Any]) -> dict[str, Any]:
     kept = {name: row[name] for name in ("engine", "baseline", "measure", "verdict", "difference")}
     compared = _comparison(row)
-    told = {"said": compared.said, "tone": verdict_tone(compared)}
+    told = {"verdict_text": compared.verdict_text, "tone": verdict_tone(compared)}
     return kept | told | {"low": row["interval"]["low"], "high": row["interval"]["high"]}
 
 

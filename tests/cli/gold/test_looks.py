@@ -1,10 +1,10 @@
-"""`assay gold looks` as a user meets it."""
+"""`assay gold access-log` as a user meets it."""
 
 from assay.cli.main import main
 
 
 def test_looks_tells_a_folder_from_what_is_not_there(tmp_path, capsys):
-    assert main(["gold", "looks", str(tmp_path)]) == 2
+    assert main(["gold", "access-log", str(tmp_path)]) == 2
     assert "is a folder" in capsys.readouterr().err
-    assert main(["gold", "looks", str(tmp_path / "none.yaml")]) == 2
+    assert main(["gold", "access-log", str(tmp_path / "none.yaml")]) == 2
     assert "there is no such file" in capsys.readouterr().err

@@ -60,7 +60,7 @@ def test_pooling_lists_what_nobody_judged(ran, capsys):
     assert {bounds["engine"] for bounds in found["bounds"]} == {"mine", "yours"}
     assert set(found["contest"]["verdicts"]) == {"now", "least", "most"}
     assert found["queued"] is None
-    code, out, _ = call(capsys, "gold", "pool", "gold.yaml", "results", "--most", "1")
+    code, out, _ = call(capsys, "gold", "pool", "gold.yaml", "results", "--limit", "1")
     assert code == 0
     assert "Worth judging first" in out
     assert "mine against yours" in out
@@ -76,13 +76,13 @@ def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
     assert chosen.origin.shown_by == ("mine",)
     for name in ("ada", "bob"):
         votes = [f"--vote={chosen.id}=2", f"--vote={wrong.id}=0"]
-        assert call(capsys, "gold", "review", "gold.yaml", "--as", name, *votes, "--reason", "x")[0] == 0
+        assert call(capsys, "gold", "review", "gold.yaml", "--reviewer", name, *votes, "--reason", "x")[0] == 0
     assert called(capsys, "gold", "review", "gold.yaml", "--accept")["added"] == 1
     again = called(capsys, "gold", "pool", "gold.yaml", "results")
     left = {(one["query"], one["span"]) for one in again["candidates"]}
     assert not left & {("tax-lookup", "shop/cart.py"), ("retry-wait", "shop/cart.py")}
     call(capsys, *RUN)
-    scored = called(capsys, "score", "results", "--without-pooled")
+    scored = called(capsys, "score", "results", "--exclude-pooled")
     without = scored["without_pooled"]
     assert (without["labels"], without["queries"], without["engines"]) == (1, [], ["mine"])
 
@@ -92,7 +92,7 @@ def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
         )
 
     assert mean(scored, "mine") > mean(without["results"], "mine")
-    code, out, _ = call(capsys, "score", "results", "--without-pooled")
+    code, out, _ = call(capsys, "score", "results", "--exclude-pooled")
     assert code == 0
     assert "1 label that results of mine brought up is left out: 3 queries." in out
     assert (
@@ -104,7 +104,7 @@ def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
 
 
 def test_scores_of_a_run_without_pooled_labels_say_so(ran, capsys):
-    code, out, _ = call(capsys, "score", "results", "--without-pooled")
+    code, out, _ = call(capsys, "score", "results", "--exclude-pooled")
     assert code == 0
     assert "No label of this run was brought up" in out
 
@@ -184,13 +184,13 @@ def test_a_pooled_label_is_accepted_with_its_digest_and_left_out_after_its_lines
     items = {(i.query.id, i.target.span.path): i for i in ReviewQueue(shop / "gold.yaml").items()}
     chosen = items["tax-lookup", "shop/tax.py"]
     for name in ("ada", "bob"):
-        call(capsys, "gold", "review", "gold.yaml", "--as", name, f"--vote={chosen.id}=1", "--reason", "x")
+        call(capsys, "gold", "review", "gold.yaml", "--reviewer", name, f"--vote={chosen.id}=1", "--reason", "x")
     assert called(capsys, "gold", "review", "gold.yaml", "--accept")["added"] == 1
     assert f"shop/tax.py:11-13#{chosen.target.digest}" in (shop / "gold.yaml").read_text()
     tax = (shop / "shop" / "tax.py").read_text()
     (shop / "shop" / "tax.py").write_text(f"# one line more\n{tax}")
     assert call(capsys, *run, "--baseline=mine")[0] == 0
-    assert called(capsys, "score", "results", "--without-pooled")["without_pooled"]["labels"] == 1
+    assert called(capsys, "score", "results", "--exclude-pooled")["without_pooled"]["labels"] == 1
 
 
 def test_sealed_queries_are_not_pooled(ran, capsys):
@@ -207,7 +207,7 @@ def test_sealed_queries_are_not_pooled(ran, capsys):
         (["none.yaml", "results"], "there is no such file"),
         (["gold.yaml", "nowhere"], "no such folder"),
         (["gold.yaml", "results", "--depth", "0"], "at least 1"),
-        (["gold.yaml", "results", "--most", "0"], "--most 0"),
+        (["gold.yaml", "results", "--limit", "0"], "--limit 0"),
         (["gold.yaml", "results", "--measure", "nDCG"], "needs a cutoff"),
         (["gold.yaml", "results", "--measure", "Worst(nDCG@10)"], "several phrasings"),
     ],

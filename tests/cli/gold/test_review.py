@@ -47,7 +47,7 @@ def items(shop):
 def settle(capsys, items):
     for name in ("ada", "bob"):
         votes = [f"--vote={items[0]}=1", f"--vote={items[1]}=0", f"--vote={items[2]}=accept"]
-        assert call(capsys, "review", "gold.yaml", "--as", name, *votes, "--reason", "read it")[0] == 0
+        assert call(capsys, "review", "gold.yaml", "--reviewer", name, *votes, "--reason", "read it")[0] == 0
 
 
 def test_from_votes_to_gold(shop, items, capsys):
@@ -66,33 +66,37 @@ def test_from_votes_to_gold(shop, items, capsys):
 
 
 def test_lists_are_for_one_reviewer_and_name_no_engine(shop, items, capsys):
-    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "it is decided here")
-    mine, yours = (called(capsys, "review", "gold.yaml", "--as", name, "--list") for name in ("ada", "bob"))
+    call(
+        capsys, "review", "gold.yaml", "--reviewer", "ada", "--vote", f"{items[0]}=2", "--reason", "it is decided here"
+    )
+    mine, yours = (called(capsys, "review", "gold.yaml", "--reviewer", name, "--list") for name in ("ada", "bob"))
     assert [item["item"] for item in mine["items"]] == items[1:]
     assert [item["item"] for item in yours["items"]] == items
     assert "secret-engine" not in json.dumps(yours)
     assert "it is decided here" not in json.dumps(yours)
     assert yours["items"][0]["places"][0]["lines"][0] == "def with_tax(amount, country):"
-    named = called(capsys, "review", "gold.yaml", "--as", "bob", "--list", "--show-engines")
+    named = called(capsys, "review", "gold.yaml", "--reviewer", "bob", "--list", "--show-engines")
     assert named["items"][0]["origin"]["shown_by"] == ["secret-engine"]
-    code, out, _ = call(capsys, "review", "gold.yaml", "--as", "bob", "--list")
+    code, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--list")
     assert code == 0
     assert "3 items are open for bob" in out
 
 
 def test_a_vote_records_the_engines_that_were_shown(shop, items, capsys):
     queue = ReviewQueue(shop / "gold.yaml")
-    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "x", "--show-engines")
-    call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=2", "--reason", "x")
+    call(
+        capsys, "review", "gold.yaml", "--reviewer", "ada", "--vote", f"{items[0]}=2", "--reason", "x", "--show-engines"
+    )
+    call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[0]}=2", "--reason", "x")
     assert VoteLog(queue, "ada").votes()[items[0]].shown == ("secret-engine",)
     assert VoteLog(queue, "bob").votes()[items[0]].shown == ()
 
 
 def test_another_reviewers_broken_file_disturbs_nobody(shop, items, capsys):
-    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "x")
+    call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--vote", f"{items[0]}=2", "--reason", "x")
     (shop / "gold.review" / "votes" / "ada.jsonl").write_text("garbage\n")
-    assert call(capsys, "review", "gold.yaml", "--as", "bob", "--list")[0] == 0
-    assert call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=2", "--reason", "x")[0] == 0
+    assert call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--list")[0] == 0
+    assert call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[0]}=2", "--reason", "x")[0] == 0
     code, _, err = call(capsys, "review", "gold.yaml", "--status")
     assert code == 2
     assert "ada.jsonl:1" in err
@@ -100,14 +104,14 @@ def test_another_reviewers_broken_file_disturbs_nobody(shop, items, capsys):
 
 def test_a_file_of_votes_is_taken_whole_or_not_at_all(shop, items, capsys):
     (shop / "votes.csv").write_text(f'item,vote,reason\n{items[0]},2,"yes, it is"\n{items[1]},7,no\n')
-    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
+    code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--votes", "votes.csv")
     assert code == 2
     assert "invalid vote '7'" in err
     assert VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes() == {}
     (shop / "votes.csv").write_text(f'{items[0]},2,"yes, it is"\n{items[1]},0,no\n')
-    assert called(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")["cast"] == 2
+    assert called(capsys, "review", "gold.yaml", "--reviewer", "ada", "--votes", "votes.csv")["cast"] == 2
     (shop / "votes.csv").write_text(f"item,vote,reason\n{items[0]},2,a, b\n")
-    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
+    code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--votes", "votes.csv")
     assert code == 2
     assert "votes.csv:2: 4 columns" in err
 
@@ -120,7 +124,7 @@ class Terminal(io.StringIO):
 def test_on_a_terminal_item_after_item_is_asked(shop, items, capsys, monkeypatch):
     said = ["5", "1", "", "it helps", "", "q"]  # no vote; a vote, no reason, a reason; skip; end
     monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in said)))
-    code, out, err = call(capsys, "review", "gold.yaml", "--as", "ada")
+    code, out, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada")
     assert code == 0
     assert "def with_tax(amount, country):" in out
     assert "secret-engine" not in out + err
@@ -133,7 +137,7 @@ def test_on_a_terminal_item_after_item_is_asked(shop, items, capsys, monkeypatch
 def test_on_a_terminal_a_letter_is_enough_and_one_can_go_back(shop, items, capsys, monkeypatch):
     said = ["s", "0", "wrong", "b", "2", "no, right", "R", "", "nobody asks"]
     monkeypatch.setattr("sys.stdin", Terminal("".join(f"{line}\n" for line in said)))
-    code, out, err = call(capsys, "review", "gold.yaml", "--as", "ada")
+    code, out, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada")
     assert code == 0
     assert "Enter or s skips, b goes back, q ends" in err
     assert "a few words, please" in err
@@ -153,7 +157,7 @@ def test_what_was_voted_before_an_interruption_is_kept_and_told(shop, items, cap
                 raise KeyboardInterrupt from None
 
     monkeypatch.setattr("sys.stdin", Interrupted())
-    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada")
+    code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada")
     assert code == 130
     assert "1 answer kept" in err
     assert len(VoteLog(ReviewQueue(shop / "gold.yaml"), "ada").votes()) == 1
@@ -161,9 +165,9 @@ def test_what_was_voted_before_an_interruption_is_kept_and_told(shop, items, cap
 
 def test_with_a_limit_all_that_is_open_is_counted(shop, items, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", Terminal("2\nyes\n"))
-    _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada", "--most", "1")
+    _, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--limit", "1")
     assert "ada: 1 vote kept, 2 open." in out
-    _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada", "--list", "--most", "1")
+    _, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--list", "--limit", "1")
     assert "2 items are open for ada, 1 of them listed." in out
 
 
@@ -171,16 +175,16 @@ def test_what_is_settled_is_open_for_nobody(shop, items, capsys):
     settle(capsys, items)
     call(capsys, "review", "gold.yaml", "--accept")
     call(capsys, "review", "gold.yaml", "--queue-labels")
-    listed = called(capsys, "review", "gold.yaml", "--as", "cy", "--list")["items"]
+    listed = called(capsys, "review", "gold.yaml", "--reviewer", "cy", "--list")["items"]
     assert listed
     assert not {item["item"] for item in listed} & set(items)
-    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{listed[0]['item']}=2", "--reason", "x")
+    call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--vote", f"{listed[0]['item']}=2", "--reason", "x")
     status = called(capsys, "review", "gold.yaml", "--status")
     assert status["open"] == {"ada": len(listed) - 1, "bob": len(listed)}
 
 
 def test_a_list_shows_what_is_asked_and_where_the_answers_are(shop, items, capsys):
-    _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada", "--list")
+    _, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--list")
     row = next(line for line in out.splitlines() if line.startswith(items[2]))
     assert "who prints?" in row
     assert "shop/receipt.py" in row
@@ -188,9 +192,18 @@ def test_a_list_shows_what_is_asked_and_where_the_answers_are(shop, items, capsy
 
 def test_accepting_says_what_is_not_settled(shop, items, capsys):
     call(
-        capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--vote", f"{items[1]}=2", "--reason=x"
+        capsys,
+        "review",
+        "gold.yaml",
+        "--reviewer",
+        "ada",
+        "--vote",
+        f"{items[0]}=2",
+        "--vote",
+        f"{items[1]}=2",
+        "--reason=x",
     )
-    call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=0", "--reason", "x")
+    call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[0]}=0", "--reason", "x")
     code, out, _ = call(capsys, "review", "gold.yaml", "--accept")
     assert code == 0
     assert "0 items became gold, 0 were turned down." in out
@@ -199,13 +212,22 @@ def test_accepting_says_what_is_not_settled(shop, items, capsys):
 
 def test_a_dispute_is_decided_by_a_third_person_and_votes_are_not_gone_around(shop, items, capsys):
     call(
-        capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--vote", f"{items[1]}=2", "--reason=x"
+        capsys,
+        "review",
+        "gold.yaml",
+        "--reviewer",
+        "ada",
+        "--vote",
+        f"{items[0]}=2",
+        "--vote",
+        f"{items[1]}=2",
+        "--reason=x",
     )
-    call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=0", "--reason", "x")
+    call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[0]}=0", "--reason", "x")
 
     def decided(name, item):
         value = "accept" if item == items[2] else "1"
-        return call(capsys, "review", "gold.yaml", "--as", name, "--decide", f"{item}={value}", "--reason", "x")
+        return call(capsys, "review", "gold.yaml", "--reviewer", name, "--decide", f"{item}={value}", "--reason", "x")
 
     for name, item, wrong in (
         ("ada", items[0], "and cannot decide it"),
@@ -222,9 +244,9 @@ def test_a_dispute_is_decided_by_a_third_person_and_votes_are_not_gone_around(sh
 
 def test_on_a_terminal_a_disputant_is_not_asked_to_decide(shop, items, capsys, monkeypatch):
     for name, value in (("ada", "2"), ("bob", "0")):
-        call(capsys, "review", "gold.yaml", "--as", name, "--vote", f"{items[0]}={value}", "--reason", "x")
+        call(capsys, "review", "gold.yaml", "--reviewer", name, "--vote", f"{items[0]}={value}", "--reason", "x")
     monkeypatch.setattr("sys.stdin", Terminal("1\nit helps\n"))
-    code, out, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--adjudicate")
+    code, out, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--adjudicate")
     assert code == 0
     assert "left to a third person, for ada voted on them: 1" in err
     assert "0 decided, 1 still disputed." in out
@@ -238,8 +260,8 @@ def test_half_a_line_of_votes_is_told(shop, items, capsys):
         code, _, err = call(capsys, *command, "--quiet")
         assert code == 0
         assert "bob.jsonl: the last line is cut off" in err
-    assert "cut off" in call(capsys, "review", "gold.yaml", "--as", "bob", "--list")[2]
-    assert "cut off" not in call(capsys, "review", "gold.yaml", "--as", "ada", "--list")[2]
+    assert "cut off" in call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--list")[2]
+    assert "cut off" not in call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--list")[2]
 
 
 def test_votes_after_acceptance_do_not_count_in_the_agreement(shop, items, capsys):
@@ -247,13 +269,13 @@ def test_votes_after_acceptance_do_not_count_in_the_agreement(shop, items, capsy
     before = called(capsys, "agreement", "gold.yaml")["kinds"]
     call(capsys, "review", "gold.yaml", "--accept")
     votes = [f"--vote={items[0]}=0", f"--vote={items[2]}=reject"]
-    call(capsys, "review", "gold.yaml", "--as", "bob", *votes, "--reason", "seen the set")
+    call(capsys, "review", "gold.yaml", "--reviewer", "bob", *votes, "--reason", "seen the set")
     assert called(capsys, "agreement", "gold.yaml")["kinds"] == before
 
 
 def test_every_wrong_line_of_a_file_is_told_with_its_number(shop, items, capsys):
     (shop / "votes.csv").write_text(f"item,vote,reason\n{items[0]},2,yes\n{items[1]},7,no\nzz,2,x\n{items[2]},accept\n")
-    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
+    code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--votes", "votes.csv")
     assert code == 2
     assert "votes.csv:3: invalid vote '7'" in err
     assert "(and 2 more wrong lines)" in err
@@ -273,7 +295,7 @@ def test_every_wrong_line_of_a_file_is_told_with_its_number(shop, items, capsys)
 )
 def test_a_file_of_another_shape_is_told_once(shop, items, capsys, text, message, hint):
     (shop / "votes.csv").write_text(text)
-    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--votes", "votes.csv")
+    code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--votes", "votes.csv")
     assert code == 2
     assert message in err
     assert hint in err
@@ -290,7 +312,7 @@ def test_a_new_set_that_could_not_be_made_takes_no_vote(shop, capsys):
 
 def test_a_terminal_that_ends_keeps_what_was_voted(shop, items, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdin", Terminal("2\nyes\n0\n"))
-    code, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada")
+    code, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "ada")
     assert code == 0
     assert "1 vote kept" in out
 
@@ -300,14 +322,14 @@ def test_code_cannot_act_on_the_terminal(shop, capsys, monkeypatch):
     about = Query("tax-lookup", {"human": "a?"}, (Target(Span("shop/evil.py")),))
     ReviewQueue(shop / "gold.yaml").add([make_item("target", about, ItemOrigin("pool"))])
     monkeypatch.setattr("sys.stdin", Terminal("q\n"))
-    _, out, _ = call(capsys, "review", "gold.yaml", "--as", "ada")
+    _, out, _ = call(capsys, "review", "gold.yaml", "--reviewer", "ada")
     assert "evil.py" in out
     assert "\033" not in out
 
 
 def test_disputes_are_shown_with_all_votes_and_decided(shop, items, capsys):
-    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "decided here")
-    call(capsys, "review", "gold.yaml", "--as", "bob", "--vote", f"{items[0]}=0", "--reason", "adds only")
+    call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--vote", f"{items[0]}=2", "--reason", "decided here")
+    call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[0]}=0", "--reason", "adds only")
     shown = called(capsys, "review", "gold.yaml", "--adjudicate")
     assert [(vote["reviewer"], vote["value"], vote["reason"]) for vote in shown["items"][0]["cast"]] == [
         ("ada", "2", "decided here"),
@@ -318,10 +340,10 @@ def test_disputes_are_shown_with_all_votes_and_decided(shop, items, capsys):
     assert "ada (human): 2, decided here; bob (human): 0, adds only" in out
     for value, wrong in (("unsure", "a decision cannot be"), ("9", "invalid vote")):
         code, _, err = call(
-            capsys, "review", "gold.yaml", "--as", "cy", "--decide", f"{items[0]}={value}", "--reason", "x"
+            capsys, "review", "gold.yaml", "--reviewer", "cy", "--decide", f"{items[0]}={value}", "--reason", "x"
         )
         assert (code, wrong in err) == (2, True)
-    call(capsys, "review", "gold.yaml", "--as", "cy", "--decide", f"{items[0]}=1", "--reason", "it helps")
+    call(capsys, "review", "gold.yaml", "--reviewer", "cy", "--decide", f"{items[0]}=1", "--reason", "it helps")
     assert called(capsys, "review", "gold.yaml", "--status")["states"]["decided"] == 1
     assert called(capsys, "review", "gold.yaml", "--accept")["items"] == {items[0]: "1"}
 
@@ -329,9 +351,9 @@ def test_disputes_are_shown_with_all_votes_and_decided(shop, items, capsys):
 def test_adjudication_on_a_terminal(shop, items, capsys, monkeypatch):
     for name, value in (("ada", "2"), ("bob", "0")):
         votes = [f"--vote={items[0]}={value}", f"--vote={items[1]}={value}"]
-        call(capsys, "review", "gold.yaml", "--as", name, *votes, "--reason", f"{name} thinks so")
+        call(capsys, "review", "gold.yaml", "--reviewer", name, *votes, "--reason", f"{name} thinks so")
     monkeypatch.setattr("sys.stdin", Terminal("unsure\n1\nit helps\nq\n"))
-    code, out, err = call(capsys, "review", "gold.yaml", "--as", "cy", "--adjudicate")
+    code, out, err = call(capsys, "review", "gold.yaml", "--reviewer", "cy", "--adjudicate")
     assert code == 0
     assert "ada (human): 2, ada thinks so" in out
     assert "'unsure' is none of 2, 1, 0" in err
@@ -346,7 +368,7 @@ def test_a_model_votes_and_its_bad_answers_do_not_count(shop, items, capsys):
         return Reply({"choices": [{"message": {"content": said}}]})
 
     with serving(answer) as server:
-        model = ["--as", "qwen", "--endpoint", server.url, "--model", "m"]
+        model = ["--reviewer", "qwen", "--endpoint", server.url, "--model", "m"]
         made = called(capsys, "review", "gold.yaml", *model)
         assert (made["cast"], made["open"]) == (2, 1)
         assert "secret-engine" not in json.dumps([asked.payload for asked in server.asked])
@@ -374,7 +396,7 @@ def test_a_new_set_needs_its_corpus(shop, capsys):
     ReviewQueue(shop / "fresh.yaml").add([made])
     flags = ["review", "fresh.yaml", "--corpus", "."]
     for name in ("ada", "bob"):
-        assert call(capsys, *flags, "--as", name, "--vote", f"{made.id}=accept", "--reason", "x")[0] == 0
+        assert call(capsys, *flags, "--reviewer", name, "--vote", f"{made.id}=accept", "--reason", "x")[0] == 0
     code, _, err = call(capsys, "review", "fresh.yaml", "--accept")
     assert code == 2
     assert "--corpus" in err
@@ -400,7 +422,7 @@ def test_a_set_in_another_format_takes_labels_and_says_what_it_cannot_hold(shop,
     )
     ReviewQueue(shop / "gold.csv").add([place])
     for name in ("ada", "bob"):
-        call(capsys, "review", "gold.csv", *corpus, "--as", name, "--vote", f"{place.id}=2", "--reason", "x")
+        call(capsys, "review", "gold.csv", *corpus, "--reviewer", name, "--vote", f"{place.id}=2", "--reason", "x")
     made = called(capsys, "review", "gold.csv", *corpus, "--accept")
     assert made["added"] == 1
     assert made["lost"]
@@ -414,7 +436,7 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
     item = make_item("target", about, ItemOrigin("pool"))
     ReviewQueue(shop / "gold.yaml").add([item])
     for name in ("ada", "bob"):
-        call(capsys, "review", "gold.yaml", "--as", name, "--vote", f"{item.id}=2", "--reason", "x")
+        call(capsys, "review", "gold.yaml", "--reviewer", name, "--vote", f"{item.id}=2", "--reason", "x")
     before = (shop / "gold.yaml").read_bytes()
     made = called(capsys, "review", "gold.yaml", "--accept")
     assert (made["added"], [refused["item"] for refused in made["refused"]]) == (0, [item.id])
@@ -424,22 +446,25 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--as", "ada"], "there is no terminal to ask on"),
+        (["--reviewer", "ada"], "there is no terminal to ask on"),
         (["--list"], "nobody is named"),
-        (["--as", "a b", "--list"], "invalid reviewer name"),
-        (["--as", "ada", "--vote", "x=2", "--reason", "y"], "no item id in the queue begins with 'x'"),
-        (["--as", "ada", "--vote", "x", "--reason", "y"], "'x' is no vote"),
-        (["--as", "ada", "--vote", "x=2"], "1 vote and 0 reasons"),
-        (["--as", "ada", "--reason", "y"], "--reason belongs to"),
-        (["--as", "ada", "--list", "--status"], "are two things"),
-        (["--as", "ada", "--list", "--most", "0"], "--most 0"),
-        (["--as", "ada", "--model", "m"], "--endpoint and --model go together"),
-        (["--as", "ada", "--token-env", "TOKEN"], "--token-env means nothing without --endpoint"),
-        (["--status", "--most", "3"], "--most belongs to the dialogue on a terminal or --list or --endpoint"),
+        (["--reviewer", "a b", "--list"], "invalid reviewer name"),
+        (["--reviewer", "ada", "--vote", "x=2", "--reason", "y"], "no item id in the queue begins with 'x'"),
+        (["--reviewer", "ada", "--vote", "x", "--reason", "y"], "'x' is no vote"),
+        (["--reviewer", "ada", "--vote", "x=2"], "1 vote and 0 reasons"),
+        (["--reviewer", "ada", "--reason", "y"], "--reason belongs to"),
+        (["--reviewer", "ada", "--list", "--status"], "are two things"),
+        (["--reviewer", "ada", "--list", "--limit", "0"], "--limit 0"),
+        (["--reviewer", "ada", "--model", "m"], "--endpoint and --model go together"),
+        (["--reviewer", "ada", "--token-env", "TOKEN"], "--token-env means nothing without --endpoint"),
+        (["--status", "--limit", "3"], "--limit belongs to the dialogue on a terminal or --list or --endpoint"),
         (["--accept", "--show-engines"], "--show-engines belongs to"),
-        (["--as", "m", "--endpoint", "http://x/v1", "--model", "m", "--show-engines"], "--show-engines belongs to"),
-        (["--as", "ada", "--votes", "none.csv"], "cannot be read"),
-        (["--status", "--least", "0"], "expected --least of at least 1, got 0"),
+        (
+            ["--reviewer", "m", "--endpoint", "http://x/v1", "--model", "m", "--show-engines"],
+            "--show-engines belongs to",
+        ),
+        (["--reviewer", "ada", "--votes", "none.csv"], "cannot be read"),
+        (["--status", "--min-votes", "0"], "expected --min-votes of at least 1, got 0"),
     ],
 )
 def test_wrong_input_is_told(shop, items, capsys, arguments, message):
@@ -452,7 +477,7 @@ def test_wrong_input_is_told(shop, items, capsys, arguments, message):
     "arguments",
     [
         ["review", "none.yaml", *flags]
-        for flags in (["--browser"], ["--status"], ["--as", "ada", "--list"], ["--accept"])
+        for flags in (["--browser"], ["--status"], ["--reviewer", "ada", "--list"], ["--accept"])
     ]
     + [["agreement", "none.yaml"], ["pool", "none.yaml", "results"], ["split", "none.yaml"]],
     ids=" ".join,
@@ -466,7 +491,7 @@ def test_a_set_that_is_not_there_is_no_empty_one(shop, capsys, arguments):
 
 
 def test_an_empty_queue_says_how_to_fill_it(shop, capsys):
-    code, _, err = call(capsys, "review", "gold.yaml", "--as", "ada", "--list")
+    code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--list")
     assert code == 2
     assert "assay gold mine" in err
 
@@ -476,7 +501,7 @@ def test_agreement_of_the_reviewers(shop, items, capsys):
     assert code == 2
     assert "nobody voted yet" in err
     settle(capsys, items)
-    call(capsys, "review", "gold.yaml", "--as", "cy", "--vote", f"{items[0]}=2", "--reason", "x")
+    call(capsys, "review", "gold.yaml", "--reviewer", "cy", "--vote", f"{items[0]}=2", "--reason", "x")
     found = {kind["kind"]: kind for kind in called(capsys, "agreement", "gold.yaml")["kinds"]}
     assert found["target"]["items"] == 2
     assert found["target"]["pairs"][0]["kappa"]["value"] == 1
@@ -502,26 +527,28 @@ def test_who_gave_up_voting_in_the_browser_does_not_vote_here(shop, items, capsy
     become_adjudicator(VoteLog(ReviewQueue(shop / "gold.yaml"), "cy"))
     (shop / "votes.csv").write_text(f"{items[0]},2,x\n")
     for how in (["--vote", f"{items[0]}=2", "--reason", "x"], ["--votes", "votes.csv"], ["--list"]):
-        code, _, err = call(capsys, "review", "gold.yaml", "--as", "cy", *how)
+        code, _, err = call(capsys, "review", "gold.yaml", "--reviewer", "cy", *how)
         assert (code, "cy adjudicates this set" in err) == (2, True), err
     assert VoteLog(ReviewQueue(shop / "gold.yaml"), "cy").history() == ()
 
 
 def test_two_must_agree_unless_a_flag_says_otherwise(shop, items, capsys):
-    call(capsys, "review", "gold.yaml", "--as", "ada", "--vote", f"{items[0]}=2", "--reason", "x")
+    call(capsys, "review", "gold.yaml", "--reviewer", "ada", "--vote", f"{items[0]}=2", "--reason", "x")
     assert called(capsys, "review", "gold.yaml", "--status")["states"]["waiting"] == 1
-    assert called(capsys, "review", "gold.yaml", "--status", "--least", "1")["states"]["agreed"] == 1
+    assert called(capsys, "review", "gold.yaml", "--status", "--min-votes", "1")["states"]["agreed"] == 1
 
 
 def test_who_looks_on_the_terminal_is_blind_no_more_and_agreement_says_so(shop, items, capsys):
     for name, value in (("ada", "2"), ("bob", "0")):
         votes = [f"--vote={item}={value}" for item in items[:2]]
-        assert call(capsys, "review", "gold.yaml", "--as", name, *votes, "--reason", "blind")[0] == 0
-    called(capsys, "review", "gold.yaml", "--as", "bob", "--adjudicate")
-    called(capsys, "review", "gold.yaml", "--as", "cy", "--adjudicate")
+        assert call(capsys, "review", "gold.yaml", "--reviewer", name, *votes, "--reason", "blind")[0] == 0
+    called(capsys, "review", "gold.yaml", "--reviewer", "bob", "--adjudicate")
+    called(capsys, "review", "gold.yaml", "--reviewer", "cy", "--adjudicate")
     called(capsys, "review", "gold.yaml", "--adjudicate")
     for name in ("bob", "cy"):
-        assert call(capsys, "review", "gold.yaml", "--as", name, f"--vote={items[0]}=2", "--reason", "seen")[0] == 0
+        assert (
+            call(capsys, "review", "gold.yaml", "--reviewer", name, f"--vote={items[0]}=2", "--reason", "seen")[0] == 0
+        )
     (kind,) = called(capsys, "agreement", "gold.yaml")["kinds"]
     assert (kind["percent"], kind["changed"], kind["reviewers"]) == (0.0, 2, ["ada", "bob"])
     assert "2 votes cast anew after a look at those of others" in " ".join(

@@ -85,7 +85,7 @@ def test_dividing_anew_after_a_look_is_told_and_written_down(divided, capsys):
     look, *anew = read_access_log(divided / "gold.yaml")
     assert (look.command, look.divided) == ("run", "")
     assert [(one.command, one.sealed) for one in anew] == [("gold split --force", 1)]
-    out = call(capsys, "gold", "looks", "gold.yaml")[1]
+    out = call(capsys, "gold", "access-log", "gold.yaml")[1]
     assert "1 look at the sealed queries of gold.yaml; divided anew 1 time since." in out
 
 
@@ -165,11 +165,11 @@ def test_a_run_of_the_sealed_part_is_a_look(divided, capsys):
     assert call(capsys, "compare", "results")[0] in (0, 2)  # a single engine has nobody to compare with
     looks = read_access_log(divided / "gold.yaml")
     assert [look.command for look in looks] == ["run", "score", "compare"]
-    code, out, _ = call(capsys, "gold", "looks", "gold.yaml")
+    code, out, _ = call(capsys, "gold", "access-log", "gold.yaml")
     assert code == 0
     assert "3 looks at the sealed queries" in out
-    code, out, _ = call(capsys, "gold", "looks", "gold.yaml", "--json")
-    assert [look["sealed"] for look in json.loads(out)["looks"]] == [1, 1, 1]
+    code, out, _ = call(capsys, "gold", "access-log", "gold.yaml", "--json")
+    assert [look["sealed"] for look in json.loads(out)["accesses"]] == [1, 1, 1]
 
 
 def test_parts_can_be_named_in_the_configuration_and_by_flag(divided, capsys):
@@ -201,6 +201,6 @@ def test_a_set_that_ships_is_not_changed(shop, capsys):
 
 
 def test_looks_of_a_set_that_is_not_there(shop, capsys):
-    code, _, err = call(capsys, "gold", "looks", "none.yaml")
+    code, _, err = call(capsys, "gold", "access-log", "none.yaml")
     assert code == 2
     assert "there is no such file" in err

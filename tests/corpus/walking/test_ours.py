@@ -17,7 +17,7 @@ OURS: dict[str, str | bytes] = {
     "large.html": PAGE + b" " * 1_000_000,  # known for ours before it is known for large
     "audit.html": to_html(Document("t", ())),
     "baseline.json": '{\n"schema": "assay/baseline/2",\n"assay": "1"}',
-    "docs/run.json": '{\n "schema": "assay/results/1",\n "k": 10\n}\n',
+    "docs/run.json": '{\n "schema": "assay/results/2",\n "k": 10\n}\n',
     "error.json": '{"schema": "assay/error/1", "error": "x"}\n',
     "begun.json": "",
 }
@@ -26,11 +26,11 @@ THEIRS: dict[str, str | bytes] = {
     "index.html": "<!doctype html>\n<html><head><meta charset='utf-8'><title>Assay</title>",
     "hugo.html": '<!doctype html>\n<html><head><meta charset="utf-8"><meta name="generator" content="Hugo">',
     "quoted.html": "<!doctype html>\n<p>" + '<meta name="generator" content="Assay">',
-    "schema.json": '{"$schema": "assay/results/1"}',
+    "schema.json": '{"$schema": "assay/results/2"}',
     "own.json": '{"schema": "assayer/results/1"}',
-    "later.json": '{"name": "x", "schema": "assay/results/1"}',
+    "later.json": '{"name": "x", "schema": "assay/results/2"}',
     "empty.html": "",
-    "example.md": '{"schema": "assay/results/1"}',
+    "example.md": '{"schema": "assay/results/2"}',
 }
 
 

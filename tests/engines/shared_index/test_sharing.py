@@ -43,7 +43,7 @@ def test_law_shared_answers_are_those_of_an_index_of_its_own(tool: Make, code: C
     together = [hits(answers(engine, code, shelf)[0], code) for engine in engines]
     shelf.close()
     assert together[:2] == alone
-    assert len({str(found) for found in together}) > 1  # the knob is connected
+    assert len({str(found) for found in together}) > 1  # the param is connected
     assert len(log()) - before == shelf.made["index"] == 1
 
 

@@ -64,7 +64,7 @@ def test_templates_that_engines_name_are_hidden_too(shop):
     (shop / "tool.toml").write_text(
         '[engines.t]\nkind = "command"\nargv = ["x"]\n[engines.t.config]\ntemplate = "a.toml"\n'
         '[variants.v]\nengine = "t"\nset = { "config.template" = "tools/b.yaml" }\n'
-        '[sweeps.s]\nengine = "t"\nknobs = { config.template = ["tools/c.json", "tools/gone.json"] }\n'
+        '[sweeps.s]\nengine = "t"\nparams = { config.template = ["tools/c.json", "tools/gone.json"] }\n'
     )
     after, _ = seen(path)
     assert after.facts.digest == before.facts.digest

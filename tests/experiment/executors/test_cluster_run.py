@@ -30,7 +30,7 @@ def test_run_on_a_cluster_gives_the_same_bytes(swept, shared_cluster, workers):
 
 @pytest.mark.nightly
 def test_run_is_the_same_though_a_worker_is_killed_and_one_joins(swept, cluster):
-    flags = ("--fresh", "--out", "shaken", "--cluster", cluster.address)
+    flags = ("--no-cache", "--out", "shaken", "--cluster", cluster.address)
     with held_midway(swept.folder, *flags, cache="cache-shaken") as process:
         cluster.kill(cluster.alive[0])
         cluster.add(cluster.environment)
@@ -41,7 +41,7 @@ def test_run_is_the_same_though_a_worker_is_killed_and_one_joins(swept, cluster)
 
 @pytest.mark.nightly
 def test_scheduler_that_dies_is_reported_and_what_is_done_is_kept(swept, cluster):
-    flags = ("--fresh", "--out", "orphaned", "--cluster", cluster.address)
+    flags = ("--no-cache", "--out", "orphaned", "--cluster", cluster.address)
     with held_midway(swept.folder, *flags, cache="cache-orphaned") as process:
         cluster.scheduler.kill()
         code, said = finish(process)

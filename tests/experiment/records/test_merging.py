@@ -251,7 +251,7 @@ def test_only_after_a_change_of_the_tool_marks_the_row(shop, tmp_path, monkeypat
 @pytest.mark.parametrize(("jobs", "reason"), [(1, IN_TURN), pytest.param(2, SIDE_BY_SIDE, marks=pytest.mark.nightly)])
 def test_timings_say_how_cells_were_really_run(shop, jobs, reason):
     (shop / "assay.toml").write_text('[run]\ngold = "gold.yaml"\ntimes = false\n[engines.mine]\nkind = "keywords"\n')
-    assert main(["run", "--quiet", "--fresh", "--jobs", str(jobs)]) == 0
+    assert main(["run", "--quiet", "--no-cache", "--jobs", str(jobs)]) == 0
     cells = json.loads((shop / "results" / TIMINGS).read_text())["cells"]
     assert {cell["reason"] for cell in cells} == {reason}
     assert main(["run", "--quiet", "--jobs", "1"]) == 0

@@ -149,13 +149,13 @@ def test_engine_that_keeps_timing_out_is_not_asked_for_ever(shop):
             asked.append(query)
             raise EngineTimeoutError("no answer")
 
-    made = run({"mine": Slow()}, load_gold("gold.yaml"), give_up=2, failed="report")
+    made = run({"mine": Slow()}, load_gold("gold.yaml"), max_timeouts=2, failed="report")
     statuses = {ranking.status for ranking in made.engines[0].rankings}
     assert len(asked) == 2
     assert statuses == {Status.TIMEOUT}
     assert "2 queries in a row" in (made.engines[0].rankings[-1].error or "")
     asked.clear()
-    run({"mine": Slow()}, load_gold("gold.yaml"), give_up=0, failed="report")
+    run({"mine": Slow()}, load_gold("gold.yaml"), max_timeouts=0, failed="report")
     assert len(asked) == 9
 
 
@@ -172,7 +172,7 @@ def test_time_outs_between_answers_do_not_add_up(shop):
                 raise EngineTimeoutError("no answer")
             return []
 
-    made = run({"mine": Moody()}, load_gold("gold.yaml"), give_up=2, failed="report")
+    made = run({"mine": Moody()}, load_gold("gold.yaml"), max_timeouts=2, failed="report")
     assert sum(ranking.status is Status.OK for ranking in made.engines[0].rankings) == 4
 
 

@@ -58,7 +58,7 @@ kind = "builtin"
 
 [sweeps.w]
 engine = "mine"
-knobs = { "search.stem.files" = [DEFAULT, 0.7] }
+params = { "search.stem.files" = [DEFAULT, 0.7] }
 """
 
 

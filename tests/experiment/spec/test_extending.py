@@ -29,11 +29,11 @@ def test_tables_are_changed_key_by_key_and_lists_replaced(tmp_path):
 
 
 def test_later_files_win_and_a_file_counts_once(tmp_path):
-    written(tmp_path, "[run]\nk = 1\nseed = 1\ngive_up = 1\n", "a.toml")
+    written(tmp_path, "[run]\nk = 1\nseed = 1\nmax_timeouts = 1\n", "a.toml")
     written(tmp_path, 'extends = "a.toml"\n[run]\nk = 2\nseed = 2\n', "b.toml")
     written(tmp_path, 'extends = "a.toml"\n[run]\nk = 3\n', "c.toml")
     spec = load_spec(written(tmp_path, 'extends = ["b.toml", "c.toml"]\n[run]\nprimary = "RR@3"\n'))
-    assert (spec.k, spec.seed, spec.give_up) == (3, 2, 1)
+    assert (spec.k, spec.seed, spec.max_timeouts) == (3, 2, 1)
     assert [Path(file).name for file in spec.files] == ["assay.toml", "c.toml", "b.toml", "a.toml"]
 
 
@@ -148,18 +148,18 @@ engine = "mine"
 set = { per = "span" }
 [sweeps.try]
 engine = "mine"
-knobs = { "search.stem.files" = [0.2, 0.9], "search.dense.language" = [0.25, 1.0] }
+params = { "search.stem.files" = [0.2, 0.9], "search.dense.language" = [0.25, 1.0] }
 [sweeps.off]
 engine = "mine"
-way = "leave-one-out"
+strategy = "leave-one-out"
 parts = { stem = { "search.without" = ["stem"] }, scope = { search = { without = ["scope"] } } }
 """
 LEFT = {
     "variants.w": lambda spec: list(spec.variants) == ["v"],
     "variants": lambda spec: not spec.variants,
     "sweeps.try": lambda spec: list(spec.sweeps) == ["off"],
-    'sweeps.try.knobs."search.stem.files"': lambda spec: list(spec.sweeps["try"].knobs) == ["search.dense.language"],
-    "sweeps.try.knobs.search.stem.files": lambda spec: list(spec.sweeps["try"].knobs) == ["search.dense.language"],
+    'sweeps.try.params."search.stem.files"': lambda spec: list(spec.sweeps["try"].params) == ["search.dense.language"],
+    "sweeps.try.params.search.stem.files": lambda spec: list(spec.sweeps["try"].params) == ["search.dense.language"],
     "variants.v.set.search.stem.files": lambda spec: spec.variants["v"].set == {"search.stem.spans": 0.1},
     "sweeps.off.parts.scope": lambda spec: list(spec.sweeps["off"].parts) == ["stem"],
     "run.family": lambda spec: spec.family == (),
@@ -177,10 +177,10 @@ def test_what_is_dropped_is_as_if_nobody_had_said_it(tmp_path, name):
 
 def test_what_is_dropped_may_be_said_anew_and_nothing_of_the_old_is_left(tmp_path):
     written(tmp_path, DROPPED_FROM, "base.toml")
-    text = 'extends = "base.toml"\ndrop = "sweeps.try"\n[sweeps.try]\nengine = "mine"\nknobs = { per = ["span"] }\n'
+    text = 'extends = "base.toml"\ndrop = "sweeps.try"\n[sweeps.try]\nengine = "mine"\nparams = { per = ["span"] }\n'
     path = written(tmp_path, text)
     spec = load_spec(path)
-    assert spec.sweeps["try"].knobs == {"per": ("span",)}
+    assert spec.sweeps["try"].params == {"per": ("span",)}
     assert spec.locations["sweeps.try"].file == str(path)
 
 
@@ -196,7 +196,7 @@ def test_engine_that_is_dropped_and_said_anew_belongs_to_who_says_it(tmp_path):
     ("drop", "word", "hint"),
     [
         ('"variants.vv"', "variants.vv", "'v'"),
-        ('"sweeps.try.knobs.search.stem.fles"', "search.stem.fles", "search.stem.files"),
+        ('"sweeps.try.params.search.stem.fles"', "search.stem.fles", "search.stem.files"),
         ('"run.k.x"', "run.k.x", "family"),
         ('"variants..v"', "dotted", None),
         ("3", "drop = 3", "variants.x"),

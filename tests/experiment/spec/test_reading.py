@@ -74,27 +74,27 @@ BAD = {
         "a.b is set twice",
     ),
     "key that is none": ('[variants.x]\nengine="builtin"\nset={"a..b" = 1}\n', 3, "dotted"),
-    "unknown key of a sweep": ('[sweeps.w]\nengine = "builtin"\nknob = {}\n', 3, "knob"),
-    "unknown way": ('[sweeps.w]\nengine = "builtin"\nway = "random"\n', 3, "way"),
-    "grid without knobs": ('[sweeps.w]\nengine = "builtin"\n', 1, "needs knobs"),
-    "grid with parts": ('[sweeps.w]\nengine="builtin"\nparts={a={b=1}}\n', 1, "grid takes knobs, not parts"),
+    "unknown key of a sweep": ('[sweeps.w]\nengine = "builtin"\nknob = {}\n', 3, "param"),
+    "unknown way": ('[sweeps.w]\nengine = "builtin"\nstrategy = "random"\n', 3, "strategy"),
+    "grid without params": ('[sweeps.w]\nengine = "builtin"\n', 1, "needs params"),
+    "grid with parts": ('[sweeps.w]\nengine="builtin"\nparts={a={b=1}}\n', 1, "grid takes params, not parts"),
     "variant of a variant": (
         BASE + '[variants.a]\nengine="mine"\nset={per="span"}\n[variants.b]\nengine="a"\nset={per="span"}\n',
         8,
         "a is a variant",
     ),
-    "knob that is no list": ('[sweeps.w]\nengine = "builtin"\nknobs = { a = 1 }\n', 3, "knobs"),
-    "knob without a value": ('[sweeps.w]\nengine="builtin"\nknobs={a=[]}\n', 1, "no value"),
-    "value twice": ('[sweeps.w]\nengine="builtin"\nknobs={a=[1, 1.0]}\n', 1, "twice"),
+    "param that is no list": ('[sweeps.w]\nengine = "builtin"\nparams = { a = 1 }\n', 3, "params"),
+    "param without a value": ('[sweeps.w]\nengine="builtin"\nparams={a=[]}\n', 1, "no value"),
+    "value twice": ('[sweeps.w]\nengine="builtin"\nparams={a=[1, 1.0]}\n', 1, "twice"),
     "part that nothing switches off": (
-        '[sweeps.w]\nengine="builtin"\nway="leave-one-out"\nparts={a={}}\n',
+        '[sweeps.w]\nengine="builtin"\nstrategy="leave-one-out"\nparts={a={}}\n',
         1,
         "no setting switches off",
     ),
-    "name with an unknown field": ('[sweeps.w]\nengine="builtin"\nknobs={a=[1]}\nname="{b}"\n', 1, "{b}"),
-    "name that is the same for all": ('[sweeps.w]\nengine="builtin"\nknobs={a=[1,2]}\nname="x"\n', 1, "two engines"),
+    "name with an unknown field": ('[sweeps.w]\nengine="builtin"\nparams={a=[1]}\nname="{b}"\n', 1, "{b}"),
+    "name that is the same for all": ('[sweeps.w]\nengine="builtin"\nparams={a=[1,2]}\nname="x"\n', 1, "two engines"),
     "more points than can be meant": (
-        f'[sweeps.w]\nengine="builtin"\nknobs={{a={list(range(101))},b={list(range(100))}}}\n',
+        f'[sweeps.w]\nengine="builtin"\nparams={{a={list(range(101))},b={list(range(100))}}}\n',
         1,
         "10,100 points",
     ),
@@ -201,7 +201,7 @@ SETS = {
     "engines.new.kind=builtin": lambda spec: spec.entry("new").settings == {"kind": "builtin"},
     "variants.x.set.search.without=[]": lambda spec: spec.entry("x").variation.changes == {"search.without": []},
     'variants.x.set."search.without"=[]': lambda spec: spec.entry("x").variation.changes == {"search.without": []},
-    'sweeps.w.knobs.per=["span"]': lambda spec: spec.entry("w:per=span") is not None,
+    'sweeps.w.params.per=["span"]': lambda spec: spec.entry("w:per=span") is not None,
     "tune.seed=3": lambda spec: spec.tune == {"seed": 3},
 }
 SET_IN = (
@@ -212,7 +212,7 @@ engine = "mine"
 set = { "search.without" = ["stem"] }
 [sweeps.w]
 engine = "mine"
-knobs = { per = ["file", "span"] }
+params = { per = ["file", "span"] }
 """
 )
 
@@ -290,7 +290,7 @@ def test_flag_is_not_blamed_for_what_the_file_says(tmp_path):
 
 def test_variant_of_a_variant_is_told_which_engine_to_name(tmp_path):
     text = (
-        BASE + '[variants.a]\nengine = "mine"\nset = { per = "span" }\n[sweeps.s]\nengine = "a"\nknobs = { x = [1] }\n'
+        BASE + '[variants.a]\nengine = "mine"\nset = { per = "span" }\n[sweeps.s]\nengine = "a"\nparams = { x = [1] }\n'
     )
     with pytest.raises(ConfigError, match="a is a variant") as caught:
         load_spec(written(tmp_path, text))
@@ -299,8 +299,8 @@ def test_variant_of_a_variant_is_told_which_engine_to_name(tmp_path):
 
 @pytest.mark.parametrize(("value", "shown"), [("0.1", "[0.1]"), ('"span"', '["span"]'), ("true", "[true]")])
 def test_knob_with_a_single_value_is_told_how_a_list_is_written(tmp_path, value, shown):
-    path = written(tmp_path, f"[sweeps.w]\nengine = 'builtin'\nknobs = {{ x = {value} }}\n")
-    with pytest.raises(ConfigError, match="knobs: x = ") as caught:
+    path = written(tmp_path, f"[sweeps.w]\nengine = 'builtin'\nparams = {{ x = {value} }}\n")
+    with pytest.raises(ConfigError, match="params: x = ") as caught:
         load_spec(path)
     assert caught.value.hint == f"write a list of values to try, such as {shown}"
     assert caught.value.line == 3
@@ -314,7 +314,7 @@ NEEDY = 'requires = ["env:ASSAY_TEST_GONE"]\n'
     [
         ('[variants.x]\nengine = "mine"\nset = { "search.stm.files" = 1 }\n' + NEEDY, 5, "x: .*'stm'"),
         (
-            '[sweeps.s]\nengine = "mine"\nknobs = { per = ["fil"] }\n' + NEEDY,
+            '[sweeps.s]\nengine = "mine"\nparams = { per = ["fil"] }\n' + NEEDY,
             5,
             "per: expected one of file, span, got 'fil'",
         ),

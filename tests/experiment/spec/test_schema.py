@@ -70,17 +70,17 @@ FINE = {
     "extends": 'extends = ["a.toml", "preset:x"]\ndrop = ["variants.x"]\n',
     "variant": '[variants.x]\nengine = "mine"\nset = { "a.b" = 1 }\nrequires = "env:HOME"\n',
     "part of a variant that another file declares": '[variants.x.set]\n"a.b" = 2\n',
-    "grid": '[sweeps.w]\nengine = "mine"\nknobs = { "a.b" = [1, 2] }\nname = "w{b}"\n',
-    "left out": '[sweeps.w]\nengine = "mine"\nway = "leave-one-out"\nparts = { s = { "a.b" = 1 } }\n',
+    "grid": '[sweeps.w]\nengine = "mine"\nparams = { "a.b" = [1, 2] }\nname = "w{b}"\n',
+    "left out": '[sweeps.w]\nengine = "mine"\nstrategy = "leave-one-out"\nparts = { s = { "a.b" = 1 } }\n',
     "the run": '[run]\nfamily = "w*"\ncluster = "tag:team"\ntimes = false\njobs = 0\ntables = ["matrix"]\n',
 }
 WRONG = {
     "unit": '[run]\ncluster = "team"\n',
     "table": '[run]\ntables = ["matrices"]\n',
     "need": '[engines.mine]\nkind = "builtin"\nrequires = ["rg"]\n',
-    "way": '[sweeps.w]\nengine = "mine"\nway = "random"\n',
+    "strategy": '[sweeps.w]\nengine = "mine"\nstrategy = "random"\n',
     "key of a variant": "[variants.x]\nsets = {}\n",
-    "no value": '[sweeps.w]\nengine = "mine"\nknobs = { a = [] }\n',
+    "no value": '[sweeps.w]\nengine = "mine"\nparams = { a = [] }\n',
 }
 
 
@@ -124,7 +124,7 @@ def test_starter_file_fits_schema_and_reader_when_all_of_it_is_said(tmp_path):
     )
     assert len(spec.analysis_plan().family) == 5
     assert names[-5:] == ["without stem", "without scope", "random", "keywords", "oracle"]
-    assert read_table(TuneSettings, spec, "tune", spec.tune).knobs
+    assert read_table(TuneSettings, spec, "tune", spec.tune).params
     assert ledger_plan(spec).path == tmp_path / "ledger.jsonl"
 
 
@@ -144,7 +144,7 @@ def test_starter_file_names_every_key_with_its_default():
     assert set(given) == set(KEYS)
     for key in (
         "references",
-        "give_up",
+        "max_timeouts",
         "threads",
         "interleave",
         "k",

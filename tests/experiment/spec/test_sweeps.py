@@ -22,8 +22,8 @@ VALUES = st.lists(
 
 
 @st.composite
-def knobs(draw) -> dict[str, list[Any]]:
-    """Draw knobs that do not lie inside one another."""
+def params(draw) -> dict[str, list[Any]]:
+    """Draw params that do not lie inside one another."""
     keys = draw(KEYS)
     apart = [k for k in keys if not any(o != k and (f"{k}.").startswith(f"{o}.") for o in keys)]
     return {key: draw(VALUES) for key in apart}
@@ -37,7 +37,7 @@ def settings(spec: Spec, name: str) -> object:
     return {entry.name: entry.settings for entry in spec.entries()}[name]
 
 
-@given(knobs())
+@given(params())
 def test_grid_has_the_product_of_its_values(turned):
     found = made(Sweep("e", "grid", turned))
     assert len(found) == math.prod(len(values) for values in turned.values())
@@ -51,7 +51,7 @@ def test_grid_turns_the_last_knob_fastest():
     assert [p.name for p in found] == ["s:x=1,b=u", "s:x=1,b=v", "s:x=2,b=u", "s:x=2,b=v"]
 
 
-@given(knobs(), st.data(), st.booleans())
+@given(params(), st.data(), st.booleans())
 def test_one_at_a_time_is_the_engine_and_every_other_value(turned, data, template):
     own = {key: data.draw(st.sampled_from([*values, "elsewhere"])) for key, values in turned.items()}
     others = sum(value is not own[key] for key, values in turned.items() for value in values)
@@ -81,7 +81,7 @@ def test_largest_grid_is_made_and_one_more_is_refused():
         (Sweep("e", "grid", {"a.x": (1,), "b.x": (2,)}), ["s:a.x=1,b.x=2"]),
         (Sweep("e", "grid", {"a.x": (0.3, 0.5)}, name="w{a.x}"), ["w0.3", "w0.5"]),
         (Sweep("e", "grid", {"a.x": (0.3, 0.5)}, name="w{x}"), ["w0.3", "w0.5"]),
-        (Sweep("e", "one-at-a-time", {"a.x": (1,)}, name="{knob} is {value}"), ["x is 1"]),
+        (Sweep("e", "one-at-a-time", {"a.x": (1,)}, name="{param} is {value}"), ["x is 1"]),
         (Sweep("e", "leave-one-out", parts={"p": {"a": 1}}, name="ours, no {part}"), ["ours, no p"]),
         (Sweep("e", "grid", {"a": (True, ["x", "y"], [], {"k": 1})}), ["s:a=true", "s:a=x+y", "s:a=[]", "s:a={k=1}"]),
     ],
@@ -159,7 +159,7 @@ def test_two_sweeps_may_not_give_one_name():
 def test_short_names_mean_one_setting_in_the_whole_file():
     spans = {"a": "search.definition.spans", "b": "search.stem.spans", "c": "search.stem.files"}
     sweeps = {name: Sweep("builtin", "grid", {key: (0.1,)}) for name, key in spans.items()}
-    sweeps["d"] = Sweep("builtin", "one-at-a-time", {"search.stem.spans": (0.7,)}, name="{knob} {value}")
+    sweeps["d"] = Sweep("builtin", "one-at-a-time", {"search.stem.spans": (0.7,)}, name="{param} {value}")
     sweeps["e"] = Sweep("builtin", "grid", {"search.stem.spans": (0.8,)}, name="{spans}, {stem.spans}")
     names = [subject.name for subject in check(Spec(sweeps=sweeps)).entries() if subject.variation]
     assert names == ["a:definition.spans=0.1", "b:stem.spans=0.1", "c:files=0.1", "stem.spans 0.7", "0.8, 0.8"]

@@ -10,7 +10,7 @@ from assay.engines.kinds import Component, list_components
 from assay.errors import ConfigError, GoldError
 from assay.experiment.ablation import ABLATING, dev_data, find_parts, plan_ablation, switched_off
 from assay.experiment.spec import Spec, Sweep
-from assay.experiment.tuning import TuneSettings, find_base, grid_points, parse_knob, spec_with
+from assay.experiment.tuning import TuneSettings, find_base, grid_points, parse_param, spec_with
 from assay.search.config import STAGES
 from assay.settings import apply_overrides
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
@@ -32,7 +32,7 @@ def test_each_part_is_left_out_and_added_and_nothing_is_run_twice():
         "bare": {"search.without": ["stem", "noise"], "x.b": 0},
         "up to a": {"x.b": 0, "search.without": ["noise"]},
     }
-    assert [(step.part, step.way, step.variant, step.against) for step in plan.steps] == [
+    assert [(step.part, step.strategy, step.variant, step.against) for step in plan.steps] == [
         ("a", "left out", "without a", "mine"),
         ("b", "left out", "without b", "mine"),
         ("c", "left out", "without c", "mine"),
@@ -92,7 +92,7 @@ def test_a_sweep_names_the_parts_of_any_engine():
     with pytest.raises(ConfigError, match="mine declares no parts"):
         find_parts(replace(spec, sweeps={}), "mine")
     with pytest.raises(ConfigError, match="grid"):
-        find_parts(replace(spec, sweeps={"w": Sweep("mine", "grid", knobs={"a": (1,)})}), "w")
+        find_parts(replace(spec, sweeps={"w": Sweep("mine", "grid", params={"a": (1,)})}), "w")
 
 
 def test_the_engine_that_is_meant_is_found():
@@ -116,8 +116,8 @@ def test_variants_are_run_beside_the_engine_alone():
 
 
 def test_a_grid_has_every_combination_but_the_engine_itself():
-    knobs = {"search.stem.files": (0.0, 0.4), "search.dense.files": (0.5, 1)}
-    points = grid_points(knobs, {"kind": "builtin"}, 100)
+    params = {"search.stem.files": (0.0, 0.4), "search.dense.files": (0.5, 1)}
+    points = grid_points(params, {"kind": "builtin"}, 100)
     assert [point.change.name for point in points] == [
         "stem.files=0.0,dense.files=0.5",
         "stem.files=0.0,dense.files=1",
@@ -126,31 +126,31 @@ def test_a_grid_has_every_combination_but_the_engine_itself():
     ]
     assert [len(point.moved) for point in points] == [1, 2, 1, 2]
     here = {"kind": "builtin", "search": {"stem": {"files": 0.4}}}
-    assert len(grid_points(knobs, here, 100)) == 3
+    assert len(grid_points(params, here, 100)) == 3
 
 
 @pytest.mark.parametrize(
-    ("knobs", "most", "said"),
+    ("params", "most", "said"),
     [
-        ({}, 9, "no knob"),
+        ({}, 9, "no param"),
         ({"a": (1, 2), "b": (1, 2)}, 3, "has 4 points"),
         ({"search.dense.files": (0.5,)}, 9, "equals the engine's settings"),
         ({"a": ()}, 9, "a has no value"),
         ({"a": (1, 1.0)}, 9, "a has a value twice"),
     ],
 )
-def test_a_grid_that_makes_no_sense_is_refused(knobs, most, said):
+def test_a_grid_that_makes_no_sense_is_refused(params, most, said):
     with pytest.raises(ConfigError, match=said):
-        grid_points(knobs, {"kind": "builtin"}, most)
+        grid_points(params, {"kind": "builtin"}, most)
 
 
 def test_knobs_are_read_from_flags():
-    assert parse_knob("a.b=0.1, 2,true") == ("a.b", (0.1, 2, True))
-    assert parse_knob("search.dense.fusion=max,rrf")[1] == ("max", "rrf")
-    assert parse_knob('w=["stem"],[]')[1] == (["stem"], [])
+    assert parse_param("a.b=0.1, 2,true") == ("a.b", (0.1, 2, True))
+    assert parse_param("search.dense.fusion=max,rrf")[1] == ("max", "rrf")
+    assert parse_param('w=["stem"],[]')[1] == (["stem"], [])
     for wrong in ("a.b", "=1", "a="):
-        with pytest.raises(ConfigError, match="--knob"):
-            parse_knob(wrong)
+        with pytest.raises(ConfigError, match="--param"):
+            parse_param(wrong)
 
 
 @pytest.mark.parametrize("wrong", [{"partitions": 0}, {"most": 0}])

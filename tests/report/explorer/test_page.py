@@ -94,14 +94,14 @@ def test_summary_has_the_results_without_what_rankings_say(case, results):
     said = unpacking.summary(paged(case, results))
     expected = json.loads(json.dumps(results_json(results)))
     found = said["results"]
-    words = [(row.pop("tone"), row.pop("said"), row.pop("mde_text")) for row in found["comparison"]["rows"]]
-    assert words == [(verdict_tone(row), row.said, row.mde_text) for row in results.comparison.rows]
+    words = [(row.pop("tone"), row.pop("verdict_text"), row.pop("mde_text")) for row in found["comparison"]["rows"]]
+    assert words == [(verdict_tone(row), row.verdict_text, row.mde_text) for row in results.comparison.rows]
     for row in found["comparison"]["secondary"]:
-        assert {row.pop("tone"), row.pop("said"), row.pop("mde_text")} >= {"plain", "not in the family"}
+        assert {row.pop("tone"), row.pop("verdict_text"), row.pop("mde_text")} >= {"plain", "not in the family"}
     assert [one.pop("answered_nothing") for one in found["engines"]] == [False] * 3
     assert [one.pop("mostly_failed") for one in found["spending"]] == [False] * len(results.spending)
-    assert found == {key: value for key, value in expected.items() if key != "failures"}
-    assert said["title"].endswith(results.comparison.rows[0].claim)
+    assert found == {key: value for key, value in expected.items() if key != "low_scores"}
+    assert said["title"].endswith(results.comparison.rows[0].summary)
     assert said["title"] == f"{results.suite}: {said['sentence']}"
     assert (said["few"], said["values"]["level"]) == (FEW_QUERIES, "file")
     conditions = conditions_text(results.conditions)

@@ -66,7 +66,7 @@ def test_rows_say_what_each_engine_was_measured_with(shop):
     )
     assert (mine.gold_hash, mine.corpora) == (made.header.gold_hash, {"shop": made.header.corpora["shop"].digest})
     assert mine.config_hash == config_hash(made.engines[1].config)
-    assert mine.verdict == results.comparison.rows[0].claim
+    assert mine.verdict == results.comparison.rows[0].summary
     assert (base.verdict, base.baseline) == ("", "base")
 
 

@@ -99,4 +99,4 @@ def test_verdict_is_said_in_the_words_and_the_tone_of_the_report(runs, tmp_path,
     (tmp_path / "run/results.json").write_text(json.dumps(results), encoding="utf-8")
     with exploring(tmp_path) as client:
         verdict = listed(client)["run"]["verdict"]
-    assert (verdict["said"], verdict["tone"]) == (said, tone)
+    assert (verdict["verdict_text"], verdict["tone"]) == (said, tone)

@@ -114,7 +114,7 @@ def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
     trial = _run_trial(sessions, control, always=False)
     yield from _report_outcomes(sessions, trial.outcomes)
     if trial.untried:
-        yield not_tried("the rest", f"{trial.untried} more, after {sessions.config.give_up} consecutive timeouts")
+        yield not_tried("the rest", f"{trial.untried} more, after {sessions.config.max_timeouts} consecutive timeouts")
     if trial.again.outcome != trial.before.outcome:
         reason = "the ordinary query already changes without an edge case before it"
         yield not_tried("afterwards", reason)
@@ -125,7 +125,7 @@ def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
 
 def _run_trial(sessions: AuditSessions, control: str, *, always: bool) -> _Trial:
     """Run the edge cases; repeat the control query after failures, or after each case if `always`."""
-    k, give_up = sessions.config.k, sessions.config.give_up
+    k, max_timeouts = sessions.config.k, sessions.config.max_timeouts
     outcomes: list[_Outcome] = []
     culprit = None
     with sessions.session() as session:
@@ -135,7 +135,7 @@ def _run_trial(sessions: AuditSessions, control: str, *, always: bool) -> _Trial
             outcomes.append(_Outcome(case, ranking, case.option and _is_option(sessions, ranking)))
             if culprit is None and (always or not ranking.ok) and session.query(control, k).outcome != before.outcome:
                 culprit = case
-            if [outcome.ranking.status for outcome in outcomes[-give_up:]] == [Status.TIMEOUT] * give_up:
+            if [outcome.ranking.status for outcome in outcomes[-max_timeouts:]] == [Status.TIMEOUT] * max_timeouts:
                 break
         after = session.query(control, k)
     return _Trial(tuple(outcomes), before, again, after, culprit, len(EDGE_CASES) - len(outcomes))

@@ -162,16 +162,16 @@ function intervalText({ low, high }, format) {
 
 function verdictText({ verdict, note, error }) {
   if (!verdict) return note ?? error ?? "–";
-  const { engine, said, baseline, difference } = verdict;
-  return `${engine} ${said} against ${baseline}: ${signed(difference)} ${intervalText(verdict, signed)}`.trim();
+  const { engine, verdict_text, baseline, difference } = verdict;
+  return `${engine} ${verdict_text} against ${baseline}: ${signed(difference)} ${intervalText(verdict, signed)}`.trim();
 }
 
 function verdictCell({ verdict, note, error, hint }) {
   if (error) return [h("span.badge.bad", "unreadable"), h("span.under.note", error, hint ? ` → ${hint}` : "")];
   if (!verdict) return h("span.note", note ?? "one engine: no comparison");
-  const { engine, said, baseline, difference, tone } = verdict;
+  const { engine, verdict_text, baseline, difference, tone } = verdict;
   return [
-    h("span.badge", { class: tone }, said),
+    h("span.badge", { class: tone }, verdict_text),
     " ",
     h("span.nowrap", signed(difference), h("span.note", ` ${intervalText(verdict, signed)}`)),
     h("span.under.note", `${engine} against ${baseline}`),

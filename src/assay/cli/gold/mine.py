@@ -49,7 +49,7 @@ def mine_command(args: Namespace) -> int:
     assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
     assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries of a model, all locations checked
 
-    Proposals wait in gold.review/ beside the set until reviewers vote: assay gold review gold.yaml --as NAME
+    Proposals wait in gold.review/ beside the set until reviewers vote: assay gold review gold.yaml --reviewer NAME
     With --shell, --transcript or --propose, other sources need --from. Only the words of a query are kept from
     histories and transcripts; likely secrets and private paths are left out. Check the proposals of a shell history
     before you share them.
@@ -269,7 +269,7 @@ def _report(args: Namespace, gold: GoldSet | None, tallies: list[_Tally]) -> Non
     elif not items:
         then = "Nothing new. Another --seed draws others; --count draws more."
     else:
-        then = f"Then: assay gold review {args.set} --as NAME" + ("" if gold else f" --corpus {args.repo}")
+        then = f"Then: assay gold review {args.set} --reviewer NAME" + ("" if gold else f" --corpus {args.repo}")
     blocks = (*_tally_blocks(tallies, items if args.dry_run else None), then)
     emit_blocks(args, f"Proposals for {Path(args.set).name}", blocks, data)
 

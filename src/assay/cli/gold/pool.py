@@ -22,7 +22,7 @@ def pool_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("set", metavar="SET", help="Gold file")
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="Directories written by `assay run`")
     add_flag(parser, "--depth N", "Pool the first N ranks", type=int, default=10)
-    add_flag(parser, "--most N", "List or queue at most N results", type=int, default=50)
+    add_flag(parser, "--limit N", "List or queue at most N results", type=int, default=50)
     add_flag(
         parser,
         "--measure M",
@@ -38,22 +38,22 @@ def pool_command(args: Namespace) -> int:
     assay gold pool gold.yaml results other-results --measure 'nDCG(level=lines)@10'
     assay gold pool gold.yaml results --queue               also add them to the review queue of the set
 
-    Labels added from pooled results are marked: `assay score --without-pooled` leaves them out.
+    Labels added from pooled results are marked: `assay score --exclude-pooled` leaves them out.
     """
     from assay.gold.review.items import ReviewQueue
     from assay.gold.split import refuse_sealed
     from assay.scoring import parse_measure
     from assay.scoring.pooling import PoolConfig, pool
 
-    if args.most < 1:
-        raise ConfigError(f"--most {args.most}", hint="at least 1")
+    if args.limit < 1:
+        raise ConfigError(f"--limit {args.limit}", hint="at least 1")
     gold = _load_set(Path(args.set))
     run = _load_run(args, gold)
     refuse_sealed(run.suite, "pooling")
     queue = ReviewQueue(Path(args.set))
     measure = parse_measure(args.measure or f"nDCG@{min(10, run.k)}")
     pooled = pool(run, measure, _rejected_spans(queue), PoolConfig(args.depth))
-    listed = pooled.candidates[: args.most]
+    listed = pooled.candidates[: args.limit]
     added = queue.add(_make_items(listed, run, gold)) if args.queue else None
     verdicts = _verdicts(pooled.contest, run) if pooled.contest else {}
     blocks: list[Block | str] = [*_pool_blocks(pooled, listed, verdicts)]
@@ -207,7 +207,7 @@ def _verdicts(gap: TopTwoGap, run: Run) -> dict[str, str]:
     verdicts = {}
     for name, scores in gap.scenes.items():
         comparison = compare(scores, baseline=gap.second, primary=scores.measures[0], **settings)
-        verdicts[name] = comparison.rows[0].claim
+        verdicts[name] = comparison.rows[0].summary
     return verdicts
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 #: Flags and the actions that they belong to; "" is the dialogue on a terminal.
 _FLAGS_OF_ACTIONS = {
     "reason": ("vote", "decide"),
-    "most": ("", "list", "endpoint"),
+    "limit": ("", "list", "endpoint"),
     "show_engines": ("", "list", "vote", "votes", "adjudicate"),
     "port": ("browser",),
     "host": ("browser",),
@@ -48,7 +48,7 @@ _FLAGS_OF_ACTIONS = {
 
 def review_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("set", metavar="SET", help="Gold file; --accept creates it if needed")
-    add_flag(parser, "--as NAME", "Vote or decide under this name", dest="reviewer")
+    add_flag(parser, "--reviewer NAME", "Vote or decide under this name")
     add_flag(parser, "--corpus SPEC", "Use this code if there is no set yet that names it")
     add_flag(parser, "--browser", "Review in the browser, on this machine only")
     add_listening(parser)
@@ -57,7 +57,7 @@ def review_arguments(parser: ArgumentParser) -> None:
     add_flag(group, "--reason TEXT", "Give a reason, one for each vote or one for all", repeatable=True)
     add_flag(group, "--votes FILE", "Read votes from a CSV with the columns item, vote, reason")
     add_flag(group, "--list", "List the open items of this reviewer")
-    add_flag(group, "--most N", "Stop after N items", type=int)
+    add_flag(group, "--limit N", "Stop after N items", type=int)
     add_flag(group, "--show-engines", "Show which engines returned a result; votes record this")
     add_endpoint(parser, "voting by a model")
     group = parser.add_argument_group("adjudication")
@@ -65,21 +65,21 @@ def review_arguments(parser: ArgumentParser) -> None:
     add_flag(group, "--adjudicate", "Decide disputed items, with all votes shown")
     add_flag(group, "--decide ITEM=VALUE", "Decide without a terminal", repeatable=True)
     add_flag(group, "--accept", "Write agreed and decided items to the set")
-    add_flag(group, "--least N", "Require this many agreeing reviewers [default: 2]", type=int)
+    add_flag(group, "--min-votes N", "Require this many agreeing reviewers [default: 2]", type=int)
     add_flag(group, "--queue-labels", "Queue the labels of the set for review")
 
 
 def review_command(args: Namespace) -> int:
     """Review proposals: vote, adjudicate, and write accepted ones to the set.
 
-    assay gold review gold.yaml --as ada               item after item on the terminal; each reviewer is blinded
+    assay gold review gold.yaml --reviewer ada               item after item on the terminal; each reviewer is blinded
     assay gold review gold.yaml --browser              the same in the browser, with the code beside it (--port, --open)
-    assay gold review gold.yaml --as ada --list --json the open items of this reviewer (for agents)
-    assay gold review gold.yaml --as ada --vote 3f2a91c0d4e5=2 --reason "the rate is decided here"
-    assay gold review gold.yaml --as ada --votes votes.csv          item,vote,reason
-    assay gold review gold.yaml --as qwen --endpoint http://localhost:8080/v1/chat/completions --model qwen3
+    assay gold review gold.yaml --reviewer ada --list --json the open items of this reviewer (for agents)
+    assay gold review gold.yaml --reviewer ada --vote 3f2a91c0d4e5=2 --reason "the rate is decided here"
+    assay gold review gold.yaml --reviewer ada --votes votes.csv          item,vote,reason
+    assay gold review gold.yaml --reviewer qwen --endpoint http://localhost:8080/v1/chat/completions --model qwen3
     assay gold review gold.yaml --status
-    assay gold review gold.yaml --as cy --adjudicate   where reviewers disagree; also --decide ITEM=1 --reason "..."
+    assay gold review gold.yaml --reviewer cy --adjudicate   where reviewers disagree; or --decide ITEM=1 --reason "..."
     assay gold review gold.yaml --accept               write agreed and decided items to the set
     assay gold review gold.yaml --queue-labels         review the existing labels of the set
     """
@@ -195,7 +195,7 @@ def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequen
 
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
     count = f"{pluralize(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
-    then = f"{count} One who did not vote decides: --as NAME --decide ITEM=VALUE --reason TEXT."
+    then = f"{count} One who did not vote decides: --reviewer NAME --decide ITEM=VALUE --reason TEXT."
     items = [
         view_mapping(workspace.viewer.view(status.item), engines=args.show_engines)
         | {"cast": [vote_mapping(vote) for vote in status.votes]}

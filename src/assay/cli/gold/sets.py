@@ -138,11 +138,11 @@ def _split_blocks(
     yield from (Paragraph(text, "warning") for text in warnings)
 
 
-def looks_arguments(parser: ArgumentParser) -> None:
+def access_log_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("set", metavar="SET", help="Gold file")
 
 
-def looks_command(args: Namespace) -> int:
+def access_log_command(args: Namespace) -> int:
     """List accesses to the sealed queries of a set."""
     from assay.gold.access_log import access_log_path, read_access_log
     from assay.report.render.document import table
@@ -158,7 +158,7 @@ def looks_command(args: Namespace) -> int:
     blocks: list[Block | str] = [f"{pluralize(accesses, 'look')} at the sealed queries of {path.name}{again}."]
     if rows:
         blocks.append(table(["when", "who", "command", "engines", ">sealed"], rows))
-    data = {"schema": "assay/gold-looks/1", "file": str(path), "looks": [asdict(row) for row in log]}
+    data = {"schema": "assay/gold-access-log/1", "file": str(path), "accesses": [asdict(row) for row in log]}
     emit_blocks(args, "Looks", blocks, data)
     return 0
 
@@ -240,7 +240,7 @@ def agreement_command(args: Namespace) -> int:
     queue = workspace.queue
     votes = read_all_votes(queue)
     if not votes:
-        raise GoldError("nobody voted yet", file=queue.directory, hint="vote: assay gold review SET --as NAME")
+        raise GoldError("nobody voted yet", file=queue.directory, hint="vote: assay gold review SET --reviewer NAME")
     resampling, accepted = Resampling(seed=args.seed), read_acceptance_times(queue)
     kinds = compute_agreement(workspace.items(), votes, read_decisions(queue), resampling, accepted)
     blocks = [block for kind in kinds for block in _agreement_blocks(kind)]

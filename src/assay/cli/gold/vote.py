@@ -79,7 +79,7 @@ def reviewer_of(args: Namespace) -> str:
     from assay.gold.review.votes import check_name
 
     if not args.reviewer:
-        raise ConfigError("nobody is named", hint="say who you are: --as NAME")
+        raise ConfigError("nobody is named", hint="say who you are: --reviewer NAME")
     return check_name(args.reviewer)
 
 
@@ -87,7 +87,7 @@ def rules_of(args: Namespace) -> ReviewRules:
     """Return the rules by which votes settle an item."""
     from assay.gold.review.votes import ReviewRules
 
-    return ReviewRules() if args.least is None else ReviewRules(args.least)
+    return ReviewRules() if args.min_votes is None else ReviewRules(args.min_votes)
 
 
 def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> int:
@@ -331,9 +331,9 @@ def _open_log(args: Namespace, workspace: ReviewWorkspace) -> VoteLog:
 def _open_items(args: Namespace, workspace: ReviewWorkspace, log: VoteLog) -> list[ReviewItem]:
     from assay.gold.review.reviewers import list_open_items
 
-    if args.most is not None and args.most < 1:
-        raise ConfigError(f"--most {args.most}", hint="at least 1")
-    return list_open_items(workspace, log)[: args.most]
+    if args.limit is not None and args.limit < 1:
+        raise ConfigError(f"--limit {args.limit}", hint="at least 1")
+    return list_open_items(workspace, log)[: args.limit]
 
 
 def _make_vote(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, item: ReviewItem, given: VoteInput) -> Vote:

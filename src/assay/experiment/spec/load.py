@@ -28,7 +28,7 @@ EXTENDS = "extends"
 DROP = "drop"
 PRESET = "preset:"
 #: The tables of a variant or a sweep whose keys are dotted settings.
-_DOTTED = {"variants": ("set",), "sweeps": ("knobs", "parts")}
+_DOTTED = {"variants": ("set",), "sweeps": ("params", "parts")}
 
 Keys = tuple[str, ...]
 T = TypeVar("T", Variant, Sweep)
@@ -291,11 +291,11 @@ def _records(config: MergedConfig, table: str, record: type[T], known: Sequence[
             if is_required(declared) and declared.name not in values:
                 hint = f"keys of [{table}.NAME]: {', '.join(known)}"
                 raise config.error(f"[{table}.{name}]: missing key {declared.name!r}", hint, table, name)
-        knobs = values.get("knobs")
-        for key, value in knobs.items() if isinstance(knobs, Mapping) else ():
+        params = values.get("params")
+        for key, value in params.items() if isinstance(params, Mapping) else ():
             if not isinstance(value, list | tuple):
                 hint = f"write a list of values to try, such as [{json.dumps(value, default=str)}]"
-                raise config.error(f"knobs: {key} = {value!r}", hint, table, name, "knobs")
+                raise config.error(f"params: {key} = {value!r}", hint, table, name, "params")
         yield name, record(**{key: _coerce(config, v, hints[key], table, name, key) for key, v in values.items()})
 
 

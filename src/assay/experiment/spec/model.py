@@ -52,7 +52,7 @@ class Spec:
     corpus: str | None = None  # for gold formats that name none
     tags: tuple[str, ...] = ()  # such as difficulty=hard:101-127
     k: int = 10  # results per query; no measure may have a larger cutoff
-    forms: tuple[str, ...] = ()  # default: all phrasings of the gold set
+    phrasings: tuple[str, ...] = ()  # default: all phrasings of the gold set
     split: tuple[str, ...] = ()  # dev, test, sealed; default: all but sealed
     measures: tuple[str, ...] = ()  # default: the usual ones at k
     primary: str = ""  # default: nDCG at k
@@ -64,7 +64,7 @@ class Spec:
     seed: int = _DEFAULTS.seed
     timeout: float = TIME_LIMITS.query  # seconds per query
     index_timeout: float = TIME_LIMITS.index  # seconds to open an engine on one corpus
-    give_up: int = 10  # consecutive timeouts after which an engine is skipped on that corpus; 0: never
+    max_timeouts: int = 10  # consecutive timeouts after which an engine is skipped on that corpus; 0: never
     threads: int = 0  # processors per engine; 0: all
     interleave: bool = True  # alternate engines query by query; false: one engine at a time
     times: bool | None = None  # None: measured unless variants, sweeps or jobs are declared
@@ -222,7 +222,7 @@ def check(spec: Spec) -> Spec:
     for key in ("k", "timeout", "index_timeout"):
         if not getattr(spec, key) > 0:
             raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be more than 0")
-    for key in ("give_up", "threads", "jobs"):
+    for key in ("max_timeouts", "threads", "jobs"):
         if (getattr(spec, key) or 0) < 0:
             raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be 0 or more")
     check_encodable(spec.engines)
@@ -330,7 +330,7 @@ class EngineFactory:
         words = set(re.findall(r"[\w-]+", error.message))
         for flag in reversed(self.flags):
             table, _, *names = re.findall(r"[\w-]+", flag.partition("=")[0].removeprefix("--set "))
-            path = names if table == "engines" else names[1:]  # after `set` or `knobs`
+            path = names if table == "engines" else names[1:]  # after `set` or `params`
             if path and (words.issuperset(path) or any(f"'{name}'" in error.message for name in path)):
                 return ConfigError(f"{flag}: {message}", hint=error.hint)
         file, line = (error.file, error.line) if error.file else (self.file, error.line or self.line)

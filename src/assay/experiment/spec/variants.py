@@ -34,7 +34,7 @@ MOST_POINTS = 10_000
 _ENVIRONMENT_PREFIX = "ASSAY_SEARCH"
 
 Settings = Mapping[str, Any] | str  # a table, or a text such as `command:my-search`
-Way = Literal["grid", "one-at-a-time", "leave-one-out"]
+Strategy = Literal["grid", "one-at-a-time", "leave-one-out"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class Sweep:
     """Many variants of one engine."""
 
     engine: str
-    way: Way = "grid"
-    knobs: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # dotted setting -> values
+    strategy: Strategy = "grid"
+    params: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # dotted setting -> values
     parts: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # part -> settings that switch it off
     name: str = ""  # such as w{search.dense.language}; default: SWEEP:key=value
     requires: tuple[str, ...] = ()
@@ -151,13 +151,13 @@ def _expand_variants(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[R
 
 
 def _expand_sweeps(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[RunEntry]:
-    knobs = [key for sweep in spec.sweeps.values() for key in sweep.knobs]
+    params = [key for sweep in spec.sweeps.values() for key in sweep.params]
     for name, sweep in spec.sweeps.items():
         location = location_of(spec, f"sweeps.{name}")
         with _located(location, name):
             base, requires = _base_engine(sweep.engine, declared, spec), _read_requires(sweep.requires)
             own = partial(own_value, base.settings)
-            for point in points(name, sweep, centre=own, template=_is_template(spec, base.name), others=knobs):
+            for point in points(name, sweep, centre=own, template=_is_template(spec, base.name), others=params):
                 yield _variant_entry(point.name, base, VariantInfo(base.name, point.changes, name), requires, location)
 
 
@@ -258,57 +258,57 @@ def points(
     means the same setting in all names.
     """
     _check_sweep(sweep)
-    labels = short_labels(tuple(dict.fromkeys((*sweep.knobs, *others))))
-    if sweep.way == "grid":
+    labels = short_labels(tuple(dict.fromkeys((*sweep.params, *others))))
+    if sweep.strategy == "grid":
         return list(_grid_points(name, sweep, labels))
-    if sweep.way == "leave-one-out":
+    if sweep.strategy == "leave-one-out":
         return [
             SettingChange(_format_name(sweep, f"{name}:no-{part}", {"part": part}), off)
             for part, off in sweep.parts.items()
         ]
     found = [SettingChange(f"{name}:{CENTRE}")] if template else []
-    for key, values in sweep.knobs.items():
+    for key, values in sweep.params.items():
         own = canonical(centre(key))
         for value in values:
             if canonical(value) != own:
                 text = value_text(value)
-                label = _format_name(sweep, f"{name}:{labels[key]}={text}", {"knob": labels[key], "value": text})
+                label = _format_name(sweep, f"{name}:{labels[key]}={text}", {"param": labels[key], "value": text})
                 found.append(SettingChange(label, flatten({key: value})))
     return found
 
 
 _EXAMPLES = {
-    "knobs": 'knobs = { "search.stem.files" = [0.2, 0.4] }',
+    "params": 'params = { "search.stem.files" = [0.2, 0.4] }',
     "parts": 'parts = { stem = { "search.without" = ["stem"] } }',
 }
 
 
 def _check_sweep(sweep: Sweep) -> None:
-    wanted, unwanted = ("parts", "knobs") if sweep.way == "leave-one-out" else ("knobs", "parts")
+    wanted, unwanted = ("parts", "params") if sweep.strategy == "leave-one-out" else ("params", "parts")
     if getattr(sweep, unwanted):
-        raise ConfigError(f"{sweep.way} takes {wanted}, not {unwanted}", hint=_EXAMPLES[wanted])
+        raise ConfigError(f"{sweep.strategy} takes {wanted}, not {unwanted}", hint=_EXAMPLES[wanted])
     if not getattr(sweep, wanted):
-        raise ConfigError(f"{sweep.way} needs {wanted}", hint=_EXAMPLES[wanted])
-    for key, values in sweep.knobs.items():
+        raise ConfigError(f"{sweep.strategy} needs {wanted}", hint=_EXAMPLES[wanted])
+    for key, values in sweep.params.items():
         if not values or len(set(map(canonical, values))) < len(values):
             problem = "has a value twice" if values else "has no value"
-            raise ConfigError(f"knobs: {key} {problem}", hint="list the values to try, each once")
+            raise ConfigError(f"params: {key} {problem}", hint="list the values to try, each once")
     for part, off in sweep.parts.items():
         if not off:
             raise ConfigError(f"parts: no setting switches off {part!r}", hint=_EXAMPLES["parts"])
-    size = math.prod(map(len, sweep.knobs.values()))
-    if sweep.way == "grid" and size > MOST_POINTS:
+    size = math.prod(map(len, sweep.params.values()))
+    if sweep.strategy == "grid" and size > MOST_POINTS:
         raise ConfigError(f"a grid of {size:,} points", hint=f"at most {MOST_POINTS:,}; remove values, or use tune")
 
 
 def _grid_points(name: str, sweep: Sweep, labels: Mapping[str, str]) -> Iterator[SettingChange]:
-    own_labels = short_labels(tuple(sweep.knobs))  # also allowed in the name that the sweep declares
-    for values in product(*sweep.knobs.values()):
-        texts = {key: value_text(value) for key, value in zip(sweep.knobs, values, strict=True)}
+    own_labels = short_labels(tuple(sweep.params))  # also allowed in the name that the sweep declares
+    for values in product(*sweep.params.values()):
+        texts = {key: value_text(value) for key, value in zip(sweep.params, values, strict=True)}
         usual = (f"{name}:" if name else "") + ",".join(f"{labels[key]}={text}" for key, text in texts.items())
         known = {labels[key]: text for key, text in texts.items()} | texts
         known |= {own_labels[key]: text for key, text in texts.items()}
-        changes = flatten(dict(zip(sweep.knobs, values, strict=True)))
+        changes = flatten(dict(zip(sweep.params, values, strict=True)))
         yield SettingChange(_format_name(sweep, usual, known), changes)
 
 

@@ -89,7 +89,7 @@ def make_decision(
         hint = "decide as a person without a vote on the item; to change your vote, vote again"
         raise ConfigError(f"{reviewer} voted on item {item.id} and cannot decide it", hint=hint)
     if status.state != "disputed" and status.decision is None:
-        hint = f"vote on the item: --as {reviewer} --vote {item.id}=VALUE --reason TEXT"
+        hint = f"vote on the item: --reviewer {reviewer} --vote {item.id}=VALUE --reason TEXT"
         raise ConfigError(f"item {item.id} is {status.state}, not disputed", hint=hint)
     return Adjudication(item.id, reviewer, given.value, given.reason, timestamp(), workspace.commit)
 

@@ -313,7 +313,7 @@ class ReviewRules:
 
     def __post_init__(self) -> None:
         if self.least < 1:
-            raise ConfigError(f"expected --least of at least 1, got {self.least}")
+            raise ConfigError(f"expected --min-votes of at least 1, got {self.least}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,12 +67,12 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
 
 def _page_results(results: Results) -> dict[str, Any]:
     """Return results.json without low scores, because the page has every ranking, and with computed properties."""
-    data = results_json(replace(results, failures=()))
-    del data["failures"]
+    data = results_json(replace(results, low_scores=()))
+    del data["low_scores"]
     comparison = results.comparison
     for name, rows in (("rows", comparison.rows), ("secondary", comparison.secondary)):
         for fields, row in zip(data["comparison"][name], rows, strict=True):
-            fields.update(tone=verdict_tone(row), said=row.said, mde_text=row.mde_text)
+            fields.update(tone=verdict_tone(row), verdict_text=row.verdict_text, mde_text=row.mde_text)
     for fields, facts in zip(data["engines"], results.engines, strict=True):
         fields.update(answered_nothing=facts.answered_nothing)
     for fields, used in zip(data["spending"], results.spending, strict=True):

@@ -16,8 +16,8 @@ const SHOWN_QUERIES_DISPLACED = 12; // rows: one screen; a button shows the rest
 const LOADING_DELAY = 1200; // milliseconds after which rankings are read in any case: printing cannot wait for them
 
 function renderAdversaries(data) {
-  const { traps, k } = data.results;
-  const stats = new Map(traps.filter(({ by }) => by === "all").map((item) => [item.engine, item]));
+  const { adversaries, k } = data.results;
+  const stats = new Map(adversaries.filter(({ by }) => by === "all").map((item) => [item.engine, item]));
   if (!stats.size) return null;
   const rows = rankedNames(data)
     .filter((name) => stats.has(name))
@@ -39,7 +39,7 @@ function renderAdversaries(data) {
   const kindColumns = [textColumn("by", "By", (row) => row.by), textColumn("value", "Kind", (row) => row.value)];
   const kinds = table({
     caption: "Adversaries by kind",
-    rows: traps.filter(({ by }) => by !== "all").map((item) => ({ name: item.engine, ...item })),
+    rows: adversaries.filter(({ by }) => by !== "all").map((item) => ({ name: item.engine, ...item })),
     columns: [...kindColumns, engineColumn(data), ...columns],
   });
   return stack(

@@ -70,7 +70,7 @@ function differencesForest(data, measure, rows) {
 }
 
 function differenceRow(row) {
-  const verdict = row.verdict ? `, ${row.said}` : "";
+  const verdict = row.verdict ? `, ${row.verdict_text}` : "";
   return {
     name: row.engine,
     value: row.difference,
@@ -88,7 +88,9 @@ function differencesTable(data, rows) {
   const columns = [
     headColumn("engine", "Engine", (row) => row.engine),
     rows.some((row) => row.verdict) &&
-      textColumn("verdict", "Verdict", (row) => row.said, { cell: (row) => (row.verdict ? verdictText(row) : "–") }),
+      textColumn("verdict", "Verdict", (row) => row.verdict_text, {
+        cell: (row) => (row.verdict ? verdictText(row) : "–"),
+      }),
     numberColumn("difference", `Difference (${percent(interval.level)} CI)`, (row) => row.difference, null, {
       text: differenceText,
     }),
@@ -97,7 +99,9 @@ function differencesTable(data, rows) {
     numberColumn("wins", "Better/same/worse", (row) => row.wins - row.losses, null, {
       text: (row) => `${row.wins}/${row.ties}/${row.losses}`,
     }),
-    numberColumn("harmed", "Worse (%)", (row) => row.harmed, percent, { tip: "share of queries that got worse" }),
+    numberColumn("worse_share", "Worse (%)", (row) => row.worse_share, percent, {
+      tip: "share of queries that got worse",
+    }),
     numberColumn("narrow", `${percent(equivalence.level)} CI`, (row) => row.equivalence.low, null, {
       text: (row) => signedInterval(row.equivalence),
       tip: "the interval that decides equivalence",
@@ -131,7 +135,7 @@ function balanceTable(data, rows) {
     numberColumn("losses", "Worse", (row) => row.losses),
     numberColumn("ties", "Same", (row) => row.ties),
     numberColumn("wins", "Better", (row) => row.wins),
-    numberColumn("harmed", "Worse (%)", (row) => row.harmed, percent),
+    numberColumn("worse_share", "Worse (%)", (row) => row.worse_share, percent),
   ];
   return [
     table({

@@ -36,7 +36,7 @@ function renderLimits(data) {
       headColumn("gold", "Gold set", (row) => row.gold),
       textColumn("text", "Problem", (row) => row.text),
     ]),
-    problemTable("Failed queries", results.mishaps, [
+    problemTable("Failed queries", results.failed_queries, [
       ENGINE_COLUMN,
       textColumn("kind", "Error", (row) => row.kind, { cell: (row) => h("span.bad", row.kind) }),
       QUERIES_COLUMN,
@@ -44,9 +44,9 @@ function renderLimits(data) {
       textColumn("message", "First message", (row) => row.message || "none"),
       textColumn("first", "Query", (row) => row.first),
     ]),
-    results.mishaps.length > 0 &&
+    results.failed_queries.length > 0 &&
       note("A failed query gets the worst value of every measure and is charged its whole time limit."),
-    problemTable("Contract violations", results.breaches, [
+    problemTable("Contract violations", results.contract_violations, [
       ENGINE_COLUMN,
       textColumn("kind", "Violation", (row) => row.kind),
       QUERIES_COLUMN,
@@ -55,8 +55,9 @@ function renderLimits(data) {
       }),
       textColumn("example", "Example", (row) => row.example || "–"),
     ]),
-    results.breaches.length > 0 && note("Unambiguous violations were repaired; the others were scored as returned."),
-    problemTable("Path mismatches", results.strayed, [
+    results.contract_violations.length > 0 &&
+      note("Unambiguous violations were repaired; the others were scored as returned."),
+    problemTable("Path mismatches", results.path_mismatches, [
       ENGINE_COLUMN,
       textColumn("gold", "Gold set", (row) => row.gold),
       numberColumn("results", "Results", (row) => row.results),

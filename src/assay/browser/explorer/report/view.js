@@ -138,7 +138,11 @@ function comparisonFigures({ alpha }, row) {
       small: `${fixed(row.baseline_mean)} → ${fixed(row.mean)} ${row.measure}`,
       tone: row.tone,
     },
-    { label: `${percent(row.interval.level)} CI`, value: signedInterval(row.interval), small: `verdict: ${row.said}` },
+    {
+      label: `${percent(row.interval.level)} CI`,
+      value: signedInterval(row.interval),
+      small: `verdict: ${row.verdict_text}`,
+    },
     {
       label: row.p_adjusted === null ? "p" : "p (Holm)",
       value: pText(decidingP(row)),
