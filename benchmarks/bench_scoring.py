@@ -18,7 +18,8 @@ import ir_measures
 import numpy as np
 import pytrec_eval
 
-from assay.scoring import AP, RR, Hit, P, R, nDCG, score
+from assay.scoring import RR, nDCG, score
+from assay.scoring.measures import AP, Hit, P, R
 from assay.types import CorpusSpec, EngineRun, GoldSet, Query, Ranking, Run, Scores, Span, Suite, Target
 from assay.types import Hit as Result
 

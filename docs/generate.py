@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from assay.gold.lint.rules import RULES
-from assay.scoring import MEASURES
+from assay.scoring.measures import MEASURES
 from assay.search.config import config_schema
 from assay.training.adapt import AdaptConfig
 from assay.training.config import TrainConfig

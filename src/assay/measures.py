@@ -1,8 +1,8 @@
 """Measures for the Python API: `from assay.measures import nDCG, RR`."""
 
-from assay.scoring import (
+from assay.scoring import RR, nDCG, parse_measure
+from assay.scoring.measures import (
     AP,
-    RR,
     All,
     Any,
     Displacement,
@@ -19,8 +19,6 @@ from assay.scoring import (
     Spread,
     TokensToHit,
     Worst,
-    nDCG,
-    parse_measure,
 )
 
 __all__ = [

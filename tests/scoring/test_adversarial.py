@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scoring import Displacement, RankGap, breakdown, score
+from assay.scoring import breakdown, score
+from assay.scoring.measures import Displacement, RankGap
 from assay.types import Adversary, Hit, Query, Span, Status, Target
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError
-from assay.scoring import RecallAtTokens, TokensToHit
+from assay.scoring.measures import RecallAtTokens, TokensToHit
 from assay.types import Hit, Span, Target
 
 #: Ten lines of 8 bytes, 2 tokens each; ten of 5 bytes, which do not divide by four.

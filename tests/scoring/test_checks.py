@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scoring import RR, IdenticalEngines, Measure, RecallAtTokens, Spread, identical_rankings, nDCG, score, ties
+from assay.scoring import RR, IdenticalEngines, Measure, identical_rankings, nDCG, score, ties
+from assay.scoring.measures import RecallAtTokens, Spread
 from assay.scoring.score import Scorer
 from assay.types import Hit, Query, Run, Scores, Status
 from tests.properties import examples

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scoring import LineP, LineR, R, SpanR
+from assay.scoring.measures import LineP, LineR, R, SpanR
 from assay.types import Hit, Span, Target
 
 LENGTH = 25

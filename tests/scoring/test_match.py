@@ -5,8 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scoring import LEVELS, Level, R, match, nDCG
+from assay.scoring import LEVELS, Level, match, nDCG
 from assay.scoring.match import assign_targets, overlap_of, project
+from assay.scoring.measures import R
 from assay.types import Hit as Result
 from assay.types import Span, Target
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError
-from assay.scoring import (
+from assay.scoring import RR, nDCG, parse_measure, score
+from assay.scoring.measures import (
     AP,
     MEASURES,
-    RR,
     All,
     Any,
     Displacement,
@@ -30,9 +30,6 @@ from assay.scoring import (
     Spread,
     TokensToHit,
     Worst,
-    nDCG,
-    parse_measure,
-    score,
 )
 from assay.types import FORMS, Query
 

@@ -9,7 +9,8 @@ import pytrec_eval
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.scoring import AP, RR, Hit, Judged, Measure, P, R, nDCG
+from assay.scoring import RR, Measure, nDCG
+from assay.scoring.measures import AP, Hit, Judged, P, R
 from benchmarks.agreement import assay_values, depth_of, trec_pairs
 from tests.properties import examples
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.gold.build import GoldLocation, build_query
-from assay.scoring import AP, RR, Displacement, Hit, Judged, P, R, nDCG, score
+from assay.scoring import RR, nDCG, score
+from assay.scoring.measures import AP, Displacement, Hit, Judged, P, R
 from assay.types import Hit as Result
 from assay.types import Query, Run, Span, Target
 from tests.properties import examples

@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from assay.scoring import RR, All, Any, Displacement, Drop, Hit, Spread, TokensToHit, Worst, score
+from assay.scoring import RR, score
+from assay.scoring.measures import All, Any, Displacement, Drop, Hit, Spread, TokensToHit, Worst
 from assay.types import Query, Status
 
 LINES = {"a": (4,) * 10, "b": (4,) * 10}

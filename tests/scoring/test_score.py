@@ -12,16 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import ConfigError, InputError
-from assay.scoring import (
+from assay.scoring import RR, EvaluationMean, Measure, evaluation_means, evaluation_measures, nDCG, score
+from assay.scoring.grid import Grid
+from assay.scoring.measures import (
     AP,
-    RR,
     Displacement,
-    EvaluationMean,
     Hit,
     Judged,
     LineP,
     LineR,
-    Measure,
     P,
     R,
     RankGap,
@@ -29,12 +28,7 @@ from assay.scoring import (
     SpanR,
     Spread,
     TokensToHit,
-    evaluation_means,
-    evaluation_measures,
-    nDCG,
-    score,
 )
-from assay.scoring.grid import Grid
 from assay.types import Adversary, Query, Ranking, Span, Status, Target
 from assay.types import Hit as Result
 

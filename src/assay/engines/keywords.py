@@ -81,7 +81,6 @@ class PythonCounter:
 
 
 def _fold(data: bytes) -> str:
-    """Decode file content as UTF-8, else as Latin-1, in lowercase."""
     try:
         return data.decode("utf-8").lower()
     except UnicodeDecodeError:

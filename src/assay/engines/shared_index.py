@@ -220,7 +220,6 @@ def _index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) 
 
 
 def _index_variables(named: tuple[Key, ...]) -> frozenset[str]:
-    """Return the names of the environment variables in `index_keys`."""
     return frozenset(key[1] for key in named if key[0] == "env" and len(key) > 1)
 
 

@@ -51,15 +51,7 @@ from assay.report.scored_run import (
     synthetic_sets,
 )
 from assay.report.tables import table_numbers
-from assay.scoring import (
-    Ties,
-    breakdown,
-    evaluation_means,
-    evaluation_measures,
-    parse_measure,
-    score,
-    ties,
-)
+from assay.scoring import Ties, breakdown, evaluation_means, evaluation_measures, parse_measure, score, ties
 from assay.stats import compare_slices, means_only
 from assay.stats.config import compare_options
 from assay.stats.records import Comparison, SliceRow

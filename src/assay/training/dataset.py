@@ -38,7 +38,6 @@ def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
 
 
 def _join_bags(parts: Sequence[Bags]) -> Bags:
-    """Concatenate the rows of several bags."""
     return Bags(
         make_offsets(np.concatenate([np.diff(part.offset) for part in parts])),
         np.concatenate([part.term for part in parts]),
