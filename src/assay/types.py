@@ -104,7 +104,7 @@ class Adversary:
 
 @dataclass(frozen=True, slots=True)
 class Rationale:
-    """The reason why a target owns the behavior, and the boundary of its responsibility."""
+    """Why the targets of a query are relevant, and why similar code is not."""
 
     owner: str = ""
     reason: str = ""
@@ -341,7 +341,7 @@ class EngineRun:
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """Recorded facts about a corpus: identity, number of files, excluded files, and problems of the labels."""
+    """Recorded facts about a corpus: identity, number of files, excluded files, notes, and problems with the labels."""
 
     repository: str
     revision: str | None

@@ -49,7 +49,7 @@ class BuiltinEngine(EngineDefaults):
 
     @property
     def fingerprint(self) -> str:
-        """The identity, or a digest of settings and steps if a model is accessed by URL."""
+        """The identity, or a digest of settings and steps if the identity is None."""
         return self.identity or fingerprint_of(self.config, [step.digest for step in self.steps()])
 
     def steps(self) -> tuple[SharedStep, ...]:

@@ -225,7 +225,7 @@ class McpEngine(SharedIndexEngine):
         return {"kind": "mcp", **own, **settings.recorded()}
 
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
-        """Start the server; unless `indexed`, build the index first."""
+        """Start the server and make the `index` calls; unless `indexed`, run `index_command` first."""
         sessions = _session_module()
         follows = self.settings.update or self.templates.update
         session: McpSession = (sessions.UpdatableMcpSession if follows else sessions.McpSession)(

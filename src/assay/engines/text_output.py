@@ -95,7 +95,7 @@ def parse_text(text: str, rules: TextRules, known: frozenset[str]) -> EngineRepl
     ignored = 0 if rules.pattern else len(filled) - len(located)
     notes = [f"{ignored} of {len(filled)} lines have no location and were ignored"] if ignored else []
     if unclosed is not None:
-        notes.append(f"unclosed ``` fence at line {unclosed + 1}; the rest of the output was ignored")
+        notes.append(f"unclosed ``` fence at line {unclosed + 1}; locations after it were ignored")
     starts, hits = list(fences), []
     for number, (line, hit) in enumerate(located):
         at = bisect_right(starts, line)
@@ -163,7 +163,7 @@ def is_empty_result(text: str, rules: TextRules) -> bool:
 
 
 def find_failure(text: str, failed: re.Pattern[str] | None) -> EngineError | None:
-    """Return an error with the text from the first line that matches `failed`; None without a match."""
+    """Return an error with the output from the first line that matches `failed` onward, or None without a match."""
     if failed is None:
         return None
     lines = list(_bounded_lines(text))

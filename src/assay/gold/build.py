@@ -62,7 +62,7 @@ def read_source(path: Path, most: int = LARGEST_SOURCE) -> GoldSource:
     except OSError:
         size = 0  # read_utf8 raises the error
     if size > most:
-        hint = "divide the file into smaller ones"
+        hint = "split the file into smaller ones"
         raise GoldError(f"file too large: {size} bytes, the limit is {most}", file=path, hint=hint)
     return GoldSource(path, read_utf8(path, GoldError))
 

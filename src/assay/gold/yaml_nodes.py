@@ -140,5 +140,5 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
         if len(stack) > limits.depth + 1:
             raise location.error(f"nested more than {limits.depth} levels deep", "remove levels; the format needs 5")
         if stack[-1][1] > limits.nodes:
-            hint = "remove aliases, or divide the file into several gold sets"
+            hint = "remove aliases, or split the file into several gold sets"
             raise location.error(f"more than {limits.nodes} nodes after expanding aliases", hint)

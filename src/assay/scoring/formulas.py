@@ -362,7 +362,7 @@ class LineLengths:
         self._known: dict[tuple[str, str, int | None, int | None], HitCost] = {}
 
     def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
-        """Return the cost of one hit; for an unknown file, its recorded tokens, or else those of its snippet."""
+        """Return the cost of one hit; if the file is unknown, its recorded or estimated tokens."""
         hit = cell.hits[position]
         key = (gold, hit.path, hit.start, hit.end)
         if key in self._known:

@@ -1,4 +1,4 @@
-"""A run as engines × units, matched once per level for all measures."""
+"""A run as a grid of engines × units; hits are matched to targets once per level, for all measures."""
 
 from __future__ import annotations
 

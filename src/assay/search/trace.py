@@ -135,7 +135,7 @@ def term_weights(query: ParsedQuery, view: CorpusView) -> dict[str, float]:
 
 
 def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Snippet:
-    """Return up to `most` adjacent lines with the highest sum of term weights; of adjacent ties, the middle one."""
+    """Return the window of up to `most` lines with the highest sum of term weights; of consecutive ties, the middle."""
     lines = text.removesuffix("\n").split("\n")
     line_terms = ({term for word in find_words(line) for term in word_terms(word)} for line in lines)
     line_weights = [sum(weights[term] for term in terms if term in weights) for terms in line_terms]

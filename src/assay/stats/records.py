@@ -89,7 +89,7 @@ class MeanRow:
 class ComparisonRow:
     """The comparison of one engine with one baseline on one measure.
 
-    `difference` is engine − baseline in units of the measure; `wins`, `losses` and `worse_share` mean better or worse.
+    `difference` is engine − baseline in units of the measure; `wins` and `worse_share` follow the direction.
     """
 
     engine: str

@@ -61,7 +61,7 @@ def test_fences_are_the_text_of_the_result_above_them() -> None:
 def test_fences_that_are_not_closed_are_told() -> None:
     answer = read("### a.py:1-2\n```\nx\n### b.py:3-4\n", HEADER)
     assert answer.hits == (Hit("a.py", 1, 2, None, "x\n### b.py:3-4\n"),)
-    assert answer.notes == ("unclosed ``` fence at line 2; the rest of the output was ignored",)
+    assert answer.notes == ("unclosed ``` fence at line 2; locations after it were ignored",)
 
 
 def test_lines_that_are_no_location_are_counted() -> None:

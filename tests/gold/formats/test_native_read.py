@@ -191,7 +191,7 @@ def test_native_refuses_a_file_that_is_too_large(native):
     path = native()
     with pytest.raises(GoldError, match="the limit is 10") as caught:
         read_source(path, 10)
-    assert (caught.value.file, caught.value.hint) == (str(path), "divide the file into smaller ones")
+    assert (caught.value.file, caught.value.hint) == (str(path), "split the file into smaller ones")
 
 
 def test_native_says_why_a_file_cannot_be_read(tmp_path):

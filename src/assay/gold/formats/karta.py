@@ -141,7 +141,7 @@ _STRENGTHS = {"high": "strong", "low": "weak"} | {word: word for word in STRENGT
 
 
 def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
-    """Read an adversary; a missing strength or confusion, as in v0.1, gets a default, which the provenance notes."""
+    """Read an adversary; a missing strength or confusion, as in v0.1, gets a default, recorded in the provenance."""
     fields = _present(entry)
     _skip(notes, fields, _ADVERSARY, " of adversaries")
 
