@@ -13,8 +13,8 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import Message
 from html import escape
@@ -94,7 +94,6 @@ class Response:
 
 
 def json_response(value: object, status: int = 200) -> Response:
-    """Return a response with a JSON value."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     # Lone surrogates of broken file names become JSON escapes.
     return Response(text.encode("utf-8", "backslashreplace"), status=status)
@@ -118,7 +117,6 @@ def error_response(status: int, message: str, hint: str | None = None, *, as_pag
 
 
 def status_of(error: AssayError) -> int:
-    """Return the HTTP status of an error."""
     if isinstance(error, HttpError):
         return error.status
     if isinstance(error, NotComparableError):
@@ -136,29 +134,20 @@ def sentence_of(error: AssayError) -> str:
 class Route:
     """One address: `Route("GET", "/run/{id}", show)`; a `{name}` stands for one non-empty part between slashes.
 
-    A GET changes nothing. Handlers are called from several threads at once.
+    A GET changes nothing. Handlers are called from several threads at once; a mapping is sent as JSON.
     """
 
     method: str  # GET or POST
     pattern: str
-    handler: Callable[[WebRequest], Response]
+    handler: Callable[[WebRequest], Response | Mapping[str, object]]
 
     def match(self, path: str) -> dict[str, str] | None:
         """Return the values of the names in the pattern, or None for another path."""
-        names, given = self.pattern.split("/"), path.split("/")
-        if len(names) != len(given):
-            return None
-        values: dict[str, str] = {}
-        for name, part in zip(names, given, strict=True):
-            try:
-                value = unquote(part, errors="strict")  # after the split: an encoded slash stays in its part
-            except UnicodeDecodeError:
-                raise HttpError(400, "the address is not UTF-8") from None
-            if name.startswith("{") and value:
-                values[name[1:-1]] = value
-            elif name != value:
-                return None
-        return values
+        found = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", self.pattern), path)
+        try:  # decoded after the match: an encoded slash stays in its part
+            return found and {name: unquote(part, errors="strict") for name, part in found.groupdict().items()}
+        except UnicodeDecodeError:
+            raise HttpError(400, "the address is not UTF-8") from None
 
 
 def serve(
@@ -179,21 +168,37 @@ def serve(
         raise ConfigError(f"--port {port}", hint=f"ports go to {_LAST_PORT}; leave it out for a free one")
     host = "127.0.0.1" if host == "localhost" else host
     try:
-        return WebServer(_Listener(host, port, tuple(routes), limits or RequestLimits(), log), host)
+        return WebServer(host, port, routes, limits or RequestLimits(), log)
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
         hint = "leave --port out for a free one"
         raise SetupError(f"cannot listen at {host}:{port}: {why}", hint=hint) from error
 
 
-class WebServer:
-    """A listening server; use it as a context manager to free its port."""
+_Socket: TypeAlias = Any  # as socketserver declares it
 
-    def __init__(self, listener: _Listener, host: str) -> None:
-        self._listener = listener
-        self._thread: threading.Thread | None = None
-        self.port = int(listener.server_address[1])
-        self.origin = f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+class WebServer(socketserver.ThreadingTCPServer):
+    """A listening server with a thread per connection; use it as a context manager to free its port."""
+
+    daemon_threads = True
+    block_on_close = False
+    allow_reuse_address = True
+    request_queue_size = 64
+    _thread: threading.Thread | None = None
+
+    def __init__(
+        self, host: str, port: int, routes: Sequence[Route], limits: RequestLimits, log: Callable[[str], None] | None
+    ) -> None:
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), _Handler)
+        self.routes, self.limits, self.log = routes, limits, log
+        self.port = int(self.server_address[1])
+        name = f"[{host}]" if ":" in host else host
+        self.origin = f"http://{name}:{self.port}"
+        suffix = "" if self.port == 80 else f":{self.port}"  # browsers omit the default port
+        self.auth = RequestAuth((f"{name}{suffix}", f"localhost{suffix}"), f"assay-{self.port}")
+        self._free = threading.BoundedSemaphore(limits.threads)
 
     @property
     def url(self) -> str:
@@ -202,62 +207,31 @@ class WebServer:
 
     def address(self, path: str) -> str:
         """Return the address of a page with the token, for a browser without the cookie."""
-        return f"{self.origin}{path}?token={self._listener.auth.token}"
+        return f"{self.origin}{path}?token={self.auth.token}"
 
     def wait(self) -> None:
         """Serve until the process is interrupted."""
-        try:
-            self._listener.serve_forever(poll_interval=0.2)
-        except KeyboardInterrupt:
-            return
+        with suppress(KeyboardInterrupt):
+            self.serve_forever(poll_interval=0.2)
 
     def start(self) -> WebServer:
-        """Serve in a thread until `close`."""
-        self._thread = threading.Thread(target=self._listener.serve_forever, args=(0.05,), daemon=True)
+        """Serve in a thread until the server is closed."""
+        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
         return self
 
-    def close(self) -> None:
-        """Stop listening."""
+    def server_close(self) -> None:
         if self._thread is not None:
-            self._listener.shutdown()
+            self.shutdown()
             self._thread.join()
-            self._thread = None
-        self._listener.server_close()
-
-    def __enter__(self) -> WebServer:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-_Socket: TypeAlias = Any  # as socketserver declares it
-
-
-class _Listener(socketserver.ThreadingTCPServer):
-    """Accept connections, each in a thread, up to the limit of threads."""
-
-    daemon_threads = True
-    block_on_close = False
-    allow_reuse_address = True
-    request_queue_size = 64
-
-    def __init__(
-        self, host: str, port: int, routes: tuple[Route, ...], limits: RequestLimits, log: Callable[[str], None] | None
-    ) -> None:
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        super().__init__((host, port), _Handler)
-        self.routes, self.limits, self.log = routes, limits, log
-        self.auth = _make_auth(host, int(self.server_address[1]))
-        self._free = threading.BoundedSemaphore(limits.threads)
+        super().server_close()
 
     def process_request(self, request: _Socket, client_address: object) -> None:
-        if not self._free.acquire(blocking=False):
+        if self._free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
             _send_busy(request)
             self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
 
     def process_request_thread(self, request: _Socket, client_address: object) -> None:
         try:
@@ -272,11 +246,9 @@ class _Listener(socketserver.ThreadingTCPServer):
 def _send_busy(connection: socket.socket) -> None:
     body = b'{"error": "too many requests at once", "hint": "try again in a moment"}'
     head = f"HTTP/1.0 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-    try:
+    with suppress(OSError):
         connection.settimeout(0.2)  # the accepting thread must not wait
         connection.sendall(head.encode() + b"Retry-After: 1\r\nConnection: close\r\n\r\n" + body)
-    except OSError:
-        return
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,12 +299,6 @@ class RequestAuth:
         return Response(b"", HTML, 200, headers={"Refresh": f"0; url={clean}", "Set-Cookie": cookie})
 
 
-def _make_auth(host: str, port: int) -> RequestAuth:
-    names = {"[::1]" if ":" in host else host, "localhost"}
-    suffix = "" if port == 80 else f":{port}"  # browsers omit the default port
-    return RequestAuth(tuple(sorted(f"{name}{suffix}" for name in names)), f"assay-{port}")
-
-
 def _read_cookies(headers: Message) -> list[tuple[str, str]]:
     pairs = (part.partition("=") for line in headers.get_all("Cookie") or [] for part in line.split(";"))
     return [(name.strip(), value.strip()) for name, _, value in pairs]
@@ -345,7 +311,7 @@ def _is_secret(given: str, secret: str) -> bool:
 class _Handler(BaseHTTPRequestHandler):
     """One request on one connection."""
 
-    server: _Listener
+    server: WebServer
     server_version, sys_version = "assay", ""
 
     def setup(self) -> None:
@@ -381,7 +347,8 @@ class _Handler(BaseHTTPRequestHandler):
         auth.check_session(self.headers)
         route, parts = self._find_route(path)
         data = self._read_data() if self.command == "POST" else {}
-        return route.handler(WebRequest(self.command, path, parts, query, data, dict(_read_cookies(self.headers))))
+        made = route.handler(WebRequest(self.command, path, parts, query, data, dict(_read_cookies(self.headers))))
+        return made if isinstance(made, Response) else json_response(made)
 
     def _parse_address(self) -> tuple[str, dict[str, str]]:
         try:
@@ -459,14 +426,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 def _discard_rest(connection: socket.socket, most: int = 1 << 21, seconds: float = 1.0) -> None:
     """Read the rest of a rejected body: closing at once would reset the connection and lose the response."""
-    try:
+    with suppress(OSError):
         connection.shutdown(socket.SHUT_WR)
         connection.settimeout(seconds)
         until = time.monotonic() + seconds
         while most > 0 and time.monotonic() < until and (received := connection.recv(1 << 16)):
             most -= len(received)
-    except OSError:
-        return
 
 
 def _reject_constant(name: str) -> NoReturn:
@@ -480,42 +445,24 @@ def _print_trace() -> None:
         traceback.print_exc(file=sys.stderr)
 
 
-K = TypeVar("K", bound=Hashable)
-V = TypeVar("V")
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
-class LruCache(Generic[K, V]):
-    """The last used values; concurrent requests for a new key wait for one computation."""
+class LruCache(Generic[_Key, _Value]):
+    """The last used values; concurrent requests wait for one computation."""
 
-    def __init__(self, most: int, drop: Callable[[V], None] | None = None) -> None:
-        self._most = most
-        self._drop = drop
+    def __init__(self, size: int, drop: Callable[[_Value], None] = lambda _: None) -> None:
+        self._size, self._drop = size, drop
         self._lock = threading.Lock()
-        self._futures: OrderedDict[K, Future[V]] = OrderedDict()
+        self._values: OrderedDict[_Key, _Value] = OrderedDict()
 
-    def get(self, key: K, make: Callable[[], V]) -> V:
+    def get(self, key: _Key, make: Callable[[], _Value]) -> _Value:
         """Return the value of a key; a failed computation is repeated at the next call."""
         with self._lock:
-            future = self._futures.get(key)
-            is_new = future is None
-            if future is None:
-                future = self._futures[key] = Future()
-            self._futures.move_to_end(key)
-        if is_new:
-            self._compute(key, future, make)
-        return future.result()
-
-    def _compute(self, key: K, future: Future[V], make: Callable[[], V]) -> None:
-        try:
-            future.set_result(make())
-        except BaseException as error:
-            with self._lock:
-                self._futures.pop(key, None)
-            future.set_exception(error)
-            return
-        with self._lock:
-            done = [key for key, future in self._futures.items() if future.done()]
-            dropped = [self._futures.pop(key) for key in done[: max(0, len(self._futures) - self._most)]]
-        for old in dropped:
-            if self._drop is not None:
-                self._drop(old.result())
+            if key not in self._values:
+                self._values[key] = make()
+            self._values.move_to_end(key)
+            if len(self._values) > self._size:
+                self._drop(self._values.popitem(last=False)[1])
+            return self._values[key]
