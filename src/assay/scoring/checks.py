@@ -157,7 +157,7 @@ def _draw_orders(
 
 
 def _reorder(run: Run, answers: Sequence[_Answer], orders: Sequence[Sequence[IntArray]]) -> Run:
-    """Return a run whose n-th engine has the n-th distinct order of each answer; all answers are of one engine."""
+    """Return a run whose n-th engine has the n-th order of each answer that has one; all answers are of one engine."""
     rankings: list[list[Ranking]] = [[] for _ in range(max(map(len, orders)))]
     for answer, known in zip(answers, orders, strict=True):
         for number, order in enumerate(known):

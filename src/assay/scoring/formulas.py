@@ -33,7 +33,6 @@ RULES = ("assay", "semble")
 
 
 def share_range(_: Measure) -> MeasureRange:
-    """Return the range of a share: 0 is worst, 1 is best."""
     return MeasureRange(0.0, 1.0, 0.0)
 
 
@@ -42,7 +41,7 @@ def level_of(measure: Measure) -> Level:
 
 
 def cutoff_of(measure: Measure) -> int:
-    """Return the cutoff of a measure; raise ConfigError if the cutoff or a parameter is missing."""
+    """Return the cutoff, 0 for a measure that takes none; raise ConfigError if a cutoff or parameter is missing."""
     return measure.complete().k or 0
 
 
@@ -59,7 +58,6 @@ def first_rank(relevant: BoolArray) -> IntArray:
 
 
 def _relevant(grid: Grid, measure: Measure) -> tuple[BoolArray, FloatArray]:
-    """Return which ranks have a target of the measure's `grade` or above, and the number of such targets or NaN."""
     least = cast("int", measure["grade"])
     total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
@@ -69,7 +67,7 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
     """Discounted gain of the ranking over that of the ideal one; the gain is the grade, the discount log2(1 + rank).
 
     Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; the linear-gain form
-    that trec_eval computes as ndcg_cut. Each hit matches at most one target and vice versa, so nDCG is at most 1.
+    that trec_eval computes as ndcg_cut. `rule=semble` is another formula: `_semble_ndcg`.
     """
     k = cutoff_of(measure)
     discounts: FloatArray = 1.0 / np.log2(np.arange(2, k + 2))
@@ -205,9 +203,9 @@ def span_recall(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = False) -> FloatArray:
-    """Compute a value for every ranking; without a result in a target's file, that of an empty ranking.
+    """Compute `value` for every ranking from its results in files of targets; with `elsewhere`, from all its results.
 
-    `value` gets the results in the files of targets; with `elsewhere`, all results.
+    A ranking without a result in a file of a target has the value of an empty ranking.
     """
     values, k, least = grid.blank(), cutoff_of(measure), cast("int", measure["grade"])
     wanted = [[t for t in projection.targets if t.grade >= least] for projection in grid.projections("lines")]
@@ -232,7 +230,6 @@ def _compute(grid: Grid, measure: Measure, value: _Value, *, elsewhere: bool = F
 
 
 def _merge(spans: Iterable[Span], lengths: Mapping[str, int]) -> list[Span]:
-    """Return the lines of all spans as disjoint spans."""
     merged: list[Span] = []
     for span in sorted(clipped for clipped in (clip(span, lengths[span.path]) for span in spans) if clipped):
         last = merged[-1] if merged else None
@@ -258,13 +255,13 @@ def _size(spans: Iterable[Span]) -> int:
 
 # Results are read in rank order, line by line. A hit costs `estimate_tokens` of its bytes. A line that is returned
 # twice costs twice, since a reader reads it twice. The hit that exceeds a budget is cut at the last line that fits, and
-# reading stops there. There is no cutoff k: all results of a ranking are read, up to the budget.
+# reading stops there. There is no cutoff k.
 
 
 def recall_at_tokens(grid: Grid, measure: Measure) -> FloatArray:
     """Share of the targets of which at least one line is read within the budget.
 
-    After the recall-under-budget curves of semble's token_efficiency.py, with partly read hits and one token estimate.
+    After the recall-under-budget curves of semble's token_efficiency.py, but a hit may be read in part.
     """
     values, lengths = grid.blank(), LineLengths(grid.run)
     for cell, gold, targets in _cells_with_targets(grid, measure):
@@ -307,15 +304,14 @@ def tokens_to_hit(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def token_range(measure: Measure) -> MeasureRange:
-    """Return the range of a token count: 0 is best, the cap is worst."""
     cap = float(cast("int", measure["cap"]))
     return MeasureRange(0.0, cap, cap)
 
 
 def _cells_with_targets(grid: Grid, measure: Measure) -> Iterator[tuple[GridCell, str, list[Target]]]:
-    """Yield each ranking with its gold set and its targets of the measure's `grade` or above; omit those without any.
+    """Yield each ranking, the name of its gold set, and its targets of the measure's `grade` or above, if it has any.
 
-    Raise InputError if a ranking has hits, but the run has no line lengths for its gold set.
+    Raise InputError if the run has no line lengths for the gold set of a ranking with hits.
     """
     least = cast("int", measure["grade"])
     projections = grid.projections(level_of(measure))
@@ -342,7 +338,7 @@ class HitCost:
         return estimate_tokens(sum(self.lengths[self._first - 1 : line]))
 
     def cut(self, tokens: int) -> Span | None:
-        """Return the whole lines that fit into `tokens`; None if the first line does not fit."""
+        """Return the whole lines of the hit that fit into `tokens`; None if there are none."""
         if self.span is None:
             return None
         sums = list(accumulate(self.lengths[self._first - 1 : self.span.end]))
@@ -355,14 +351,12 @@ class HitCost:
 
 
 class LineLengths:
-    """The line lengths of a run's corpora, with cached costs of hits."""
-
     def __init__(self, run: Run) -> None:
         self._lines = run.lines
         self._known: dict[tuple[str, str, int | None, int | None], HitCost] = {}
 
     def cost(self, gold: str, cell: GridCell, position: int) -> HitCost:
-        """Return the cost of one hit; if the file is unknown, its recorded or estimated tokens."""
+        """Return the cost of one hit; without line lengths of its file, from its recorded tokens or its snippet."""
         hit = cell.hits[position]
         key = (gold, hit.path, hit.start, hit.end)
         if key in self._known:

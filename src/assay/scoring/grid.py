@@ -48,13 +48,11 @@ class HitFlags:
 
     judged: BoolArray  # overlaps a target, an adversary or a span judged irrelevant
     adversary: BoolArray  # overlaps an adversary and no target
-    has_adversary: BoolArray  # (units,) whether an adversary lies outside every target
+    has_adversary: BoolArray  # (units,) whether an adversary is not inside a target
 
 
 @dataclass(frozen=True, slots=True)
 class GridCell:
-    """One ranking; `hits` is empty if the query failed or was not run."""
-
     engine: int
     unit: int
     hits: tuple[Hit, ...]
@@ -72,7 +70,7 @@ class _LabeledFileHit(NamedTuple):
 
 
 class Grid:
-    """A run as engines × units, with cached views per level."""
+    """A run as engines × units; matches, grades and flags are computed once per level."""
 
     def __init__(self, run: Run, forms: frozenset[str] | None = None) -> None:
         self.run = run
@@ -91,7 +89,6 @@ class Grid:
         self._whole = self.queries  # with every adversary
 
     def against(self, keep: Callable[[Adversary], bool]) -> Grid:
-        """Return a grid with only the adversaries that `keep` accepts; matches are reused."""
         other = copy(self)
         made = {id(q): replace(q, adversaries=tuple(filter(keep, q.adversaries))) for q in self.queries}
         other.queries = tuple(made[id(query)] for query in self.queries)
@@ -117,7 +114,6 @@ class Grid:
         return np.full(self.shape, np.nan)
 
     def projections(self, level: Level) -> tuple[Projection, ...]:
-        """Return the targets of each unit at a level; phrasings of one query share them."""
         if level not in self._projections:
             made = {id(query): project(query.targets, level) for query in self.queries}
             self._projections[level] = tuple(made[id(query)] for query in self.queries)
@@ -190,7 +186,6 @@ def _pad(rows: Sequence[Sequence[int]], width: int, filler: int) -> IntArray:
 
 
 def _list_units(run: Run, forms: frozenset[str] | None) -> tuple[tuple[Unit, ...], tuple[Query, ...]]:
-    """Return the units of a run and the query of each; `forms` selects phrasings [default: those that were run]."""
     ran_forms = {ranking.form for engine in run.engines for ranking in engine.rankings}
     known = {form for gold in run.suite.golds for query in gold.queries for form in query.forms}
     chosen = forms if forms is not None else ran_forms or known
@@ -234,9 +229,9 @@ _ON_A_COPY = ("doc", "keyword")
 def shared_targets(run: Run) -> dict[tuple[str, str], str]:
     """Return the unit name of each query (gold, id) that shares primary targets with another; omit other queries.
 
-    Queries that share targets are correlated, so the statistics count them as one unit: an engine that ranks a target
-    well does so for every query that has it. Counted as independent, 40 pairs of queries with differences correlated
-    .3 to .6 have a type I error of .08 to .12 instead of .05 (tests/stats/leader_worlds.py).
+    Queries that share targets are correlated, so the statistics count them as one unit. Counted as independent,
+    40 pairs of queries with differences correlated .3 to .6 have a type I error of .08 to .12 instead of .05
+    (tests/stats/leader_worlds.py).
 
     Queries of one repository with a common primary target form one unit, transitively. In sets with many targets per
     query this would join everything. Targets are therefore linked from the most common one down, and where the joined

@@ -1,4 +1,4 @@
-"""Match hits to targets one-to-one in rank order, and mark hits as target, adversary or repetition."""
+"""Matching of hits to targets and of two rankings, and the marks of hits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ Overlap = Callable[[Span, Span], float]
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """The targets of one query at one level, in gold order, with an index by path."""
-
     level: Level
     targets: tuple[Target, ...]
     by_path: Mapping[str, tuple[int, ...]]
@@ -39,7 +37,6 @@ class Match:
 
     @property
     def grades(self) -> tuple[int, ...]:
-        """Grade at each rank, 0 without a target."""
         return tuple(0 if claim is None else self.targets[claim].grade for claim in self.claims)
 
     @property
@@ -80,7 +77,6 @@ def match(hits: Sequence[Hit], targets: Sequence[Target], level: Level) -> Match
 
 
 def overlap_of(hit: Span, target: Span) -> float:
-    """Return the number of common lines; infinite if both spans are the same whole file."""
     if hit.start is None and target.start is None and hit.path == target.path:
         return math.inf
     return hit.common_lines(target)
@@ -121,14 +117,13 @@ def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap
 
 
 def touches(span: Span, projection: Projection) -> bool:
-    """Return whether a span shares a line with any target, assigned or not."""
     candidates = projection.by_path.get(span.path, ())
     return any(span.common_lines(projection.targets[index].span) > 0 for index in candidates)
 
 
 @dataclass(frozen=True, slots=True)
 class HitMark:
-    """The label of a hit; without target and adversary it is unjudged, irrelevant, repeated, or its target is taken."""
+    """The target or adversary that a hit matches, if any."""
 
     rank: int | None  # among distinct hits, from 1; None for a repetition
     target: int | None = None  # index into the query's targets
@@ -151,7 +146,6 @@ class HitMarker:
                 self._adversaries.setdefault(span.path, []).append((at, span))
 
     def __call__(self, hits: Sequence[Hit]) -> tuple[HitMark, ...]:
-        """Mark every hit; targets are assigned one-to-one in rank order."""
         matched = assign_targets(hits, self._targets)
         ranked = enumerate(zip(matched.positions, matched.claims, strict=True), start=1)
         placed = {at: (rank, taken) for rank, (at, taken) in ranked}
@@ -179,7 +173,7 @@ class HitMarker:
 
 
 def is_beside(hit: Hit, targets: Sequence[Target]) -> bool:
-    """Return whether a hit shares no line with any target, even if it is in the file of one."""
+    """Return whether a hit shares no line with any target."""
     return not any(hit.span.common_lines(target.span) for target in targets)
 
 

@@ -48,10 +48,9 @@ class MeasureKind:
     phrasings: bool = False  # combines another measure's values over the phrasings of one query
     binary: bool = False  # its values are 0 and 1
     check: Callable[[Measure], None] | None = None  # raises ConfigError for settings that exclude each other
-    everywhere: bool = True  # has a value for every query, since every query has a target
+    everywhere: bool = True  # applies to every query
 
     def param(self, name: str) -> Param:
-        """Return a parameter; raise ConfigError for an unknown name."""
         for param in self.params:
             if param.name == name:
                 return param
@@ -87,7 +86,7 @@ class Measure:
         return made
 
     def __matmul__(self, k: int) -> Measure:
-        """Return the measure with the cutoff `k`; raise ConfigError if it takes none or `k` is below 1."""
+        """Return the measure with the cutoff `k`; raise ConfigError if it takes no cutoff or `k` is below 1."""
         if not self.kind.cutoff:
             raise ConfigError(f"{self.name} has no cutoff", hint=f"write {self!r}")
         if k < 1:
@@ -144,12 +143,11 @@ class Measure:
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether the worst value is the lowest one."""
         return self.worst == self.low
 
     @property
     def of(self) -> Measure | None:
-        """The measure whose values are combined over phrasings; None for a measure of single phrasings."""
+        """The measure whose values are combined over phrasings, if any."""
         inner = self["of"] if self.kind.phrasings else None
         return inner if isinstance(inner, Measure) else None
 

@@ -1,4 +1,4 @@
-"""Rank unjudged results by how much a label could change the comparison.
+"""Rank unjudged results by the effect of a label on the gap between the two best engines.
 
 Every change is exact: the query is rescored with the label added. If a query has more than `PoolConfig.enumerated`
 unjudged results, only some combinations of labels are tried, so a reversal may exist even if none was found.
@@ -20,16 +20,16 @@ from assay.scoring.measures import Measure
 from assay.scoring.score import Scorer
 from assay.types import PRIMARY, SECONDARY, GoldSet, Hit, Run, Scores, Span, Suite, Target
 
-#: Returns whether a span, given gold set name, query id and span, was already judged irrelevant.
+#: Returns, for a gold set name, a query id and a span, whether the span was already judged irrelevant.
 Judged = Callable[[str, str, Span], bool]
 _Key = tuple[str, str]  # gold name, query id
 
 
 @dataclass(frozen=True, slots=True)
 class PoolConfig:
-    """Limits on the search for label effects."""
+    """Settings of `pool`."""
 
-    depth: int = 10  # ranks that a user reads; deeper results hardly change a measure
+    depth: int = 10  # ranks whose unjudged results are listed
     grades: tuple[int, ...] = (PRIMARY, SECONDARY)
     enumerated: int = 4  # every combination of labels is scored for up to this many unjudged results of a query: 2^4
 
@@ -40,8 +40,6 @@ class PoolConfig:
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """An engine that returned a span, and the rank of the span."""
-
     engine: str
     rank: int
 
@@ -96,8 +94,6 @@ class TopTwoGap:
 
 @dataclass(frozen=True, slots=True)
 class LabelPool:
-    """Unjudged results by decreasing effect of a label, and the possible scores."""
-
     measure: str
     level: Level
     depth: int
@@ -299,7 +295,7 @@ def _compute_gap(
 def _list_label_sets(
     group: Sequence[PoolCandidate], engines: tuple[str, str], config: PoolConfig
 ) -> Iterator[tuple[Span, ...]]:
-    """Yield sets of spans to label: all subsets of few candidates, else none, all, those of an engine, and each one."""
+    """Yield sets of spans to label: all subsets of at most `config.enumerated` spans, otherwise some of them."""
     spans = [candidate.span for candidate in group]
     if len(spans) <= config.enumerated:
         for chosen in product((False, True), repeat=len(spans)):

@@ -26,7 +26,7 @@ ARROW = "→"
 def displacement(grid: Grid, measure: Measure) -> FloatArray:
     """1 if an adversary is inside the cutoff and above every primary target, else 0.
 
-    After Karta's displacement_rate (dev.to article on its v2.1), without exclusions.
+    After Karta's displacement_rate (dev.to article on its v2.1).
     """
     primary, adversary, applies = _best_ranks(grid, measure)
     # censored at k + 1 the adversary is never above a primary, so A < P implies A <= k
@@ -55,12 +55,10 @@ def _best_ranks(grid: Grid, measure: Measure) -> tuple[IntArray, IntArray, Float
 
 
 def failure_range(_: Measure) -> MeasureRange:
-    """Return the range of a share of displaced queries: 0 is best, 1 is worst."""
     return MeasureRange(0.0, 1.0, 1.0)
 
 
 def gap_range(measure: Measure) -> MeasureRange:
-    """Return the range of a difference of ranks: -k is worst, k is best."""
     k = float(cutoff_of(measure))
     return MeasureRange(-k, k, -k)
 
@@ -138,13 +136,11 @@ def inner_range(measure: Measure) -> MeasureRange:
 
 
 def spread_range(measure: Measure) -> MeasureRange:
-    """Return the range of a distance between two values: 0 is best."""
     of = inner(measure)
     return MeasureRange(0.0, of.high - of.low, of.high - of.low)
 
 
 def drop_range(measure: Measure) -> MeasureRange:
-    """Return the range of a loss; gains are negative."""
     of = inner(measure)
     return MeasureRange(of.low - of.high, of.high - of.low, of.high - of.low)
 

@@ -69,8 +69,6 @@ def _restrict_engine(engine: EngineRun, keys: set[str]) -> EngineRun:
 
 @dataclass(frozen=True, slots=True)
 class Unpooled:
-    """A run without pooled labels, and what was removed."""
-
     run: Run
     labels: int  # removed targets and adversaries
     queries: tuple[str, ...]  # without a primary target left, as `gold/query`

@@ -25,7 +25,7 @@ def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
 
 
 class Scorer:
-    """A run with cached matches and values, for several tables."""
+    """A run with the values of the measures computed so far."""
 
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
@@ -47,7 +47,6 @@ class Scorer:
 
     @cached_property
     def codes(self) -> IntArray:
-        """The numbers of all rankings, as in `checks.ranking_codes`."""
         return number_rankings(self.run)
 
 

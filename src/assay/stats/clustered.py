@@ -159,7 +159,6 @@ def small_sample(clusters: int) -> float:
 
 
 def row_blocks(rows: int, columns: int, cells: int) -> Iterator[int]:
-    """Split `rows` into blocks of about `cells` elements and yield the number of rows of each."""
     step = max(1, cells // max(1, columns))
     for start in range(0, rows, step):
         yield min(step, rows - start)

@@ -158,7 +158,7 @@ def compare_slices(
     B: int = DEFAULT.resamples,
     **options: Unpack[CompareOptions],
 ) -> tuple[SliceRow, ...]:
-    """Compare all other engines with the baseline on each phrasing, and on each tag value that not all queries have."""
+    """Compare engines with the baseline by phrasing and by tag value; omit values of all units and slices of one query."""
     settings = CompareSettings(resamples=B, **options)
     check_engine(scores, baseline, "baseline")
     check_tag(settings.cluster, (tag for unit in scores.units for tag in unit.tags))
@@ -187,7 +187,6 @@ def compare_slices(
 def compare_table(
     table: ScoreTable, pairs: Sequence[tuple[str, str]], chosen: Sequence[MeasureColumn], settings: CompareSettings
 ) -> tuple[ComparisonRow, ...]:
-    """Compare pairs of an engine and its baseline on each measure, without adjusted p-values and verdicts."""
     aligned = []
     for measure in chosen:
         for engine, baseline in pairs:
@@ -204,7 +203,7 @@ def assemble(
     settings: CompareSettings,
     declared: Sequence[str] | None,
 ) -> Comparison:
-    """Judge the declared family and return the comparison with its notes."""
+    """Judge the rows of the declared engines [default: all] on the primary measure as a family, and add notes."""
     first = [row for row in rows if row.measure == primary.name]
     if not first:
         message = f"{primary.name} applies to no query that the engines share"

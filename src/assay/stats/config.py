@@ -12,8 +12,6 @@ from assay.types import ALPHA, MARGIN, AnalysisPlan
 
 @dataclass(frozen=True, slots=True)
 class StatsConfig:
-    """Constants of the statistics and of their computation."""
-
     alpha: float = ALPHA
     margin: float = MARGIN
     seed: int = 0
@@ -63,8 +61,6 @@ DEFAULT = StatsConfig()
 
 @dataclass(frozen=True, slots=True)
 class CompareSettings:
-    """Validated settings of a comparison."""
-
     margin: float = DEFAULT.margin
     alpha: float = DEFAULT.alpha
     seed: int = DEFAULT.seed
@@ -84,7 +80,7 @@ class CompareSettings:
 
 
 class CompareOptions(TypedDict, total=False):
-    """Keyword arguments of every comparison; the defaults are those of `CompareSettings`."""
+    """Keyword arguments shared by comparisons; the defaults are those of `CompareSettings`."""
 
     margin: float
     alpha: float

@@ -133,7 +133,6 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def _t_upper(tail: float, df: float) -> float:
-    """Find t > 0 with P(T > t) = tail, for a tail below one half."""
     low, high = 0.0, max(1.0, -normal_quantile(tail))
     log_beta = _log_beta(df / 2, 0.5)
     while t_sf(high, df) > tail:

@@ -98,8 +98,6 @@ def _saddlepoint(values: FloatArray, weights: FloatArray, low: float, high: floa
 
 @dataclass(frozen=True, slots=True)
 class IntervalEnds:
-    """Interval ends of several columns."""
-
     low: FloatArray
     high: FloatArray
     method: str
@@ -111,7 +109,7 @@ class IntervalEnds:
 def mean_interval(
     estimated: ClusteredEstimate, bounds: ValueRange, *, level: float = 1 - DEFAULT.alpha, units: float = math.inf
 ) -> IntervalEnds:
-    """Return the interval of a mean: Wilson at the effective n on the rescaled range, cluster-t if it is infinite.
+    """Return the interval of a mean: Wilson at the effective n on the rescaled range; cluster-t on an infinite range.
 
     `units` is the number of independent queries, which is the largest effective n if the values do not vary.
     """
@@ -129,12 +127,12 @@ def mean_interval(
 def _effective_n(
     estimated: ClusteredEstimate, mean: FloatArray, se: FloatArray, bounds: ValueRange, units: float
 ) -> FloatArray:
-    """Return the n at which a proportion of mean m has the standard error SE: m(1 − m)/SE².
+    """Return the n at which a proportion of mean m has the standard error SE: m(1 − m)/SE²; at most `units` without SE.
 
-    Near 0 and 1 the few queries that miss may all be in repositories that were not drawn, so an observed ICC of 0 is
-    weak evidence. A lower observed ICC is therefore raised toward an assumed ICC, which has the weight
-    |1 − 2m|/√(m(1 − m)), the skewness of a proportion, against clusters − 1. At a mean Hit of .95, 6 to 20
-    repositories and ICC .3, coverage rises from .81–.86 to .94–.99; at .57 it is .95 (docs/how-we-know/statistics.md).
+    Near 0 and 1 few clusters cannot estimate the ICC. Without strata, an ICC below `assumed_icc_of_values` is therefore
+    raised toward that value by the share w/(w + G − 1) for G clusters, where w = |1 − 2m|/√(m(1 − m)) is the skewness
+    of a proportion. At a mean Hit of .95, 6 to 20 repositories and ICC .3, coverage rises from .81–.86 to .94–.99; at
+    a mean of .57 it is .95 (docs/how-we-know/statistics.md).
     """
     spread = np.maximum(0.0, mean * (1.0 - mean))
     lean = np.abs(1.0 - 2.0 * mean)
@@ -184,10 +182,7 @@ def difference_interval(
 
 
 def widen(given: Interval, differences: FloatArray, bounds: ValueRange, effective_n: float) -> Interval:
-    """Widen an interval of a finite range for large differences that a set of `effective_n` queries may not contain.
-
-    Comparisons always widen the 1 − 2α interval, and the 1 − α interval only if differences are sparse or skewed.
-    """
+    """Widen an interval of a finite range for large differences that `effective_n` queries may not contain."""
     if not bounds.finite:
         return given
     weights = np.full(len(differences), effective_n / len(differences))

@@ -87,8 +87,6 @@ def _sign_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generato
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Effect sizes of paired differences; None where undefined."""
-
     d_z: float | None
     wins: int
     ties: int

@@ -9,7 +9,6 @@ from typing import Literal
 
 
 def one_digit(value: float) -> str:
-    """Format a number with one significant digit."""
     if value == 0.0:
         return "0"
     exponent = math.floor(math.log10(float(f"{abs(value):.0e}")))
@@ -31,7 +30,6 @@ class ValueRange:
 
     @property
     def finite(self) -> bool:
-        """Whether both ends are finite."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
@@ -135,7 +133,6 @@ class ComparisonRow:
 
     @property
     def mde_text(self) -> str:
-        """The MDE with one significant digit, or `none`."""
         return "none" if self.mde is None else one_digit(self.mde)
 
     @property

@@ -21,8 +21,6 @@ from assay.types import Unit
 
 @dataclass(frozen=True, slots=True)
 class EnginePair:
-    """The values of two engines on one measure, by unit; NaN where the measure does not apply."""
-
     engine: str
     baseline: str
     measure: str
@@ -89,8 +87,6 @@ class _Shared:
 
 @dataclass(frozen=True)
 class _PairColumn:
-    """One of several pairs that are compared on the same queries."""
-
     pair: EnginePair
     at: int
     shared: _Shared
@@ -164,7 +160,6 @@ class _PairColumn:
 
     @cached_property
     def sparse(self) -> bool:
-        """Whether fewer clusters differ than a p-value needs."""
         return self.differing < DEFAULT.p_value_clusters
 
     @cached_property

@@ -43,7 +43,8 @@ def compare_scores(
 ) -> Comparison:
     """Compare each engine in run `b` with the same engine in the baseline run `a`, on queries with equal hashes.
 
-    `family` lists the engines of run `b` whose comparisons were declared beforehand [default: all].
+    If each run has one engine, their names may differ. `family` lists the engines of run `b` whose comparisons were
+    declared beforehand [default: all].
     """
     settings = CompareSettings(resamples=B, **options)
     wanted = [name for name in a.measures if name in b.measures] if measures is None else measures
@@ -139,8 +140,6 @@ class EngineOfRun:
 
 @dataclass(frozen=True, slots=True)
 class JoinedEngines:
-    """Scores of two engines on their shared queries, with a sentence on the number of shared queries."""
-
     scores: Scores
     names: RunNames
     sentence: str

@@ -49,7 +49,7 @@ class Pilot:
         """Return the values, mirrored if their mean is negative, and shares with which their mean is `delta`.
 
         Where most queries tie, a true difference makes more of them differ. The shares are tilted exponentially, which
-        keeps the values; without this, sets with 88 % ties had power .37 to .67 instead of .8. If no tilt
+        keeps the values; without this, plans from pilots with 88 % ties had power .37 to .67 instead of .8. If no tilt
         gives the mean, the values are shifted.
         """
         values, shares = self.values, self.shares
@@ -104,7 +104,7 @@ class Pilot:
 
 
 class PilotVariance(NamedTuple):
-    """Variance components and distribution of a pilot, and the source of the ICC."""
+    """Variance components of a pilot, its distribution, and the source of the ICC."""
 
     components: Components
     pilot: Pilot
@@ -113,6 +113,8 @@ class PilotVariance(NamedTuple):
 
 def read_pilot(differences: FloatArray, groups: IntArray, icc: float | None = None) -> PilotVariance:
     """Estimate the variances within and between repositories (or declared clusters), with their degrees of freedom.
+
+    The variance between repositories follows from `icc` if given, or from an assumed ICC if the pilot cannot estimate it.
 
     The sample variance of n values with variance σ² and excess kurtosis κ has variance σ⁴(2/(n − 1) + κ/n), which is
     that of a scaled chi-square with 2/(2/(n − 1) + κ/n) degrees of freedom. Queries with excess κ give a mean of q
@@ -174,8 +176,8 @@ def plan_comparison(
 ) -> SamplePlan:
     """Return how many queries or repositories are needed to detect a difference of `delta` between two engines.
 
-    `icc` replaces the estimate from the pilot. By default, a pilot with fewer than six repositories uses
-    `DEFAULT.assumed_icc`.
+    `icc` replaces the estimate from the pilot. By default, a pilot with fewer than six repositories, or with one query
+    in each, uses `DEFAULT.assumed_icc`.
     """
     if icc is not None and not 0.0 <= icc < 1.0:
         raise ConfigError(f"icc: expected a number from 0 to below 1, got {icc}", hint="use --icc 0.1")
@@ -226,8 +228,6 @@ _Variances = tuple[float, float, float]
 
 
 class _Layout(NamedTuple):
-    """The size of a planned set and the variance of its mean."""
-
     variance: float
     df: int
     clusters: int
@@ -246,12 +246,10 @@ class _Design:
     pilot: Pilot | None
 
     def with_repositories(self, variances: _Variances, count: int) -> _Layout:
-        """Return the layout of `count` repositories with the present number of queries per repository."""
         each = max(1, round(self.components.queries))
         return _Layout(variances[0] / count, count - 1, count, each, self.components)
 
     def with_queries(self, variances: _Variances, total: int) -> _Layout:
-        """Return the layout of `total` queries in the present repositories."""
         count, (_, between, within) = self.components.repositories, variances
         if self.cluster == "intent" or (self.cluster == "auto" and count < DEFAULT.repositories_as_clusters):
             return _Layout(within / total, total - count, total, 1, replace(self.components, between=0.0))

@@ -94,6 +94,5 @@ def draw_halves(table: ClusterTable, rng: np.random.Generator, splits: int) -> N
 
 
 def half_means(table: ClusterTable, chosen: NDArray[np.bool_]) -> FloatArray:
-    """Return the mean of each column over the chosen clusters: splits × columns."""
     weights = chosen.astype(np.float64)
     return np.asarray((weights @ table.sums) / (weights @ table.sizes)[:, None])

@@ -27,8 +27,6 @@ NONE = "(none)"
 
 @dataclass(frozen=True, slots=True)
 class MeasureColumn:
-    """One measure of a score table."""
-
     name: str
     at: int
     bounds: ValueRange
@@ -110,7 +108,6 @@ def same_queries(values: Sequence[FloatArray]) -> list[tuple[IntArray, list[int]
 
 
 def check_engine(scores: Scores, engine: str, role: str = "engine") -> None:
-    """Raise ConfigError for an engine that is not in the table."""
     if engine not in scores.engines:
         raise ConfigError(f"unknown {role} {engine!r}", hint=f"choose from: {', '.join(scores.engines)}")
 
@@ -208,6 +205,5 @@ def group_codes(units: Sequence[Unit], parts: Partition) -> IntArray:
 
 
 def repository_codes(units: Sequence[Unit]) -> IntArray:
-    """Return the index of each unit's repository, from 0 without gaps."""
     _, codes = np.unique([unit.repository for unit in units], return_inverse=True)
     return codes.astype(np.intp)

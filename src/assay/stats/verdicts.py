@@ -98,7 +98,7 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
 
 
 def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
-    """Return a note if the row has too few clusters for a significant p-value, else an empty string."""
+    """Return a note if the smallest attainable p-value times the size of the family exceeds α, else an empty string."""
     if row.smallest_p is None or can_decide(row.smallest_p, size, alpha):
         return ""
     return (
