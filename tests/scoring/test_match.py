@@ -15,7 +15,7 @@ SPANS = st.builds(
     lambda path, start, length: Span(path) if start == 0 else Span(path, start, start + length),
     st.sampled_from("abc"),
     st.integers(0, 12),
-    st.integers(0, 8),
+    st.integers(0, 8) | st.sampled_from([40, 99, 100, 150]),
 )
 HITS = st.lists(SPANS.map(lambda s: Result(s.path, s.start, s.end)), max_size=12)
 TARGETS = st.lists(st.builds(Target, SPANS, st.sampled_from([1, 2]), unit=st.none() | SPANS), max_size=6)
@@ -29,7 +29,18 @@ def test_match_three_results_on_one_target_count_once(hits, targets, value):
 
 def test_match_one_big_hit_claims_one_target(hits, targets, value):
     right = targets("a:10-50", "a:60-70=1")
-    assert value(R(level="lines") @ 5, hits("a:1-5000"), right) == 0.5  # octocode's score.py says 1.0
+    assert value(R(level="lines") @ 5, hits("a:1-100"), right) == 0.5  # octocode's score.py says 1.0
+
+
+def test_match_a_long_hit_must_fit_the_target(hits, targets):
+    right = targets("a:10-50")
+    for level in ("lines", "symbol"):
+        assert match(hits("a:1-100"), right, level).claims == (0,)
+        assert match(hits("a:1-5000"), right, level).claims == (None,)
+        assert match(hits("a:10-146", "a:10-145"), right, level).claims == (None, 0)  # IoU 41/137 and 41/136
+    assert match(hits("a:1-5000"), targets("a:200-2000"), "lines").claims == (0,)  # IoU 0.36
+    assert match(hits("a:1-5000"), right, "file").claims == (0,)
+    assert match(hits("a:1-5000"), targets("a"), "lines").claims == (0,)
 
 
 def test_match_takes_the_highest_grade_then_overlap_then_gold_order(hits, targets):
@@ -77,7 +88,7 @@ def test_match_needs_one_common_line(hits, targets):
 
 def test_match_takes_files_without_a_range_as_whole(hits, targets):
     assert match(hits("a:700-701"), targets("a"), "lines").claims == (0,)
-    assert match(hits("a"), targets("a:700-701"), "lines").claims == (0,)
+    assert match(hits("a"), targets("a:700-701"), "lines").claims == (None,)  # a file is not an answer about two lines
     assert match(hits("a"), targets("a"), "lines").claims == (0,)
 
 
@@ -106,13 +117,20 @@ def _reference(hits: list[Result], targets: list[Target], level: Level) -> tuple
     return tuple(claims)
 
 
-def _lines(a: Span, b: Span) -> int:
+def _lines(hit: Span, target: Span) -> int:
     """Count common lines with sets; two whole files share everything, however long they are."""
-    if a.path != b.path:
+    if hit.path != target.path:
         return 0
-    whole = a.start is None and b.start is None
-    lines = [set(range(s.start or 1, (s.end or 999) + 1)) for s in (a, b)]
-    return 10_000 if whole else len(lines[0] & lines[1])
+    if target.start is None:
+        return 10_000 if hit.start is None else len(_numbers(hit))
+    if hit.start is None:
+        return 0
+    common, either = _numbers(hit) & _numbers(target), _numbers(hit) | _numbers(target)
+    return len(common) if len(_numbers(hit)) <= 100 or 10 * len(common) >= 3 * len(either) else 0
+
+
+def _numbers(span: Span) -> set[int]:
+    return set(range(span.start or 0, (span.end or 0) + 1))
 
 
 @given(HITS, TARGETS, st.sampled_from(LEVELS))

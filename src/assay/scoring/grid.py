@@ -20,6 +20,7 @@ from assay.scoring.match import (
     Projection,
     assign_targets,
     hit_span,
+    matches_any,
     project,
     touches,
     visible_adversaries,
@@ -148,7 +149,7 @@ class Grid:
             judged, adversary = np.zeros((2, *self.graded(level).grades.shape), dtype=np.bool_)
             for hit in self._hits_in_labeled_files(level):
                 at = hit.engine, hit.unit, hit.rank
-                wrong = touches(hit.span, adversaries[hit.unit])
+                wrong = matches_any(hit.span, adversaries[hit.unit])
                 judged[at] = hit.right or wrong or touches(hit.span, irrelevant[id(self.queries[hit.unit])])
                 adversary[at] = wrong and not hit.right
             has_adversary = np.array([bool(projection.targets) for projection in adversaries], dtype=np.bool_)

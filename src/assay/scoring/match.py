@@ -15,6 +15,12 @@ LEVELS: tuple[Level, ...] = ("file", "symbol", "lines")
 #: Overlap of a hit's and a target's span; 0 is no match.
 Overlap = Callable[[Span, Span], float]
 
+#: Version of the matching rule, stored with scores. 1: any common line; 2: with a limit on the size of a hit.
+MATCHING_RULE = 2
+#: Longer hits must fit the target: a whole file is not an answer to a question about ten lines.
+MAX_HIT_LINES = 100
+MIN_IOU = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class Projection:
@@ -77,9 +83,20 @@ def match(hits: Sequence[Hit], targets: Sequence[Target], level: Level) -> Match
 
 
 def overlap_of(hit: Span, target: Span) -> float:
-    if hit.start is None and target.start is None and hit.path == target.path:
-        return math.inf
-    return hit.common_lines(target)
+    """Return the number of common lines, or 0 if the hit has more than 100 lines and an IoU below 0.3.
+
+    Any part of a whole-file target matches it, and the file itself does so best (infinite overlap). A hit without
+    lines matches no other target.
+    """
+    if target.start is None or target.end is None:
+        return math.inf if hit.start is None and hit.path == target.path else hit.common_lines(target)
+    if hit.start is None or hit.end is None:
+        return 0
+    common = hit.common_lines(target)
+    lines = hit.end - hit.start + 1
+    if lines > MAX_HIT_LINES and common / (lines + target.end - target.start + 1 - common) < MIN_IOU:
+        return 0
+    return common
 
 
 def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap = overlap_of) -> Match:
@@ -119,6 +136,12 @@ def assign_targets(hits: Sequence[Hit], projection: Projection, overlap: Overlap
 def touches(span: Span, projection: Projection) -> bool:
     candidates = projection.by_path.get(span.path, ())
     return any(span.common_lines(projection.targets[index].span) > 0 for index in candidates)
+
+
+def matches_any(span: Span, projection: Projection) -> bool:
+    """Return whether a hit with this span can be assigned any of the targets."""
+    candidates = projection.by_path.get(span.path, ())
+    return any(overlap_of(span, projection.targets[index].span) > 0 for index in candidates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +191,7 @@ class HitMarker:
         span = hit_span(hit, self.level)
         if touches(span, self._targets):
             return HitMark(rank)
-        number = next((at for at, adversary in adversaries if span.common_lines(adversary) > 0), None)
+        number = next((at for at, adversary in adversaries if overlap_of(span, adversary) > 0), None)
         return HitMark(rank, adversary=number)
 
 
