@@ -34,7 +34,7 @@ RECORDS: Mapping[str, type] = {
 }
 #: Files and pages that are no answer of a command.
 FILES = {
-    "assay/baseline/2": "the file of `assay gate --write-baseline`",
+    "assay/baseline/3": "the file of `assay gate --write-baseline`",
     "assay/baseline-written/1": "`assay gate --write-baseline`",
     "assay/repeats/1": "`assay run --repeat`",
     "assay/rows/1": "`rows.json` of a results folder",

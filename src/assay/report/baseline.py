@@ -18,11 +18,12 @@ from assay.report.evidence import EngineScores, QueryScores, UnstableQuery, answ
 from assay.report.render.text import plain
 from assay.report.scored_run import FAILED_SHARE, real_engines
 from assay.scoring import Measure, parse_measure
+from assay.scoring.match import MATCHING_RULE
 from assay.settings import check_counts, read_settings
 from assay.stats.config import DEFAULT
 from assay.types import AnalysisPlan, CorpusInfo, EngineRole, Scores, Status, Unit
 
-SCHEMA = "assay/baseline/2"
+SCHEMA = "assay/baseline/3"
 _HINT = "a merge or an editor may have spoiled it: write it anew with `assay gate RESULTS --write-baseline FILE`"
 _INVALID = (InputError, KeyError, TypeError, ValueError, OverflowError)
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -47,6 +48,7 @@ def _format(side: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScor
         "assay": side.assay,
         "date": side.date,
         "gold_hash": side.gold_hash,
+        "matching": MATCHING_RULE,
         "k": side.k,
         "repeats": side.repeats,
         "golds": side.golds,
@@ -154,6 +156,7 @@ class _File:
     assay: str
     date: str
     gold_hash: str
+    matching: int
     k: int
     repeats: int
     golds: tuple[str, ...]
@@ -233,12 +236,17 @@ def _parse(text: str, path: Path) -> Mapping[str, object]:
     except (RecursionError, ValueError) as error:
         raise InputError(f"is no JSON that can be read: {error}", file=path, hint=_HINT) from error
     schema = data.get("schema") if isinstance(data, dict) else None
+    again = f"record it again: assay gate RESULTS --write-baseline {path}"
     if schema == SCHEMA:
+        if (rule := data.get("matching")) != MATCHING_RULE and isinstance(rule, int):
+            raise NotComparableError(
+                f"recorded under matching rule {rule}, this version of Assay uses rule {MATCHING_RULE}",
+                file=path,
+                hint=again,
+            )
         return dict(data)
     if isinstance(schema, str) and schema.startswith("assay/baseline/"):
-        raise NotComparableError(
-            f"is of the format {schema}, this Assay reads {SCHEMA}", file=path, hint="write it anew"
-        )
+        raise NotComparableError(f"expected the format {SCHEMA}, got {schema}", file=path, hint=again)
     raise InputError("is no baseline", file=path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
 
 

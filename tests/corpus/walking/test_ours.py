@@ -16,7 +16,7 @@ OURS: dict[str, str | bytes] = {
     "report.html": PAGE,
     "large.html": PAGE + b" " * 1_000_000,  # known for ours before it is known for large
     "audit.html": to_html(Document("t", ())),
-    "baseline.json": '{\n"schema": "assay/baseline/2",\n"assay": "1"}',
+    "baseline.json": '{\n"schema": "assay/baseline/3",\n"assay": "1"}',
     "docs/run.json": '{\n "schema": "assay/results/2",\n "k": 10\n}\n',
     "error.json": '{"schema": "assay/error/1", "error": "x"}\n',
     "begun.json": "",

@@ -183,6 +183,10 @@ def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_p
     file.write_text('{"schema": "assay/baseline/1"}')
     with pytest.raises(NotComparableError, match="assay/baseline/1"):
         read_baseline(file)
+    file.write_text('{"schema": "assay/baseline/3", "matching": 1}')
+    with pytest.raises(NotComparableError, match="recorded under matching rule 1") as caught:
+        read_baseline(file)
+    assert caught.value.hint == f"record it again: assay gate RESULTS --write-baseline {file}"
     with pytest.raises(InputError, match="cannot be read"):
         read_baseline(tmp_path / "none.json")
 
@@ -212,6 +216,6 @@ def test_loosened_claim_is_told(tmp_path):
 def test_baseline_is_one_json_value(tmp_path):
     written(tmp_path, run_of(OLD))
     data = json.loads((tmp_path / "baseline.json").read_text())
-    assert data["schema"] == "assay/baseline/2"
+    assert data["schema"] == "assay/baseline/3"
     assert data["claim"]["measures"] == list(CLAIM.measures)
     assert len(data["queries"]) == len(OLD)
