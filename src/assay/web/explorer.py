@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -27,28 +28,10 @@ from assay.report.scored_run import ScoredRun, engines_under_test, open_case
 from assay.stats.records import RunNames
 from assay.stats.runs import shared_sentence
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Query, Run
-from assay.web.rerun import (
-    JudgedQuery,
-    RerunRequest,
-    RerunService,
-    changed_settings,
-    describe_settings,
-    rerun_payload,
-)
+from assay.web.rerun import JudgedQuery, RerunRequest, RerunService, changed_settings, describe_settings
 from assay.web.runs import LIMITS, CachedRun, ExploringLimits, RunCache, RunList, card
-from assay.web.server import (
-    HttpError,
-    LruCache,
-    Response,
-    Route,
-    WebRequest,
-    json_response,
-    page_response,
-    sentence_of,
-    status_of,
-)
+from assay.web.server import HttpError, LruCache, Response, Route, WebRequest, page_response, sentence_of, status_of
 
-_STYLES = ("base.css", "runs.css")
 #: Limits of pages above the size of report.html; their source is fetched file by file.
 _LARGE = PageLimits(max_bytes=100_000_000, source=False)
 
@@ -59,59 +42,60 @@ def explorer_routes(
     roots: Sequence[Path], *, review: bool = False, limits: ExploringLimits = LIMITS
 ) -> tuple[Route, ...]:
     """Return the routes of the runs below some directories; `review` links the list to a review."""
-    explorer = Explorer(RunList(roots, limits), review=review)
+    explorer = Explorer(RunList(roots, limits))
+    data = json.dumps({"review": review}).encode("utf-8")
     return (
-        Route("GET", "/", explorer.show_list),
-        Route("GET", "/run/{id}", explorer.show_run),
-        Route("GET", "/compare/{old}/{new}", explorer.show_pair),
+        Route("GET", "/", lambda _: page_response(_small_page("Runs · Assay", "runs", data))),
+        Route("GET", "/run/{id}", partial(_page_or_error, explorer.run_page)),
+        Route("GET", "/compare/{old}/{new}", partial(_page_or_error, explorer.pair_page)),
         Route("GET", "/api/runs", explorer.list_runs),
         Route("GET", "/api/run/{id}/source", explorer.read_source),
         Route("POST", "/api/run/{id}/ask", explorer.rerun),
     )
 
 
+def _small_page(title: str, name: str, data: bytes) -> bytes:
+    return page(title=title, script="runs/main.js", styles=("base.css", "runs.css"), data={name: data}, live=True)
+
+
+def _page_or_error(make: Callable[[WebRequest], bytes], request: WebRequest) -> Response:
+    try:
+        return page_response(make(request))
+    except AssayError as error:
+        offer = {"href": "?changed=1", "text": "Compare all the same"} if isinstance(error, _CorpusChanged) else None
+        problem = {"message": sentence_of(error), "hint": error.hint, "offer": offer}
+        return page_response(_small_page("Assay", "problem", json.dumps(problem).encode("utf-8")), status_of(error))
+
+
 class Explorer:
     """Handlers of the explorer's routes."""
 
-    def __init__(self, library: RunList, *, review: bool) -> None:
+    def __init__(self, library: RunList) -> None:
         self._library = library
         self._runs = RunCache(library)
         self._reruns = RerunService(library.limits)
         self._pages: LruCache[tuple[str, ...], bytes] = LruCache(library.limits.pages)
-        self._review = review
 
-    def show_list(self, _request: WebRequest) -> Response:
-        data = {"runs": json.dumps({"review": self._review}).encode("utf-8")}
-        return page_response(page(title="Runs · Assay", script="runs/main.js", styles=_STYLES, data=data, live=True))
-
-    def list_runs(self, _request: WebRequest) -> Response:
+    def list_runs(self, _request: WebRequest) -> dict[str, object]:
         """Return the runs, the newest first."""
         cards = [card(found) for found in self._library.scan()]
         cards.sort(key=lambda one: one["name"])
         cards.sort(key=lambda one: (one["made"], one["written"]), reverse=True)
-        return json_response(
-            {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": cards}
-        )
+        return {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": cards}
 
-    def show_run(self, request: WebRequest) -> Response:
-        def make() -> bytes:
-            opened = self._runs.open(request.parts["id"])
-            return self._pages.get((opened.found.id, opened.digest), lambda: _run_page(opened))
+    def run_page(self, request: WebRequest) -> bytes:
+        opened = self._runs.open(request.parts["id"])
+        return self._pages.get((opened.found.id, opened.digest), lambda: _run_page(opened))
 
-        return _page_or_error(make)
+    def pair_page(self, request: WebRequest) -> bytes:
+        if request.parts["old"] == request.parts["new"]:
+            raise HttpError(400, "a run is not compared with itself", hint="go back and pick two")
+        old, new = self._runs.open(request.parts["old"]), self._runs.open(request.parts["new"])
+        moved = request.query.get("changed") == "1"
+        key = (old.found.id, old.digest, new.found.id, new.digest, str(moved))
+        return self._pages.get(key, lambda: _pair_page(old, new, moved=moved))
 
-    def show_pair(self, request: WebRequest) -> Response:
-        def make() -> bytes:
-            if request.parts["old"] == request.parts["new"]:
-                raise HttpError(400, "a run is not compared with itself", hint="go back and pick two")
-            old, new = self._runs.open(request.parts["old"]), self._runs.open(request.parts["new"])
-            moved = request.query.get("changed") == "1"
-            key = (old.found.id, old.digest, new.found.id, new.digest, str(moved))
-            return self._pages.get(key, lambda: _pair_page(old, new, moved=moved))
-
-        return _page_or_error(make)
-
-    def read_source(self, request: WebRequest) -> Response:
+    def read_source(self, request: WebRequest) -> dict[str, object]:
         """Return a file of a corpus as it was in the run; only files in the records."""
         opened = self._runs.open(request.parts["id"])
         gold, path = opened.gold(request.query.get("gold", "")).name, request.query.get("path", "")
@@ -125,30 +109,18 @@ class Explorer:
         if text is None:
             message = " ".join(texts.notes) or "the file is not here"
             raise HttpError(404, message, hint="bring the corpus back as it was")
-        return json_response({"path": path, "text": text})
+        return {"path": path, "text": text}
 
-    def rerun(self, request: WebRequest) -> Response:
+    def rerun(self, request: WebRequest) -> dict[str, object]:
         """Query the builtin engine of a run again."""
         opened = self._runs.open(request.parts["id"])
         known = _find_query(opened, request)
         text = known.query.forms[known.form] if known else _own_text(opened, request)
-        follow = tuple(dict.fromkeys(target.span.path for target in known.query.targets)) if known else ()
         changes = request.data.get("changes", {})
         if not isinstance(changes, dict):
             raise HttpError(400, "'changes' must be a table of settings", hint="reload the page")
-        rerun = RerunRequest(request.text("engine"), request.text("gold"), text, changes, follow)
-        return json_response(rerun_payload(opened, self._reruns.run(opened, rerun), known))
-
-
-def _page_or_error(make: Callable[[], bytes]) -> Response:
-    try:
-        return page_response(make())
-    except AssayError as error:
-        offer = {"href": "?changed=1", "text": "Compare all the same"} if isinstance(error, _CorpusChanged) else None
-        problem = {"message": sentence_of(error), "hint": error.hint, "offer": offer}
-        data = {"problem": json.dumps(problem).encode("utf-8")}
-        content = page(title="Assay", script="runs/main.js", styles=_STYLES, data=data, live=True)
-        return page_response(content, status_of(error))
+        rerun = RerunRequest(request.text("engine"), request.text("gold"), text, changes, known)
+        return self._reruns.run(opened, rerun)
 
 
 def _find_query(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
@@ -165,14 +137,11 @@ def _find_query(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
 
 def _own_text(opened: CachedRun, request: WebRequest) -> str:
     text, gold = request.text("text"), opened.gold(request.text("gold"))
+    words = text.casefold().split()
     for query in gold.queries:
-        if _normalize(text) in map(_normalize, query.forms.values()):
+        if any(words == form.casefold().split() for form in query.forms.values()):
             _refuse_sealed(query)
     return text
-
-
-def _normalize(text: str) -> str:
-    return " ".join(text.split()).casefold()
 
 
 def _refuse_sealed(query: Query) -> None:
@@ -192,12 +161,14 @@ def _run_page(opened: CachedRun) -> bytes:
 
 
 def _pair_page(old: CachedRun, new: CachedRun, *, moved: bool) -> bytes:
-    pair = _pair_runs(old.run, new.run, RunNames(old.found.name, new.found.name), moved=moved)
-    log_reaccess(pair.run.suite, "serve", [engine.name for engine in pair.run.engines])
-    case = open_case(pair.run, pair.claim)
+    names = RunNames(old.found.name, new.found.name)
+    origins = _name_engines(old.run, new.run, names)
+    run, notes = _join_runs(old.run, new.run, names, origins, moved=moved)
+    log_reaccess(run.suite, "serve", [engine.name for engine in run.engines])
+    case = open_case(run, analysis_plan_of(run))
     results = analyze_case(case)
-    results = replace(results, warnings=(*pair.notes, *results.warnings))
-    live = _live_data([new, old], {name: (1 - side, own) for name, (side, own) in pair.origins.items()})
+    results = replace(results, warnings=(*notes, *results.warnings))
+    live = _live_data([new, old], {name: (1 - side, own) for name, (side, own) in origins.items()})
     return _build(case, results, new, live)
 
 
@@ -237,43 +208,35 @@ class _CorpusChanged(NotComparableError):
     """The corpus changed between two runs; the user may compare them anyway."""
 
 
-@dataclass(frozen=True, slots=True)
-class _RunPair:
-    """Two runs joined into one on their common queries."""
-
-    run: Run
-    claim: AnalysisPlan
-    notes: tuple[str, ...]
-    origins: Mapping[str, tuple[int, str]]  # engine -> its run (0 old, 1 new) and its name there
-
-
-def _pair_runs(old: Run, new: Run, names: RunNames, *, moved: bool) -> _RunPair:
-    """Join two runs that `assay compare` would compare; `moved` allows a changed corpus."""
+def _join_runs(
+    old: Run, new: Run, names: RunNames, origins: Mapping[str, tuple[int, str]], *, moved: bool
+) -> tuple[Run, tuple[str, ...]]:
+    """Join two runs that `assay compare` would compare on their common queries; `moved` allows a changed corpus."""
     require_comparable(old, new, moved=True)
     changed = changed_corpora(old, new)
     if changed and not moved:
         hint = "a difference between the runs may come from the code that was searched, not from the engines"
         raise _CorpusChanged(" ".join(changed), hint=hint)
-    hashed = _hashed_keys(old) & _hashed_keys(new)
-    keys = {key for key, _ in hashed}
-    sentence = shared_sentence(len({key[:2] for key in keys}), max(len(old.hashes), len(new.hashes)), names)
-    origins = _name_engines(old, new, names)
-    claim = _pair_claim(old, new, names)
+    keys = {key for key, _ in _hashed_keys(old) & _hashed_keys(new)}
+    golds = [_restrict(gold, keys) for gold in new.suite.golds]
     run = replace(
         new,
-        suite=replace(
-            new.suite, golds=tuple(gold for one in new.suite.golds if (gold := _restrict(one, keys)).queries)
-        ),
+        suite=replace(new.suite, golds=tuple(gold for gold in golds if gold.queries)),
         engines=tuple(_rename((old, new)[side], own, name, keys) for name, (side, own) in origins.items()),
         lines={gold: {**old.lines.get(gold, {}), **lines} for gold, lines in new.lines.items()},
-        header=replace(new.header, skipped={}, timed=old.header.timed and new.header.timed, claim=claim),
+        header=replace(
+            new.header,
+            skipped={},
+            timed=old.header.timed and new.header.timed,
+            claim=_pair_claim(old, new, names),
+        ),
     )
-    notes = (*changed, sentence)
+    notes = [*changed, shared_sentence(len({key[:2] for key in keys}), max(len(old.hashes), len(new.hashes)), names)]
     configs = {engine.name: engine.config for engine in old.engines}
     reset = [engine.name for engine in new.engines if configs.get(engine.name, engine.config) != engine.config]
     if reset:
-        notes = (*notes, f"Settings changed between the runs: {', '.join(reset)}.")
-    return _RunPair(run, claim, notes, origins)
+        notes.append(f"Settings changed between the runs: {', '.join(reset)}.")
+    return run, tuple(notes)
 
 
 def _hashed_keys(run: Run) -> set[tuple[_Key, str]]:

@@ -7,7 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast
@@ -26,7 +26,7 @@ from assay.scoring.match import HitMark, HitMarker, match_hits
 from assay.search.config import SHIPPED
 from assay.settings import apply_overrides, flatten
 from assay.store.store import Store
-from assay.types import EngineRun, GoldSet, Hit, Query, Ranking, Run, Status, Suite, Waterfall
+from assay.types import EngineRun, GoldSet, Hit, Query, Ranking, Run, Status, Suite
 from assay.web.runs import CachedRun, ExploringLimits
 from assay.web.server import HttpError, LruCache
 
@@ -85,61 +85,74 @@ def _default(page: SettingPage) -> object:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgedQuery:
+    """A query of the run in one phrasing."""
+
+    gold: GoldSet
+    query: Query
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
 class RerunRequest:
-    """A query to an engine of a run, with some settings changed."""
+    """A query to an engine of a run, with some settings changed; `known` is the gold query, if it is one."""
 
     engine: str
     gold: str
     text: str
-    changes: Mapping[str, object] = field(default_factory=dict)
-    follow: tuple[str, ...] = ()  # files that are traced at any rank
+    changes: Mapping[str, object]
+    known: JudgedQuery | None
 
 
 @dataclass(frozen=True, slots=True)
-class RerunResult:
-    """The rankings with the settings of the run and with the changed ones, and the trace of the second."""
+class _Rankings:
+    """The rankings with the settings of the run and with the changed ones."""
 
     engine: EngineRun
     place: PreparedGold
     before: tuple[Hit, ...]
     after: tuple[Hit, ...]
-    trace: Waterfall
-    seconds: float  # of the second query, without indexing
-    opening: float  # until both engines were open
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenIndex:
-    shelf: SharedCache
-    lock: threading.Lock = field(default_factory=threading.Lock)  # one query at a time
 
 
 class RerunService:
-    """The last used indexes; query-time settings share one."""
+    """The last used indexes; query-time settings share one. Queries run one at a time."""
 
     def __init__(self, limits: ExploringLimits) -> None:
         self._limits = limits
+        self._lock = threading.Lock()
         self._places: LruCache[tuple[str, str, str, int], PreparedGold] = LruCache(limits.corpora)
-        self._indexes: LruCache[tuple[str, ...], _OpenIndex] = LruCache(limits.indexes, lambda one: one.shelf.close())
+        self._indexes: LruCache[tuple[str, ...], SharedCache] = LruCache(limits.indexes, SharedCache.close)
 
-    def run(self, opened: CachedRun, request: RerunRequest) -> RerunResult:
-        """Query the engine with the settings of the run, and with the changed ones."""
+    def run(self, opened: CachedRun, request: RerunRequest) -> dict[str, Any]:
+        """Query the engine with the settings of the run and with the changed ones; return the JSON of both."""
         if not request.text.strip() or len(request.text) > self._limits.query:
             raise HttpError(400, f"a query has 1 to {self._limits.query} characters", hint="write what you look for")
         engine = choose_explainable(opened.run, request.engine)
         own, changed = rebuild_engine(engine), make_engine(_change_config(engine, request.changes))
         place = self._prepare(opened, opened.gold(request.gold))
-        began = time.perf_counter()
-        before_session = self._open(own, place, keep=True)
-        after_session = self._open(changed, place, keep=False)
-        opening = time.perf_counter() - began
-        k = max(opened.run.k, self._limits.deep)
-        before = before_session.search(request.text, k)
-        began = time.perf_counter()
-        after = after_session.search(request.text, k)
-        seconds = time.perf_counter() - began
-        trace = after_session.explain(request.text, opened.run.k, request.follow)
-        return RerunResult(engine, place, tuple(before), tuple(after), trace, seconds, opening)
+        k, known = opened.run.k, request.known
+        follow = tuple(dict.fromkeys(target.span.path for target in known.query.targets)) if known else ()
+        with self._lock:
+            start = time.perf_counter()
+            before_session, after_session = self._open(own, place, keep=True), self._open(changed, place, keep=False)
+            opening = time.perf_counter() - start
+            before = _search(before_session, request.text, max(k, self._limits.deep))
+            start = time.perf_counter()
+            after = _search(after_session, request.text, max(k, self._limits.deep))
+            seconds = time.perf_counter() - start
+            trace = cast(ExplainingSession, after_session).explain(request.text, k, follow)
+        rankings = _Rankings(engine, place, before, after)
+        return {
+            "schema": "assay/ask/1",
+            "k": k,
+            **_rows(opened, rankings, known),
+            "followed": len(after),
+            "value": None if known is None else _values(opened, rankings, known),
+            "trace": waterfall_data(QueryTrace(engine.name, trace)),
+            "seconds": seconds,  # of the second query, without indexing
+            "opening": opening,  # until both engines were open
+            "notes": _notes(opened.run, rankings, known),
+        }
 
     def _prepare(self, opened: CachedRun, gold: GoldSet) -> PreparedGold:
         """Open the corpus of a gold set as it is now, without fetching it."""
@@ -154,73 +167,41 @@ class RerunService:
         moment = int(time.monotonic() / self._limits.fresh)
         return self._places.get((opened.found.id, opened.digest, gold.name, moment), prepare)
 
-    def _open(self, engine: FullEngine, place: PreparedGold, *, keep: bool) -> _LockedSession:
-        shares = sharing_engine(engine)
-        steps = shares.steps()[:2] if shares else ()
-        key = (place.corpus.digest, str(place.corpus.root), *(step.digest for step in steps))
-        index = self._indexes.get(key, lambda: _OpenIndex(SharedCache(place.corpus)))
-        with index.lock, Store() as store:
-            index.shelf.artifacts = store if keep else None
+    def _open(self, engine: FullEngine, place: PreparedGold, *, keep: bool) -> Session:
+        corpus, shares = place.corpus, sharing_engine(engine)
+        if shares is None:
+            return engine.open(corpus)
+        key = (corpus.digest, str(corpus.root), *(step.digest for step in shares.steps()[:2]))
+        index = self._indexes.get(key, lambda: SharedCache(corpus))
+        with Store() as store:
+            index.artifacts = store if keep else None
             try:
-                session = shares.open_shared(place.corpus, index.shelf, None) if shares else engine.open(place.corpus)
+                return shares.open_shared(corpus, index, None)
             finally:
-                index.shelf.artifacts = None
-        return _LockedSession(session, index.lock)
+                index.artifacts = None
 
 
-@dataclass(frozen=True, slots=True)
-class _LockedSession:
-    """A session that shares its index with others."""
-
-    session: Session
-    lock: threading.Lock
-
-    def search(self, text: str, k: int) -> Sequence[Hit]:
-        with self.lock:
-            reply = self.session.search(text, k)
-        return reply.hits if isinstance(reply, EngineReply) else reply
-
-    def explain(self, text: str, k: int, also: Sequence[str]) -> Waterfall:
-        with self.lock:
-            return cast(ExplainingSession, self.session).explain(text, k, also)
+def _search(session: Session, text: str, k: int) -> tuple[Hit, ...]:
+    reply = session.search(text, k)
+    return tuple(reply.hits if isinstance(reply, EngineReply) else reply)
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedQuery:
-    """A query of the run in one phrasing."""
-
-    gold: GoldSet
-    query: Query
-    form: str
-
-
-def rerun_payload(opened: CachedRun, result: RerunResult, known: JudgedQuery | None) -> dict[str, Any]:
-    """Return the JSON of a rerun query; `known` is the gold query, if it is one."""
+def _rows(opened: CachedRun, rankings: _Rankings, known: JudgedQuery | None) -> dict[str, Any]:
+    """Return the new hits with their old ranks, and the old hits that are no longer among the first k."""
     k, level = opened.run.k, level_of(opened.claim.primary)
     marker = HitMarker(known.query, level) if known else _no_marks
-    moved = match_hits(result.before, result.after, level)  # new rank -> old rank
+    moved = match_hits(rankings.before, rankings.after, level)  # new rank -> old rank
     rows = [
         _row(hit, mark, rank, moved.get(rank))
-        for rank, (hit, mark) in enumerate(zip(result.after, marker(result.after), strict=True), start=1)
+        for rank, (hit, mark) in enumerate(zip(rankings.after, marker(rankings.after), strict=True), start=1)
     ]
-    old_hits, new_ranks = result.before[:k], {old: new for new, old in moved.items()}
+    old_hits, new_ranks = rankings.before[:k], {old: new for new, old in moved.items()}
     gone = [
         _row(hit, mark, new_ranks.get(rank), rank)
         for rank, (hit, mark) in enumerate(zip(old_hits, marker(old_hits), strict=True), start=1)
         if new_ranks.get(rank, k + 1) > k
     ]
-    return {
-        "schema": "assay/ask/1",
-        "k": k,
-        "hits": rows[:k],
-        "gone": gone,
-        "followed": len(result.after),
-        "value": None if known is None else _values(opened, result, known),
-        "trace": waterfall_data(QueryTrace(result.engine.name, result.trace)),
-        "seconds": result.seconds,
-        "opening": result.opening,
-        "notes": _notes(opened.run, result, known),
-    }
+    return {"hits": rows[:k], "gone": gone}
 
 
 def _no_marks(hits: Sequence[Hit]) -> Sequence[HitMark]:
@@ -232,19 +213,19 @@ def _row(hit: Hit, mark: HitMark, rank: int | None, before: int | None) -> dict[
     return location | {"rank": rank, "before": before, "target": mark.target, "adversary": mark.adversary}
 
 
-def _values(opened: CachedRun, result: RerunResult, known: JudgedQuery) -> dict[str, Any] | None:
+def _values(opened: CachedRun, rankings: _Rankings, known: JudgedQuery) -> dict[str, Any] | None:
     """Score both rankings of the query by the primary measure."""
     measure = parse_measure(opened.claim.primary)
     measure = measure.of or measure
     run, gold = opened.run, known.gold.name
     engines, paths = [], set()
-    for name, ranking in (("before", result.before), ("after", result.after)):
+    for name, ranking in (("before", rankings.before), ("after", rankings.after)):
         hits = tuple(Hit(hit.path, hit.start, hit.end, hit.score) for hit in ranking[: run.k])
-        tokens = tuple(result.place.sizes.tokens(hit) for hit in hits)
+        tokens = tuple(rankings.place.sizes.tokens(hit) for hit in hits)
         engines.append(EngineRun(name, (Ranking(gold, known.query.id, known.form, hits, tokens, Status.OK),)))
         paths |= {hit.path for hit in hits}
     query = replace(known.query, forms={known.form: known.query.forms[known.form]})
-    lines = {**run.lines.get(gold, {}), **{path: result.place.sizes.lines(path) for path in paths}}
+    lines = {**run.lines.get(gold, {}), **{path: rankings.place.sizes.lines(path) for path in paths}}
     suite = Suite((replace(known.gold, queries=(query,)),))
     single = replace(run, suite=suite, engines=tuple(engines), lines={gold: lines})
     before, after = (float(row[0][0]) for row in score(single, [measure]).values)
@@ -253,16 +234,16 @@ def _values(opened: CachedRun, result: RerunResult, known: JudgedQuery) -> dict[
     return {"measure": repr(measure), "before": before, "after": after, "higher": measure.higher_is_better}
 
 
-def _notes(run: Run, result: RerunResult, known: JudgedQuery | None) -> list[str]:
-    gold = result.place.gold.name
+def _notes(run: Run, rankings: _Rankings, known: JudgedQuery | None) -> list[str]:
+    gold = rankings.place.gold.name
     facts = run.header.corpora.get(gold)
-    if facts is None or facts.digest != result.place.corpus.digest:
+    if facts is None or facts.digest != rankings.place.corpus.digest:
         return [f"The corpus of {gold} changed since the run: both answers are of today's files."]
     if known is None:
         return []
     key = (known.gold.name, known.query.id, known.form)
-    now = [(hit.path, hit.start, hit.end) for hit in result.before[: run.k]]
-    for ranking in result.engine.rankings:
+    now = [(hit.path, hit.start, hit.end) for hit in rankings.before[: run.k]]
+    for ranking in rankings.engine.rankings:
         if (ranking.gold, ranking.query, ranking.form) == key and ranking.status is Status.OK:
             if [(hit.path, hit.start, hit.end) for hit in ranking.hits] == now:
                 return []

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -50,18 +52,16 @@ class ExploringLimits:
 
 LIMITS = ExploringLimits()
 
-
 #: Directories without runs: parts of a run, and directories of tools.
 _SKIPPED = {*(name.rstrip("/") for name in (ENGINES, RUNS, QRELS, SHARDS)), "node_modules", "__pycache__"}
-_ID_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class RunFolder:
-    """A run directory."""
+class RunDirectory:
+    """A run directory; the name is its path from the given directory."""
 
     id: str
-    name: str  # its path from the given directory
+    name: str
     path: Path
 
 
@@ -69,96 +69,77 @@ class RunList:
     """The runs below some directories, scanned at every request of the list."""
 
     def __init__(self, roots: Sequence[Path], limits: ExploringLimits = LIMITS) -> None:
-        self.roots = tuple(dict.fromkeys(_root(folder) for folder in roots))
+        self.roots = tuple(dict.fromkeys(map(_check_root, roots)))
         self.limits = limits
-        self._known: dict[str, RunFolder] = {}
+        self._known: dict[str, RunDirectory] = {}
 
-    def scan(self) -> tuple[RunFolder, ...]:
-        """Return the current runs."""
-        found: dict[str, RunFolder] = {}
-        for root in self.roots:
-            for folder in _run_folders(root, self.limits):
-                one = RunFolder(text_digest(str(folder))[:_ID_DIGITS], self._called(root, folder), folder)
-                found.setdefault(one.id, one)
-                if len(found) >= self.limits.runs:
-                    break
-        self._known = found
-        return tuple(found.values())
+    def scan(self) -> tuple[RunDirectory, ...]:
+        runs = (self._describe(root, path) for root in self.roots for path in _run_directories(root, self.limits))
+        known: dict[str, RunDirectory] = {}
+        for run in islice(runs, self.limits.runs):
+            known.setdefault(run.id, run)
+        self._known = known
+        return tuple(known.values())
 
-    def find(self, run_id: str) -> RunFolder:
-        """Return the run with an id."""
+    def find(self, run_id: str) -> RunDirectory:
         if run_id not in self._known:
             self.scan()
         if run_id not in self._known:
             raise HttpError(404, "this run is not here, or no longer", hint="go back to the list of runs")
         return self._known[run_id]
 
-    def _called(self, root: Path, folder: Path) -> str:
-        way = folder.relative_to(root).as_posix()
-        if way == ".":
-            return root.name or str(root)
-        return f"{root.name}/{way}" if len(self.roots) > 1 else way
+    def _describe(self, root: Path, path: Path) -> RunDirectory:
+        name = path.relative_to(root).as_posix()
+        if path == root:
+            name = root.name or str(root)
+        elif len(self.roots) > 1:
+            name = f"{root.name}/{name}"
+        return RunDirectory(text_digest(str(path))[:12], name, path)
 
 
-def _root(folder: Path) -> Path:
-    if not folder.is_dir():
-        what = "is a file, not a folder of results" if folder.exists() else "no such folder"
-        raise ConfigError(what, file=folder, hint="name a folder of results, or one that holds several")
-    return folder.resolve()
+def _check_root(directory: Path) -> Path:
+    if not directory.is_dir():
+        problem = "is a file, not a folder of results" if directory.exists() else "no such folder"
+        raise ConfigError(problem, file=directory, hint="name a folder of results, or one that holds several")
+    return directory.resolve()
 
 
-def _run_folders(root: Path, limits: ExploringLimits) -> Iterator[Path]:
-    left, looked = [(root, 0)], 0
-    while left and looked < limits.folders:
-        folder, depth = left.pop(0)
-        looked += 1
-        if is_run(folder):
-            yield folder
-        if depth < limits.depth:
-            left += [(inner, depth + 1) for inner in _inner_folders(folder)]
+def _run_directories(root: Path, limits: ExploringLimits) -> Iterator[Path]:
+    for name, children, _ in islice(os.walk(root), limits.folders):
+        path = Path(name)
+        if is_run(path):
+            yield path
+        if len(path.relative_to(root).parts) >= limits.depth:
+            children.clear()
+        children[:] = sorted(child for child in children if child not in _SKIPPED and not child.startswith("."))
 
 
-def _inner_folders(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(
-                entry.name
-                for entry in entries
-                if entry.is_dir(follow_symlinks=False) and entry.name not in _SKIPPED and entry.name[0] != "."
-            )
-    except OSError:
-        return []
-    return [folder / name for name in names]
-
-
-#: How much of a date says the minute, and what stands before its time, where it has one.
-_MINUTE, _TIME = len("2026-01-01T12:00"), "T"
+_MINUTE = len("2026-01-01T12:00")
 _DAY_SECONDS = 24 * 60 * 60 - 1
 _UNREPORTED = "Its reports are of another run, or not written; its page is made from the records."
 
 
-def card(found: RunFolder) -> dict[str, Any]:
+def card(found: RunDirectory) -> dict[str, Any]:
     """Return the list entry of a run, or its error if it cannot be read."""
-    said: dict[str, Any] = {"id": found.id, "name": found.name, "when": None, "made": 0.0, **_written(found.path)}
+    written = _written(found.path)
+    changed = datetime.fromtimestamp(written, UTC).strftime("%Y-%m-%d %H:%M") if written else ""
+    entry = {"id": found.id, "name": found.name, "when": None, "made": 0.0, "written": written, "changed": changed}
     try:
         manifest = peek_snapshot(found.path)[1]
-        read = _from_manifest(manifest) | _from_results(found.path, manifest)
-        date = str(read["date"])
-        return said | read | {"when": date[:_MINUTE].replace(_TIME, " "), "made": _made(date, said["written"])}
+        entry |= _from_manifest(manifest) | _from_results(found.path, manifest)
+        date = str(entry["date"])
+        return entry | {"when": date[:_MINUTE].replace("T", " "), "made": _made(date, written)}
     except AssayError as error:
-        return said | {"error": sentence_of(error), "hint": error.hint}
+        return entry | {"error": sentence_of(error), "hint": error.hint}
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
-        return said | {"error": f"{found.path}: it cannot be read ({type(error).__name__})", "hint": "run it again"}
+        return entry | {"error": f"{found.path}: it cannot be read ({type(error).__name__})", "hint": "run it again"}
 
 
-def _written(folder: Path) -> dict[str, Any]:
-    for path in (folder / COMMITTED / MANIFEST, folder / MANIFEST):
-        try:
-            moment = path.stat().st_mtime
-        except OSError:
-            continue
-        return {"written": moment, "changed": datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M")}
-    return {"written": 0.0, "changed": ""}
+def _written(directory: Path) -> float:
+    for path in (directory / COMMITTED / MANIFEST, directory / MANIFEST):
+        with suppress(OSError):
+            return path.stat().st_mtime
+    return 0.0
 
 
 def _made(date: str, written: float) -> float:
@@ -172,7 +153,7 @@ def _made(date: str, written: float) -> float:
     except ValueError:
         return written
     moment = (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp()
-    return moment if _TIME in date else min(max(written, moment), moment + _DAY_SECONDS)
+    return moment if "T" in date else min(max(written, moment), moment + _DAY_SECONDS)
 
 
 def _from_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -252,17 +233,15 @@ def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
 class CachedRun:
     """A loaded run and the digest of its snapshot."""
 
-    found: RunFolder
+    found: RunDirectory
     digest: str
     run: Run
 
     @property
     def claim(self) -> AnalysisPlan:
-        """The analysis plan of the run."""
         return analysis_plan_of(self.run)
 
     def gold(self, name: str) -> GoldSet:
-        """Return a gold set of the run."""
         for gold in self.run.suite.golds:
             if gold.name == name:
                 return gold
@@ -277,7 +256,6 @@ class RunCache:
         self._opened: LruCache[tuple[str, str], CachedRun] = LruCache(library.limits.opened)
 
     def open(self, run_id: str) -> CachedRun:
-        """Return the current run with an id."""
         found = self.library.find(run_id)
         digest = peek_snapshot(found.path)[0]
         return self._opened.get((found.id, digest), lambda: CachedRun(found, digest, read_run(found.path)))
