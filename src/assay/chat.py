@@ -48,14 +48,11 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """The redacted URL and the model, joined by `#`."""
         return f"{redact_url(self.url)}#{self.model}"
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """Instructions for the model, and the untrusted text to which they apply."""
-
     task: str
     text: str
 
@@ -80,7 +77,7 @@ def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CH
 
 
 def make_fence(*texts: str) -> str:
-    """Return a delimiter that the author of a text cannot forge: the beginning of a hash of all texts."""
+    """Return the beginning of a hash of the texts, a delimiter that the author of a text cannot predict."""
     digest = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")

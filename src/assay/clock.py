@@ -28,7 +28,6 @@ class Deadline:
         return seconds
 
     def remaining(self) -> float | None:
-        """Return the remaining seconds: 0 after the deadline, None without a limit."""
         return None if self.at is None else max(0.0, self.at - time.monotonic())
 
     def allows(self, seconds: float) -> bool:
@@ -36,7 +35,7 @@ class Deadline:
         return self.at is None or time.monotonic() + seconds < self.at
 
     def within(self, seconds: float | None) -> Deadline:
-        """Return a deadline in this many seconds, or a copy of this one if `seconds` is None or would end later."""
+        """Return the earlier of this deadline and one in `seconds` seconds; None is no limit."""
         if seconds is None or not self.allows(seconds):
             same = Deadline(self.limit)
             same.at = self.at
@@ -48,28 +47,25 @@ class Deadline:
 
 
 def min_timeout(*limits: float | None) -> float | None:
-    """Return the shortest timeout; None means no limit."""
     return min((limit for limit in limits if limit is not None), default=None)
 
 
 def format_duration(seconds: float | None) -> str:
-    """Format seconds for messages, rounded to 0.01 s."""
     return f"{round(seconds or 0.0, 2):g} s"
 
 
 def now() -> datetime:
-    """Return the time in UTC: that of SOURCE_DATE_EPOCH (reproducible-builds.org) if set, else the current time."""
+    """Return the UTC time of SOURCE_DATE_EPOCH (reproducible-builds.org) if that is a number, else the current time."""
     fixed = os.environ.get("SOURCE_DATE_EPOCH", "")
     return datetime.fromtimestamp(int(fixed), UTC) if fixed.isdigit() else datetime.now(UTC)
 
 
 def today() -> str:
-    """Return the date of `now` as YYYY-MM-DD."""
     return now().date().isoformat()
 
 
 def timestamp() -> str:
-    """Return the current UTC time with milliseconds, since a reviewer may vote twice within a second."""
+    """Return the current UTC time in ISO 8601 with milliseconds, since a reviewer may vote twice within a second."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 

@@ -16,18 +16,16 @@ def digest_of(value: object) -> str:
 
 
 def text_digest(text: str) -> str:
-    """Return the digest of a text; lone surrogates, as in file names, are allowed."""
     return bytes_digest(text.encode("utf-8", "surrogatepass"))
 
 
 def bytes_digest(data: bytes) -> str:
-    """Return the digest of bytes; UTF-8 bytes have the digest of their text."""
     return hashlib.sha256(data).hexdigest()
 
 
 @cache
 def code_digest(*paths: str) -> str:
-    """Return one digest of Assay modules and packages (`search/`, `engines/python.py`), with tree-sitter queries."""
+    """Return one digest of modules and packages of Assay (`engines/python.py`, `search/`) with their .scm files."""
     home = resources.files("assay")
     digest = hashlib.sha256()
     for path in sorted(paths):
@@ -37,7 +35,7 @@ def code_digest(*paths: str) -> str:
 
 
 def package_digest() -> str:
-    """Return the digest of all code of Assay, which must be the same in the planner and its workers."""
+    """Return the digest of all code of Assay, which must be the same in a run and its workers."""
     entries = resources.files("assay").iterdir()
     code = (e.name for e in entries if e.name.endswith(".py") or (e.is_dir() and not e.name.startswith("_")))
     return code_digest(*sorted(code))

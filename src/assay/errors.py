@@ -103,7 +103,6 @@ class NotComparableError(AssayError):
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs an optional dependency group from a checkout."""
     return f"pip install '.[{extra}]' in your checkout of Assay"
 
 

@@ -66,11 +66,11 @@ _RANDOM: Final = random.SystemRandom()  # no result depends on the length of a w
 
 
 class RequestRejected(EngineError):
-    """A request that the server rejects because of its content or size; a smaller request may succeed."""
+    """A request that the server rejects because of its content or size."""
 
 
 class AccessDenied(EngineError):
-    """A request without permission (401, 403, or 404, which GitHub and others send instead of 403)."""
+    """A request without permission or for a missing resource (401, 403, 404; some servers send 404 for 403)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +85,11 @@ class HttpRequest:
     secrets: frozenset[str] = field(repr=False)  # redacted in messages
 
     def redact(self, text: str) -> str:
-        """Return a text as one line, without control characters and with redacted secrets."""
+        """Return a text as one line, with redacted secrets and without control characters."""
         line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
         return Redactor(self.secrets).text(line)
 
     def excerpt(self, body: bytes) -> str:
-        """Return the beginning of a response body, redacted, for error messages."""
         text = self.redact(body.decode("utf-8", "replace"))
         return text if len(text) <= _EXCERPT_CHARS else text[: _EXCERPT_CHARS - 1] + "…"
 
@@ -120,8 +119,6 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """An attempt without a usable response of status 2xx."""
-
     message: str
     kind: type[AssayError] = SetupError
     hint: str = "check the address, the network, and that the server is running"
@@ -152,7 +149,6 @@ class RetryPolicy:
 
 
 def describe_attempts(failures: Sequence[str]) -> str:
-    """Return the number of attempts, and why all attempts before the last one failed."""
     return f"{len(failures) + 1} attempts: {', '.join(failures)}"
 
 
@@ -192,7 +188,10 @@ def make_request(
     token_env: str | None = None,
     secrets: Iterable[str] = (),
 ) -> HttpRequest:
-    """Build a request with the token of `token_env` as Authorization header; raise ConfigError if it is invalid."""
+    """Build a request, with the token in the variable `token_env` as Authorization header.
+
+    Raise ConfigError for an invalid address, method, header or token.
+    """
     parse_web_address(url)
     if not _NAME.fullmatch(method):
         raise ConfigError(f"invalid HTTP method {method!r:.20}", hint="use GET, POST or PUT")
@@ -362,7 +361,6 @@ class HttpClient:
 
 
 def _read_body(response: urllib3.BaseHTTPResponse, limit: int) -> tuple[bytes, FailedAttempt | None]:
-    """Return the body, and a failure if the body is compressed or too long."""
     body, too_long = b"", (getattr(response, "length_remaining", None) or 0) > limit
     while not too_long and len(body) <= limit and (piece := response.read(limit + 1 - len(body))):
         body += piece

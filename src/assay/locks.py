@@ -36,8 +36,8 @@ class FileLock:
     def acquire(self, *, wait: bool | float = True) -> bool:
         """Lock the file and return True; `wait` is a timeout in seconds, True for none, or False to try once.
 
-        Return False if the lock is still held elsewhere, if the file was removed meanwhile and must not be created, or
-        if a single try fails because the file system has no locks. Raise OSError when the file cannot be opened.
+        Return False if another lock prevents it, if the file was removed meanwhile and must not be created, or if a
+        single try fails because the file system has no locks. Raise OSError if the file cannot be opened or locked.
         """
         kind = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
         if wait is not True:
@@ -86,7 +86,7 @@ class FileLock:
 
 @contextmanager
 def temporary_lock(path: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Yield whether an exclusive lock was acquired; at the end, release the lock and remove its file."""
+    """Yield whether an exclusive lock was acquired; if so, release the lock and remove its file at the end."""
     lock = FileLock(path)
     try:
         yield lock.acquire(wait=wait)

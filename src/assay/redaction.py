@@ -34,7 +34,7 @@ _SHORTEST: Final = 6  # a shorter value is a word, not a secret; redacting it wo
 
 
 class Redactor:
-    """A filter that replaces secrets of six or more characters with `***`, also if quoted, escaped or in base64."""
+    """A filter that replaces secrets of six or more characters with `***`, also if escaped or in base64."""
 
     def __init__(self, values: Iterable[str]) -> None:
         forms = {form for value in values if len(value) >= _SHORTEST for form in _forms(value)}
@@ -65,7 +65,6 @@ class Redactor:
 
 
 def make_redactor(secrets: Iterable[str]) -> Redactor:
-    """Return a redactor for `secrets` and `environment_secrets`."""
     return Redactor((*secrets, *environment_secrets()))
 
 
@@ -96,7 +95,6 @@ def environment_names(settings: object) -> set[str]:
 
 
 def is_secret_name(name: str) -> bool:
-    """Return whether the name of a setting suggests a secret."""
     return _ENDS.search(name) is not None
 
 
@@ -197,7 +195,6 @@ def _issued_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def has_issued_key(text: str) -> bool:
-    """Return whether a text contains a key of a well-known service or a private key."""
     issued = any(mark in text and pattern.search(text) for mark, pattern in _issued_patterns())
     return issued or bool(re.search(_SHORT_KEY, text) or _PRIVATE_KEY.search(text))
 

@@ -29,7 +29,6 @@ def setting(
     above: float | None = None,
     repr: bool = True,  # noqa: A002 - as in dataclasses.field
 ) -> T:
-    """Declare a field of a settings record, with its documentation and bounds."""
     value: Any = {"default_factory": default.copy} if isinstance(default, dict) else {"default": default}
     metadata = {"about": about, "least": least, "most": most, "above": above}
     return cast(T, dataclasses.field(**value, repr=repr, metadata=metadata))
@@ -199,7 +198,6 @@ def iter_leaves(value: object, names: tuple[str, ...] = ()) -> Iterator[tuple[tu
 
 
 def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with changes merged in; the keys of `changes` are dotted."""
     changed = dict(settings)
     for key, value in changes.items():
         changed = merge(changed, nest(split_key(key), value))

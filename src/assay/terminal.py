@@ -19,14 +19,12 @@ _TRAILING: Final = re.compile(r"[ \t]+(?=\n)")
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """A terminal, or another destination of text output."""
-
     width: int
     color: bool = False
     unicode: bool = True  # blocks, lines and arrows can be shown
 
     def format(self, text: str) -> str:
-        """Remove trailing spaces; without Unicode, replace the symbols of charts and tables by ASCII."""
+        """Remove spaces before newlines; without Unicode, replace the symbols of charts and tables by ASCII."""
         bare = _TRAILING.sub("", text)
         return bare if self.unicode else bare.translate(_ASCII)
 

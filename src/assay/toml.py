@@ -39,7 +39,7 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
 
 
 def find_line(text: str, dotted: str) -> int | None:
-    """Return the line of a table or key, or of the first key of a table without a header; None if there is none."""
+    """Return the line number of the first header or key that has this dotted name or is below it, or None."""
     dotted = _plain(dotted)
     table = ""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -80,5 +80,4 @@ def write_value(value: object) -> str:
 
 
 def write_key(names: Iterable[str]) -> str:
-    """Format a dotted key, with quotes around parts that need them."""
     return ".".join(name if _BARE.fullmatch(name) else write_value(name) for name in names)

@@ -34,7 +34,6 @@ def path_column(path: str) -> str:
 
 
 def to_docno(hit: Hit) -> str:
-    """Format a hit as `path` or `path:start-end`."""
     path = path_column(hit.path)
     return path if hit.start is None else f"{path}:{hit.start}-{hit.end}"
 

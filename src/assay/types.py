@@ -31,8 +31,6 @@ EngineRole = Literal["contestant", "yardstick", "floor", "ceiling"]
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Default timeouts of runs, audits and engine checks."""
-
     query: float = 60.0  # seconds per query: no user waits longer for a search
     index: float = 3600.0  # seconds to open an engine on one corpus: a large repository with a neural model
 
@@ -61,7 +59,7 @@ class Span:
         return self.path if self.start is None else f"{self.path}:{self.start}-{self.end}"
 
     def common_lines(self, other: Span) -> int:
-        """Count the common lines; a whole file has every line of the other span, and two whole files share one line."""
+        """Return the number of common lines: 0 for different paths, 1 if both spans are whole files."""
         if self.path != other.path:
             return 0
         if self.start is None or self.end is None:
@@ -113,7 +111,7 @@ class Rationale:
 
 @dataclass(frozen=True, slots=True)
 class LabelProvenance:
-    """Origin of a label; a label that an engine's results prompted favors that engine."""
+    """The origin of the label of a target or adversary."""
 
     target: str  # the anchor of a target or an adversary, as written
     by: tuple[str, ...] = ()  # reviewers
@@ -145,7 +143,7 @@ class Query:
 
     @property
     def ordered_forms(self) -> tuple[str, ...]:
-        """The phrasing names in display order; the first is the headline."""
+        """The phrasing names in display order."""
         return sort_phrasings(self.forms)
 
     @property
@@ -209,8 +207,6 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """An included file of a corpus."""
-
     path: str
     size: int
     kind: FileKind
@@ -255,7 +251,7 @@ class Hit(NamedTuple):  # created twice as fast as a dataclass; a run has hundre
 
 
 class Status(StrEnum):
-    """The outcome of a query. Any other than OK gets the worst value of every measure that applies."""
+    """The outcome of a query; one that is not OK gets the worst value of each measure that applies."""
 
     OK = "ok"
     ERROR = "error"
@@ -420,7 +416,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Values by engine × measure × unit. NaN where a measure does not apply, never for a failed query.
+    """Values by engine × measure × unit; NaN where a measure does not apply, not because a query failed.
 
     A measure over all phrasings of a query is stored at the query's headline unit.
     """
@@ -433,7 +429,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """A definition; `name` includes its scopes, joined by `.`, and ends with `~2`, `~3` and so on if repeated."""
+    """A definition; `name` includes its scopes (`Cart.total`), and `~2`, `~3` and so on where a name is repeated."""
 
     start: int
     end: int
@@ -454,8 +450,6 @@ class WaterfallStep:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallRow:
-    """A candidate with its score after each stage."""
-
     path: str
     start: int | None
     end: int | None

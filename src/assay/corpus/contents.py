@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WalkConfig:
-    """Limits on the size and content of included files, and on the length of notes."""
-
     #: The limit of semble, so that both index the same files. The largest module of the standard library has 757,011
     #: bytes (pydoc_data/topics.py); larger files are generated tables, bundles and data.
     max_bytes: int = 1_000_000
@@ -90,7 +88,6 @@ class FileContents:
 
 
 def examine(real: str, walking: WalkConfig) -> FileContents:
-    """Read and hash a file; if the file is excluded, return the reason instead."""
     with open(real, "rb") as stream:
         head = stream.read(walking.head_bytes)
         if format_name := binary_format(head, walking):
@@ -158,14 +155,13 @@ class StatCache:
         return len(self._known)
 
     def begin(self, walking: WalkConfig) -> None:
-        """Begin a walk; drop all entries if the settings have changed."""
+        """Begin a walk; drop all entries if the settings differ from those of the last walk."""
         if walking != self._walking:
             self._known.clear()
         self._walking = walking
         self._moment = self._clock()
 
     def examine(self, real: str, state: os.stat_result) -> FileContents:
-        """Examine a file, or return the cached result if the stat is unchanged."""
         now = (state.st_size, state.st_mtime_ns, state.st_ctime_ns, state.st_ino, state.st_dev)
         known = self._known.get(real)
         if known is not None and known[0] == now:
@@ -183,7 +179,6 @@ class StatCache:
         self._known = retained
 
     def columns(self) -> Mapping[str, NDArray[Any]]:
-        """Return all entries as arrays, sorted by path."""
         import numpy as np
 
         texts, numbers, nodes = [_stamp(self._walking)], [], []

@@ -67,7 +67,6 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def git_stream(*arguments: str, cwd: Path, stdin: IO[bytes]) -> Iterator[IO[bytes]]:
-    """Run git and yield its stdout as a stream, since the output may not fit in memory."""
     try:
         process = subprocess.Popen(
             ["git", *_SAFE, *arguments],

@@ -48,7 +48,6 @@ class IgnoreRule:
     parts: tuple[str, ...]  # of a pattern with a leading or inner slash, otherwise empty
 
     def matches(self, path: str, is_directory: bool) -> bool:
-        """Return whether the rule matches a path, given relative to the directory of the ignore file."""
         if self.directories_only and not is_directory:
             return False
         if self.everything:
@@ -175,7 +174,6 @@ class Globs:
         return self.exclude is None or not self.exclude.match_file(path)
 
     def prunes(self, directory: str) -> bool:
-        """Return whether the globs exclude a directory and can include nothing below it."""
         return self.exclude is not None and not self.takes_back and self.exclude.match_file(directory + "/")
 
 
@@ -185,7 +183,6 @@ def compile_globs(spec: CorpusSpec) -> Globs:
 
 
 def select_paths(globs: tuple[str, ...]) -> Globs:
-    """Compile include globs without exclude globs."""
     return Globs(_compile_list(globs), None, False)
 
 

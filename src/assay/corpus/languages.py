@@ -17,7 +17,6 @@ class FileType:
 
 
 def _named(words: str) -> dict[str, str]:
-    """Return entries for languages whose only extension or program is their name."""
     return {word: word for word in words.split()}
 
 

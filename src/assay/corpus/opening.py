@@ -69,7 +69,6 @@ def open_corpus(
 
 
 def locate_corpus(request: CorpusRequest) -> LocatedCorpus:
-    """Locate the directory of a corpus, fetching the corpus if necessary."""
     kind = KINDS.get(request.spec.kind)
     if kind is None:
         raise CorpusError(f"unknown corpus kind {request.spec.kind!r}", hint=f"use one of: {', '.join(KINDS)}")
@@ -139,7 +138,6 @@ def find_local(
 
 
 def read_text(corpus: Corpus, path: str) -> str:
-    """Read a file as UTF-8 without the byte-order mark, or as Latin-1 if it is not valid UTF-8."""
     return decode_text(read_bytes(corpus, path))
 
 
@@ -167,8 +165,6 @@ def resolve_inside(root: str, path: str) -> str:
 
 
 class ListedPaths:
-    """A lookup of corpus files by path that follows symbolic links."""
-
     def __init__(self, corpus: Corpus, root: Path | None = None) -> None:
         self._known = frozenset(file.path for file in corpus.files)
         self._root = os.path.realpath(root or corpus.root)
@@ -221,7 +217,7 @@ def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Cor
 
 
 def directory_size(directory: Path) -> int:
-    """Return the total size in bytes of all files below a directory, without following links."""
+    """Return the total size in bytes of all files below a directory; links count with their own size."""
     total = 0
     for parent, _, names in os.walk(directory):
         for name in names:

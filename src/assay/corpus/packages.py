@@ -59,8 +59,6 @@ _NPM_VARIABLE: Final = re.compile(r"npm_config_.*(registry|userconfig|globalconf
 
 @dataclass(frozen=True, slots=True)
 class PythonPackage:
-    """A version of a Python package, as a wheel, an sdist or either."""
-
     name: str
     text: str  # the version as written
     version: Version
@@ -228,7 +226,6 @@ def _link_version(filename: str, name: str) -> Version | None:
 
 
 def _read_page(url: str, settings: PipSettings, limits: ArchiveLimits) -> Iterator[PackageLink]:
-    """Yield the links of a page, or the files of a directory without an index.html."""
     parts = urlsplit(url)
     directory = Path(unquote(parts.path))
     if parts.scheme == "file" and (directory.is_dir() or not directory.exists()):

@@ -67,8 +67,6 @@ class CorpusRequest:
 
 @dataclass(frozen=True, slots=True)
 class LocatedCorpus:
-    """The directory of a corpus and the rules for selecting its files."""
-
     root: Path  # of the corpus, without symbolic links
     top: Path  # where ignore rules start: the root or a directory above it
     git: bool = False  # .gitignore and tracked files matter; not in a package, where all files were published
@@ -116,7 +114,6 @@ def locate_tree(request: CorpusRequest, entry: FetchedTree, *, built_in: bool) -
 
 
 def named_directory(request: CorpusRequest) -> Path:
-    """Return the directory named by the spec; raise CorpusError if there is no such directory."""
     if "\0" in request.spec.value:
         raise CorpusError("a directory name cannot contain a NUL byte", hint="check the corpus in the gold file")
     directory = (request.base / Path(request.spec.value).expanduser()).resolve()
@@ -129,7 +126,6 @@ def named_directory(request: CorpusRequest) -> Path:
 
 
 def find_work_tree(directory: Path) -> Path | None:
-    """Return the root of the git work tree that contains a directory, or None."""
     return next((parent for parent in (directory, *directory.parents) if os.path.lexists(parent / ".git")), None)
 
 
@@ -180,7 +176,6 @@ class TreeCache:
             return self._with_manifest(replace(fetched, tree=tree))
 
     def recall(self, request: str) -> FetchedTree | None:
-        """Return the last fetched tree of a request, or None."""
         data = self.store.get(REFS.name, request)
         if data is None:
             return None

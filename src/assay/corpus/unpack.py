@@ -40,8 +40,6 @@ _DECOMPRESSORS: Final = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7z
 
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
-    """Size limits on archives, and timeouts for tools and downloads."""
-
     #: The largest source wheel on PyPI is smaller; larger ones (CUDA, torch) are binaries.
     archive_bytes: int = 1_000_000_000
     #: Twice the checked-out size of the Linux kernel (1.5 GB in 2024).
@@ -227,7 +225,6 @@ class TreeWriter:
                     stream.write(chunk)
 
     def add_link(self, name: str, target: str) -> None:
-        """Record a symbolic link, which `finish` creates."""
         parts = self._admit(name)
         if not parts or not target or "\0" in target:
             self.refuse(name, "is a link without a name or target")

@@ -102,7 +102,6 @@ class _Walker:
         return WalkResult(files, self.hashes, tuple(skipped), tuple(self.notes))
 
     def _start(self) -> _Frame:
-        """Return the frame of the corpus root, with the ignore rules of the directories above."""
         self.root, top = str(self.located.root), str(self.located.top)
         frame = _Frame("", top)
         if self.located.git and os.path.lexists(f"{top}/.git"):
@@ -194,7 +193,6 @@ class _Walker:
         return None
 
     def _decide(self, frame: _Frame, path: str, entry: os.DirEntry[str]) -> None:
-        """Skip an entry, add a file, or queue a directory or symbolic link."""
         is_directory = entry.is_dir(follow_symlinks=False)
         excluded = self._find_exclusion(frame, path, entry.name, is_directory)
         if is_directory:

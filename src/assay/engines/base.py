@@ -122,8 +122,6 @@ class FullEngine(Engine, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FunctionSession:
-    """A session that calls a function for every query."""
-
     function: Callable[[str, int], SearchReply]
 
     def search(self, query: str, k: int) -> SearchReply:
@@ -161,8 +159,6 @@ class UpdatingSession(Protocol):
 
 @runtime_checkable
 class FilteringSession(Protocol):
-    """A session that can restrict a search to the files that match a filter."""
-
     @property
     def filters(self) -> frozenset[str]:
         """Names of the supported fields of `SearchFilter`."""
@@ -244,7 +240,6 @@ class Handle:
 
     @property
     def fingerprint(self) -> str:
-        """The engine's fingerprint, else its identity, else a digest of its configuration and source files."""
         declared = getattr(self.inner, "fingerprint", None) or self.identity
         return str(declared or fingerprint_of(self.config, digest_modules(type(self.inner).__module__)))
 
@@ -254,8 +249,6 @@ class Handle:
 
 @dataclass(frozen=True, slots=True)
 class EngineContext:
-    """The arguments that an engine factory takes besides the settings."""
-
     suite: Suite | None = None  # gold sets; the oracle and run files need them
     seed: int = 0
     directory: Path = Path()  # base of relative paths in the settings
@@ -277,8 +270,6 @@ class SharedStep:
 
 @runtime_checkable
 class SharingEngine(Protocol):
-    """An engine whose variants can share the results of pipeline steps."""
-
     def steps(self) -> tuple[SharedStep, ...]:
         """Return the pipeline steps in order, without opening a corpus."""
 
@@ -300,7 +291,7 @@ class SharedCache:
         self._closing = ExitStack()
 
     def once(self, key: str, make: Callable[[], T], close: Callable[[T], None] | None = None) -> T:
-        """Return the cached value of a key; if missing, make and cache it, and call `close` on it with the cache."""
+        """Return the value of a key; make and cache a missing value, and call `close` on it when the cache closes."""
         with self._lock:
             if key not in self._values:
                 made = self._values[key] = make()
@@ -309,7 +300,6 @@ class SharedCache:
             return cast(T, self._values[key])
 
     def close(self) -> None:
-        """Close all values in reverse order of creation."""
         with self._lock:
             self._values.clear()
             self._closing.close()
@@ -328,7 +318,6 @@ def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
 
 
 def cached_steps(engine: SharingEngine, corpus: str, artifacts: Store) -> frozenset[str]:
-    """Return the names of the steps whose results are stored for a corpus, given by its digest."""
     steps = engine.steps()
     return frozenset(
         step.name

@@ -43,13 +43,11 @@ class BuiltinEngine(EngineDefaults):
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        """Digest of settings, code and models; None if a model is accessed by URL."""
         known = search_identity(self.settings.search, self.settings.per)
         return None if known is None else digest_of([known, _own_code()])
 
     @property
     def fingerprint(self) -> str:
-        """The identity, or a digest of settings and steps if the identity is None."""
         return self.identity or fingerprint_of(self.config, [step.digest for step in self.steps()])
 
     def steps(self) -> tuple[SharedStep, ...]:
@@ -99,7 +97,6 @@ class BuiltinSession:
 
 
 def _changed_settings(search: SearchConfig, *tables: str) -> str:
-    """Format the settings in `tables` that differ from their defaults, except models, URLs and tokens."""
     usual = flatten_config(SearchConfig())
     changed = {
         name: value
@@ -125,7 +122,6 @@ _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope
 
 
 def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
-    """Return the active components that can be turned off, in pipeline order."""
     read = read_settings(BuiltinSettings, settings, "engine builtin")
     search, spans = read.search, read.per == "span"
     off: dict[str, Mapping[str, object]] = {}

@@ -134,7 +134,6 @@ class CommandTemplates:
         return tuple(filter(None, (self.index, self.update, self.argv, self.version)))
 
     def all(self) -> tuple[object, ...]:
-        """Return every template that may contain a placeholder."""
         return (*self.commands, self.filters.paths, self.filters.languages, self.request, self.env)
 
 
@@ -280,13 +279,11 @@ class CommandEngine(SharedIndexEngine):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the settings, and of the programs, files and environment variables named in templates."""
         inputs = fingerprint_inputs(self.placeholders, self.commands, self.env, self.texts)
         return fingerprint_of(self.config, inputs)
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Templates and output settings; of `env`, only the names and a digest."""
         settings, templates = self.settings, self.templates
         codes = None if settings.ok_codes is None else sorted(settings.ok_codes)
         return {
@@ -325,7 +322,6 @@ class CommandEngine(SharedIndexEngine):
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:
-        """Return version, file stats and a digest of the environment variables, as far as the index depends on them."""
         engine = self.for_index()
         with scratch() as directory:
             session = engine._make_session(IndexWorkspace(replace(corpus, root=directory)))
@@ -345,8 +341,6 @@ class CommandEngine(SharedIndexEngine):
 
 
 class CommandSession(ProgramSession):
-    """A session that runs the tool once per query."""
-
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
         argv, values = self.engine.templates.argv, {"query": query, "k": str(k)}
         with self.redactor.cleaning():
@@ -381,10 +375,7 @@ class CommandSession(ProgramSession):
 
 
 class UpdatableCommandSession(CommandSession):
-    """A session of a tool with an update command or without an index command."""
-
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run the update command, if set, within the shorter of `seconds` and `index_timeout`."""
         self.use_corpus(corpus)
         if self.engine.templates.update:
             limit = min_timeout(seconds, self.engine.settings.index_timeout)

@@ -63,7 +63,6 @@ class ConfigTemplate:
 
     @property
     def known(self) -> tuple[Key, ...]:
-        """The keys in the template and in the edits."""
         return tuple(dict.fromkeys((*nodes(self.tree), *self.edits)))
 
     @property
@@ -89,7 +88,6 @@ class ConfigTemplate:
         return replace(self, edits={key: value for key, value in self.edits.items() if wanted(key)})
 
     def recorded(self) -> dict[str, object]:
-        """Return the name and digest of the template, and the edits, for the records."""
         edits = {write_key(key): value for key, value in self.edits.items()}
         return {"template": self.file.name, "template_digest": text_digest(self.text), "edits": edits}
 
@@ -178,7 +176,6 @@ def load_config_template(
 
 
 def check_config_used(config: ConfigTemplate | None, templates: object, where: str) -> None:
-    """Raise ConfigError if a configuration file is rendered but no template contains {config}."""
     if config is not None and not has_placeholder(templates, "config"):
         raise ConfigError(
             f"{where}: `config` is set, but {{config}} is not used",
@@ -187,7 +184,6 @@ def check_config_used(config: ConfigTemplate | None, templates: object, where: s
 
 
 def recorded_config(config: ConfigTemplate | None, index_keys: Sequence[str] | None) -> dict[str, object]:
-    """Return `config` and `index_keys`, if set, for the records."""
     recorded: dict[str, object] = {} if config is None else {"config": config.recorded()}
     return recorded if index_keys is None else {**recorded, "index_keys": list(index_keys)}
 

@@ -26,8 +26,6 @@ from assay.errors import AssayError
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """Maximum sizes of fingerprinted files and directories."""
-
     read_bytes: int = 20_000_000  # bytes of a file, read in 0.05 s; larger files are identified by size and time
     entries: int = 5_000  # entries of a directory; more suggest a home directory or a disk, not the code of a program
 
@@ -46,7 +44,6 @@ def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
 
 
 def identity_of(config: Mapping[str, object], *modules: str, facts: object = None) -> str:
-    """Return a digest of settings, the source code of modules, other facts, and the Python version."""
     return digest_of([config, code_digest(*modules, *_READING), facts, platform.python_version()])
 
 
@@ -57,7 +54,7 @@ def fingerprint_inputs(
     texts: Sequence[object] = (),  # other templates
     token_env: str | None = None,
 ) -> list[object]:
-    """Return digests of the programs, files and variables in settings, and the Python packages next to the programs."""
+    """Return digests of programs, files and variables that settings name, and the Python packages of the programs."""
     named = [*commands, env or {}, *texts]
     search = _fill(env["PATH"], placeholders) if env and "PATH" in env else None
     words = [_fill(text, placeholders) for text in iter_texts(named)]
@@ -77,7 +74,6 @@ def fingerprint_inputs(
 
 
 def iter_texts(value: object) -> Iterator[str]:
-    """Yield every string in nested tables and lists."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -155,7 +151,10 @@ def qualified_name(thing: object) -> str:
 
 
 def digest_modules(*modules: str) -> list[tuple[str, str]]:
-    """Return paths and digests of the source files of modules, and of modules they import from the same directory."""
+    """Return paths and digests of the source files of modules and of their top-level packages.
+
+    Modules that these files import from the same directory are included, unless that is site-packages.
+    """
     digests: dict[str, str] = {}
     for module in modules:
         home, waiting = _module_files(module)
@@ -180,7 +179,6 @@ def digest_modules(*modules: str) -> list[tuple[str, str]]:
 
 
 def _module_files(module: str) -> tuple[str, list[str]]:
-    """Return the parent directory and the source files of the top-level package of a module."""
     top = sys.modules.get(module.partition(".")[0])
     packages = list(getattr(top, "__path__", ()))
     if packages:

@@ -55,7 +55,6 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def wait(self) -> float:
-        """Wait for the next slot and return the seconds waited."""
         begin = time.monotonic()
         with self._lock:
             at = max(begin, self._next)
@@ -82,8 +81,6 @@ class RequestTemplate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadinessProbe(RequestTemplate):
-    """A request to repeat until the index is ready."""
-
     path: str = field(metadata={"about": "selector of the state in the JSON response"})
     value: object = setting(True, "state of an index that is ready")
     # an index takes seconds to minutes; more requests would only load the server
@@ -125,7 +122,6 @@ class HttpSettings(RequestTemplate, OutputSettings):
 
     @property
     def templates(self) -> list[object]:
-        """Every template that may contain a placeholder."""
         requests = [[request.url, request.headers, request.body or ""] for request in self.requests.values()]
         return [*requests, self.path_filter, self.language_filter]
 
@@ -259,14 +255,11 @@ class UpdatableHttpSession(HttpSession):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpEngine(SharedIndexEngine):
-    """A search API; environment variables in its templates are read when needed, and their values are not stored."""
-
     settings: HttpSettings
     parallel: int
 
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
-        """Whether a request or the configuration file contains {root} or {store}."""
         return any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property
@@ -275,7 +268,6 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
-        """Values to redact: the token, environment variables in templates, and keys in URLs."""
         settings = self.settings
         urls = [request.url for request in settings.requests.values()]
         own = secret_values(settings.templates, env={}, urls=urls, token_env=settings.token_env)
@@ -288,7 +280,6 @@ class HttpEngine(SharedIndexEngine):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Templates and output settings, without values of environment variables."""
         settings = self.settings
         requests = {
             name: {**asdict(request), "url": recorded_url(request.url), **recorded_table("headers", request.headers)}
@@ -299,7 +290,6 @@ class HttpEngine(SharedIndexEngine):
         return {"kind": "http", **search, **requests, **own, **settings.recorded()}
 
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> HttpSession:
-        """Open a session; unless `indexed`, build the index first."""
         settings = self.settings
         follows = settings.update is not None or settings.index is not None
         session = (UpdatableHttpSession if follows else HttpSession)(self, index)
@@ -320,7 +310,6 @@ class HttpEngine(SharedIndexEngine):
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
-    """Make the engine; raise ConfigError for invalid settings before any request is sent."""
     url = settings.get("url")
     if isinstance(url, str) and url.startswith("//"):  # `--engine http://host/...` is split at the first colon
         settings = {**settings, "url": f"http:{url}"}
@@ -356,7 +345,6 @@ def make(settings: Mapping[str, object], context: EngineContext) -> HttpEngine:
 
 
 def _check_request(request: RequestTemplate, common: Sequence[str], query: Sequence[str], where: str) -> None:
-    """Raise ConfigError for a request that cannot be sent, without quoting secrets."""
     parts = {"url": request.url, "headers": request.headers, "body": request.body or ""}
     for name, template in parts.items():
         check_template(template, common if name == "headers" else (*common, *query), f"{where}: {name}")

@@ -33,8 +33,6 @@ FLATTENED = "line breaks in the query were replaced by spaces"
 
 @dataclass(frozen=True, slots=True)
 class OutputMarker:
-    """A pattern in the output to wait for, and the name of the setting that defines it."""
-
     setting: str
     text: str  # as written in the settings
     pattern: re.Pattern[bytes]
@@ -64,7 +62,6 @@ class WireProtocol:
 
     @property
     def markers(self) -> tuple[OutputMarker, ...]:
-        """The markers to wait for during startup, in order."""
         return tuple(marker for marker in (self.ready, self.prompt) if marker)
 
     def encode(self, values: Mapping[str, object], added: Mapping[str, object]) -> tuple[bytes, tuple[str, ...]]:
@@ -151,7 +148,6 @@ class InteractiveSession(ProgramSession):
             self._restarts.first_start = time.monotonic() - begin
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Send a query; first restart the program if it is not running."""
         protocol, restart = self._protocol, RestartCost()
         with self.redactor.cleaning():
             if self._child is None or not self._child.alive:
@@ -198,7 +194,7 @@ class InteractiveSession(ProgramSession):
 
     @contextmanager
     def _guarded(self, child: Child, deadline: Deadline, hint: str) -> Iterator[None]:
-        """Convert a failure to EngineError and stop the program, so that no late answer is read as the next one."""
+        """Convert a failure of the program to EngineError, and stop the program to prevent late answers."""
         try:
             yield
         except EngineError:  # the answer was read, but cannot be parsed
@@ -230,7 +226,6 @@ class InteractiveSession(ProgramSession):
 
 class UpdatableInteractiveSession(InteractiveSession):
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Run any update command and restart the program, within the shorter of `seconds` and `index_timeout`."""
         deadline = Deadline(seconds, self.engine.settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():

@@ -154,7 +154,6 @@ def select(document: object, fields: Sequence[Selector | None]) -> Iterator[tupl
 
 
 def _walk(items: Mapping[Steps, object], done: Steps, rest: Steps) -> Iterator[Mapping[Steps, object]]:
-    """Yield each item of the innermost list with its enclosing items, keyed by selector steps."""
     if not rest:
         yield items
         return

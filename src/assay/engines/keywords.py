@@ -42,8 +42,6 @@ _WORD = re.compile(r"\w+")
 
 
 class PythonCounter:
-    """A word counter that reads the files of a corpus in Python and caches their contents."""
-
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
         self._paths = tuple(sorted(file.path for file in corpus.files))
@@ -199,7 +197,6 @@ class KeywordsEngine(EngineDefaults):
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        """Digest of settings, code, and the path, size and time of the backend's program."""
         backend = _choose_backend(self.settings.backend)
         path = None if backend == "python" else shutil.which(backend)
         stat = os.stat(path) if path else None
@@ -248,7 +245,6 @@ def query_keywords(query: str, shortest: int) -> list[str]:
 
 
 def _choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
-    """Return the configured backend, or the first installed one for `auto`; raise ConfigError if none is installed."""
     if wanted == "auto":
         return "rg" if shutil.which("rg") else "git" if shutil.which("git") else "python"
     if wanted != "python" and shutil.which(wanted) is None:
@@ -259,7 +255,6 @@ def _choose_backend(wanted: Backend) -> Literal["rg", "git", "python"]:
 
 
 def make(settings: Mapping[str, object], _context: EngineContext) -> KeywordsEngine:
-    """Make the engine; raise ConfigError if the backend is not installed."""
     read = read_settings(KeywordsSettings, settings, "engine keywords")
     _choose_backend(read.backend)
     return KeywordsEngine(read)

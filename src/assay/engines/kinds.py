@@ -26,12 +26,10 @@ class EngineKind:
 
     @property
     def shipped(self) -> bool:
-        """Whether Assay ships the engine itself, not only an adapter."""
         return self.name in ("builtin", "keywords", "oracle", "random", "runfile")
 
     @property
     def uses_gold(self) -> bool:
-        """Whether the rankings depend on the gold set."""
         return self.name in ("oracle", "runfile")
 
     def make_engine(self, settings: Mapping[str, object], context: EngineContext) -> Engine:

@@ -107,7 +107,6 @@ class McpTemplates:
 
 
 def _read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates:
-    """Check the settings and return their templates; `names` are the placeholders valid outside search arguments."""
     _check_server(settings)
     query_names = (*names, *QUERY_PLACEHOLDERS)
     for name, known in {"env": names, "headers": names, "url": names, "arguments": query_names}.items():
@@ -175,8 +174,6 @@ _UNRECORDED = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpEngine(SharedIndexEngine):
-    """An MCP server; environment variables in its templates are read when needed, and their values are not stored."""
-
     settings: McpSettings
     templates: McpTemplates
     git: bool
@@ -191,7 +188,6 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def private(self) -> bool:  # type: ignore[override]  # computed
-        """Whether Assay starts the server, which may write to the corpus, or a template contains {root} or {store}."""
         return bool(self.templates.command) or any(has_placeholder(self.texts, name) for name in ("root", "store"))
 
     @property
@@ -200,7 +196,6 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def secrets(self) -> tuple[str, ...]:  # type: ignore[override]  # computed
-        """Values to redact: the token, environment variables in templates, values of `env`, and keys in the URL."""
         settings = self.settings
         own = secret_values(self.templates.named, env=settings.env, urls=[settings.url], token_env=settings.token_env)
         return (*own, *(self.template.secrets if self.template else ()))
@@ -212,7 +207,6 @@ class McpEngine(SharedIndexEngine):
 
     @property
     def config(self) -> Mapping[str, object]:
-        """Templates and output settings; of `env` and `headers`, only names and digests."""
         settings, templates = self.settings, self.templates
         names = [field.name for field in fields(settings) if field.name not in _UNRECORDED]
         own = {name: getattr(settings, name) for name in names}
@@ -225,7 +219,6 @@ class McpEngine(SharedIndexEngine):
         return {"kind": "mcp", **own, **settings.recorded()}
 
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> McpSession:
-        """Start the server and make the `index` calls; unless `indexed`, run `index_command` first."""
         sessions = _session_module()
         follows = self.settings.update or self.templates.update
         session: McpSession = (sessions.UpdatableMcpSession if follows else sessions.McpSession)(
@@ -241,7 +234,6 @@ class McpEngine(SharedIndexEngine):
         return session.stderr()
 
     def tool_identity(self, corpus: Corpus) -> list[object]:  # noqa: ARG002 - part of the protocol
-        """Return stats of the files of the commands, and a digest of the variables that the index depends on."""
         engine, templates = self.for_index(), self.templates
         calls = [call.arguments for call in templates.index]
         texts = engine.template.texts if engine.template else []
@@ -260,7 +252,6 @@ def _session_module() -> ModuleType:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> McpEngine:
-    """Make the engine; raise errors for invalid settings and a missing mcp package before any program starts."""
     read = read_settings(McpSettings, settings, WHERE)
     fixed = fixed_placeholders(context)
     config = load_config_template(read.config, fixed, WHERE)

@@ -40,7 +40,6 @@ def parse_result(result: CallToolResult, content: Content, layout: OutputLayout,
 
 
 def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -> None:
-    """Raise EngineError if the tool is unknown, or if arguments are unknown or missing."""
     if tool not in tools:
         near = closest_match(tool, tools)
         meant = f"did you mean {near[0]!r}? " if near else ""
@@ -64,7 +63,6 @@ def check_call(tools: Mapping[str, Tool], tool: str, arguments: Iterable[str]) -
 
 
 def check_result(tool: str, result: CallToolResult) -> None:
-    """Raise EngineError if a tool reports an error."""
     if result.is_error:
         text = " ".join(" ".join(_texts(result.content)).split())[:SHOWN_ERROR]
         raise EngineError(
@@ -73,7 +71,6 @@ def check_result(tool: str, result: CallToolResult) -> None:
 
 
 def check_output(result: CallToolResult, failed: re.Pattern[str] | None) -> None:
-    """Raise EngineError if a tool's output matches `failed`."""
     problem = find_failure("\n".join(_texts(result.content)), failed)
     if problem is not None:
         raise problem

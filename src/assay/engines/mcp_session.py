@@ -51,7 +51,7 @@ class McpSession(ToolSession["McpEngine"]):
         self._version = ""
 
     def start(self, seconds: float | None, *, serve: bool = True) -> None:
-        """Run `index_command` unless the index exists; with `serve`, start the server and make the `index` calls."""
+        """Run `index_command` unless the index exists; with `serve`, start the server."""
         deadline = Deadline(seconds)
         with self.closed_on_failure():
             self.check_programs()
@@ -61,7 +61,6 @@ class McpSession(ToolSession["McpEngine"]):
                 self._start_server(deadline.remaining())
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Call the search tool; restart a lost server first."""
         with self.redactor.cleaning():
             values = {**self.placeholders, "query": query, "k": k}
             arguments = merge(fill_json(self._settings.arguments, values), self.filtering.table(wanted, values))
@@ -82,7 +81,6 @@ class McpSession(ToolSession["McpEngine"]):
         return self._version
 
     def close(self) -> None:
-        """Close the connection, end all processes of the session, and remove the temporary directories."""
         try:
             self._end()
         finally:
@@ -94,7 +92,6 @@ class McpSession(ToolSession["McpEngine"]):
             self.run_index_command(self._templates.index_command, limit, action)
 
     def _start_server(self, seconds: float | None) -> None:
-        """Start or connect to the server and make the `index` calls, within `seconds` and the configured timeouts."""
         begin, deadline = time.monotonic(), Deadline(seconds)
         connection = self._connect(deadline.within(self._settings.startup_timeout))
         self._connection, self._noted_junk = connection, 0
@@ -113,11 +110,9 @@ class McpSession(ToolSession["McpEngine"]):
             self._restarts.first_start = time.monotonic() - begin
 
     def _restore(self) -> RestartCost:
-        """Restart the server if the connection was lost; the restart has its own time limit."""
         return RestartCost() if self._connection is not None else self._restarts.restart(self._start_server)
 
     def _call(self, call: ToolCall, deadline: Deadline, hint: str) -> CallToolResult:
-        """Call a tool; `hint` is the hint of the error after a timeout."""
         if self._connection is None:
             raise EngineError("the server is not running", hint="reopen the engine")
         try:
@@ -134,7 +129,6 @@ class McpSession(ToolSession["McpEngine"]):
         return result
 
     def _call_indexing(self, calls: Sequence[ToolCall], deadline: Deadline) -> None:
-        """Call tools that build or update an index; raise EngineError if their output matches `failed`."""
         for call in calls:
             check_output(self._call(call, deadline, "raise `index_timeout`"), self.engine.layout.text.failed)
 
@@ -145,7 +139,6 @@ class McpSession(ToolSession["McpEngine"]):
         )
 
     def _junk_notes(self) -> tuple[str, ...]:
-        """Return a note on stdout lines since the last note that are not MCP messages."""
         if not isinstance(self._transport, StdioTransport) or self._transport.junk == self._noted_junk:
             return ()
         count, self._noted_junk = self._transport.junk - self._noted_junk, self._transport.junk
@@ -227,10 +220,7 @@ class McpSession(ToolSession["McpEngine"]):
 
 
 class UpdatableMcpSession(McpSession):
-    """A session that can update its index after files change, by tool calls or a restart."""
-
     def update_within(self, corpus: Corpus, seconds: float | None) -> None:
-        """Update the index as `update` says, within the shorter of `seconds` and `index_timeout`."""
         deadline = Deadline(seconds, self._settings.index_timeout)
         self.use_corpus(corpus)
         with self.redactor.cleaning():

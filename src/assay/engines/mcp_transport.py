@@ -46,8 +46,6 @@ for _name in ("mcp", "client"):
 
 @dataclass(frozen=True, slots=True)
 class TransportLimits:
-    """Limits and polling intervals (times in seconds) that do not affect measurements."""
-
     pages: int = 100  # maximum pages of the tool list
     shutdown: float = 2.0  # for an orderly shutdown, and again after a cancellation
     awaiting: float = 0.02  # maximum delay of a reply to a request from the server
@@ -171,7 +169,6 @@ class StdioTransport:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[TransportStreams]:
-        """Yield the message streams between the program and a client in the running event loop."""
         incoming, receiving = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         loop = asyncio.get_running_loop()
         thread = threading.Thread(target=self._exchange, args=(loop, incoming), name="assay-mcp-pipes", daemon=True)
@@ -186,7 +183,6 @@ class StdioTransport:
             incoming.close()
 
     def end(self) -> None:
-        """Stop the program and the thread; callable from any thread."""
         self._stop_thread()
         self.child.end()
 
@@ -267,8 +263,6 @@ class _Outbox:
 
 
 class HttpTransport:
-    """A connection to a server URL, with headers for every request."""
-
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
         self._headers = headers
@@ -276,7 +270,6 @@ class HttpTransport:
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[TransportStreams]:
-        """Yield the message streams for a client in the running event loop; the caller enforces the deadline."""
         headers = {**self._headers, "accept-encoding": "identity"}
         async with (
             httpx2.AsyncClient(headers=headers, timeout=None, event_hooks={"response": [self._check]}) as client,
@@ -296,8 +289,6 @@ class HttpTransport:
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """A response body with a size limit."""
-
     def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
 

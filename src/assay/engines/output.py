@@ -73,7 +73,6 @@ class OutputSettings:
     )
 
     def recorded(self) -> dict[str, object]:
-        """Return the settings for the records, without `index_timeout`, which does not affect rankings."""
         names = [field.name for field in fields(OutputSettings) if field.name != "index_timeout"]
         return {name: getattr(self, name) for name in names}
 
@@ -90,8 +89,6 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class OutputLayout:
-    """The parsed selectors and patterns of `OutputSettings`."""
-
     format: Format = "auto"
     selectors: Mapping[str, Selector] = field(default_factory=dict)
     text: TextRules = field(default_factory=TextRules)
@@ -127,7 +124,10 @@ def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
 
 
 def parse_output(data: bytes | str, layout: OutputLayout, known: frozenset[str]) -> EngineReply:
-    """Parse an output; `known` are the paths of the corpus. Raise EngineError if parsing fails."""
+    """Parse an output; `known` are the paths of the corpus.
+
+    Raise EngineError if the output has no hits and matches `failed`, or cannot be parsed and does not match `nothing`.
+    """
     text = clean(data)
     return _apply_rules(lambda: _parse(text, layout, known), lambda: text, layout.text)
 
@@ -139,7 +139,6 @@ def parse_document(document: object, layout: OutputLayout) -> EngineReply:
 
 
 def _apply_rules(parse: Callable[[], EngineReply], text: Callable[[], str], rules: TextRules) -> EngineReply:
-    """Parse an output, limit the hit count, and match output without hits against `failed` and `nothing`."""
     problem: EngineError | None = None
     try:
         reply = parse()
@@ -216,7 +215,7 @@ def _attempt(parse: Callable[[str], Documents], text: str) -> Documents | None:
 
 
 def _read_last(documents: Documents, layout: OutputLayout) -> EngineReply:
-    """Read all documents; among other text, only the last one with hits, because the others may be logs."""
+    """Read all documents or, among other text, only the last one with hits, because the others may be logs."""
     if not documents.other_lines:
         return _read_all(documents, layout)
     replies, problem = list[EngineReply](), None
@@ -316,7 +315,7 @@ def read_reply(answer: object) -> EngineReply:
 
 
 def read_hit(result: object) -> Hit:
-    """Convert a Hit, location, path object or mapping; raise EngineError for other types."""
+    """Convert a Hit, location, path object or mapping with a path to a Hit; raise EngineError for other values."""
     if isinstance(result, Hit):
         return result
     if isinstance(result, str):

@@ -31,8 +31,6 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class ToolInfo:
-    """Facts about a tool, from the table [preset]."""
-
     about: str
     home: str = ""
     docs: str = ""  # the source of an unverified preset
@@ -46,8 +44,6 @@ class ToolInfo:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A tool and its engine settings, from a preset file."""
-
     name: str
     path: Path
     facts: ToolInfo
@@ -61,7 +57,6 @@ class Preset:
 
 @cache
 def shipped_presets() -> Mapping[str, Path]:
-    """Return the files of the shipped presets by name, in alphabetical order."""
     directory = Path(str(resources.files("assay.data") / "presets"))
     return {path.stem: path for path in sorted(directory.glob("*.toml"), key=lambda path: path.stem)}
 
@@ -133,8 +128,6 @@ def _with_line(problem: ConfigError, file: TomlFile, keys: tuple[str, ...]) -> C
 
 @dataclass(frozen=True, slots=True)
 class InstalledTool:
-    """The programs and variables that a preset lacks on this machine, and the version of the tool."""
-
     missing: tuple[str, ...]
     unset: tuple[str, ...]
     version: str = ""
@@ -151,7 +144,7 @@ def check_installed(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> Insta
 
 
 def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
-    """Run the version command of a preset and return the version; empty if unknown."""
+    """Run the version command of a preset; return the version, or the output if it has none; empty if unknown."""
     probe = preset.facts.version
     if probe is None:
         return ""
@@ -192,7 +185,6 @@ def _unset(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def preset_notes(preset: Preset) -> tuple[str, ...]:
-    """Return notes for the report: the verification state and the preset's note."""
     facts = preset.facts
     source = f"unverified: written from {facts.docs or 'no source'}"
     verified = f"last verified with {facts.verified}" if facts.verified else source

@@ -61,7 +61,6 @@ class PythonEngine(Handle):
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the engine's fingerprint, the source files of its module, and the files named in its options."""
         texts = [value for value in self.settings.options.values() if isinstance(value, str)]
         files = [[text, digest_path(text)] for text in texts if os.path.isfile(text)]
         module = self.settings.target.partition(":")[0]

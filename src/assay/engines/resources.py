@@ -18,7 +18,6 @@ class AddedMemory:
 
     @contextmanager
     def measure(self) -> Iterator[None]:
-        """Measure the memory used by a call to the engine."""
         before = None
         with suppress(OSError):
             Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets the peak resident set size
@@ -60,7 +59,7 @@ def available_threads() -> int:
 
 @contextmanager
 def pinned(threads: int) -> Iterator[int]:
-    """Limit this process and new child processes to at most `threads` processors; yield the number granted."""
+    """Limit threads by processor affinity (Linux) and by variables of numeric libraries; yield the number granted."""
     before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
     granted = min(threads, available_threads())
     allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []

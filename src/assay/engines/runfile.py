@@ -111,7 +111,6 @@ def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
 
 
 def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngine:
-    """Make the engine and parse the run file, so that errors are raised before any query runs."""
     read = read_settings(RunFileSettings, settings, "engine runfile")
     if context.suite is None:
         raise ConfigError("engine runfile: no gold set", hint="pass a gold set with --gold")
@@ -187,7 +186,6 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
 
 
 def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
-    """Parse JSON lines into rankings; raise InputError for invalid lines and duplicate queries."""
     rankings: dict[str, tuple[Hit, ...]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():

@@ -46,8 +46,6 @@ _HINT = "raise --timeout"
 
 @dataclass(frozen=True, slots=True)
 class CallLimits:
-    """Limits that do not affect measurements."""
-
     close: float = 5.0  # seconds to close before the engine is abandoned
     message: int = 500  # characters of a recorded error message
 
@@ -67,8 +65,6 @@ class QueryOutcome:
 
 @dataclass(frozen=True, slots=True)
 class OpenEngine:
-    """A session that is ready for queries, and the time that opening took."""
-
     session: Session
     seconds: float
 
@@ -187,8 +183,6 @@ def summarize(problem: BaseException | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _CallResult(Generic[T]):
-    """The return value or exception of a call, and its duration in the thread that ran it, or the timeout."""
-
     value: T | None
     problem: BaseException | None
     seconds: float

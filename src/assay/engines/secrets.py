@@ -45,8 +45,6 @@ _DIGEST: Final = 12  # hex digits of a digest, enough to distinguish one user's 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A text that may be a secret, and its name, such as that of a header or an option."""
-
     name: str
     value: str
     exposed: bool = False  # whether it is part of a header or URL
@@ -74,7 +72,6 @@ def check_literal_secrets(where: str, templates: Mapping[str, object]) -> None:
 
 
 def literal_secrets(table: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the literal secrets in a table, such as the values of a configuration template."""
     texts = (text for name, value in table.items() for text in _texts(name, value, exposed=False))
     return tuple(dict.fromkeys(text.value for text in texts if text.is_secret or has_issued_key(text.value)))
 
@@ -106,7 +103,6 @@ def _texts(name: str, value: object, *, exposed: bool) -> Iterator[_Named]:
 
 
 def _parameters(url: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the name, value and encoded value of each URL parameter."""
     query = url.partition("?")[2].partition("#")[0] if "://" in url or url.startswith("{env:") else ""
     for piece in filter(None, query.split("&")):
         name, _, written = piece.partition("=")
@@ -138,7 +134,6 @@ def recorded_url(url: str) -> str:
 
 
 def recorded_table(name: str, table: Mapping[str, str]) -> dict[str, object]:
-    """Return a table's names and a digest of its values, for the records."""
     values = "\0".join(f"{key}={table[key]}" for key in sorted(table))
     return {name: sorted(table), **({f"{name}_digest": _digest(values)} if table else {})}
 

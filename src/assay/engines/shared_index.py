@@ -105,12 +105,10 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     @property
     def env(self) -> Mapping[str, str]:
-        """Templates of the environment variables for the engine's programs."""
         return {}
 
     @property
     def commands(self) -> Sequence[Sequence[str]]:
-        """Templates of the commands that the engine runs."""
         return ()
 
     @property
@@ -144,7 +142,6 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return replace(cast(Any, self), **changes)  # type: ignore[no-any-return]  # a dataclass
 
     def make_workspace(self, index: IndexWorkspace) -> EngineWorkspace:
-        """Create the directories and configuration files that the templates need."""
         configs = (self.template, _index_config(self.template, self.indexing.named))
         return EngineWorkspace(self.placeholders, index.corpus.root, self.texts, index.store, configs)
 
@@ -152,7 +149,6 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return self.open_within(corpus, None)
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> ExternalSession:
-        """Open a session within the shorter of `seconds` and `index_timeout`."""
         return self.open_at(IndexWorkspace(corpus), seconds, indexed=False)
 
     def steps(self) -> tuple[SharedStep, ...]:
@@ -212,7 +208,6 @@ def make_index_settings(
 
 
 def _index_config(config: ConfigTemplate | None, named: tuple[Key, ...] | None) -> ConfigTemplate | None:
-    """Return the configuration for indexing, with only the edits named in `index_keys`."""
     if config is None or named is None:
         return config
     prefixes = [key[2:] for key in named if key[0] == "config"]
@@ -256,14 +251,12 @@ class SharedSession(ExternalSession):
         self._notes: tuple[str, ...] = ()
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, seconds: float | None) -> SearchReply:
-        """Search, and map the paths of the hits to the original corpus."""
         with self._mask.cleaning():
             reply = read_reply(self._inner.search_filtered(query, k, wanted, seconds))
         hits = tuple(hit._replace(path=self._mask.path(hit.path)) for hit in reply.hits)
         return EngineReply(hits, reply.cost, tuple(map(self._mask.text, reply.notes)), reply.waited)
 
     def usage(self) -> SessionUsage:
-        """Return the resources used by the session, with the size of the index and the stderr of indexing."""
         used, added = self._inner.usage(), self._directory.added_bytes
         size = used.store_bytes if not added else added + (used.store_bytes or 0)
         stderr = "\n".join(filter(None, (self._directory.stderr, used.stderr)))

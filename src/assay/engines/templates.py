@@ -180,7 +180,6 @@ class Filters:
         return cast(dict[str, object], table)
 
     def arguments(self, wanted: SearchFilter, values: Mapping[str, str]) -> tuple[str, ...]:
-        """Return the filter arguments to add to a command, once per path and language in `wanted`."""
         return tuple(
             fill(part, {**values, name: value})
             for template, name, selected in self._used(wanted)

@@ -26,8 +26,6 @@ _WORDS = re.compile(r"[A-Za-z]+(?: [A-Za-z]+){0,3}(?=\s|[.,:;!]*(?:\s|$))")
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """Limits for parsing text, in characters."""
-
     line: int = 2_000  # searched part of a line; limits patterns that backtrack
     shown: int = 60  # quoted part of a line in a message
     error: int = 300  # quoted part of a tool's error in a message
@@ -46,7 +44,6 @@ class TextRules:
 
 
 def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRules:
-    """Compile the patterns; raise ConfigError if a pattern is invalid."""
     compiled: dict[str, re.Pattern[str]] = {}
     for name, text in {"pattern": pattern, "nothing": nothing, "failed": failed}.items():
         try:

@@ -46,8 +46,6 @@ _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # options of fin
 
 @dataclass(frozen=True, slots=True)
 class ProbeLimits:
-    """Limits on the command that prints the version of a tool."""
-
     seconds: float = 20.0  # a Python tool that imports a tensor library takes 10 s
     shown: int = 60  # characters to show of output without a version
 
@@ -94,7 +92,7 @@ class ExternalSession(ABC):
 
 
 def parse_command(template: Argv, known: Sequence[str], where: str) -> tuple[str, ...]:
-    """Split a command as a shell does; raise ConfigError for unknown placeholders and for shell operators."""
+    """Split a command string as a shell does; raise ConfigError for unknown placeholders and shell operators."""
     try:
         parts = tuple(shlex.split(template)) if isinstance(template, str) else template
     except ValueError as error:
@@ -177,7 +175,6 @@ def run_engine_command(
 def run_index_command(
     program: ProgramSpec, seconds: float | None, action: str, record: Callable[[CompletedProgram], None]
 ) -> None:
-    """Run a command that builds or updates an index; raise EngineError unless the exit code is 0."""
     finished = run_engine_command(
         program, seconds, hint="raise `index_timeout` or choose a smaller corpus", record=record
     )
@@ -308,8 +305,6 @@ E = TypeVar("E", bound="SharedIndexEngine")
 
 
 class ToolSession(ExternalSession, Generic[E]):
-    """A session that runs programs and records their resources."""
-
     def __init__(self, engine: E, index: IndexWorkspace) -> None:
         super().__init__(engine, index)
         self.engine = engine
@@ -365,7 +360,6 @@ class ProgramSession(ToolSession["CommandEngine"]):
         """Start the program; do nothing if it runs once per query."""
 
     def version(self) -> str:
-        """Return the first output line of the version command; empty if there is no command or no output."""
         if not self.engine.templates.version:
             return ""
         try:

@@ -130,7 +130,7 @@ def snapshot(directory: Path) -> dict[str, tuple[int, int]]:
 
 
 def copy_tree(source: Path, target: Path) -> None:
-    """Copy files with their times; keep symbolic links, skip pipes and sockets."""
+    """Copy files with their times; keep symbolic links, skip pipes, sockets and devices."""
 
     def special(directory: str, names: list[str]) -> list[str]:
         copied = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)

@@ -70,7 +70,7 @@ class Child(ProcessGroup):
         return last_line(self.stderr)
 
     def describe_end(self) -> str:
-        """Describe for a message how the program ended, or that it closed its output but is still running."""
+        """Return how the program ended, or that it closed its output but is still running."""
         code = self.wait(self._limits.drain)  # a pipe often closes before the program exits
         if code is None:
             return "closed its output"
@@ -115,7 +115,6 @@ class Child(ProcessGroup):
             return unread
 
     def peak_bytes(self) -> int | None:
-        """Return the peak memory of the program and its descendants so far, or None if unknown."""
         if not self._ended:
             self.memory.sample(at_once=True)
         return self.memory.peak_bytes

@@ -49,7 +49,6 @@ def has_marker(pid: int, marker: str) -> bool:
 
 
 def find_marked(marker: str) -> list[int]:
-    """Return the ids of all processes, except this one, that have this marker or a marker with this prefix."""
     import psutil
 
     return sorted(pid for pid in psutil.pids() if pid != os.getpid() and has_marker(pid, marker))

@@ -64,8 +64,6 @@ def _read_proc(name: str) -> bytes:
 
 
 class ProgramMemory:
-    """A thread-safe sampler of the peak memory of a program and its descendants."""
-
     def __init__(self, session: int, marker: str) -> None:
         # ru_maxrss of a child includes the memory of this process at the fork
         ours = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -83,7 +81,6 @@ class ProgramMemory:
         self._final: int | None = None
 
     def pause(self, longest: float) -> float:
-        """Return the seconds until the next sample, at most `longest`."""
         if self._ended is not None or not LINUX:
             return longest
         return min(longest, max(SAMPLING.first, self._next - time.monotonic()))  # another thread may be sampling

@@ -84,7 +84,6 @@ class CompletedProgram:
 
 
 def signal_name(code: int) -> str:
-    """Return the signal name of a negative exit code, or `signal N` for a signal without a name."""
     known = {member.value: member.name for member in signal.Signals}
     return known.get(-code, f"signal {-code}")
 
@@ -195,7 +194,6 @@ class ProcessGroup:
         return self._process.returncode
 
     def wait(self, seconds: float | None) -> int | None:
-        """Wait for the exit and return the exit code, or None if the program is still running after the timeout."""
         end = None if seconds is None else time.monotonic() + seconds
         pause = _FIRST_POLL
         while (code := self.poll()) is None:
@@ -212,7 +210,7 @@ class ProcessGroup:
                 os.killpg(self.pid, number)
 
     def terminate(self, grace: float) -> None:
-        """End the process group: send SIGTERM, wait at most `grace` seconds, and send SIGKILL."""
+        """End the process group with SIGKILL; a running program first gets SIGTERM and `grace` seconds."""
         if self.poll() is None:
             self.memory.sample(at_once=True)
             self.signal(signal.SIGTERM)
@@ -223,7 +221,7 @@ class ProcessGroup:
         self._abandoned.detach()
 
     def kill_pipe_holders(self) -> None:
-        """On Linux, kill all other processes that have the output pipes of the program open for writing."""
+        """On Linux, kill all processes except this one that can write to the output pipes of the program."""
         if not LINUX:
             return
         import psutil

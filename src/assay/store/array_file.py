@@ -57,7 +57,7 @@ class IndexFormatError(AssayError):
 
 @dataclass(frozen=True, slots=True)
 class ArrayFile:
-    """The metadata and arrays of an index file; the arrays are read-only memory maps."""
+    """The metadata and arrays of an index file; `read_store` maps the arrays read-only."""
 
     meta: Mapping[str, JSON]
     arrays: Mapping[str, Array]

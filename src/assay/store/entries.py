@@ -51,7 +51,6 @@ class EntryPath:
 
     @property
     def finished(self) -> Path:
-        """The manifest file, whose existence marks a directory as complete."""
         return self.path / "finished"
 
     @property
@@ -67,7 +66,7 @@ def entry_name(kind: str, key: str) -> str:
 
 
 def replace_entry(root: Path, path: Path, data: bytes) -> None:
-    """Write a file atomically and create its directories, again if another process removes the directories.
+    """Write a file atomically, and create its directories even if another process removes them meanwhile.
 
     The file is not synced: after a power failure it may be empty, which the checksum reveals.
     """
@@ -126,7 +125,6 @@ def wrap_disk_errors(path: Path, *, only: frozenset[int] | None = None) -> Itera
 
 
 def build_lock(path: Path, *, wait: bool = True) -> AbstractContextManager[bool]:
-    """Lock an entry while it is built; without `wait`, yield False if another process has locked it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return temporary_lock(path, wait=wait)
 
@@ -143,8 +141,6 @@ def verify_checksum(name: str, sealed: bytes) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The files, links and subdirectories of a completed directory."""
-
     id: str  # unique, so that a process can remember which manifests it has verified
     entries: Mapping[str, str]  # path -> "file SIZE SHA256", "link TARGET" or "folder"
 
@@ -165,7 +161,6 @@ class Manifest:
 
 
 def read_manifest(name: str, sealed: bytes) -> Manifest | None:
-    """Parse a manifest; return None if the checksum does not match."""
     data = verify_checksum(name, sealed)
     return None if data is None else Manifest(**json.loads(data))
 

@@ -60,8 +60,6 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class StoreLimits:
-    """The size limit of the store, and how often sizes and times of use are updated."""
-
     bytes: int = 10 * 10**9  # a hundred indexes of large repositories with their vectors, or ten million cells
     #: Share of the limit that a process may add before it measures the store again by walking all files.
     growth: float = 0.02
@@ -74,7 +72,6 @@ class StoreLimits:
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Return the default limits, with the size limit from ASSAY_CACHE_LIMIT if that is set."""
         limit = os.environ.get(VARIABLE, "").strip()
         return cls(bytes=parse_size(limit, VARIABLE)) if limit else cls()
 

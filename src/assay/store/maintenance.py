@@ -51,7 +51,6 @@ class StoreEntry:
 
 
 def measure_usage(roots: Mapping[str, Path]) -> tuple[DiskUsage, ...]:
-    """Return the disk usage of each kind in `roots` that has entries."""
     by_kind = {kind: list(iter_entries({kind: path})) for kind, path in sorted(roots.items())}
     return tuple(
         DiskUsage(kind, len(found), sum(e.bytes for e in found), min(e.used for e in found), max(e.used for e in found))
@@ -149,7 +148,6 @@ def _entry(location: EntryPath, entry: os.DirEntry[str]) -> StoreEntry:
 
 
 def _measure(path: Path) -> tuple[int, float]:
-    """Return the total size and the latest modification time of a file, or of all files in a directory."""
     size, used = 0, 0.0
     files = [Path(parent, name) for parent, _, names in os.walk(path) for name in names]
     for file in files or [path]:

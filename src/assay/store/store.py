@@ -69,7 +69,6 @@ class Store:
         self.close()
 
     def has(self, kind: str, key: str) -> bool:
-        """Return whether a value or directory exists, without verifying its checksums."""
         location = self._place(kind, key)
         return location.path.is_file() or location.finished.is_file()
 
@@ -91,7 +90,6 @@ class Store:
         return data
 
     def put(self, kind: str, key: str, data: bytes) -> None:
-        """Store a value atomically; prune the store if it has grown too large."""
         location = self._place(kind, key)
         with wrap_disk_errors(location.path):
             replace_entry(self.root, location.path, add_checksum(location.name, data))
@@ -147,7 +145,6 @@ class Store:
 
     @contextmanager
     def workspace(self, kind: str, key: str) -> Iterator[Path]:
-        """Lock a workspace with `writer_lock` and yield its directory."""
         path = self.path(kind, key)
         with writer_lock(path):
             yield path
@@ -182,7 +179,7 @@ class Store:
         above: int | None = None,
         dry_run: bool = False,
     ) -> PruneResult:
-        """Remove entries unused for `older_than` seconds, then the least recently used until `most_bytes` remain.
+        """Remove entries unused for `older_than` seconds, then the least recently used above `most_bytes`.
 
         Without `most_bytes` and `older_than`, the size limit applies. Without `kinds`, all kinds with a size limit are
         pruned. The other arguments are those of `maintenance.prune`.

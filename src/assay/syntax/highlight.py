@@ -1,7 +1,7 @@
 """Syntax highlighting: split each line into colored runs, in every language with a grammar.
 
 Colors depend on node types, which most grammars name alike. The concatenated runs of a line equal the line. Unknown
-syntax, and text beyond the limits, is plain.
+syntax, larger files and longer lines are plain.
 """
 
 from __future__ import annotations
@@ -33,10 +33,8 @@ class HighlightSpan:
 
 @dataclass(frozen=True, slots=True)
 class ColorLimits:
-    """Size limits on highlighting; text beyond them is plain."""
-
-    bytes: int = 400_000  # a second for the slowest grammar; longer files are data or generated
-    columns: int = 5_000  # maximum characters of a line; longer lines are data, and may have one run per character
+    bytes: int = 400_000  # of a file: a second for the slowest grammar; larger files are data or generated
+    columns: int = 5_000  # of a line: longer lines are data, and may have one run per character
 
 
 LIMITS = ColorLimits()
@@ -120,7 +118,6 @@ def highlight(text: str, grammar: str | None, limits: ColorLimits = LIMITS) -> t
 
 
 def _marks(source: bytes, grammar: str, limits: ColorLimits) -> bytearray | None:
-    """Return the color of each byte, or None for a source that is too large or cannot be parsed safely in time."""
     if len(source) > limits.bytes or nesting_problem(source, grammar) or is_malformed(source, grammar):
         return None
     tree = parse(source, grammar, _PARSING)

@@ -96,8 +96,6 @@ def unspaced_pairs(compound: str) -> tuple[str, ...]:
 
 
 class _TokenCache(dict[str, tuple[str, ...]]):
-    """A bounded cache of split identifiers; source code repeats each identifier many times."""
-
     def __missing__(self, raw: str) -> tuple[str, ...]:
         tokens: tuple[str, ...] = ()
         if compound := raw.strip("_").lower():
@@ -127,7 +125,10 @@ def _snowball() -> Callable[[str], str]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def stem(word: str) -> str:
-    """Return the English stem of a lowercase word; words under three letters or not purely a-z are unchanged."""
+    """Return the Snowball stem of a lowercase English word, without -er or -or if the stem is longer than five letters.
+
+    Words of one or two letters, and words with other characters than a-z, are unchanged.
+    """
     if len(word) < 3 or not word.isascii() or not word.isalpha():
         return word
     root = _snowball()(word)

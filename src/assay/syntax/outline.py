@@ -139,8 +139,6 @@ def _outline(source: bytes, grammar: str, limits: ParsingLimits) -> Outline:
 
 
 class _Header(NamedTuple):
-    """A comment or decorator, which may belong to the definition below it."""
-
     start: int
     end: int
     comment: bytes | None

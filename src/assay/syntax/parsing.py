@@ -81,7 +81,6 @@ def load_grammar(name: str) -> Grammar:
 
 
 def grammar_packages() -> tuple[str, ...]:
-    """Return the PyPI names of the grammar packages."""
     modules = {_WHEELS.get(name, (f"tree_sitter_{name}", ""))[0] for name in GRAMMARS}
     return tuple(sorted(module.replace("_", "-") for module in modules))
 
@@ -102,7 +101,6 @@ PARSING = ParsingLimits()
 
 
 def time_limit(source: bytes, limits: ParsingLimits) -> float:
-    """Return the CPU seconds allowed for parsing."""
     return limits.seconds + limits.seconds_per_byte * len(source)
 
 

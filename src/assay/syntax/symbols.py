@@ -49,7 +49,6 @@ def parse_problem(path: str, text: str, language: str | None = None) -> str | No
 
 
 def is_supported(path: str, language: str | None) -> bool:
-    """Return whether there is a parser for the language of a file."""
     return _is_python(path, language) or grammar_name(path, language, "") is not None
 
 

@@ -16,7 +16,6 @@ def count_lines(text: str) -> int:
 
 
 def line_at(text: str, position: int) -> int:
-    """Return the number of the line that contains a character offset, counting from 1."""
     return text.count("\n", 0, position) + 1
 
 
