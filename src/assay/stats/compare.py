@@ -158,7 +158,7 @@ def compare_slices(
     B: int = DEFAULT.resamples,
     **options: Unpack[CompareOptions],
 ) -> tuple[SliceRow, ...]:
-    """Compare engines with the baseline by phrasing and by tag value; omit values of all units and slices of one query."""
+    """Compare engines with the baseline by phrasing and tag value; omit values of all units and slices of one query."""
     settings = CompareSettings(resamples=B, **options)
     check_engine(scores, baseline, "baseline")
     check_tag(settings.cluster, (tag for unit in scores.units for tag in unit.tags))

@@ -114,7 +114,7 @@ class PilotVariance(NamedTuple):
 def read_pilot(differences: FloatArray, groups: IntArray, icc: float | None = None) -> PilotVariance:
     """Estimate the variances within and between repositories (or declared clusters), with their degrees of freedom.
 
-    The variance between repositories follows from `icc` if given, or from an assumed ICC if the pilot cannot estimate it.
+    The variance between repositories follows from `icc` if given, or from an assumed ICC if it cannot be estimated.
 
     The sample variance of n values with variance σ² and excess kurtosis κ has variance σ⁴(2/(n − 1) + κ/n), which is
     that of a scaled chi-square with 2/(2/(n − 1) + κ/n) degrees of freedom. Queries with excess κ give a mean of q
