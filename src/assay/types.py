@@ -25,8 +25,10 @@ SECONDARY = 1
 ALPHA = 0.05
 MARGIN = 0.02
 
-#: Role of an engine in results: `random` is the floor, `oracle` the ceiling, `keywords` the reference (yardstick).
-EngineRole = Literal["contestant", "yardstick", "floor", "ceiling"]
+#: Role of an engine in results: `random` is the floor, `oracle` the ceiling, `keywords` the reference.
+EngineRole = Literal["candidate", "reference", "floor", "ceiling"]
+#: Roles in files of versions before 0.2.
+OLD_ROLES: Mapping[str, EngineRole] = {"contestant": "candidate", "yardstick": "reference"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,7 +316,7 @@ class EngineRun:
 
     name: str
     rankings: tuple[Ranking, ...]
-    role: EngineRole = "contestant"
+    role: EngineRole = "candidate"
     oversample: int = 1  # factor on the requested k
     config: Mapping[str, object] = field(default_factory=dict)  # settings that affect the ranking; no secrets
     index_seconds: Mapping[str, float] = field(default_factory=dict)  # by gold set name: opening, startup included
@@ -357,7 +359,7 @@ class AnalysisPlan:
     margin: float = MARGIN
     alpha: float = ALPHA
     seed: int = 0
-    family: tuple[str, ...] = ()  # compared engines; empty: every contestant except the baseline
+    family: tuple[str, ...] = ()  # compared engines; empty: every candidate except the baseline
     cluster: str = "auto"  # independent sampling unit: auto, repository, intent or tag:NAME
     tables: tuple[str, ...] = ()  # additional tables: matrix, bootstrap, forest, ranks, pairs
 

@@ -439,7 +439,7 @@ def test_output_into_a_closed_pipe_is_no_error(finished_shop):
     assert "Traceback" not in err
 
 
-def test_gate_floor_is_for_the_engines_under_test_not_for_the_yardstick(answers, capsys):
+def test_gate_floor_is_for_the_engines_under_test_not_for_references(answers, capsys):
     run = answers(40, references=True)
     capsys.readouterr()
     _, data = as_json(capsys, "gate", run, "--require", "Hit@5>=0.99")

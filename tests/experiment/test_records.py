@@ -89,7 +89,7 @@ def example() -> Run:
     engine = EngineRun(
         "my engine/v2",
         rankings,
-        "contestant",
+        "candidate",
         2,
         {"kind": "command", "argv": ["x"]},
         {"g": 1.5},

@@ -56,7 +56,7 @@ def test_fewest_is_best_where_less_is_better():
 
 def test_reference_as_baseline_is_named_but_nobody_looks_for_the_best_there():
     made = lab({"mine": [1] * 20, "z": [2] * 20})
-    roles: dict[str, EngineRole] = {"mine": "yardstick"}
+    roles: dict[str, EngineRole] = {"mine": "reference"}
     made = replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
     results = analyze(made, CLAIM)
     assert results.leader == "z"
@@ -91,7 +91,7 @@ def with_roles(made, **roles: EngineRole):
 
 def with_references(ranks, keywords, oracle):
     made = lab({**ranks, "keywords": keywords, "random": [0] * len(keywords), "oracle": oracle})
-    return with_roles(made, keywords="yardstick", random="floor", oracle="ceiling")
+    return with_roles(made, keywords="reference", random="floor", oracle="ceiling")
 
 
 def engines_of(found):
@@ -136,7 +136,7 @@ def test_engine_outside_the_declared_family_is_not_the_headline():
     assert "b against a on RR@10" in headline(results)
 
 
-ROLES: tuple[EngineRole, ...] = ("contestant", "yardstick")
+ROLES: tuple[EngineRole, ...] = ("candidate", "reference")
 
 
 @examples(40)

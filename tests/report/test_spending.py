@@ -135,7 +135,7 @@ def test_times_are_set_against_the_fastest(made):
     assert rows["mine"].index_ratio == pytest.approx(7.5)
 
 
-def test_engine_that_opens_at_once_is_no_yardstick_for_indexes(made):
+def test_engine_that_opens_at_once_is_no_reference_for_indexes(made):
     base, mine = made.engines
     rows = spent(replace(made, engines=(replace(base, index_seconds={"shop": 0.001}), mine)))
     assert rows["base"].index_ratio is None

@@ -32,7 +32,7 @@ def test_engines_of_one_name_take_the_name_of_their_run(make):
 
 def test_a_reference_with_the_same_answers_is_there_once(make):
     runs = {name: make("keywords", ["x"], ["y"]) for name in ("one", "two")}
-    runs = {n: replace(r, engines=tuple(replace(e, role="yardstick") for e in r.engines)) for n, r in runs.items()}
+    runs = {n: replace(r, engines=tuple(replace(e, role="reference") for e in r.engines)) for n, r in runs.items()}
     assert [engine.name for engine in join_runs(runs)[0].engines] == ["keywords"]
 
 

@@ -68,7 +68,7 @@ def evidence(name, values):
     runs = len(values)
     engine = EngineScores(
         name="mine",
-        role="contestant",
+        role="candidate",
         settings="",
         asked=runs * values.shape[-1],
         failed=0,

@@ -93,7 +93,7 @@ class FullEngine(Engine, Protocol):
 
     @property
     def role(self) -> EngineRole:
-        """Role in result tables: "contestant", except for the shipped references."""
+        """Role in result tables: "candidate", except for the shipped references."""
 
     @property
     def private(self) -> bool:
@@ -189,7 +189,7 @@ class EngineDefaults:
     __slots__ = ()
     oversample: int = 1
     notes: tuple[str, ...] = ()
-    role: EngineRole = "contestant"
+    role: EngineRole = "candidate"
     private: bool = False
     git: bool = False
     parallel: int = 1
@@ -210,7 +210,7 @@ class Handle:
     """A wrapper that adds missing attributes and notes to an engine."""
 
     inner: Engine
-    role: EngineRole = "contestant"
+    role: EngineRole = "candidate"
     added_notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

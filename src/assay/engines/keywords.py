@@ -185,7 +185,7 @@ class KeywordsSettings:
 @dataclass(frozen=True, slots=True)
 class KeywordsEngine(EngineDefaults):
     settings: KeywordsSettings
-    role: EngineRole = "yardstick"
+    role: EngineRole = "reference"
 
     @property
     def config(self) -> Mapping[str, object]:

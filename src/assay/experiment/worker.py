@@ -219,7 +219,7 @@ def engine_run(name: str, engine: FullEngine, gold: str, outcome: EngineOutcome)
 
 def _role(name: str, engine: FullEngine) -> EngineRole:
     # A keywords engine under another name was declared by the user, so it is under test.
-    return "contestant" if engine.role == "yardstick" and name != BASELINE else engine.role
+    return "candidate" if engine.role == "reference" and name != BASELINE else engine.role
 
 
 def _line_table(prepared: PreparedGold, paths: Iterable[str]) -> Lines:

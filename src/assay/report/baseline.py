@@ -21,7 +21,7 @@ from assay.scoring import Measure, parse_measure
 from assay.scoring.match import MATCHING_RULE
 from assay.settings import check_counts, read_settings
 from assay.stats.config import DEFAULT
-from assay.types import AnalysisPlan, CorpusInfo, EngineRole, Scores, Status, Unit
+from assay.types import OLD_ROLES, AnalysisPlan, CorpusInfo, EngineRole, Scores, Status, Unit
 
 SCHEMA = "assay/baseline/3"
 _HINT = "a merge or an editor may have spoiled it: write it anew with `assay gate RESULTS --write-baseline FILE`"
@@ -33,7 +33,7 @@ def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
     """Write the competing engines on the measures of the analysis plan; reject engines that failed."""
     engines = [engine for engine in side.engines if engine.name in real_engines(side)]
     for engine in engines:
-        if engine.role == "contestant" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
+        if engine.role == "candidate" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
             raise EngineError(
                 f"{engine.name}: {answered_text(engine, side.repeats, FAILED_SHARE)}",
                 hint="a baseline made of failures would let everything pass; run it again",
@@ -263,7 +263,8 @@ def _parse_object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     if len(made) != len(pairs):
         twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
         raise ValueError(f"{twice!r} stands twice")
-    return made
+    role = made.get("role")
+    return {**made, "role": OLD_ROLES[role]} if isinstance(role, str) and role in OLD_ROLES else made
 
 
 def _check_file(file: _File) -> None:

@@ -340,7 +340,7 @@ def _check_missing(sides: _Sides, gated: Sequence[str], claim: AnalysisPlan) -> 
     if sides.old is None:
         return
     present = {engine.name for engine in sides.new.engines}
-    kept = {*gated, *(e.name for e in sides.old.engines if e.role != "contestant" and e.name in present)}
+    kept = {*gated, *(e.name for e in sides.old.engines if e.role != "candidate" and e.name in present)}
     for name in engines_under_test(sides.old):
         if name in kept or (claim.family and name not in claim.family):
             continue

@@ -20,7 +20,7 @@ from assay.report.render.text import mean_text, plain
 from assay.report.scored_run import ScoredRun
 from assay.scoring import parse_measure
 from assay.stats.records import Comparison
-from assay.types import EngineRole, EngineRun, Status
+from assay.types import OLD_ROLES, EngineRole, EngineRun, Status
 
 State = Literal["measured", "skipped", "stale"]
 
@@ -54,7 +54,7 @@ class EngineRow:
     engine: str
     state: State = "measured"
     reason: str = ""  # why it was skipped or is stale
-    role: EngineRole = "contestant"
+    role: EngineRole = "candidate"
     base: str = ""  # the engine it is a variant of
     changes: dict[str, object] = field(default_factory=dict)  # settings of the variant
     date: str = ""  # day of the measurement
@@ -179,7 +179,8 @@ def read_rows(directory: Path) -> tuple[EngineRow, ...] | None:
         for row in document["rows"]:
             values = tuple(Value(**value) for value in row["values"])
             row.pop("corpora_hash", None)  # computed from the corpora
-            rows.append(EngineRow(**{**row, "values": values, "forms": tuple(row["forms"])}))
+            role = OLD_ROLES.get(row["role"], row["role"])
+            rows.append(EngineRow(**{**row, "role": role, "values": values, "forms": tuple(row["forms"])}))
         return tuple(rows)
     except (ValueError, TypeError, KeyError) as error:
         hint = "remove it: rows of engines that are not run any more go with it"

@@ -94,12 +94,12 @@ class RunLike(Protocol):
 
 def real_engines(run: RunLike) -> tuple[str, ...]:
     """Return the competing engines: all but floor and ceiling."""
-    return tuple(e.name for e in run.engines if e.role in ("contestant", "yardstick"))
+    return tuple(e.name for e in run.engines if e.role in ("candidate", "reference"))
 
 
 def engines_under_test(run: RunLike) -> tuple[str, ...]:
     """Return the engines under test; without any, the competing references."""
-    return tuple(e.name for e in run.engines if e.role == "contestant") or real_engines(run)
+    return tuple(e.name for e in run.engines if e.role == "candidate") or real_engines(run)
 
 
 def compared_engines(run: RunLike, baseline: str) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ def candidates(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
 
     A reference is a candidate only if the family names it.
     """
-    tested = {engine.name for engine in run.engines if engine.role == "contestant"}
+    tested = {engine.name for engine in run.engines if engine.role == "candidate"}
     names = {*claim.family, *(tested & {claim.baseline})} if claim.family else tested
     return tuple(engine.name for engine in run.engines if engine.name in names) or real_engines(run)
 

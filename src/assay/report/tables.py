@@ -208,7 +208,7 @@ def _pairwise_blocks(results: Results) -> list[Block]:
         row = [signs.get((name, other), "") for other in names]
         rows.append([f"{rank}. {name}", *(Cell(sign, _TONES.get(sign, "plain")) for sign in row)])
     decided = sum(pair.verdict in (Verdict.BETTER, Verdict.WORSE) for pair in pairs)
-    left = sum(facts.role == "contestant" and facts.name not in engines for facts in results.engines)
+    left = sum(facts.role == "candidate" and facts.name not in engines for facts in results.engines)
     note = (
         f"The row against the column on {primary}: + better, − worse, = equivalent or no "
         "ranking differs, ? undecided. "
@@ -297,7 +297,7 @@ def _matrix_blocks(results: Results) -> list[Block]:
 
 
 def _matrix(results: Results, rows: Sequence[MeanRow]) -> Table:
-    tested = {facts.name for facts in results.engines if facts.role == "contestant"}
+    tested = {facts.name for facts in results.engines if facts.role == "candidate"}
     means = {(row.engine, row.measure): row.mean for row in rows}
     best: dict[str, float] = {}
     for measure in results.measures:

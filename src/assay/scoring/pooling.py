@@ -111,7 +111,7 @@ def pool(run: Run, measure: Measure, judged: Judged | None = None, config: PoolC
     config = config or PoolConfig()
     has_level = any(param.name == "level" for param in measure.kind.params)
     level = cast(Level, measure["level"]) if has_level else "lines"
-    real = replace(run, engines=tuple(e for e in run.engines if e.role in ("contestant", "yardstick")))
+    real = replace(run, engines=tuple(e for e in run.engines if e.role in ("candidate", "reference")))
     if not real.engines:
         raise ConfigError("the runs have no engine under test", hint="add a run with an engine under test")
     rescorer = _Rescorer(_select_headlines(real), measure)

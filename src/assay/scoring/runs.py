@@ -26,7 +26,7 @@ def join_runs(runs: Mapping[str, Run]) -> tuple[Run, int]:
             same = engines.get(engine.name)
             if same is None:
                 engines[engine.name] = engine
-            elif engine.role == "contestant" or _answers(same) != _answers(engine):
+            elif engine.role == "candidate" or _answers(same) != _answers(engine):
                 other = f"{engine.name} ({name})"
                 engines[other] = replace(engine, name=other)
     lines: dict[str, dict[str, tuple[int, ...]]] = {}

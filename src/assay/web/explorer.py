@@ -262,7 +262,7 @@ def _name_engines(old: Run, new: Run, names: RunNames) -> dict[str, tuple[int, s
     same = [
         engine.name
         for engine in new.engines
-        if engine.role != "contestant" and engine.name in before and _rankings(engine) == before[engine.name]
+        if engine.role != "candidate" and engine.name in before and _rankings(engine) == before[engine.name]
     ]
     origins = {
         f"{engine.name} @ {run_name}": (side, engine.name)

@@ -29,7 +29,7 @@ from assay.experiment.records.directory import (
 from assay.experiment.spec.model import analysis_plan_of
 from assay.report.comparison import verdict_tone
 from assay.stats.records import ComparisonRow, Verdict
-from assay.types import AnalysisPlan, GoldSet, Run
+from assay.types import OLD_ROLES, AnalysisPlan, GoldSet, Run
 from assay.web.server import HttpError, LruCache, sentence_of
 
 
@@ -184,7 +184,10 @@ def _from_results(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "suite": results["suite"],
         "queries": results["queries"],
-        "engines": [{"name": engine["name"], "role": engine["role"]} for engine in results["engines"]],
+        "engines": [
+            {"name": engine["name"], "role": OLD_ROLES.get(engine["role"], engine["role"])}
+            for engine in results["engines"]
+        ],
         "primary": comparison["primary"],
         "best": _best(means.get(results["leader"])),
         "verdict": _verdict(rows[0]) if rows else None,

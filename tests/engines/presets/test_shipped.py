@@ -132,5 +132,5 @@ def test_a_tool_that_is_not_here_is_missing_and_has_no_version(monkeypatch: pyte
 def test_git_grep_ranks_as_keywords_do_with_any_counter() -> None:
     engine = make_engine("git-grep")
     assert engine.config == make_engine("keywords:python").config
-    assert engine.role == "yardstick"
+    assert engine.role == "reference"
     assert any("git-grep" in note for note in engine.notes)

@@ -13,7 +13,7 @@ from tests.properties import examples
 FULL = EngineRun(
     name="mine",
     rankings=(Ranking("g", "q", "human", (Hit("a.py", 1, 2, 0.5),), (7,)),),
-    role="yardstick",
+    role="reference",
     oversample=3,
     config={"kind": "builtin", "search": {"b": 1, "a": [2]}},
     index_seconds={"g": 1.5},

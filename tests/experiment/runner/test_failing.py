@@ -114,4 +114,4 @@ def test_a_comparison_that_lacks_an_engine_exits_4(ours: Path) -> None:
 def test_keywords_engine_under_another_name_is_under_test(shop: Path) -> None:
     gold = assay.load_gold("gold.yaml")
     run = assay.run({name: make_engine("keywords") for name in ("keywords", "grep")}, gold)
-    assert {engine.name: engine.role for engine in run.engines} == {"keywords": "yardstick", "grep": "contestant"}
+    assert {engine.name: engine.role for engine in run.engines} == {"keywords": "reference", "grep": "candidate"}

@@ -56,7 +56,7 @@ def test_what_shares_no_words_with_the_question_is_no_trap(intake):
 
 def run_of(gold, **hits):
     engines = tuple(
-        EngineRun(name, (Ranking("small", "q", "human", tuple(own)),), "floor" if name == "floor" else "contestant")
+        EngineRun(name, (Ranking("small", "q", "human", tuple(own)),), "floor" if name == "floor" else "candidate")
         for name, own in hits.items()
     )
     return Run(Suite((gold,)), 10, engines)

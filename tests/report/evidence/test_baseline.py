@@ -97,7 +97,7 @@ def test_failures_make_no_baseline(tmp_path):
         ('{"mine": [0.5, 1]}', '{"yours": [0.5, 1]}', 20, "query 2: no engine of the baseline: yours"),
         ('{"mine": [0.5, 1]}', "{}", 20, "query 2: lacks 'mine'"),
         ('"hash": "hash of q1"', '"hash": 1', 20, "hash: expected a string, got 1"),
-        ('"role": "contestant"', '"role": "winner"', None, "role: expected one of"),
+        ('"role": "candidate"', '"role": "winner"', None, "role: expected one of"),
         ('"repeats": 1', '"repeats": 2', None, "not one mean and one digest a repeat"),
         ('"repeats": 1', '"repeats": "1"', None, "repeats: expected an integer, got '1'"),
         ('"failed": 0', '"failed": 99', None, "failed on 99 of 48"),

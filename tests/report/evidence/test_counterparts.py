@@ -61,7 +61,7 @@ def test_who_names_what_is_gated_needs_no_other_engine():
     assert gated([BOTH], [BOTH]).exit_code == 0
 
 
-@pytest.mark.parametrize(("before", "after", "code"), [("contestant", "yardstick", 5), ("yardstick", "yardstick", 0)])
+@pytest.mark.parametrize(("before", "after", "code"), [("candidate", "reference", 5), ("reference", "reference", 0)])
 def test_engine_that_stands_beside_is_under_no_gate(before, after, code):
     def cast(role):
         mine, yours = BOTH.engines

@@ -84,7 +84,7 @@ def test_matrix_has_a_row_a_variant_and_a_column_a_measure():
 
 def test_matrix_praises_no_reference():
     made = lab({**RANKS, "oracle": [1] * 40, "grep": [2] * 40})
-    roles: dict[str, EngineRole] = {"oracle": "ceiling", "grep": "yardstick"}
+    roles: dict[str, EngineRole] = {"oracle": "ceiling", "grep": "reference"}
     made = replace(made, engines=tuple(replace(e, role=roles.get(e.name, e.role)) for e in made.engines))
     matrix = section(analysed(made, "matrix"), "Matrix")[0]
     tones = {row[0].text: [cell.tone for cell in row[1:]] for row in matrix.rows}

@@ -15,7 +15,7 @@ def test_runs_are_listed_newest_first_with_what_was_found(client):
     assert names == ["deep/after", "before"]
     one = listed(client)["deep/after"]
     assert (one["suite"], one["queries"], one["primary"], one["note"]) == ("shop", 3, "nDCG@5", None)
-    assert {engine["name"]: engine["role"] for engine in one["engines"]}["mine"] == "contestant"
+    assert {engine["name"]: engine["role"] for engine in one["engines"]}["mine"] == "candidate"
     assert one["best"]["engine"] == "mine"
     assert 0 <= one["best"]["low"] <= one["best"]["mean"] <= 1
     assert (one["verdict"]["engine"], one["verdict"]["baseline"]) == ("mine", "keywords")

@@ -126,7 +126,7 @@ function goldText(run) {
 
 /** Return the names of the engines under test, or of all if none is. */
 function testedEngines({ engines = [] }) {
-  const tested = engines.filter(({ role }) => role === "contestant");
+  const tested = engines.filter(({ role }) => role === "candidate");
   return (tested.length ? tested : engines).map(({ name }) => name);
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from assay.digests import digest_of
 from assay.types import (
+    OLD_ROLES,
     Adversary,
     AnalysisPlan,
     CorpusInfo,
@@ -103,7 +104,7 @@ def read_engine(row: Mapping[str, Any], rankings: Iterable[Mapping[str, Any]]) -
     return EngineRun(
         name=row["engine"],
         rankings=tuple(map(read_ranking, rankings)),
-        role=row["role"],
+        role=OLD_ROLES.get(row["role"], row["role"]),
         oversample=row["oversample"],
         config=row["config"],
         index_seconds=row["index_seconds"],

@@ -235,7 +235,7 @@ def find_confusions(
     # The key is the results, so that engines with identical results count once.
     engines: dict[tuple[tuple[Hit, ...], ...], tuple[str, list[Ranking]]] = {}
     for engine in run.engines:
-        if engine.role in ("contestant", "yardstick"):
+        if engine.role in ("candidate", "reference"):
             rankings = [ranking for ranking in engine.rankings if ranking.gold == gold and ranking.query == query.id]
             hits = tuple(tuple(Hit(hit.path, hit.start, hit.end) for hit in ranking.hits) for ranking in rankings)
             engines.setdefault(hits, (engine.name, rankings))

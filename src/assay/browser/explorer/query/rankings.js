@@ -149,7 +149,7 @@ export function engineScores(view, select) {
         }),
     }),
     headColumn("engine", "Engine", (row) => row.engine.name, {
-      cell: ({ engine }) => [engine.name, engine.role === "contestant" ? null : h("span.note", ` ${engine.role}`)],
+      cell: ({ engine }) => [engine.name, engine.role === "candidate" ? null : h("span.note", ` ${engine.role}`)],
     }),
     ...data.measures.map(({ name, higher }) =>
       numberColumn(name, name, (row) => data.value(row.index, name, unit.index), 3, higher ? {} : ascending),

@@ -24,7 +24,7 @@ export function shownName(data, name) {
 export function roleOf(data, name) {
   if (name === data.results.comparison.baseline) return "baseline";
   const role = engineOf(data, name)?.role;
-  return role === "contestant" ? "" : (role ?? "");
+  return role === "candidate" ? "" : (role ?? "");
 }
 
 /** Return a measure by name: {name, low, high, higher}. */
