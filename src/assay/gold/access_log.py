@@ -22,7 +22,7 @@ _HASH_DIGITS = 16  # as in the metadata of a run
 
 @dataclass(frozen=True, slots=True)
 class SealedAccess:
-    """A log entry for results shown on sealed queries, or for a new split of a set with such entries."""
+    """An entry of the access log: an access to sealed queries, or a later change of which queries are sealed."""
 
     when: str
     who: str
@@ -38,7 +38,6 @@ def access_log_path(gold_file: Path) -> Path:
 
 
 def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
-    """Return the entries of a gold file's access log in file order, if any; raise on an invalid or incomplete line."""
     accesses = []
     for row in read_whole(access_log_path(gold_file)):
         fields = row.mapping(_ACCESS)
@@ -55,13 +54,13 @@ def read_access_log(gold_file: Path) -> tuple[SealedAccess, ...]:
 
 
 def log_access(suite: Suite, command: str, engines: Sequence[str]) -> tuple[Path, ...]:
-    """Log an access to each gold set with sealed queries and an existing file; return the paths of the logs."""
+    """Log an access to each gold set that has sealed queries and whose file exists; return the paths of the logs."""
     sets = [(gold, Path(gold.source)) for gold in suite.golds if gold.source is not None and sealed_queries(gold)]
     return tuple(_append(file, gold, command, engines) for gold, file in sets if file.is_file())
 
 
 def log_division(old: GoldSet, new: GoldSet, command: str) -> str:
-    """Log a new split if it changes which queries are sealed after an access; return a summary, or "" if not logged."""
+    """Log a new split that changes which queries of an accessed set are sealed; return a summary, or "" if unlogged."""
     if old.source is None or all(access.divided for access in read_access_log(Path(old.source))):
         return ""
     now_sealed, was_sealed = ({query.id for query in sealed_queries(gold)} for gold in (new, old))

@@ -100,7 +100,7 @@ def path_problem(path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AnchorProblem:
-    """A problem in resolving a gold set; `anchor` is empty if it concerns a query, and `query` if the set."""
+    """A problem in resolving a gold set; `anchor` is empty if it is about a query, `query` also if about the set."""
 
     code: str  # category
     query: str
@@ -113,7 +113,7 @@ class AnchorProblem:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """A gold set without the targets and queries that do not resolve, and the problems found."""
+    """The part of a gold set that resolves, and the problems of the rest."""
 
     gold: GoldSet
     problems: tuple[AnchorProblem, ...] = ()
@@ -129,7 +129,7 @@ _Checks = Mapping[Target, "Target | UnresolvedTarget"]
 
 
 def resolve(gold: GoldSet, corpus: Corpus, *, missing: Literal["error", "report"] = "error") -> Resolution:
-    """Resolve targets and adversaries to lines; raise if one does not resolve, or with `missing="report"` omit it."""
+    """Locate the targets and adversaries of a gold set; raise on problems, or return them if `missing="report"`."""
     index = AnchorIndex(corpus)
     checks: _Checks = {target: index.look_up(target) for query in gold.queries for target in _all_targets(query)}
     problems = tuple(_problems(gold, checks))
@@ -154,7 +154,6 @@ def _all_targets(query: Query) -> Iterator[Target]:
 
 
 def _resolve_query(query: Query, checks: _Checks) -> Query | None:
-    """Return the query with its distinct resolved targets and adversaries, or None if no primary target resolves."""
     if not any(isinstance(checks[target], Target) for target in query.primaries):
         return None
     again = {target for target, _ in _find_duplicates(query, checks)}
@@ -168,7 +167,7 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
 
 
 def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
-    """Yield pairs of targets or adversaries that are the same code through a symbolic link, the later one first."""
+    """Yield each target or adversary that is the code of an earlier one through a symbolic link, with that one."""
     resolved = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in resolved):
         return
@@ -233,7 +232,7 @@ class AnchorLines:
         self._starts = sorted(query.line for query in gold.queries if query.line is not None)
 
     def find(self, query: Query, anchor: str) -> int | None:
-        """Return the number of the query's first line that contains the anchor, or else of the query's first line."""
+        """Return the line of the gold file that contains the anchor, or else the first line of the query."""
         if query.line is None:
             return None
         end = next((start - 1 for start in self._starts if start > query.line), len(self._lines))
@@ -254,7 +253,7 @@ _MOST_CANDIDATES = 3
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedTarget:
-    """Why a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
+    """The reason why a target does not resolve; `code` is path, range, content, symbol, language or syntax."""
 
     code: str
     message: str
@@ -272,7 +271,6 @@ class AnchorIndex:
         self._parsed: dict[str, tuple[tuple[str, ...], tuple[Symbol, ...], str | None]] = {}
 
     def look_up(self, target: Target) -> Target | UnresolvedTarget:
-        """Return the target with its lines and enclosing definition, or the reason why the target does not resolve."""
         path = self._listed.find(target.span.path)
         if path is None:
             return self._no_path(target.span.path)
@@ -291,7 +289,6 @@ class AnchorIndex:
                 yield resolved
 
     def _parse(self, path: str) -> tuple[tuple[str, ...], tuple[Symbol, ...], str | None]:
-        """Return the lines and symbols of a file and, if it has no symbols, the problem in parsing it, if any."""
         if path not in self._parsed:
             text, language = read_text(self._corpus, path), self._paths[path]
             defined = extract_symbols(path, text, language)

@@ -35,7 +35,7 @@ class GoldLocation:
         return value
 
     def name(self, value: str, subject: str) -> str:
-        """Return `value`; raise if it is blank or contains whitespace or '/', which file names or TREC ids disallow."""
+        """Return `value`; raise if it is blank or contains whitespace or '/', as TREC ids and file names must not."""
         self.text(value, subject)
         if "/" in value or any(character.isspace() for character in value):
             raise self.error(f"{subject} '{value}' contains whitespace or '/'", "use '-' instead")
@@ -146,7 +146,6 @@ def build_gold(
     location: GoldLocation,
     provenance: Mapping[str, str] | None = None,
 ) -> GoldSet:
-    """Return a gold set; raise if it has no queries or two queries with the same id."""
     if not queries:
         raise location.error("the gold set is empty", "add at least one query")
     first: dict[str, Query] = {}
@@ -163,7 +162,6 @@ def is_whole_file(target: Target) -> bool:
 
 
 def row_id(number: int) -> str:
-    """Return an id for row `number` (1-based) of a file without ids."""
     return f"row-{number:03d}"
 
 
@@ -231,14 +229,12 @@ _EXAMPLES = 5  # omitted items that are named
 
 
 def require_corpus(source: GoldSource, corpus: CorpusSpec | None) -> CorpusSpec:
-    """Return `corpus`; raise if it is None, since formats such as CSV do not name a corpus."""
     if corpus is None:
         raise source.at(1).error(NO_CORPUS, corpus_hint(source.path))
     return corpus
 
 
 def corpus_hint(path: Path, *, several: bool = False) -> str:
-    """Return a hint with the ways to set the corpus of a gold file, since only some commands have --corpus."""
     stem = path.parent / (path.stem or path.resolve().stem)
     where = "DIR" if several else "PATH"
     names = shlex.join([str(path), f"{stem}-native/" if several else f"{stem}.yaml"])

@@ -139,7 +139,7 @@ def list_comments(text: str, grammar: str) -> tuple[CommentSpan, ...]:
 def find_documentation(
     definitions: Sequence[Definition], spans: Sequence[CommentSpan]
 ) -> tuple[tuple[CommentSpan, ...], ...]:
-    """Return the documentation of each definition: its docstring, or the comments from its first line to its name."""
+    """Return the documentation of each definition: its docstring, or else the comments on lines before its name."""
     starts = [definition.start for definition in definitions]
     strings: dict[int, CommentSpan] = {}
     for span in spans:
@@ -159,13 +159,13 @@ def find_documentation(
 
 
 def first_sentence(comment: str) -> str | None:
-    """Return the first sentence of a comment without markers and markup, or None if it does not describe behavior."""
+    """Return the first sentence of a comment without markers and markup, or None if it is unsuitable as a query."""
     sentence = next(split_sentences(comment), "")
     return sentence if is_prose(sentence, SentenceRules.most) and not is_idle(sentence) else None
 
 
 def doc_sentence(comments: Sequence[CommentSpan], definition: Definition, language: str) -> str | None:
-    """Return the first sentence of a definition's comments, or None if it is unusable or names the definition."""
+    """Return the first sentence of comments, or None if it names the definition or is unsuitable as a query."""
     sentence = first_sentence("\n".join(comment.text for comment in comments))
     if sentence and language == "go":
         sentence = strip_leading_name(sentence, definition.name)
@@ -190,12 +190,10 @@ def draw_by_file(
 
 @dataclass(frozen=True, slots=True)
 class ChangedDefinition:
-    """A definition that a commit changed, and its index among the current definitions of the file."""
-
     path: str
     names: tuple[str, ...]  # qualified name, outermost scope first; empty if the old text is unavailable
     position: int | None  # None if the current file does not have exactly one definition of this name
-    written: int = 0  # lines of the definition that the commit wrote
+    written: int = 0  # changed lines of the definition
 
 
 def changed_definitions(
@@ -222,8 +220,6 @@ def changed_definitions(
 
 @dataclass(frozen=True, slots=True)
 class DefinitionRef:
-    """A definition of the corpus, identified by its file and its index in the file."""
-
     path: str
     position: int
     names: tuple[str, ...]  # qualified name, outermost scope first
@@ -257,8 +253,6 @@ def stem_all(words: Iterable[str]) -> frozenset[str]:
 
 
 class CodeIndex:
-    """The parsed source files of a corpus, with cached lookups."""
-
     def __init__(self, corpus: Corpus) -> None:
         self.corpus = corpus
         self.files: dict[str, ParsedSource] = {}
@@ -280,7 +274,6 @@ class CodeIndex:
 
     @cached_property
     def languages(self) -> dict[str, str | None]:
-        """The language of every file of the corpus, including files that are not code."""
         return {file.path: file.language for file in self.corpus.files}
 
     @cached_property
@@ -306,7 +299,6 @@ class CodeIndex:
         return Counter(word for file in self.files.values() for word in stem_all(parts(file.text)))
 
     def definitions_in(self, path: str) -> Iterator[DefinitionRef]:
-        """Return the definitions in a file that are of a kind that can be a target."""
         definitions = self.files[path].definitions
         return (self.definition(path, at) for at, d in enumerate(definitions) if d.kind in TARGET_KINDS)
 
@@ -319,7 +311,7 @@ class CodeIndex:
         return self.definition(path, position) if position >= 0 else None
 
     def definitions_of(self, target: Target) -> tuple[DefinitionRef, ...]:
-        """Return the definition at a target, or all top-level ones for a whole file; empty if there is none."""
+        """Return the definition at a target, or all top-level definitions for a whole file; empty if there are none."""
         resolved = self.resolve(target)
         if resolved is None or resolved.span.path not in self.files:
             return ()
@@ -347,7 +339,6 @@ class CodeIndex:
         return "\n".join(self._lines(ref.path)[ref.definition.start - 1 : ref.definition.end])
 
     def resolve(self, target: Target) -> Target | None:
-        """Return the target with its lines, or None if the target does not resolve."""
         resolved = self._anchors.look_up(target)
         return resolved if isinstance(resolved, Target) else None
 

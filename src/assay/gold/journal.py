@@ -60,7 +60,6 @@ class Journal:
         return read_rows(self.path)
 
     def append(self, values: Iterable[Mapping[str, object]]) -> None:
-        """Append lines and sync them to disk."""
         data = b"".join(_line(value, self.path) for value in values)
         while data:  # a nearly full disk may accept only a part
             data = data[os.write(self._file.fileno(), data) :]
@@ -69,9 +68,9 @@ class Journal:
 
 @contextmanager
 def open_journal(path: Path, *, keep: bool = False) -> Iterator[Journal]:
-    """Open and lock a journal, creating it if needed; an incomplete last line is removed unless `keep`.
+    """Open and lock a journal, creating it if needed.
 
-    A last line that lacks only its newline gets one.
+    A last line without a newline gets one, or is removed if it is incomplete and `keep` is false.
     """
     lock = FileLock(path)
     try:
@@ -162,7 +161,6 @@ def read_row(value: Mapping[str, object], path: Path, number: int) -> YamlNode:
 
 
 def _row(path: Path, number: int, line: bytes) -> YamlNode:
-    """Parse a journal line into a YAML node, as the readers of native gold sets expect."""
     import yaml
 
     from assay.gold.yaml_nodes import YamlNode

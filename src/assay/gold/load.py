@@ -81,7 +81,6 @@ def relative_corpus(corpus: CorpusSpec, source: str) -> CorpusSpec:
 
 
 def _read_directory(directory: Path, known: GoldFormat | None, corpus: CorpusSpec | None) -> Iterator[GoldSet]:
-    """Read the gold sets below a directory, skipping review directories, access logs and hidden files."""
     suffixes = known.suffixes if known else SUFFIXES
     formats = (known,) if known else FORMATS
     for base, below, files in os.walk(directory):
@@ -154,7 +153,6 @@ class TagRule:
 
 
 def _apply_tags(gold: GoldSet, rules: Sequence[TagRule]) -> GoldSet:
-    """Apply tag rules to a gold set; later rules override earlier rules and tags in the file."""
     for rule in rules:
         last = max(last for _, last in rule.rows)
         if last > len(gold.queries):
@@ -175,7 +173,7 @@ SHARE = 0.5
 
 
 def reload_set(gold: GoldSet) -> GoldSet | None:
-    """Load the current version of a gold set; return None if its file is missing or invalid, or lacks the set."""
+    """Load a gold set again; return None if its file is missing or invalid, or no longer has most of its queries."""
     if gold.source is None or not Path(gold.source).exists():
         return None
     try:

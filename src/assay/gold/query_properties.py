@@ -58,8 +58,7 @@ _JOINING: Final = frozenset({"and", "or", "of"})
 def count_replacements(human: str, wrong: str) -> int:
     """Count the distinct changes between two phrasings; return 0 if none of them replaces a term.
 
-    Changes separated only by joining words count once, as do repeated changes. Inflections and articles are ignored. An
-    addition, a removal or a change of stop words counts only if another change replaces a term.
+    Changes separated only by `and`, `or` or `of` count as one. Inflections and articles are ignored.
     """
     left, right = _words(human), _words(wrong)
     runs: list[tuple[list[str], list[str]]] = []

@@ -22,7 +22,7 @@ DEV, TEST, SEALED = SPLITS = ("dev", "test", "sealed")
 
 
 def split_of(query: Query) -> str | None:
-    """Return the split of a query, if any; raise if it looks like a misspelled split, which would unseal the query."""
+    """Return the split of a query, if any; raise if it seems misspelled, since that would unseal a sealed query."""
     split = query.tags.get(TAG)
     similar = closest_match(split, SPLITS) if split is not None and split not in SPLITS else ()
     if similar:
@@ -65,7 +65,6 @@ def select(suite: Suite, splits: Sequence[str] = ()) -> SplitSelection:
 
 
 def refuse_sealed(suite: Suite, command: str) -> None:
-    """Raise if the suite has sealed queries, which `command` would show one by one."""
     sources = [gold.source for gold in suite.golds for _ in sealed_queries(gold)]
     if sources:
         message = f"{command} would access {len(sources)} sealed {'query' if len(sources) == 1 else 'queries'}"
@@ -149,7 +148,6 @@ def assign_splits(suite: Suite, options: SplitOptions) -> SplitSuite:
 def _split_queries(
     suite: Suite, queries: Mapping[_Key, Query], strata: Mapping[_Key, Sequence[str]], options: SplitOptions
 ) -> tuple[dict[_Key, str], int]:
-    """Return the split of each query, and the number of groups of queries that were assigned together."""
     groups = _group_queries(suite, options)
     sources = {gold.name: gold.source for gold in suite.golds}
     fixed = [None if options.reassign else _fixed_split(group, queries, sources, options) for group in groups]
@@ -164,7 +162,6 @@ def _split_queries(
 
 
 def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]]:
-    """Group the queries that must be in the same split, in suite order."""
     parents: dict[object, object] = {}  # a union-find forest of queries and units
 
     def root(node: object) -> object:
@@ -192,7 +189,6 @@ def _group_queries(suite: Suite, options: SplitOptions) -> list[tuple[_Key, ...]
 
 
 def _units(query: Query, options: SplitOptions) -> set[str]:
-    """Return the units that a query may share with others: directories or files of primary targets, or a repository."""
     paths = [target.span.path for target in query.primaries]
     if options.by == "module":
         return {"/".join(PurePosixPath(path).parent.parts[: options.depth]) for path in paths}
@@ -247,7 +243,6 @@ def more_groups_hint(by: SplitUnit) -> str:
 
 
 def _describe_tie(query: Query, other: Query, options: SplitOptions) -> str:
-    """Return why two queries must be in the same split; empty if only other queries connect them."""
     for target in query.targets:
         if any(target.span.path == rival.span.path and _overlap(target, rival) for rival in other.targets):
             return f"target {target.anchor} of '{query.id}' overlaps a target of '{other.id}'"
@@ -260,9 +255,10 @@ def _describe_tie(query: Query, other: Query, options: SplitOptions) -> str:
 
 
 def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], options: SplitOptions) -> list[int]:
-    """Return the split of each group: the best of several starts, by the squared error of the strata's shares.
+    """Return the split of each group, minimizing the squared error of the counts per split and stratum.
 
-    Each start assigns the largest groups first, ties in random order, then moves groups to a local optimum.
+    The best of several starts is used. Each assigns the largest groups first, ties in random order, then moves groups
+    to other splits until no move reduces the error.
     """
     import numpy as np
 
@@ -283,7 +279,6 @@ def _assign_groups(counts: Sequence[Counter[str]], fixed: Sequence[int | None], 
 def _descend(
     table: NDArray[Any], wanted: NDArray[Any], fixed: Sequence[int | None], free: Sequence[int]
 ) -> tuple[list[int], NDArray[Any]]:
-    """Assign the free groups in order, then move them to a local optimum; return the splits and counts."""
     splits = [-1 if split is None else split for split in fixed]
     filled = wanted * 0
     for group, split in enumerate(splits):
@@ -311,8 +306,6 @@ _METHOD = re.compile(rf"by ({'|'.join(SPLIT_UNITS)})(?: of (\d+) folders?)?, see
 
 @dataclass(frozen=True, slots=True)
 class SplitMethod:
-    """The unit by which a gold set was split and, for modules, the number of leading directories that identify one."""
-
     by: SplitUnit
     depth: int | None = None
 

@@ -225,7 +225,6 @@ def _keywords(documented: Sequence[_Candidate], files: Mapping[str, bytes]) -> t
 
 
 def _draw_commits(code: CodeIndex, wanted: SampleSize) -> tuple[_Candidate, ...]:
-    """Draw commits that changed only a few definitions, all of which still exist."""
     root, rng = code.corpus.root.resolve(), wanted.rng(KINDS.index("commit"))
     if code.corpus.spec.kind != "path" or find_work_tree(root) is None:
         raise SetupError("the corpus is not a local Git work tree")

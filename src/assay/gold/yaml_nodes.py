@@ -42,7 +42,7 @@ class YamlNode:
         return GoldLocation(self.file, self.node.start_mark.line + 1)
 
     def text(self) -> str:
-        """Return the text of a scalar; raise if it is blank."""
+        """Return the text of a scalar; raise if the node is not a scalar, or blank."""
         return self.location.text(self._value("ScalarNode"), self.subject)
 
     def sequence(self) -> list[YamlNode]:
@@ -50,7 +50,6 @@ class YamlNode:
         return [YamlNode(node, f"entry {n} of {self.subject}", self.file) for n, node in nodes]
 
     def texts(self) -> tuple[str, ...]:
-        """Return the strings of a list; raise if the list is empty or a string is blank."""
         entries = self.sequence()
         if not entries:
             raise self.location.error(f"{self.subject} is an empty list", "add an entry or remove the key")

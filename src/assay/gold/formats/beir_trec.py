@@ -148,7 +148,6 @@ def _judged_target(judgment: Judgment, paths: Mapping[str, str] | None) -> Targe
 
 
 def _set_names(directory: Path, files: Sequence[Path]) -> list[str]:
-    """Return a set name per file: the name of the directory and, if there are several files, that of the file."""
     name = "-".join(directory.resolve().name.split())
     return [name] if len(files) == 1 else [f"{name}-{'-'.join(path.stem.split())}" for path in files]
 
@@ -167,7 +166,6 @@ def is_beir_directory(directory: Path) -> bool:
 
 
 def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
-    """Raise an error, since a BEIR set is a directory and not a file."""
     hint = f"use the directory that contains {_QUERIES} and {_QRELS_DIRECTORY}/"
     raise source.at().error("a BEIR set is a directory", hint)
 
@@ -337,7 +335,6 @@ def _topics_file(directory: Path, stem: str) -> Path | None:
 
 
 def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read a TREC judgments file and the topics file beside it."""
     spec = require_corpus(source, corpus)
     path = _topics_file(source.path.parent, source.path.stem)
     if path is None:

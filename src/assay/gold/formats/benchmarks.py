@@ -70,7 +70,7 @@ class _RepoSets:
         self.omitted: defaultdict[str, list[str]] = defaultdict(list)
 
     def build_from_github(self, corpus: CorpusSpec | None, provenance: Mapping[str, str]) -> list[GoldSet]:
-        """Return one gold set per GitHub revision; raise if a `corpus` is given to replace more than one revision."""
+        """Return one gold set per GitHub revision; raise if `corpus` would replace several revisions."""
         if corpus is not None and len(self.queries) > 1:
             message = f"cannot use one corpus for {len(self.queries)} repositories or commits"
             raise self._source.at(1).error(message, "remove --corpus: the file names its repositories")
@@ -294,8 +294,6 @@ is_crosscodeeval = json_matcher("[{", *_CROSSCODEEVAL_ENTRY, "repository", "grou
 
 
 def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one query per completion task; each repository is a directory of the corpus."""
-
     def parse_task(_record: JsonRecord, task: JsonRecord) -> tuple[str, str, int, str]:
         steps = task.entries("fpath_tuple")
         if len(steps) < 2 or not all(isinstance(step, str) for step in steps):
@@ -309,8 +307,6 @@ def read_repoeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> l
 
 
 def read_crosscodeeval(source: GoldSource, name: str, corpus: CorpusSpec | None) -> list[GoldSet]:
-    """Read one query per completion task; each repository is a directory of the corpus."""
-
     def parse_task(record: JsonRecord, task: JsonRecord) -> tuple[str, str, int, str]:
         before, text = task.number("groundtruth_start_lineno"), record.verbatim("groundtruth")
         return task.text("repository"), task.text("file"), before, text

@@ -33,7 +33,6 @@ def is_corpus_file(source: GoldSource) -> bool:
 
 
 def read_karta(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read a Karta gold set; each entry may use v0.1 or v2.1."""
     document = compose(source, "the gold set")
     fields = _present(document)
     for key in ("corpus_id", "queries"):
@@ -141,7 +140,6 @@ _STRENGTHS = {"high": "strong", "low": "weak"} | {word: word for word in STRENGT
 
 
 def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
-    """Read an adversary; a missing strength or confusion, as in v0.1, gets a default, recorded in the provenance."""
     fields = _present(entry)
     _skip(notes, fields, _ADVERSARY, " of adversaries")
 

@@ -76,7 +76,7 @@ def verify_output(
     *,
     lost: Sequence[FieldLoss] = (),
 ) -> WriterOutput:
-    """Return the files with the losses found by reading the files back; `lost` adds losses that this misses."""
+    """Return the files with the losses found by reading them back, plus those in `lost`; raise if reading fails."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in files.items():
             path = Path(directory, name)
@@ -124,7 +124,6 @@ def unseals(sentence: str) -> bool:
 
 
 def describe_losses(losses: Sequence[FieldLoss]) -> tuple[str, ...]:
-    """Return one line per kind of loss, with the count, the details and the consequence."""
     sentences = []
     for kind, (singular, many, instead) in KINDS.items():
         details_of_kind = [loss.detail for loss in losses if loss.kind == kind]

@@ -50,7 +50,6 @@ def _target(result: str, location: GoldLocation) -> Target:
 
 
 def write_octocode(suite: Suite) -> WriterOutput:
-    """Render one CSV per gold set, with the headline and targets of each query; raise on a target without lines."""
     files = {file_name(gold, ".csv"): _render(gold) for gold in suite.golds}
     return verify_output(suite, files, read_back(suite, ".csv", read_octocode), lost=corpus_losses(suite, matches))
 

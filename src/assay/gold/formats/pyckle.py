@@ -33,7 +33,6 @@ def matches(source: GoldSource) -> bool:
 
 
 def read_pyckle(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read queries with their expected paths; an entry without an id gets one from its row number."""
     spec = require_corpus(source, corpus)
     if json_has(source, "{", _RESULTS):
         about, records = read_listing(source, _RESULTS)
@@ -143,12 +142,7 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
-    """Yield the numbers of the lines that change the assigned list or may change it.
-
-    No code may rebind its name or change the list through the name. Below the list, code that runs on import may use
-    the name only in `__all__`, and in assertions and expressions that call nothing but readers. If a function or class
-    mentions the name, code that runs on import may call only readers, imported names and builtins.
-    """
+    """Yield the lines that rebind or change the assigned list, or run code on import that might change it."""
     names = {target.id for target in _targets(assignment) if isinstance(target, ast.Name)}
     yield from (target.lineno for target in _targets(assignment) if not isinstance(target, ast.Name))
     for statement in tree.body:
@@ -173,7 +167,7 @@ def _changes(tree: ast.Module, assignment: _Assignment) -> Iterator[int]:
 
 
 def _parts_on_import(statements: Sequence[ast.stmt]) -> Iterator[ast.AST]:
-    """Yield the code that runs on import: statements, and decorators (as calls), base classes and defaults."""
+    """Yield the code that runs on import, without `if __name__ == "__main__"` blocks; decorators become calls."""
     for node in statements:
         if isinstance(node, _Function | ast.ClassDef):
             yield from (ast.Call(decorator, [], [], lineno=decorator.lineno) for decorator in node.decorator_list)

@@ -157,7 +157,7 @@ def detect(source: GoldSource) -> GoldFormat:
 
 
 def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
-    """Return a note on content that was left out, not read or assumed, per file and kind, except for native files."""
+    """Return a note per file and kind of content left out, not read or assumed; native files get none."""
     notes: dict[str, None] = {}  # sets of one file share their notes
     for gold in golds:
         named_yaml = gold.source is not None and Path(gold.source).suffix in _YAML
@@ -169,10 +169,8 @@ def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """A saved gold file; `whole` is true if the file was rewritten completely."""
-
     path: Path
-    whole: bool = False
+    whole: bool = False  # whether a native file was rewritten completely, without its comments
     lost: tuple[str, ...] = ()  # content that the format cannot represent
 
     @property

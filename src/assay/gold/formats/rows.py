@@ -26,7 +26,6 @@ def open_source(path: Path) -> GoldSource:
 
 
 def first_character(source: GoldSource) -> str:
-    """Return the first non-whitespace character of a source, or an empty string, without copying the text."""
     match = re.search(r"\S", source.text)
     return match[0] if match else ""
 
@@ -44,7 +43,7 @@ def json_matcher(brackets: str, *keys: str) -> Callable[[GoldSource], bool]:
 
 
 def yaml_has(source: GoldSource, *keys: str) -> bool:
-    """Return whether a text has each key at the top level of a block, anywhere in JSON, or first in a flow mapping."""
+    """Return whether all keys appear as keys of a YAML or JSON text, without parsing it."""
     if first_character(source) in ("{", "["):
         return all(_has_key(source, key) or re.match(rf"\s*\{{\s*['\"]?{key}['\"]?\s*:", source.text) for key in keys)
     return all(re.search(rf"""^["']?{key}["']?\s*:""", source.text, re.MULTILINE) for key in keys)
@@ -90,7 +89,6 @@ class JsonRecord:
         return JsonRecord(value, self.location, f"'{key}' of {self.subject}")
 
     def word(self, key: str) -> str:
-        """Return the id at `key`: a string, or an integer converted to text."""
         value = self.values.get(key)
         whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < _LARGEST_ID
         return str(value) if whole else self.text(key)
@@ -105,7 +103,6 @@ class JsonRecord:
         return value
 
     def entries(self, key: str) -> Sequence[object]:
-        """Return the list at `key`, or an empty list if the key is missing."""
         value = self.values.get(key, [])
         if not isinstance(value, list):
             raise self._type_error(key, "a list", "[...]")
@@ -118,7 +115,7 @@ class JsonRecord:
 
 
 def json_kind(value: object) -> str:
-    """Return the kind of a value for messages, in JSON terms; a Python literal may also be a set or a tuple."""
+    """Return the kind of a value for messages, such as "a string" or "null"."""
     kinds = {str: "a string", bool: "a boolean", dict: "an object", int: "a number", float: "a number"}
     return "null" if value is None else kinds.get(type(value), f"a {type(value).__name__}")
 
@@ -293,7 +290,6 @@ class CsvRow:
     location: GoldLocation
 
     def get(self, column: str, default: str = "") -> str:
-        """Return the cell of a column, or `default` if the column is missing or the cell is empty."""
         return self.cells.get(column) or default
 
     def text(self, column: str) -> str:
@@ -301,7 +297,7 @@ class CsvRow:
 
 
 def read_header(text: str) -> tuple[str, ...]:
-    """Return the column names of a CSV text, or an empty tuple if the text is not CSV."""
+    """Return the column names of a CSV text, or an empty tuple if its first row is not valid CSV."""
     try:
         line = next(csv.reader(io.StringIO(text[:_HEAD], newline=""), strict=True), [])
     except csv.Error:

@@ -18,7 +18,6 @@ matches = json_matcher("{", "queries", "query_text", "relevant_docs")
 
 
 def read_siacode(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldSet:
-    """Read a sia-code dataset; `name` is the default name of the gold set."""
     spec = require_corpus(source, corpus)
     about, records = read_listing(source, "queries")
     about.check_keys(_DATASET, required=())

@@ -1,4 +1,4 @@
-"""Lint rules G1xx: anchors that do not resolve, and corpora without a fixed revision."""
+"""Lint rules G1xx: anchors that do not resolve, and missing or wrong revisions of the corpus."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ _RELEASE = re.compile(r"(?:[\w.-]*[-_/])?v?\d+(?:\.\d+)+(?:[.-]?\w+)*", re.IGNOR
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield findings for anchors that do not resolve, then for a revision that is not fixed or not the named one."""
     targets = {
         (query.id, target.anchor): target
         for query in view.gold.queries
@@ -63,7 +62,6 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _trim_range(view: LintContext, target: Target) -> Repair | None:
-    """Return a repair for a range that counts the empty line after the final newline of the file, else None."""
     start, end, text = target.span.start, target.span.end, view.text(target.span.path)
     if start is None or end is None or target.digest is not None or not text.endswith("\n"):
         return None
@@ -74,7 +72,6 @@ def _trim_range(view: LintContext, target: Target) -> Repair | None:
 
 
 def _find_content(view: LintContext, target: Target) -> Repair | None:
-    """Return a repair for a moved file if the hashed lines occur exactly once in files of the same name, else None."""
     start, end, digest = target.span.start, target.span.end, target.digest
     if start is None or end is None or digest is None:
         return None

@@ -15,14 +15,11 @@ from assay.types import Suite
 
 @dataclass(frozen=True, slots=True)
 class DetectionPower:
-    """The minimum detectable effect by sample size, and the assumptions behind it."""
-
     smallest: Callable[[int, int], float]  # queries, repositories -> minimum detectable effect
     assuming: str  # as shown in messages
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield findings for directories without targets, small categories and missing phrasings."""
     yield from _check_modules(view)
     counts = Counter(query.tags["category"] for query in view.gold.queries if "category" in query.tags)
     small = sorted(name for name, count in counts.items() if count < view.config.few_queries)
@@ -38,7 +35,6 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Iterator[LintFinding]:
-    """Yield a finding if all sets together have too few queries to detect a difference as large as the margin."""
     queries = sum(len(gold.queries) for gold in suite.golds)
     repositories = len({gold.corpus.repository for gold in suite.golds})
     smallest = power.smallest(queries, repositories)

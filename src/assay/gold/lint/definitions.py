@@ -91,7 +91,6 @@ class _NamedQuery(NamedTuple):
 
 
 def check_definitions(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each query that names a definition in a file that is not labeled."""
     named = _named_queries(view)
     if not named:
         return
@@ -115,7 +114,6 @@ def check_definitions(view: LintContext) -> Iterator[LintFinding]:
 
 
 def _named_queries(view: LintContext) -> list[_NamedQuery]:
-    """Return the queries that name a definition, except questions about the whole program or a directory."""
     prose = [query.headline for query in view.gold.queries if not is_symbol_query(query)]
     counts = Counter(name for text in prose for name in find_identifiers(text))
     directories = {part.casefold() for path in view.files for part in path.split("/")[:-1]}
@@ -128,7 +126,6 @@ def _named_queries(view: LintContext) -> list[_NamedQuery]:
 
 
 def _sites_outside(view: LintContext, missing: Sequence[_NamedQuery]) -> _Sites:
-    """Return the definition sites in files that the globs exclude, for names that labeled files mention."""
     names = {
         entry.name
         for entry in missing
@@ -270,7 +267,6 @@ _ABOUT_EXPORTS = ("export", "import", "public", "entry", "api", "module", "packa
 
 
 def check_shims(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each target file that only imports or re-exports code, except in queries about exports."""
     known: dict[str, bool] = {}
     for query in view.resolved():
         if any(word.startswith(_ABOUT_EXPORTS) for word in parts(query.headline)):
@@ -306,7 +302,6 @@ _ACCESSOR = re.compile(r"@[\w.]+\.(?:setter|deleter|getter)\b")
 
 
 def check_repeats(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each symbol anchor whose file defines the name again, in lines that are not labeled."""
     for query in view.resolved():
         names = {(target.span.path, target.symbol) for target in query.targets}
         for target in query.targets:

@@ -16,7 +16,6 @@ from assay.types import Query, Span, Target
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield a finding for each target that shares lines with another target or an adversary of the same query."""
     sources = {query.id: query for query in view.gold.queries}
     for query in view.resolved():
         source = sources[query.id]

@@ -22,7 +22,6 @@ _PLAIN = frozenset({"index", "main", "mod", "lib", "init", "utils", "util", "typ
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield findings for duplicate queries, faulty wrong_terminology phrasings and queries that quote a target name."""
     for earlier, query in find_duplicates(view.gold.queries):
         rule = "query-twice" if have_same_targets(earlier, query) else "queries-alike"
         which = "and the same primary targets" if rule == "query-twice" else "but different primary targets"
@@ -53,14 +52,13 @@ def check(view: LintContext) -> Iterator[LintFinding]:
 
 
 def count_leakage(view: LintContext) -> LeakageCounts:
-    """Count the queries by the share of their content words found in the paths and symbols of their targets."""
     shares = [leakage(query.headline, query.targets) for query in view.gold.queries]
     none, half = sum(share == 0 for share in shares), sum(share >= view.config.leak_half for share in shares)
     return LeakageCounts(view.gold.name, none, len(shares) - none - half, half)
 
 
 def find_duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
-    """Yield pairs of queries with the same headline, ignoring case and filler words: the first, and a later one."""
+    """Yield the first and each later query whose headlines have the same words, apart from filler words."""
     first: dict[tuple[str, ...], Query] = {}
     for query in queries:
         text, names = query.headline, set(find_identifiers(query.headline))
@@ -77,7 +75,6 @@ def have_same_targets(query: Query, other: Query) -> bool:
 
 
 def _find_name(text: str, target: Target) -> str:
-    """Return the name of the target's symbol or file if the text quotes it, else an empty string."""
     symbol = [target.symbol.partition("~")[0].rpartition(".")[2]] if target.symbol else []
     file = PurePosixPath(target.span.path)
     stem = [] if file.stem.lower().strip("_") in _PLAIN else [file.stem]

@@ -18,7 +18,6 @@ _CHUNK_HINT = 'write {"path": "src/a.py", "start": 1, "end": 20}, one per line'
 
 
 def check(view: LintContext) -> Iterator[LintFinding]:
-    """Yield findings for line ranges without code, then for targets that an engine or kind of engine cannot return."""
     for query in view.resolved():
         for target in query.targets:
             path, start = target.span.path, target.span.start
@@ -56,7 +55,7 @@ def _is_comment(start: int, lines: Sequence[str], outline: Outline) -> bool:
 
 
 def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False) -> Iterator[LintFinding]:
-    """Yield a finding for each target that an engine cannot return, then one for the best possible scores on the set.
+    """Yield a finding for each target that an engine cannot return and, if there are any, one for the whole set.
 
     With `symbols`, targets with symbol anchors count as reachable and their files are not parsed.
     """
@@ -92,8 +91,6 @@ def _check_reach(view: LintContext, reach: EngineReach, *, symbols: bool = False
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """The best possible scores of an engine that can return only the reachable targets."""
-
     recall: float
     ndcg: float
 

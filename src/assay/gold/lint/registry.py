@@ -93,7 +93,7 @@ def fix_all(
     selection: RuleSelection = EVERY_RULE,
     config: LintConfig = DEFAULT,
 ) -> FixResult:
-    """Lint and repair a gold set until nothing can be repaired; discard the last round if it adds errors."""
+    """Lint and repair a gold set in rounds, until nothing can be repaired or a round would add errors."""
     result = FixResult(gold, (), lint(gold, corpus, tools=tools, selection=selection, config=config))
     for _ in range(_ROUNDS):
         fixed, repaired = fix(result.gold, result.report.findings)
@@ -121,7 +121,6 @@ def fix(gold: GoldSet, findings: Sequence[LintFinding]) -> tuple[GoldSet, tuple[
 
 
 def _repair(query: Query, finding: LintFinding) -> Query | None:
-    """Return a query with one anchor replaced or removed; None if nothing changes or the result is invalid."""
     location, repair = GoldLocation("--fix"), finding.repair
     if repair is None:
         return None

@@ -88,7 +88,7 @@ class EngineReach:
 
 @dataclass(frozen=True, slots=True)
 class LintDependencies:
-    """Optional inputs from packages that `gold` may not import; without an input, the rule that needs it is skipped."""
+    """Optional inputs from packages that `gold` may not import; checks without their input are skipped."""
 
     whole: Callable[[], Corpus | None] | None = None  # the same checkout without include and exclude globs
     reaches: tuple[EngineReach, ...] = ()
@@ -150,7 +150,6 @@ class LintContext(SourceCache):
     def finding(
         self, rule: str, query: Query | None, anchor: str, message: str, hint: str = "", repair: Repair | None = None
     ) -> LintFinding:
-        """Return a finding of the rule named `rule`, with the line of the query or anchor in the gold file."""
         line = None if query is None else self._lines.find(query, anchor)
         name = "" if query is None else query.id
         code, severity = RULE_BY_NAME[rule].code, RULE_BY_NAME[rule].severity

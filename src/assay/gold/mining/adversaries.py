@@ -90,7 +90,7 @@ _COMMON: Final = re.compile(r"^(?:__\w+__|new|get|set|run|main|init|default|clon
 class CodeRelations:
     def __init__(self, code: CodeIndex) -> None:
         self.code = code
-        self.tests: list[DefinitionRef] = []  # by name and location
+        self.tests: list[DefinitionRef] = []  # definitions named like tests
         self.directories: dict[str, list[DefinitionRef]] = defaultdict(list)
         self.subclasses: dict[str, list[DefinitionRef]] = defaultdict(list)  # and impl blocks, by the name of a base
         for ref in code.definitions:
@@ -102,7 +102,6 @@ class CodeRelations:
                 self.tests.append(ref)
 
     def find_similar(self, target: DefinitionRef) -> list[SimilarCode]:
-        """Return the definitions that may be confused with a target, from strong to weak."""
         similar = [*self._namesakes(target), *self._relatives(target), *self._similar_names(target)]
         similar += [*self._tests(target), *self._callers(target)]
         return sorted(similar, key=lambda code: STRENGTHS.index(code.strength))

@@ -119,7 +119,6 @@ def _draw(intents: Sequence[Intent], wanted: SampleSize, source: str, empty: str
 
 
 def _section_questions(code: CodeIndex, title: str, prose: Sequence[str]) -> list[tuple[str, tuple[Target, ...]]]:
-    """Return the questions made from a section's sentences, else from its heading, each with its targets."""
     made: list[tuple[str, tuple[Target, ...]]] = []
     for sentence in prose:
         spans = [match[2] for match in _SPAN.finditer(sentence)]
@@ -239,7 +238,6 @@ _BY_NAME: Final = "a lookup by name: tests whether an engine finds names, not wh
 
 
 def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose queries from the words of names that are unique in the corpus."""
     fitting: list[Intent] = []
     for ref in code.definitions:
         if (

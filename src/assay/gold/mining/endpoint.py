@@ -151,7 +151,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
 
 
 def ask_phrasings(intake: Intake, gold: GoldSet, endpoint: Endpoint) -> Iterator[IntakeResult]:
-    """Request the missing phrasings of all queries; yield each result as it arrives: a failure loses no earlier one."""
+    """Request the missing phrasings of each query; yield results as they arrive, since a later request may fail."""
     for query in gold.queries:
         refs = [ref for target in query.targets[:1] for ref in intake.code.definitions_of(target)[:1]]
         texts = [f"{form}: {query.forms[form]}" for form in query.ordered_forms]

@@ -170,7 +170,6 @@ def _intent(code: CodeIndex, subject: _Subject, changes: Sequence[ChangedDefinit
 
 
 def _find_targets(code: CodeIndex, text: str, refs: Mapping[ChangedDefinition, DefinitionRef]) -> tuple[Target, ...]:
-    """Return targets for the changed definitions that a text describes; none if it is too vague or about other code."""
     words = stem_all(parts(" ".join(content_words(text))))
     shared = {
         change: words & code.stems_of(ref)

@@ -28,7 +28,7 @@ SOURCES: Final = ("history", "docs", "comments", "names")
 #: Without names, since such queries leak their targets.
 DEFAULT_SOURCES: Final = ("history", "docs", "comments")
 MAX_TARGET_LINES: Final = 120  # a longer target overlaps too many results
-MAX_LEAKAGE: Final = 0.75  # share of the words in the target's path or name from which a query only names the target
+MAX_LEAKAGE: Final = 0.75  # with this share of its words in the target's path or name, a query only names the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +149,11 @@ class Intake:
 
 
 def normalize(text: str) -> str:
-    """Return a key shared by texts that differ only in case, whitespace or final punctuation."""
+    """Return a key shared by texts that differ only in case, whitespace or a final `?`, `.` or `!`."""
     return " ".join(text.casefold().split()).rstrip("?.! ")
 
 
 def lint_check(gold: GoldSet | None, corpus: Corpus, tools: LintDependencies | None = None) -> Check:
-    """Return a function that lints proposals together with the set, to find proposals that duplicate its queries."""
-
     def check(queries: Sequence[Query]) -> Iterable[LintFinding]:
         together = gold or GoldSet("proposals", corpus.spec, ())
         return lint(replace(together, queries=(*together.queries, *queries)), corpus, tools=tools).findings
@@ -187,8 +185,6 @@ def _identity(spec: CorpusSpec, base: Path) -> tuple[str, ...]:
 
 
 def draw_intents(intents: Sequence[Intent], wanted: SampleSize, source: str) -> tuple[Intent, ...]:
-    """Draw mined queries in rounds, at most one per file in each round; return them in path order."""
-
     def key(intent: Intent) -> tuple[str, ...]:
         first = intent.targets[0]
         return first.span.path, first.anchor, intent.text, intent.origin.source

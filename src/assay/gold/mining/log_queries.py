@@ -148,7 +148,6 @@ class _Locator:
         return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
 
     def _path(self, written: str) -> str | None:
-        """Return the corpus file of a path that begins at, above or below the corpus root, or None."""
         plain = written.replace("\\", "/").strip("'\"").removeprefix("./")
         if plain in self.code.languages:
             return plain
@@ -184,7 +183,6 @@ class _Locator:
 
 
 def _by_partial_name(text: str, refs: Sequence[DefinitionRef]) -> DefinitionRef | None:
-    """Return the definition with the shortest name that contains the words of the text in sequence, or None."""
     wanted = split(text.replace(" ", "_"))
 
     def matches(name: str) -> bool:

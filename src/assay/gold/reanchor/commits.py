@@ -53,7 +53,6 @@ class GitRepository:
         return result.out
 
     def inside(self, path: str) -> str | None:
-        """Return a path relative to the root, or None if the path is outside the root."""
         prefix = f"{self.root}/" if self.root else ""
         return path.removeprefix(prefix) if path.startswith(prefix) else None
 
@@ -183,7 +182,6 @@ class CommitPair:
 
     @cached_property
     def by_line(self) -> dict[str, list[tuple[str, int]]]:
-        """The locations of each line in the changed files, without lines that are too frequent or have no words."""
         by_line: dict[str, list[tuple[str, int]]] = defaultdict(list)
         for path in self.changed:
             for number, line in enumerate(self.after(path).lines, 1):

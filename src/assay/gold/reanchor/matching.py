@@ -20,8 +20,6 @@ Evidence = Literal["name", "new name", "lines", "scattered", "words", "around"]
 
 @dataclass(frozen=True, slots=True)
 class MoveCandidate:
-    """A possible new location of an old range."""
-
     span: Span
     likeness: float
     contained: float  # share of the old text in the new location
@@ -82,7 +80,6 @@ def _find_in_successor(
 
 
 def _find_unchanged(pair: CommitPair, old: FileRange, other: str) -> FileRange | None:
-    """Return the new range if all lines of the old range are unchanged and still adjacent, else None."""
     stayed = pair.line_map(old.path, other)
     first, last = stayed.get(old.start), stayed.get(old.end)
     if first is None or last is None:
@@ -95,7 +92,6 @@ def _find_unchanged(pair: CommitPair, old: FileRange, other: str) -> FileRange |
 
 
 def _find_same_text(pair: CommitPair, old: FileRange, other: str) -> FileRange | None:
-    """Return the only range of a file with the same text, or None if the text is repeated or too short."""
     wanted = [line.rstrip() for line in pair.before(old.path).text(old)]
     if sum(len(normalize_blanks(line)) for line in wanted) < pair.config.distinctive:
         return None
@@ -108,7 +104,6 @@ _Placed = tuple[RangePart, "_Placement"]
 
 
 def _largest_group(placed: Sequence[_Placed], most_apart: int) -> list[_Placed]:
-    """Group parts whose new lines are at most `most_apart` lines apart; return the group with the most old lines."""
     groups: list[list[_Placed]] = []
     for piece, placement in sorted(placed, key=lambda entry: (entry[1].start, entry[1].end)):
         if groups and placement.start - max(p.end for _, p in groups[-1]) <= most_apart:
@@ -140,7 +135,6 @@ class Counterpart:
 
     @property
     def order(self) -> tuple[float, bool, str, int]:
-        """The sort key; the best counterpart has the largest key."""
         return (self.likeness, self.named, self.part.path, -self.part.start)
 
 
@@ -200,7 +194,7 @@ def _unknown_sections(before: ParsedFile, after: ParsedFile) -> list[Section]:
 
 
 def find_scattered(pair: CommitPair, old: FileRange, *, whole: bool) -> Iterator[FileRange]:
-    """Yield for each changed file the range with the most old lines, or with `whole` the section around this range."""
+    """Yield the range of each changed file with the most old lines; with `whole`, prefer the section around it."""
     before = pair.before(old.path)
     lines = {normalize_blanks(line) for line in before.text(old)}
     distinct = before.distinct(old)
@@ -260,7 +254,6 @@ def _place(pair: CommitPair, piece: RangePart, other: str) -> _Placement | None:
 
 
 def _place_on(pair: CommitPair, piece: RangePart, whole: Section, mate: Counterpart) -> _Placement:
-    """Place a whole section on its counterpart, without leading comments that the old range excluded."""
     new = mate.part
     start = new.start
     if piece.start > whole.start:
@@ -291,7 +284,6 @@ def _extend_split(pair: CommitPair, piece: RangePart, placed: _Placement) -> _Pl
 
 
 def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[int, int]) -> _Placement | None:
-    """Return the new lines of a range; None if no unchanged line of the range is unique in the old file."""
     before, after = pair.before(piece.path), pair.after(other)
     inside = [line for line in range(piece.start, piece.end + 1) if line in stayed]
     if not any(before.is_distinct(line) for line in inside):
@@ -310,7 +302,6 @@ def _fit_range(pair: CommitPair, piece: RangePart, other: str, stayed: Mapping[i
 
 
 def _densest_run(inside: Sequence[int], stayed: Mapping[int, int], most: int) -> Sequence[int]:
-    """Return the longest sequence of unchanged lines whose new positions are within `most` lines."""
     densest: Sequence[int] = ()
     at = 0
     for to in range(len(inside)):

@@ -42,7 +42,7 @@ class MoveSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class TargetMove:
-    """The old and new location of a target; a lost target has no new location, but may have candidates, best first."""
+    """The move of a target; `new` is None if the target is lost, and `candidates` are other locations, best first."""
 
     old: Target
     new: Target | None
@@ -130,7 +130,6 @@ def _targets(query: Query) -> Iterator[tuple[Role, Target]]:
 
 
 def reanchor(gold: GoldSet, located: RepoCommits, config: ReanchorConfig = DEFAULT) -> GoldMoves:
-    """Locate each target and adversary of a gold set in the new commit."""
     old, new = (CommitTree(located.repository, commit, config.file_bytes) for commit in (located.old, located.new))
     pair = CommitPair(old, new, config)
     known: dict[Target, TargetMove] = {}
@@ -269,7 +268,7 @@ class ReanchoredGold:
 
 
 def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool = False) -> ReanchoredGold:
-    """Return the gold set at the new commit; refuse, drop or keep lost targets, depending on `lost`."""
+    """Return the gold set at the new commit; raise on lost targets, drop them or keep them, depending on `lost`."""
     lost_count = sum(row.move.confidence == "lost" for row in moves.rows)
     if lost_count and lost == "refuse":
         noun = "anchor" if lost_count == 1 else "anchors"

@@ -35,8 +35,6 @@ _WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True, order=True)
 class FileRange:
-    """A range of lines of a file, of the old or the new commit."""
-
     path: str
     start: int
     end: int
@@ -122,7 +120,6 @@ class ParsedFile:
 
     @cached_property
     def neighbors(self) -> dict[Section, tuple[Section | None, Section | None]]:
-        """The parts directly before and after each part, in file order."""
         padded = (None, *self.parts, None)
         return {part: (padded[position], padded[position + 2]) for position, part in enumerate(self.parts)}
 
@@ -153,7 +150,6 @@ class ParsedFile:
         return has_word(text) and self._counts[text] == 1
 
     def distinct(self, lines: FileRange) -> frozenset[str]:
-        """Return the lines of a range that occur only once in the file; repeated lines identify nothing."""
         numbers = filter(self.is_distinct, range(lines.start, lines.end + 1))
         return frozenset(normalize_blanks(self.lines[number - 1]) for number in numbers)
 
@@ -192,7 +188,7 @@ class ParsedFile:
         return tuple(pieces)
 
     def _is_section(self, part: Section, start: int, end: int, slack: int) -> bool:
-        """Return whether range and section differ only by filler: at most `slack` lines, or any before the range."""
+        """Return whether range and section differ only in filler: `slack` lines per edge, or any above the range."""
         if start > part.end or end < part.start or max(part.start - start, abs(part.end - end)) > slack:
             return False
         begins = self.is_filler(min(start, part.start), max(start, part.start) - 1)

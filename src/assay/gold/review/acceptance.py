@@ -57,7 +57,6 @@ def read_written(queue: ReviewQueue) -> dict[str, str]:
 
 
 def read_acceptance_times(queue: ReviewQueue) -> dict[str, str]:
-    """Return the time when each item was first applied to the set, by item id."""
     return {fields["item"].text(): fields["on"].text() for fields in reversed(_read_accepted(queue))}
 
 
@@ -170,7 +169,6 @@ def _find_causes(
 
 
 def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
-    """Add a query unless reviewers rejected it or the set has it; return the set and the query's id in the set."""
     item = status.item
     known = next((query for query in gold.queries if make_item("query", query, item.origin).id == item.id), None)
     if status.value in AGAINST or known is not None:
@@ -183,7 +181,6 @@ def _apply_query(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
 
 
 def _apply_part(gold: GoldSet, status: ItemStatus) -> tuple[GoldSet, str]:
-    """Add a target, adversary or phrasing to its query, or remove a rejected one; return the set and the query id."""
     query_id = status.item.query.id
     old = next((query for query in gold.queries if query.id == query_id), None)
     if old is None:

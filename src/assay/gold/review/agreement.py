@@ -46,15 +46,12 @@ class Ratings:
         return iter(zip(self.patterns, self.counts, strict=True))
 
     def resample(self, rng: np.random.Generator) -> Ratings:
-        """Return a bootstrap sample: the same count of items, drawn with replacement."""
         counts = rng.multinomial(self.items, [count / self.items for count in self.counts])
         return Ratings(self.patterns, tuple(counts.tolist()))
 
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """Settings of the bootstrap over items."""
-
     draws: int = 2000  # each end of a 95% interval then rests on 50 draws
     level: float = 0.95
     seed: int = 0
@@ -62,7 +59,7 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A chance-corrected coefficient with its interval; `value` is None if undefined, as when all votes are equal."""
+    """An agreement coefficient, None if undefined, and the ends of its bootstrap interval."""
 
     value: float | None
     items: int
@@ -84,8 +81,8 @@ def cohen_kappa(
 ) -> float | None:
     """Return Cohen's κ of two reviewers over the items that both voted on, or None if κ is undefined.
 
-    κ = 1 − Σ w·o / Σ w·e with o the observed shares, e the products of the margins, and w the disagreement of two
-    values: 0 or 1 (Cohen 1960), or their distance or its square in the order of `values` (Cohen 1968).
+    κ = 1 − Σ w·o / Σ w·e with o the observed shares, e the products of the marginal shares, and w the disagreement of
+    two values: 0 or 1 (Cohen 1960), or their distance or its square in the order of `values` (Cohen 1968).
     """
     table = confusion_matrix(ratings, first, second, values)
     places = range(len(values))

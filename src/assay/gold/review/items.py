@@ -109,7 +109,6 @@ def item_mapping(item: ReviewItem) -> dict[str, object]:
 
 
 def read_item(row: YamlNode, number: int) -> ReviewItem:
-    """Parse a line of the queue; raise GoldError if the id does not match the content."""
     fields = row.mapping(_ITEM)
     kind = cast(ItemKind, fields["kind"].one_of(KINDS))
     query = read_query(fields["query"], number)

@@ -46,7 +46,6 @@ class VoteInput:
 
 
 def list_open_items(workspace: ReviewWorkspace, log: VoteLog) -> list[ReviewItem]:
-    """Return the items that are neither decided nor applied and that the reviewer has not voted on."""
     done = read_closed(workspace.queue) | set(log.votes())
     return [item for item in workspace.items() if item.id not in done]
 
@@ -79,7 +78,7 @@ def make_vote(
 def make_decision(
     workspace: ReviewWorkspace, reviewer: str, given: VoteInput, statuses: Sequence[ItemStatus]
 ) -> Adjudication:
-    """Return a decision on a disputed or decided item; raise ConfigError if the reviewer voted on the item."""
+    """Return a decision; raise ConfigError if the item is not disputed or decided, or if the reviewer voted on it."""
     item = find_item([status.item for status in statuses], given.item)
     if given.value == UNSURE:
         raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="use another value, or leave the item undecided")
@@ -95,7 +94,6 @@ def make_decision(
 
 
 def has_taken_part(queue: ReviewQueue, name: str) -> bool:
-    """Return whether a person voted, decided an item or is an adjudicator, ignoring the case of the name."""
     names = {*list_reviewers(queue), *(decision.by for decision in read_decisions(queue))}
     return name.casefold() in {other.casefold() for other in names} or is_adjudicator(queue, name)
 
@@ -112,7 +110,6 @@ def review_prompt_version() -> str:
 
 
 def ask_model(endpoint: Endpoint, view: ItemView) -> ModelVote:
-    """Request a model's vote on an item; the prompt quotes the item as untrusted text."""
     kind, item = view.item.kind, quote("\n".join(format_view(view)), "item")
     prompt = Prompt(load_prompt("review"), f"{vote_question(kind)}\n{item}")
     return read_answer(complete(endpoint, prompt), vote_values(kind))
@@ -172,7 +169,6 @@ class ReviewProgress:
 
 
 def count_progress(statuses: Sequence[ItemStatus], closed: Collection[str]) -> ReviewProgress:
-    """Count the items by state and kind, and the votes of each reviewer; `closed` items need no more votes."""
     states = Counter(status.state for status in statuses)
     kinds = sorted({status.item.kind for status in statuses})
     by_kind = {kind: Counter(s.state for s in statuses if s.item.kind == kind) for kind in kinds}

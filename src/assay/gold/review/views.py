@@ -75,7 +75,6 @@ class ItemViewer:
 
 
 def format_view(view: ItemView, *, engines: bool = False) -> Iterator[str]:
-    """Yield a view as lines of text; `engines` adds the engines that returned the location."""
     item = view.item
     of = f": '{item.query.id}'" if item.kind == "query" else f" of query '{item.query.id}'"
     yield f"{item.kind} {item.id}{of}"
@@ -111,7 +110,6 @@ def shows_origin(item: ReviewItem) -> bool:
 
 
 def view_mapping(view: ItemView, *, engines: bool = False) -> dict[str, object]:
-    """Return a view as JSON data; `engines` adds the engines that returned the location."""
     item = view.item
     shown = shows_origin(item)
     origin: dict[str, object] = {"how": item.origin.how if shown else "", "source": item.origin.source if shown else ""}

@@ -72,7 +72,6 @@ class Vote:
     after: str = ""  # LOOK if the reviewer had seen other votes on the item
 
     def same(self, other: Vote) -> bool:
-        """Return whether two votes have the same value, reason and visible engines."""
         return (self.value, self.reason, self.shown) == (other.value, other.reason, other.shown)
 
 
@@ -85,14 +84,12 @@ def vote_values(kind: ItemKind) -> tuple[str, ...]:
 
 
 def vote_question(kind: ItemKind) -> str:
-    """Return the question about a kind of item and the possible votes, in one line."""
     words = {value: MEANINGS[value].word for value in vote_values(kind)}
     options = [value if value == word else f"{value} = {word}" for value, word in words.items()]
     return f"{QUESTIONS[kind]} {', '.join(options)}"
 
 
 def check_name(reviewer: str) -> str:
-    """Return the reviewer's name; raise ConfigError if it is not safe as a file name."""
     if not _NAME.fullmatch(reviewer):
         hint = "use letters, digits and . _ @ + - (at most 64), beginning with a letter or digit"
         raise ConfigError(f"invalid reviewer name '{reviewer}'", hint=hint)
@@ -100,7 +97,6 @@ def check_name(reviewer: str) -> str:
 
 
 def check_vote(item: ReviewItem, value: str, reason: str) -> None:
-    """Raise ConfigError if the value is invalid for this kind of item or the reason is blank."""
     known = vote_values(item.kind)
     if value not in known:
         raise ConfigError(f"invalid vote '{value}' on the {item.kind} {item.id}", hint=f"use one of {', '.join(known)}")
@@ -261,7 +257,6 @@ def become_adjudicator(log: VoteLog) -> None:
 
 
 def is_adjudicator(queue: ReviewQueue, name: str) -> bool:
-    """Return whether a person is an adjudicator, ignoring the case of the name."""
     files = (queue.directory / "adjudicators").glob("*.jsonl")
     same = [path for path in files if path.stem.casefold() == name.casefold()]
     return any(row.mapping(_ADJUDICATOR) for path in same for row in read_rows(path))
