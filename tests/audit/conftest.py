@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.audit.records import Audit, AuditConfig, AuditQuery, Severity
-from assay.audit.repro import ReproCommand
+from assay.audit.records import Audit, AuditConfig, AuditQuery, ReproCommand, Severity
 from assay.audit.runner import run_audit
 from assay.audit.sessions import AuditTarget
 from assay.corpus import open_corpus, parse_spec

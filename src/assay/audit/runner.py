@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import cast
 
-from assay.audit.checks import choose_checks
+from assay.audit.checks import determinism, edge_cases, filters, paths, rankings, reachability, update
 from assay.audit.records import Audit, AuditConfig, AuditFinding, AuditQuery, Severity, make_finding
 from assay.audit.report import audit_json, document
-from assay.audit.sessions import AuditCheck, AuditSessions, AuditTarget
+from assay.audit.sessions import AuditSessions, AuditTarget
 from assay.engines.runner import summarize
 from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.environment import environment
@@ -21,7 +21,42 @@ from assay.files import write_atomic
 from assay.redaction import make_redactor
 from assay.report.render.markup import to_html, to_markdown
 from assay.report.render.text import plain
+from assay.settings import unknown_name
 from assay.types import Corpus, Query
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCheck:
+    """A group of laws: the name on the command line, the question, and the function that yields findings."""
+
+    name: str
+    about: str
+    run: Callable[[AuditSessions], Iterator[AuditFinding]]
+
+
+#: In execution order; checks that may change an engine's state come last.
+CHECKS: tuple[AuditCheck, ...] = (
+    AuditCheck("answers", "do ordinary queries succeed?", rankings.check_answers),
+    AuditCheck("determinism", "does the same query always give the same ranking?", determinism.check_determinism),
+    AuditCheck("prefix", "is the top 5 a prefix of the top 10?", rankings.check_prefix),
+    AuditCheck("depth", "does the engine return k distinct results?", rankings.check_depth),
+    AuditCheck("ties", "do scores follow the rank, and are ties stable?", rankings.check_ties),
+    AuditCheck("paths", "do results name existing files and lines?", paths.check_paths),
+    AuditCheck("filters", "does a filter only remove results?", filters.check_filters),
+    AuditCheck("reachability", "can the engine return the targets of the gold set?", reachability.check_reachability),
+    AuditCheck("update", "after edits, does an update equal a rebuild?", update.check_update),
+    AuditCheck("odd", "how does the engine handle edge cases, and queries after them?", edge_cases.check_edge_cases),
+)
+
+
+def choose_checks(names: Sequence[str]) -> tuple[AuditCheck, ...]:
+    """Return checks by name, or all of them."""
+    known = [check.name for check in CHECKS]
+    for name in names:
+        if name not in known:
+            raise unknown_name("unknown check", name, known, "checks")
+    return tuple(check for check in CHECKS if not names or check.name in names)
+
 
 FILES = ("audit.json", "audit.md", "audit.html")
 #: Origins of generated queries by the kind of their synthetic gold set.

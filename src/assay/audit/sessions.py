@@ -7,11 +7,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING
 
-from assay.audit.records import AuditConfig, AuditFinding, AuditQuery
-from assay.audit.repro import ReproCommand
+from assay.audit.records import AuditConfig, AuditFinding, AuditQuery, ReproCommand, Severity, make_finding
 from assay.engines.base import FullEngine, SearchFilter, Session
 from assay.engines.normalize import Normalizer
 from assay.engines.runner import (
@@ -51,15 +50,6 @@ class AuditTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditCheck:
-    """A group of laws: the name on the command line, the question, and the function that yields findings."""
-
-    name: str
-    about: str
-    run: Callable[[AuditSessions], Iterator[AuditFinding]]
-
-
-@dataclass(frozen=True, slots=True)
 class ResultLocation:
     """The location of a result as returned, except that the path is relative to the corpus if that is certain."""
 
@@ -94,7 +84,6 @@ class AuditRanking:
         return self.status, self.locations
 
     def text(self, limit: int) -> str:
-        """Return the ranking on one line."""
         if not self.ok:
             return f"{self.status}: {self.error}"
         shown = ", ".join(map(str, self.locations[:limit])) or "no results"
@@ -106,6 +95,15 @@ def differ(one: AuditRanking, other: AuditRanking) -> bool:
     return one.outcome != other.outcome or score_gap(one, other) > 0
 
 
+def changed_queries(pairs: Sequence[Sequence[tuple[AuditRanking, AuditRanking]]]) -> tuple[Severity, list[int]]:
+    """Return the indexes of queries with different rankings, or else different scores, and the severity."""
+    moved = [index for index, own in enumerate(pairs) if any(a.outcome != b.outcome for a, b in own)]
+    rescored = [index for index, own in enumerate(pairs) if any(score_gap(a, b) for a, b in own)]
+    if moved:
+        return Severity.BROKEN, moved
+    return (Severity.WEAKNESS if rescored else Severity.FINE), rescored
+
+
 def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
     """Return the first rank, from 1, at which two rankings differ; 0 if they are equal."""
     pairs = enumerate(zip_longest(one, other), start=1)
@@ -113,8 +111,7 @@ def first_difference(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def is_prefix(short: Sequence[object], long: Sequence[object]) -> bool:
-    """Return whether one ranking is a prefix of the other."""
-    return len(short) <= len(long) and all(a == b for a, b in zip(short, long, strict=False))
+    return tuple(short) == tuple(long[: len(short)])
 
 
 def score_gap(one: AuditRanking, other: AuditRanking) -> float:
@@ -163,31 +160,24 @@ class EngineClient:
         return None if outcome is None else self._read(outcome)
 
 
-class AuditSessions:
+class AuditSessions(ExitStack):
     """The sessions of an audit, their cached rankings and copies of the corpus, removed at the end."""
 
     def __init__(self, target: AuditTarget, config: AuditConfig) -> None:
+        super().__init__()
         self.target = target
         self.config = config
         self.queries = tuple(query.text for query in target.queries)
-        self._stack = ExitStack()
-        self._directory = self._stack.enter_context(scratch("assay-audit-")).resolve()
-        self._copies = 0
+        self._directory = self.enter_context(scratch("assay-audit-")).resolve()
         self._main: EngineClient | None = None
         self._rankings: dict[tuple[str, int], AuditRanking] = {}
         self._steady: dict[tuple[str, int], bool] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, at: TracebackType | None) -> None:
-        self._stack.close()
 
     @property
     def main(self) -> EngineClient:
         """The session that most checks share, opened on first use."""
         if self._main is None:
-            self._main = self._stack.enter_context(self.session())
+            self._main = self.enter_context(self.session())
         return self._main
 
     def ranking(self, query: str, k: int) -> AuditRanking:
@@ -204,9 +194,20 @@ class AuditSessions:
             self._steady[query, k] = all(self.main.query(query, k).outcome == first for _ in repeats)
         return self._steady[query, k]
 
-    def repro(self, query: str, k: int, search_filter: SearchFilter | None = None, environment: str = "") -> str:
-        """Return the command that sends one query."""
-        return self.target.repro.query(query, k, search_filter, environment)
+    def problem(
+        self,
+        law: str,
+        severity: Severity,
+        sentence: str,
+        query: str,
+        *example: str,
+        share: tuple[int, int] = (0, 0),
+        depths: Sequence[int] = (),
+    ) -> AuditFinding:
+        """Return a finding with an example query and the commands that send it."""
+        commands = [self.target.repro.query(query, k) for k in depths or (self.config.k,)]
+        lines = (f"query: {query}", *example)
+        return make_finding(law, severity, sentence, *share, example=lines, commands=commands)
 
     @property
     def is_remote(self) -> bool:
@@ -215,14 +216,11 @@ class AuditSessions:
         return not engine.private and bool(engine.config.get("url"))
 
     def new_directory(self) -> Path:
-        self._copies += 1
-        directory = self._directory / str(self._copies)
-        directory.mkdir()
-        return directory
+        return Path(mkdtemp(dir=self._directory))
 
     def corpus_for_engine(self, corpus: Corpus | None = None, *, copy: bool = False) -> Corpus:
         """Return the corpus to open the engine on; a copy if the engine is private or `copy` is set."""
-        return self._stack.enter_context(private_copy(self.target.engine, corpus or self.target.corpus, always=copy))
+        return self.enter_context(private_copy(self.target.engine, corpus or self.target.corpus, always=copy))
 
     @contextmanager
     def session(self, corpus: Corpus | None = None) -> Iterator[EngineClient]:

@@ -34,10 +34,9 @@ def audit_command(args: Namespace) -> int:
     Each finding has a count, an example and a command that reproduces it. Findings are no failure: the exit code is 0
     after a complete audit, and 4 if the engine fails on every query.
     """
-    from assay.audit.checks import choose_checks
     from assay.audit.records import AuditConfig
     from assay.audit.report import audit_json, document
-    from assay.audit.runner import FILES, run_audit, write_audit
+    from assay.audit.runner import FILES, choose_checks, run_audit, write_audit
 
     only = tuple(filter(None, split_list(args.only) or ()))
     given = given_flags(args, "queries", "seed", "k", "repeats", "timeout")
@@ -56,7 +55,7 @@ def audit_command(args: Namespace) -> int:
 
 
 def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
-    from assay.audit.repro import ReproCommand
+    from assay.audit.records import ReproCommand
     from assay.audit.runner import code_queries, gold_queries
     from assay.audit.sessions import AuditTarget
     from assay.cli.gold.lint import builtin_reach

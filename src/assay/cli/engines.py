@@ -321,8 +321,7 @@ def query_command(args: Namespace) -> int:
     assay engines query mine parse_config src -k 5                an engine of assay.toml, on src
     assay engines query -k 5 -- mine --help src                   a query that looks like an option
     """
-    from assay.audit.records import AuditConfig
-    from assay.audit.repro import ReproCommand
+    from assay.audit.records import AuditConfig, ReproCommand
     from assay.audit.sessions import AuditSessions, AuditTarget
     from assay.redaction import make_redactor
     from assay.report.render.document import table

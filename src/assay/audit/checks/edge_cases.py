@@ -78,8 +78,6 @@ _PROBLEMS = {Status.TIMEOUT: "timed out", Status.CRASH: "crashed the engine", St
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The outcome of one edge case."""
-
     case: EdgeCase
     ranking: AuditRanking
     as_option: bool  # whether the engine parsed it as an option
@@ -115,11 +113,7 @@ def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
     yield from _report_outcomes(sessions, trial.outcomes)
     if trial.untried:
         yield not_tried("the rest", f"{trial.untried} more, after {sessions.config.max_timeouts} consecutive timeouts")
-    if trial.again.outcome != trial.before.outcome:
-        reason = "the ordinary query already changes without an edge case before it"
-        yield not_tried("afterwards", reason)
-    else:
-        yield _report_aftermath(sessions, control, trial)
+    yield _report_aftermath(sessions, control, trial)
     yield from _compare_normal_forms(sessions, trial.outcomes)
 
 
@@ -154,14 +148,11 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
     for outcome in bad:
         case, ranking = outcome.case, outcome.ranking
         problem = "was parsed as an option" if outcome.as_option else _PROBLEMS.get(ranking.status, "failed")
+        sentence = f"a query of the kind “{case.name}” {problem}"
         shown = case.text if len(case.text) <= config.passage else case.text[:60] + "…"
-        yield make_finding(
-            case.name,
-            outcome.severity,
-            f"a query of the kind “{case.name}” {problem}",
-            example=[f"query: {shown!r}", ranking.text(config.shown)],
-            commands=[sessions.repro(case.text, config.k)],
-        )
+        example = [f"query: {shown!r}", ranking.text(config.shown)]
+        commands = [sessions.target.repro.query(case.text, config.k)]
+        yield make_finding(case.name, outcome.severity, sentence, example=example, commands=commands)
     if len(bad) == len(outcomes):
         return
     refused = [outcome.case.name for outcome in outcomes if not outcome.ranking.ok and outcome not in bad]
@@ -172,18 +163,17 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
 
 
 def _report_aftermath(sessions: AuditSessions, control: str, trial: _Trial) -> AuditFinding:
-    law, k = "afterwards", sessions.config.k
+    law, k, repro = "afterwards", sessions.config.k, sessions.target.repro
+    if trial.again.outcome != trial.before.outcome:
+        return not_tried(law, "the ordinary query already changes without an edge case before it")
     if trial.culprit is None and trial.after.outcome == trial.before.outcome:
         return fine(law, "after the edge cases an ordinary query gives the same ranking as before")
     culprit = trial.culprit or _run_trial(sessions, control, always=True).culprit
     named = f"“{culprit.name}”" if culprit else "all edge cases together"
-    return make_finding(
-        law,
-        Severity.BROKEN,
-        f"after {named} an ordinary query no longer gives the same ranking",
-        example=[f"query: {control}", f"before: {trial.before.text(k)}", f"after: {trial.after.text(k)}"],
-        commands=[*([sessions.repro(culprit.text, k)] if culprit else []), sessions.repro(control, k)],
-    )
+    sentence = f"after {named} an ordinary query no longer gives the same ranking"
+    example = [f"query: {control}", f"before: {trial.before.text(k)}", f"after: {trial.after.text(k)}"]
+    commands = [repro.query(query, k) for query in ([culprit.text, control] if culprit else [control])]
+    return make_finding(law, Severity.BROKEN, sentence, example=example, commands=commands)
 
 
 def _compare_normal_forms(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[AuditFinding]:
@@ -198,10 +188,7 @@ def _compare_normal_forms(sessions: AuditSessions, outcomes: Sequence[_Outcome])
     elif not all(sessions.is_steady(form.case.text, k) for form in forms):
         yield not_tried(law, UNSTEADY)
     else:
-        yield make_finding(
-            law,
-            Severity.WEAKNESS,
-            f"{sentence}different rankings",
-            example=[f"{form.case.name}: {form.ranking.text(sessions.config.shown)}" for form in forms],
-            commands=[sessions.repro(form.case.text, k) for form in forms],
-        )
+        sentence += "different rankings"
+        example = [f"{form.case.name}: {form.ranking.text(sessions.config.shown)}" for form in forms]
+        commands = [sessions.target.repro.query(form.case.text, k) for form in forms]
+        yield make_finding(law, Severity.WEAKNESS, sentence, example=example, commands=commands)

@@ -197,19 +197,8 @@ def _check_empty(sessions: AuditSessions, field: str) -> AuditFinding:
 def _broken(
     sessions: AuditSessions, law: str, sentence: str, cases: Sequence[_Case], total: int, last: str
 ) -> AuditFinding:
-    first, k = cases[0], sessions.config.k
-    chosen = first.search_filter
-    return make_finding(
-        law,
-        Severity.BROKEN,
-        sentence,
-        len(cases),
-        total,
-        example=[
-            f"query: {first.query}",
-            f"filter: {', '.join((*chosen.paths, *chosen.languages))}",
-            f"answer: {first.ranking.text(k)}",
-            last,
-        ],
-        commands=[sessions.repro(first.query, k, chosen), sessions.repro(first.query, sessions.config.deep)],
-    )
+    config, repro, query, chosen = sessions.config, sessions.target.repro, cases[0].query, cases[0].search_filter
+    example = [f"query: {query}", f"filter: {', '.join((*chosen.paths, *chosen.languages))}"]
+    example += [f"answer: {cases[0].ranking.text(config.k)}", last]
+    commands = [repro.query(query, config.k, chosen), repro.query(query, config.deep)]
+    return make_finding(law, Severity.BROKEN, sentence, len(cases), total, example=example, commands=commands)

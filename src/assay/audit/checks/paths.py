@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
 
-from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
+from assay.audit.records import AuditFinding, Severity, fine, not_applicable, not_tried
 from assay.audit.sessions import AuditSessions, ResultLocation
 from assay.corpus import read_text
 from assay.syntax.text import count_lines
@@ -22,17 +21,15 @@ _PROBLEMS: Mapping[str, tuple[Severity, str]] = {
 }
 
 
-class _BadResult(NamedTuple):
-    query: str
-    text: str
+_BadResults = list[tuple[str, str]]  # queries, and what is wrong
 
 
 def check_paths(sessions: AuditSessions) -> Iterator[AuditFinding]:
     """Check every result of every ordinary query."""
     corpus = sessions.main.corpus
     known = {file.path for file in corpus.files}
-    bad_paths: dict[str, list[_BadResult]] = {}
-    bad_ranges: list[_BadResult] = []
+    bad_paths: dict[str, _BadResults] = {}
+    bad_ranges: _BadResults = []
     lines: dict[str, int] = {}
     total = ranged = 0
     for query in sessions.queries:
@@ -40,7 +37,7 @@ def check_paths(sessions: AuditSessions) -> Iterator[AuditFinding]:
         for hit, location in zip(ranking.hits, ranking.locations, strict=True):
             total += 1
             if problem := _path_problem(hit, location, corpus, known):
-                bad_paths.setdefault(problem, []).append(_BadResult(query, str(hit.path)))
+                bad_paths.setdefault(problem, []).append((query, str(hit.path)))
             if hit.start is None and hit.end is None:
                 continue
             ranged += 1
@@ -48,14 +45,14 @@ def check_paths(sessions: AuditSessions) -> Iterator[AuditFinding]:
             if path in known and path not in lines:
                 lines[path] = count_lines(read_text(sessions.target.corpus, path))
             if path in known and not _is_inside(hit, lines[path]):
-                bad_ranges.append(_BadResult(query, f"{location} in a file of {lines[path]} lines"))
+                bad_ranges.append((query, f"{location} in a file of {lines[path]} lines"))
     if not total:
         yield not_tried("paths", "there were no results")
         return
     for name, (severity, predicate) in _PROBLEMS.items():
         if bad := bad_paths.get(name):
-            sentence = f"{len(bad)} of {total} results {predicate}, such as {bad[0].text}"
-            yield _report(sessions, name, severity, sentence, bad, total)
+            sentence = f"{len(bad)} of {total} results {predicate}, such as {bad[0][1]}"
+            yield sessions.problem(name, severity, sentence, *bad[0], share=(len(bad), total))
     if not bad_paths:
         yield fine("paths", f"all {total} results name files of the corpus, relative to its root", total)
     if not ranged:
@@ -63,8 +60,9 @@ def check_paths(sessions: AuditSessions) -> Iterator[AuditFinding]:
     elif not bad_ranges:
         yield fine("lines", f"all {ranged} ranges are inside their files", ranged)
     else:
-        sentence = f"{len(bad_ranges)} of {ranged} ranges are outside their file, such as {bad_ranges[0].text}"
-        yield _report(sessions, "lines", Severity.BROKEN, sentence, bad_ranges, ranged)
+        sentence = f"{len(bad_ranges)} of {ranged} ranges are outside their file, such as {bad_ranges[0][1]}"
+        share = (len(bad_ranges), ranged)
+        yield sessions.problem("lines", Severity.BROKEN, sentence, *bad_ranges[0], share=share)
 
 
 def _path_problem(hit: Hit, location: ResultLocation, corpus: Corpus, known: set[str]) -> str:
@@ -82,12 +80,3 @@ def _is_inside(hit: Hit, lines: int) -> bool:
     start, end = hit.start, hit.start if hit.end is None else hit.end
     whole = all(isinstance(line, int) and not isinstance(line, bool) for line in (start, end))
     return whole and start is not None and end is not None and 1 <= start <= end <= max(lines, 1)
-
-
-def _report(
-    sessions: AuditSessions, law: str, severity: Severity, sentence: str, bad: Sequence[_BadResult], total: int
-) -> AuditFinding:
-    first = bad[0]
-    commands = [sessions.repro(first.query, sessions.config.k)]
-    example = [f"query: {first.query}", first.text]
-    return make_finding(law, severity, sentence, len(bad), total, example=example, commands=commands)

@@ -1,12 +1,22 @@
-"""Checks of ordinary rankings: queries succeed, the top 5 is a prefix of the top 10, k results are k distinct ones."""
+"""Checks of ordinary rankings: success, prefixes, number and distinctness of results, scores and ties."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby, pairwise
 
-from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
-from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions, first_difference, is_prefix
+from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
+from assay.audit.sessions import (
+    UNSTEADY,
+    AuditRanking,
+    AuditSessions,
+    ResultLocation,
+    first_difference,
+    is_prefix,
+)
+
+Scored = Sequence[tuple[str, AuditRanking]]  # queries with their scored rankings
 
 
 def check_answers(sessions: AuditSessions) -> Iterator[AuditFinding]:
@@ -17,30 +27,24 @@ def check_answers(sessions: AuditSessions) -> Iterator[AuditFinding]:
     empty = [query for query, ranking in rankings.items() if ranking.ok and not ranking.locations]
     total = len(rankings)
     if failed:
-        yield make_finding(
-            "answers",
-            Severity.BROKEN,
-            f"{len(failed)} of {total} ordinary queries failed",
-            len(failed),
-            total,
-            example=[f"{failed[0]!r}: {rankings[failed[0]].text(sessions.config.shown)}"],
-            commands=[sessions.repro(failed[0], k)],
-        )
+        sentence = f"{len(failed)} of {total} ordinary queries failed"
+        example = [f"{failed[0]!r}: {rankings[failed[0]].text(sessions.config.shown)}"]
+        commands = [sessions.target.repro.query(failed[0], k)]
+        yield make_finding("answers", Severity.BROKEN, sentence, len(failed), total, example=example, commands=commands)
         return
     sentence = f"all {total} ordinary queries were answered"
     sentence += f"; {len(empty)} found nothing, such as {empty[0]!r}" if empty else ""
     yield fine("answers", sentence, total)
 
 
-def depths(sessions: AuditSessions) -> list[int]:
-    """Return the values of k to compare: the usual ones, the k of the audit and twice that."""
+def _depths(sessions: AuditSessions) -> list[int]:
     config = sessions.config
     return sorted({*config.depths, config.k, 2 * config.k})
 
 
 def check_prefix(sessions: AuditSessions) -> Iterator[AuditFinding]:
     """Compare the rankings at each depth with those at the next."""
-    for short, long in pairwise(depths(sessions)):
+    for short, long in pairwise(_depths(sessions)):
         law = f"top {short} of top {long}"
         pairs = {query: (sessions.ranking(query, short), sessions.ranking(query, long)) for query in sessions.queries}
         pairs = {query: pair for query, pair in pairs.items() if all(ranking.ok for ranking in pair)}
@@ -49,23 +53,13 @@ def check_prefix(sessions: AuditSessions) -> Iterator[AuditFinding]:
         if not pairs:
             yield not_tried(law, "no query was answered at both depths")
         elif broken:
-            query = broken[0]
-            one, other = pairs[query]
+            one, other = pairs[broken[0]]
             rank = first_difference(one.locations[:short], other.locations[:short])
-            yield make_finding(
-                law,
-                Severity.BROKEN,
-                f"top-{short} is not a prefix of top-{long} on {len(broken)} of {len(pairs)} queries",
-                len(broken),
-                len(pairs),
-                example=[
-                    f"query: {query}",
-                    f"top {short}: {one.text(short)}",
-                    f"top {long}: {other.text(long)}",
-                    f"first difference at rank {rank}",
-                ],
-                commands=[sessions.repro(query, short), sessions.repro(query, long)],
-            )
+            sentence = f"top-{short} is not a prefix of top-{long} on {len(broken)} of {len(pairs)} queries"
+            example = [f"top {short}: {one.text(short)}", f"top {long}: {other.text(long)}"]
+            example.append(f"first difference at rank {rank}")
+            share, depths = (len(broken), len(pairs)), (short, long)
+            yield sessions.problem(law, Severity.BROKEN, sentence, broken[0], *example, share=share, depths=depths)
         elif differing:
             yield not_tried(law, UNSTEADY)
         else:
@@ -78,22 +72,18 @@ def check_depth(sessions: AuditSessions) -> Iterator[AuditFinding]:
     def is_over(ranking: AuditRanking, k: int) -> bool:
         return len(ranking.locations) > k
 
-    def repeats(ranking: AuditRanking, k: int) -> bool:  # noqa: ARG001 - as `is_over`
-        return _has_repeats(ranking)
+    def has_repeats(ranking: AuditRanking, _k: int) -> bool:
+        return len(set(ranking.locations)) < len(ranking.locations)
 
     yield _count_rankings(sessions, "at most k", Severity.BROKEN, is_over, "more than k results")
-    yield _count_rankings(sessions, "no repeats", Severity.WEAKNESS, repeats, "the same result twice")
+    yield _count_rankings(sessions, "no repeats", Severity.WEAKNESS, has_repeats, "the same result twice")
     yield _check_short(sessions)
-
-
-def _has_repeats(ranking: AuditRanking) -> bool:
-    return len(set(ranking.locations)) < len(ranking.locations)
 
 
 def _count_rankings(
     sessions: AuditSessions, law: str, severity: Severity, breaks: Callable[[AuditRanking, int], bool], problem: str
 ) -> AuditFinding:
-    levels = depths(sessions)
+    levels = _depths(sessions)
     cases = [(query, k) for query in sessions.queries for k in levels if sessions.ranking(query, k).ok]
     broken = [(query, k) for query, k in cases if breaks(sessions.ranking(query, k), k)]
     if not broken:
@@ -101,41 +91,120 @@ def _count_rankings(
     query, k = broken[0]
     ranking = sessions.ranking(query, k)
     names = [str(location) for location in ranking.locations]
-    twice = next((name for name in names if names.count(name) > 1), "")
-    example = [f"query: {query}", f"asked for {k}, got {len(names)}: {ranking.text(2 * k)}"]
-    return make_finding(
-        law,
-        severity,
-        f"{len(broken)} of {len(cases)} answers contain {problem}",
-        len(broken),
-        len(cases),
-        example=[*example, f"twice: {twice}"] if twice else example,
-        commands=[sessions.repro(query, k)],
-    )
+    twice = [f"twice: {name}" for name in names if names.count(name) > 1][:1]
+    sentence = f"{len(broken)} of {len(cases)} answers contain {problem}"
+    example = (f"asked for {k}, got {len(names)}: {ranking.text(2 * k)}", *twice)
+    return sessions.problem(law, severity, sentence, query, *example, share=(len(broken), len(cases)), depths=(k,))
 
 
 def _check_short(sessions: AuditSessions) -> AuditFinding:
     law, total, broken = "k where there are k", 0, []
     for query in sessions.queries:
-        for k, deeper in pairwise(depths(sessions)):
+        for k, deeper in pairwise(_depths(sessions)):
             one, other = sessions.ranking(query, k), sessions.ranking(query, deeper)
-            if one.ok and other.ok and not _has_repeats(one):
+            if one.ok and other.ok and len(set(one.locations)) == len(one.locations):
                 total += 1
                 if len(one.locations) < min(k, len(set(other.locations))):
                     broken.append((query, k, deeper))
     if not broken:
         return fine(law, f"none of {total} answers stops short of k while a deeper one has more", total)
     query, k, deeper = broken[0]
-    return make_finding(
-        law,
-        Severity.BROKEN,
-        f"{len(broken)} of {total} answers have fewer than k results though a deeper one has more",
-        len(broken),
-        total,
-        example=[
-            f"query: {query}",
-            f"asked for {k}, got {len(sessions.ranking(query, k).locations)}",
-            f"asked for {deeper}, got {len(set(sessions.ranking(query, deeper).locations))} distinct",
-        ],
-        commands=[sessions.repro(query, k), sessions.repro(query, deeper)],
-    )
+    sentence = f"{len(broken)} of {total} answers have fewer than k results though a deeper one has more"
+    got = f"asked for {k}, got {len(sessions.ranking(query, k).locations)}"
+    more = f"asked for {deeper}, got {len(set(sessions.ranking(query, deeper).locations))} distinct"
+    share, depths = (len(broken), total), (k, deeper)
+    return sessions.problem(law, Severity.BROKEN, sentence, query, got, more, share=share, depths=depths)
+
+
+def check_ties(sessions: AuditSessions) -> Iterator[AuditFinding]:
+    """Check the scores of every ordinary ranking: finite, ordered by rank, with stable ties."""
+    rankings = [(query, sessions.ranking(query, sessions.config.k)) for query in sessions.queries]
+    scored = [(query, one) for query, one in rankings if one.ok and any(score is not None for score in one.scores)]
+    if not scored:
+        yield not_applicable("scores", "the engine gives no scores")
+        return
+    yield _check_numbers(sessions, scored)
+    clean = [(query, ranking) for query, ranking in scored if all(map(_is_number, ranking.scores))]
+    yield _check_order(sessions, clean)
+    yield _count_equal(sessions, clean)
+    yield _check_stability(sessions, clean)
+
+
+def _check_numbers(sessions: AuditSessions, scored: Scored) -> AuditFinding:
+    law, total = "numbers", len(scored)
+    bad = [(query, ranking) for query, ranking in scored if not all(map(_is_number, ranking.scores))]
+    if not bad:
+        return fine(law, f"the scores of all {total} answers are numbers", total)
+    query, ranking = bad[0]
+    rank = next(rank for rank, score in enumerate(ranking.scores, start=1) if not _is_number(score))
+    sentence = f"{len(bad)} of {total} answers contain a score that is not a finite number"
+    example = f"rank {rank}, {ranking.locations[rank - 1]}: {ranking.scores[rank - 1]!r}"
+    return sessions.problem(law, Severity.BROKEN, sentence, query, example, share=(len(bad), total))
+
+
+def _check_order(sessions: AuditSessions, clean: Scored) -> AuditFinding:
+    law, total = "order", len(clean)
+    rising = [(query, ranking) for query, ranking in clean if any(b > a for a, b in pairwise(_floats(ranking)))]
+    falling = [(query, ranking) for query, ranking in clean if any(b < a for a, b in pairwise(_floats(ranking)))]
+    fewer = min(rising, falling, key=len)
+    if not fewer:
+        sentence = f"scores follow the rank in all {total} answers"
+        return fine(law, sentence + ("; they rise, as distances do" if rising else ""), total)
+    query, ranking = fewer[0]
+    sentence = f"scores do not follow the rank in {len(fewer)} of {total} answers: something else orders them"
+    scores = f"scores: {list(ranking.scores)}"
+    return sessions.problem(law, Severity.WEAKNESS, sentence, query, scores, share=(len(fewer), total))
+
+
+def _count_equal(sessions: AuditSessions, clean: Scored) -> AuditFinding:
+    law, k = "equal scores", sessions.config.k
+    pairs = [(query, a == b) for query, ranking in clean for a, b in pairwise(_floats(ranking))]
+    tied = sum(equal for _, equal in pairs)
+    sentence = f"{tied} of {len(pairs)} adjacent results have equal scores"
+    if not pairs or tied / len(pairs) < sessions.config.many_ties:
+        return make_finding(law, Severity.FINE, sentence, tied, len(pairs))
+    query = next(query for query, equal in pairs if equal)
+    sentence += ": scores hardly determine the order"
+    scores = f"scores: {list(sessions.ranking(query, k).scores)}"
+    return sessions.problem(law, Severity.WEAKNESS, sentence, query, scores, share=(tied, len(pairs)))
+
+
+def _check_stability(sessions: AuditSessions, clean: Scored) -> AuditFinding:
+    law, k = "stable", sessions.config.k
+    tied = [query for query, ranking in clean if _tied_groups(ranking)]
+    total = len(tied)
+    if not tied:
+        return not_applicable(law, "no answer has equal scores")
+    swapped = [(query, depth) for query in tied for depth in _depths(sessions) if _swaps(sessions, query, depth)]
+    if not swapped:
+        return fine(law, f"equal scores keep their order in {total} of {total} queries that have them", total)
+    queries = len({query for query, _ in swapped})
+    query, depth = swapped[0]
+    sentence = f"results of equal score change their order in {queries} of {total} queries that have them"
+    top = f"top {k}: {sessions.ranking(query, k).text(k)}"
+    share, depths = (queries, total), (k, depth)
+    return sessions.problem(law, Severity.BROKEN, sentence, query, top, share=share, depths=depths)
+
+
+def _swaps(sessions: AuditSessions, query: str, depth: int) -> bool:
+    """Return whether a new ranking at another depth orders tied results differently."""
+    ranks = {location: rank for rank, location in enumerate(sessions.main.query(query, depth).locations)}
+    for group in _tied_groups(sessions.ranking(query, sessions.config.k)):
+        found = [ranks[location] for location in group if location in ranks]
+        if found != sorted(found):
+            return True
+    return False
+
+
+def _tied_groups(ranking: AuditRanking) -> list[list[ResultLocation]]:
+    pairs = zip(_floats(ranking), ranking.locations, strict=True)
+    groups = [[location for _, location in group] for _, group in groupby(pairs, key=lambda pair: pair[0])]
+    return [group for group in groups if len(group) > 1]
+
+
+def _floats(ranking: AuditRanking) -> list[float]:
+    return [float(score) for score in ranking.scores if isinstance(score, int | float)]
+
+
+def _is_number(score: object) -> bool:
+    return isinstance(score, int | float) and not isinstance(score, bool) and math.isfinite(score)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable
 from assay.audit.sessions import AuditSessions
@@ -15,9 +14,7 @@ from assay.types import Query, Span, Target
 _LAW = "targets"
 
 
-class _QueryTarget(NamedTuple):
-    query: Query
-    target: Target
+_QueryTarget = tuple[Query, Target]
 
 
 def check_reachability(sessions: AuditSessions) -> Iterator[AuditFinding]:
@@ -27,36 +24,28 @@ def check_reachability(sessions: AuditSessions) -> Iterator[AuditFinding]:
         yield not_applicable(_LAW, "there is no gold set; pass one with --gold")
         return
     queries = list(gold) if reach is not None else _draw(sessions, gold)
-    targets = [_QueryTarget(query, target) for query in queries for target in query.targets]
+    targets = [(query, target) for query in queries for target in query.targets]
     if reach is not None:
-        method = "all chunks of the engine are known"
-        lost = [one for one in targets if not _in_chunks(reach, one.target.span)]
+        method, verb, limit = "all chunks of the engine are known", "can never be returned", "are at most"
+        lost = [(query, target) for query, target in targets if not _in_chunks(reach, target.span)]
     else:
+        verb, limit = "were not returned", "would be at most, if they never are,"
         method = (
             f"each was asked for at k = {config.deep} by its query and by its name and path and text, which shows "
             "what can be returned but does not prove that the rest never is"
         )
-        lost = [one for one in targets if not _is_found(sessions, one)]
+        lost = [one for one in targets if not _is_found(sessions, *one)]
     if not lost:
         sentence = f"all {len(targets)} targets of {len(queries)} queries can be returned: {method.partition(',')[0]}"
         yield fine(_LAW, sentence, len(targets))
         return
     ceiling = _ceiling(queries, lost, config.k)
-    verb = "were not returned" if reach is None else "can never be returned"
-    limit = "would be at most, if they never are," if reach is None else "are at most"
-    sentence = (
-        f"{len(lost)} of {len(targets)} targets of {len(queries)} queries {verb}: R@{config.k} and nDCG@{config.k} "
-    )
-    sentence += f"{limit} {ceiling.recall:.3f} and {ceiling.ndcg:.3f}; {method}"
-    yield make_finding(
-        _LAW,
-        Severity.WEAKNESS,
-        sentence,
-        len(lost),
-        len(targets),
-        example=[f"query {one.query.id}: {one.target.anchor}" for one in lost[: config.shown]],
-        commands=[sessions.repro(probe, config.deep) for probe in _probes(sessions, lost[0])],
-    )
+    sentence = f"{len(lost)} of {len(targets)} targets of {len(queries)} queries {verb}: R@{config.k} and "
+    sentence += f"nDCG@{config.k} {limit} {ceiling.recall:.3f} and {ceiling.ndcg:.3f}; {method}"
+    example = [f"query {query.id}: {target.anchor}" for query, target in lost[: config.shown]]
+    commands = [sessions.target.repro.query(probe, config.deep) for probe in _probes(sessions, *lost[0])]
+    share = (len(lost), len(targets))
+    yield make_finding(_LAW, Severity.WEAKNESS, sentence, *share, example=example, commands=commands)
 
 
 def _draw(sessions: AuditSessions, gold: Sequence[Query]) -> list[Query]:
@@ -75,28 +64,28 @@ def _in_chunks(reach: EngineReach, span: Span) -> bool:
     return chunks is None or any(chunk.common_lines(span) for chunk in chunks)
 
 
-def _is_found(sessions: AuditSessions, wanted: _QueryTarget) -> bool:
-    for probe in _probes(sessions, wanted):
+def _is_found(sessions: AuditSessions, query: Query, target: Target) -> bool:
+    for probe in _probes(sessions, query, target):
         ranking = sessions.ranking(probe, sessions.config.deep)
         for hit, location in zip(ranking.hits, ranking.locations, strict=True):
             lines = (hit.start, hit.start if hit.end is None else hit.end)
             known = all(isinstance(line, int) for line in lines)
-            if Span(location.path, *(lines if known else (None, None))).common_lines(wanted.target.span) > 0:
+            if Span(location.path, *(lines if known else (None, None))).common_lines(target.span) > 0:
                 return True
     return False
 
 
-def _probes(sessions: AuditSessions, wanted: _QueryTarget) -> list[str]:
-    target, span = wanted.target, wanted.target.span
+def _probes(sessions: AuditSessions, query: Query, target: Target) -> list[str]:
+    span = target.span
     name = (target.symbol or "").rpartition(".")[2].partition("~")[0]
     lines = read_text(sessions.target.corpus, span.path).split("\n")
     own = lines if span.start is None else lines[span.start - 1 : span.end]
     text = " ".join(" ".join(own).split())[: sessions.config.passage]
-    return [probe for probe in dict.fromkeys((wanted.query.headline, name, span.path, text)) if probe.strip()]
+    return [probe for probe in dict.fromkeys((query.headline, name, span.path, text)) if probe.strip()]
 
 
 def _ceiling(queries: Sequence[Query], lost: Sequence[_QueryTarget], k: int) -> Ceiling:
-    unreachable = {(one.query.id, one.target.anchor) for one in lost}
+    unreachable = {(query.id, target.anchor) for query, target in lost}
     ceilings = []
     for query in queries:
         reachable = [target for target in query.targets if (query.id, target.anchor) not in unreachable]

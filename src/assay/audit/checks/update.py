@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
-from assay.audit.sessions import AuditRanking, AuditSessions, EngineClient, differ, first_difference, score_gap
+from assay.audit.sessions import AuditRanking, AuditSessions, EngineClient, changed_queries, differ, first_difference
 from assay.corpus import read_bytes
 from assay.corpus.languages import detect_type
 from assay.corpus.opening import corpus_digest
@@ -81,12 +81,14 @@ def _compare(
             again = _rebuild(sessions, corpus, [queries[n] for n in changed])
             unsteady = any(differ(ranking, rebuilt[n]) for n, ranking in zip(changed, again, strict=True))
         if unsteady:
-            reason = (
-                f"after {edit.description} the same files and queries get different rankings without any update too"
-            )
-            return not_tried(edit.name, reason)
+            reason = "the same files and queries get different rankings without any update too"
+            return not_tried(edit.name, f"after {edit.description} {reason}")
     elif all(ranking.outcome == before[query].outcome for query, ranking in zip(queries, rebuilt, strict=True)):
-        return _unseen(sessions, edit, len(queries))
+        why = "it may read other files than those it is given, or the edited file is never among its results"
+        if sessions.is_remote:
+            why = "its settings do not name {root}, so the server reads files of its own"
+        reason = f"{_UNSEEN}: after {edit.description} all {len(queries)} queries give the old rankings, after a "
+        return not_tried(edit.name, f"{reason}rebuild too; {why}")
     return _report(sessions, edit, queries, updated, rebuilt)
 
 
@@ -96,45 +98,26 @@ def _rebuild(sessions: AuditSessions, corpus: Corpus, queries: list[str]) -> lis
         return [session.query(query, sessions.config.k) for query in queries]
 
 
-def _unseen(sessions: AuditSessions, edit: _Edit, queries: int) -> AuditFinding:
-    why = (
-        "its settings do not name {root}, so the server reads files of its own"
-        if sessions.is_remote
-        else "it may read other files than those it is given, or the edited file is never among its results"
-    )
-    reason = (
-        f"{_UNSEEN}: after {edit.description} all {queries} queries give the old rankings, after a rebuild too; {why}"
-    )
-    return not_tried(edit.name, reason)
-
-
 def _report(
     sessions: AuditSessions, edit: _Edit, queries: list[str], updated: list[AuditRanking], rebuilt: list[AuditRanking]
 ) -> AuditFinding:
-    pairs = list(zip(updated, rebuilt, strict=True))
-    moved = [number for number, (a, b) in enumerate(pairs) if a.outcome != b.outcome]
-    rescored = [number for number, (a, b) in enumerate(pairs) if score_gap(a, b)]
-    total = len(queries)
-    if not moved and not rescored:
+    pairs, total = list(zip(updated, rebuilt, strict=True)), len(queries)
+    severity, changed = changed_queries([[pair] for pair in pairs])
+    if severity == Severity.FINE:
         return fine(edit.name, f"after {edit.description}, update equals rebuild on all {total} queries", total)
-    numbers = moved or rescored
-    new, anew = pairs[numbers[0]]
+    new, anew = pairs[changed[0]]
     limit = max(first_difference(new.locations, anew.locations), sessions.config.shown)
-    example = [f"query: {queries[numbers[0]]}", f"updated: {new.text(limit)}", f"rebuilt: {anew.text(limit)}"]
-    verb, severity, remedy = "scores", Severity.WEAKNESS, ""
-    if moved:
-        verb, severity = "ranks", Severity.BROKEN
-        remedy = "; its update keeps parts of the old files"
-        if sessions.target.engine.config.get("kind") in _ADAPTED:
-            remedy = (
-                "; declare a command for changed files as `update` in its settings; if it is declared, the tool itself "
-                "is stale"
-            )
-    else:
+    example = [f"query: {queries[changed[0]]}", f"updated: {new.text(limit)}", f"rebuilt: {anew.text(limit)}"]
+    verb, remedy = "ranks", "; its update keeps parts of the old files"
+    if severity == Severity.WEAKNESS:
+        verb, remedy = "scores", ""
         example += [f"scores: {list(new.scores)}", f"rebuilt: {list(anew.scores)}"]
+    elif sessions.target.engine.config.get("kind") in _ADAPTED:
+        remedy = "; declare a command for changed files as `update` in its settings; if it is declared, the tool "
+        remedy += "itself is stale"
     sentence = f"after {edit.description}, the updated index {verb} differently from a rebuilt one "
-    sentence += f"on {len(numbers)} of {total} queries{remedy}"
-    return make_finding(edit.name, severity, sentence, len(numbers), total, example=example)
+    sentence += f"on {len(changed)} of {total} queries{remedy}"
+    return make_finding(edit.name, severity, sentence, len(changed), total, example=example)
 
 
 def _make_edits(sessions: AuditSessions, corpus: Corpus) -> list[_Edit]:
@@ -161,8 +144,8 @@ def _add(corpus: Corpus, path: str) -> _Edit:
 
 
 def _rename(corpus: Corpus, path: str) -> _Edit:
-    new = _sibling(path, "renamed")
-    return _Edit("rename", f"the renaming of {path}", {path: None, new: read_bytes(corpus, path)})
+    files = {path: None, _sibling(path, "renamed"): read_bytes(corpus, path)}
+    return _Edit("rename", f"the renaming of {path}", files)
 
 
 def _delete(_corpus: Corpus, path: str) -> _Edit:
