@@ -75,8 +75,6 @@ def _headline_means(scores: Scores, values: FloatArray) -> FloatArray:
 
 
 class _Answer(NamedTuple):
-    """The scored rankings of one engine for the phrasings of one query."""
-
     engine: int
     intent: str
     rankings: tuple[Ranking, ...]
@@ -177,8 +175,6 @@ def _reorder(run: Run, answers: Sequence[_Answer], orders: Sequence[Sequence[Int
 
 @dataclass(frozen=True, slots=True)
 class IdenticalEngines:
-    """Two engines with the same hits in the same order for every query."""
-
     first: str
     second: str
 

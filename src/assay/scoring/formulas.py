@@ -46,7 +46,6 @@ def cutoff_of(measure: Measure) -> int:
 
 
 def grades_at(grid: Grid, measure: Measure) -> IntArray:
-    """Return the grades of the first k distinct hits; 0 without a target or outside the cutoff (`Grid.within`)."""
     k, level = cutoff_of(measure), level_of(measure)
     return np.where(grid.within(level, k), grid.graded(level).grades[..., :k], 0)
 
@@ -334,7 +333,6 @@ class HitCost:
     lengths: tuple[int, ...] = ()  # bytes of each line of the file
 
     def cost_to(self, line: int) -> int:
-        """Return the tokens from the first line of the hit to `line`, both included."""
         return estimate_tokens(sum(self.lengths[self._first - 1 : line]))
 
     def cut(self, tokens: int) -> Span | None:

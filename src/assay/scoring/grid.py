@@ -45,8 +45,6 @@ class GradedRanks:
 
 @dataclass(frozen=True, slots=True)
 class HitFlags:
-    """Flags of the distinct hits at one level: engines × units × ranks."""
-
     judged: BoolArray  # overlaps a target, an adversary or a span judged irrelevant
     adversary: BoolArray  # overlaps an adversary and no target
     has_adversary: BoolArray  # (units,) whether an adversary is not inside a target
@@ -61,8 +59,6 @@ class GridCell:
 
 
 class _LabeledFileHit(NamedTuple):
-    """A distinct hit in a file that has a label of the query."""
-
     engine: int
     unit: int
     rank: int
@@ -107,7 +103,6 @@ class Grid:
                     yield GridCell(engine, unit, ranking.hits[:limit], ranking.tokens[:limit])
 
     def distinct_spans(self, cell: GridCell, k: int) -> list[SpanKey]:
-        """Return the distinct spans inside a cutoff, in rank order."""
         returned = cell.hits[: int(k * self.oversample[cell.engine])]
         return list(dict.fromkeys([(hit.path, hit.start, hit.end) for hit in returned]))[:k]
 

@@ -217,7 +217,6 @@ def _inside(span: Span, targets: Projection) -> bool:
 
 
 def match_distinct(before: Sequence[Hit], after: Sequence[Hit], level: Level) -> dict[int, int]:
-    """Match the distinct hits of two rankings as `match_hits` does; ranks count distinct hits."""
     first, second = (
         [hits[position] for position in assign_targets(hits, project((), level)).positions] for hits in (before, after)
     )

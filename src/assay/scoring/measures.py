@@ -38,8 +38,6 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class MeasureKind:
-    """A measure without its settings, with the function that computes it for all rankings at once."""
-
     name: str
     compute: Callable[[Grid, Measure], FloatArray]  # (engines, units); NaN where it does not apply
     params: tuple[Param, ...]
@@ -116,7 +114,6 @@ class Measure:
         return hash(repr(self))
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle by name, because kinds hold functions."""
         return (_rebuild, (self.name, {name: str(value) for name, value in self.settings}, self.k))
 
     @property
@@ -125,7 +122,6 @@ class Measure:
 
     @property
     def about(self) -> str:
-        """The first line of the docstring of the formula."""
         return (self.kind.compute.__doc__ or "").strip().partition("\n")[0]
 
     @property
@@ -159,7 +155,6 @@ class Measure:
 
     @property
     def depth(self) -> int:
-        """The number of results per query that the measure needs; 0 without a cutoff."""
         return self.k or (self.of.depth if self.of else 0)
 
     def complete(self) -> Measure:

@@ -27,8 +27,6 @@ _Key = tuple[str, str]  # gold name, query id
 
 @dataclass(frozen=True, slots=True)
 class PoolConfig:
-    """Settings of `pool`."""
-
     depth: int = 10  # ranks whose unjudged results are listed
     grades: tuple[int, ...] = (PRIMARY, SECONDARY)
     enumerated: int = 4  # every combination of labels is scored for up to this many unjudged results of a query: 2^4
@@ -46,8 +44,6 @@ class Returned:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The changes that one grade would make to each engine's mean and to the gap between the two best engines."""
-
     grade: int
     changes: Mapping[str, float]
     gap: float
@@ -55,8 +51,6 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class PoolCandidate:
-    """An unjudged span, the engines that returned it, and the effect of each possible grade."""
-
     gold: str
     query: str
     span: Span
@@ -156,8 +150,6 @@ def _select_headlines(run: Run) -> Run:
 
 
 class _Rescorer:
-    """A run of headline phrasings that can be rescored with added targets."""
-
     def __init__(self, run: Run, measure: Measure) -> None:
         self.run = run
         self.measure = measure
@@ -244,8 +236,6 @@ def _is_returned_by(candidate: PoolCandidate, engine: str) -> bool:
 
 
 class _Swing(NamedTuple):
-    """The effect of labels on one query: the change of the gap between two engines, and their new values."""
-
     key: _Key
     gap: float
     values: tuple[float, float]

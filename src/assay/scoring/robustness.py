@@ -125,7 +125,6 @@ def _penalize_failures(values: FloatArray, ok: BoolArray, measure: Measure) -> F
 
 
 def inner(measure: Measure) -> Measure:
-    """Return the measure that a measure over phrasings combines; raise ConfigError if it is missing."""
     if measure.of is None:
         raise ConfigError(f"{measure.name} needs a measure", hint=f"write {measure.name}(Hit@10)")
     return measure.of
@@ -146,7 +145,6 @@ def drop_range(measure: Measure) -> MeasureRange:
 
 
 def require_binary(measure: Measure) -> None:
-    """Raise ConfigError for a measure such as `Any(nDCG@10)`, whose inner measure is not binary."""
     if measure.of is not None and not measure.of.kind.binary:
         hint = f"write Worst({measure.of!r}), or {measure.name}(Hit@{measure.of.k or 10})"
         raise ConfigError(f"{measure.name} needs a binary measure, got {measure.of!r}", hint=hint)

@@ -49,7 +49,6 @@ def _answers(engine: EngineRun) -> list[object]:
 
 
 def restrict_suite(suite: Suite, keys: set[str]) -> Suite:
-    """Return a suite with only the queries in `keys` (`gold/query`), without gold sets that become empty."""
     golds = [
         replace(gold, queries=tuple(query for query in gold.queries if f"{gold.name}/{query.id}" in keys))
         for gold in suite.golds
@@ -58,7 +57,6 @@ def restrict_suite(suite: Suite, keys: set[str]) -> Suite:
 
 
 def restrict_run(run: Run, suite: Suite) -> Run:
-    """Return a run with only the queries of `suite`, and with their labels in `suite`."""
     keys = {f"{gold.name}/{query.id}" for gold in suite.golds for query in gold.queries}
     return replace(run, suite=suite, engines=tuple(_restrict_engine(engine, keys) for engine in run.engines))
 

@@ -25,8 +25,6 @@ def score(run: Run | Scorer, measures: Sequence[Measure | str]) -> Scores:
 
 
 class Scorer:
-    """A run with the values of the measures computed so far."""
-
     def __init__(self, grid: Grid) -> None:
         self.grid = grid
         self._values: dict[Measure, FloatArray] = {}
@@ -69,8 +67,6 @@ def number_rankings(run: Run) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Scores against adversaries of one relationship or strength."""
-
     by: By
     label: str
     adversaries: int  # number in the suite
@@ -91,8 +87,6 @@ def breakdown(run: Run | Scorer, measures: Sequence[Measure], by: By) -> tuple[S
 
 @dataclass(frozen=True, slots=True)
 class EvaluationMean:
-    """An engine's mean over the queries whose evaluation layer names the measure."""
-
     engine: str
     measure: str
     n: int

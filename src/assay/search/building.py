@@ -51,8 +51,6 @@ BATCH_BYTES = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class OpenedTable:
-    """An index table that matches the current files of its directory."""
-
     corpus: Corpus
     table: IndexTable
     notes: tuple[str, ...]  # notes for the user, such as "the index is rebuilt"
@@ -126,7 +124,6 @@ def timeout_notes(table: IndexTable) -> tuple[str, ...]:
 
 
 def is_stale(table: IndexTable, corpus: Corpus) -> bool:
-    """Return whether the paths, contents or languages of the corpus files differ from the table."""
     files = table.files
     stored = list(zip(files.paths, files.hashes, files.languages, strict=True))
     return stored != [(file.path, corpus.hashes.get(file.path), file.language or "") for file in corpus.files]
@@ -135,7 +132,6 @@ def is_stale(table: IndexTable, corpus: Corpus) -> bool:
 def update_table(
     table: IndexTable | None, corpus: Corpus, config: IndexConfig, workers: int | None = None
 ) -> tuple[IndexTable, int]:
-    """Analyze the changed files of a corpus; return the new table and the number of files analyzed."""
     store = Store()
     if table is None:
         return build_table(corpus, corpus.files, config, workers, store), len(corpus.files)

@@ -28,7 +28,7 @@ class ChunkConfig:
     kind: ChunkKind = setting("ast", "unit of splitting: syntax (ast), lines, tokens, characters or the whole file")
     size: int = setting(50, "lines, tokens or characters of a chunk, unless `kind` is ast or file")  # about a screen
     overlap: int = setting(0, "overlap of adjacent chunks, in the unit of `size`")  # overlapping spans are duplicates
-    # a longer chunk costs an agent more than it is worth
+    # longer results cost an agent more tokens
     longest: int = setting(70, "lines above which a definition or section is split into parts")
     # 30 to 80 were tried: 50 was best on octocode's code by .014-.019, flat elsewhere
     part: int = setting(50, "target lines of such a part, and of chunks in files without definitions or headings")
@@ -70,15 +70,13 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedFile:
-    """The chunks of a file in line order, the outline of the file, and the reason if it was not parsed completely."""
-
     chunks: tuple[Chunk, ...]
     outline: Outline | None = None
     problem: str | None = None
 
 
 def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
-    """Split a file into chunks; the file is always parsed for names and references, even if not split by syntax."""
+    """Split a file into chunks; a file with a known grammar is parsed for names even if it is not split by syntax."""
     if not source.text:
         return ChunkedFile((Chunk(1, 0, "file"),))
     lines = source.text.split("\n")[: count_lines(source.text)]
@@ -133,7 +131,7 @@ def cut_weighed(weights: Sequence[int], size: int, overlap: int) -> tuple[Chunk,
 
 
 def cut_sections(lines: Sequence[str], config: ChunkConfig) -> tuple[Chunk, ...]:
-    """Split a text at its headings; split long sections at blank lines and join short ones."""
+    """Split a text at its headings; split long sections, preferably at blank lines, and join short ones."""
 
     def cost(line: int) -> int:
         return lines[line - 2].strip() != ""
@@ -165,7 +163,7 @@ def _sections(lines: Sequence[str]) -> Iterator[Chunk]:
 
 
 def _split(chunk: Chunk, config: ChunkConfig, cost: Callable[[int], object]) -> Iterator[Chunk]:
-    """Split a long chunk into parts of about equal length, each cut at the best line within `slack` lines."""
+    """Split a long chunk into parts of about equal length, each at the line of the lowest cost within `slack` lines."""
     parts = -(-chunk.lines // config.part) if chunk.lines > config.longest else 1
     start = chunk.start
     for nth in range(1, parts):

@@ -76,7 +76,7 @@ class DenseSettings:
     docs_model: str = setting("", "embedder for documentation; empty to use `model`", repr=False)
     # 1 kB per chunk of 256 numbers; int8 takes a quarter and is as good
     vectors: VectorFormat = setting("float32", "storage format of vectors")
-    # the margins of BM25 carry information: max .891, z-score .876, RRF .833-.870 on semble's visible half
+    # nDCG@10 on semble's visible half: max .891, z-score .876, RRF .833-.870
     fusion: str = setting("max", "fusion of lexical and dense scores: relative, max, zscore, rrf or rrf(k=20)")
     # .4 to .6 are flat where spans are ranked, with feedback
     language: float = setting(0.5, "weight of dense scores, relative to lexical scores, for natural-language queries")
@@ -201,7 +201,6 @@ class SearchConfig:
 
 
 def redact_settings(record: T) -> T:
-    """Return a copy of the settings with redacted URLs; fields with `repr=False` may contain a URL."""
     changes: dict[str, object] = {}
     for column in fields(cast(Any, record)):
         value = getattr(record, column.name)
@@ -226,8 +225,6 @@ def _redact_address(url: str) -> str:
 
 @cache
 def setting_hints() -> Mapping[str, Any]:
-    """Return the type of every setting by its dotted name."""
-
     def collect(record: Any, prefix: str) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - a settings record
         for name, hint in get_type_hints(record).items():
             if is_dataclass(hint):
@@ -304,7 +301,6 @@ def _bounds(name: str) -> tuple[float, float] | None:
 
 
 def find_config(directory: Path) -> Path | None:
-    """Return the path of the `assay.toml` in a directory, or None."""
     path = directory / FILE
     return path if os.path.isfile(path) else None  # an unreadable directory is reported by the walk
 
@@ -318,7 +314,6 @@ def load_search_config(
 
 
 def read_environment(environ: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings in the environment by dotted name; raise ConfigError for unknown or invalid settings."""
     return _read_values(_from_environment(environ))
 
 
@@ -348,7 +343,6 @@ def _from_file(path: Path | None) -> Iterator[_Given]:
 
 
 def _line(text: str, dotted: str) -> int | None:
-    """Return the line number of a key, or of the innermost table that contains it."""
     while dotted and (line := find_line(text, dotted)) is None:
         dotted = dotted.rpartition(".")[0]
     return line if dotted else None
@@ -434,7 +428,6 @@ def _summary(record: object) -> str:
 
 
 def config_schema() -> dict[str, Any]:
-    """Return the JSON Schema of the [search] table, for editors."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "The [search] table of assay.toml"}
     return head | _schema(SearchConfig())
 

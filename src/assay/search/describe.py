@@ -67,16 +67,12 @@ def _endpoint(settings: DescriptionSettings) -> Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class DescribedText:
-    """A chunk to describe, with the names of its scopes (`Cart total`)."""
-
     text: str
     scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Describer:
-    """A chat model that describes chunks, with a cache of its descriptions."""
-
     endpoint: Endpoint
     store: Store | None  # None to disable the cache
     config: DescribeConfig = DescribeConfig()
@@ -87,7 +83,7 @@ class Describer:
         return f"describe:{self.endpoint.model};{sizes};prompt={prompt_version(_TASK)}"
 
     def describe(self, chunks: Sequence[DescribedText]) -> tuple[str, ...]:
-        """Return one line per chunk, in order; equal texts are described once.
+        """Return one line per chunk, in order; chunks with the same scope and text are described once.
 
         If a request fails, the descriptions already received stay in the cache.
         """

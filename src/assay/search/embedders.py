@@ -47,8 +47,6 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EmbedderConfig:
-    """Settings of an embedder; the identity of the embedder includes those that affect its vectors."""
-
     #: Name of the environment variable that contains the API token; the token is never stored.
     token_env: str | None = None
     #: Prefixes by role. Some models expect them ("query: ", "passage: "); see their model cards.
@@ -85,7 +83,6 @@ _SPECS: Final = (
 
 
 def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embedder:
-    """Open the embedder named by a spec; relative paths are resolved against the working directory."""
     kind, _, target = spec.partition(":")
     if kind == "static":
         from assay.search.static import StaticEmbedder, open_static
@@ -137,7 +134,7 @@ class _OpenAI:
 
     Servers do not report their limits: Ollama and TEI limit tokens per text, llama.cpp tokens per batch, others texts
     or tokens per request. So a batch that is rejected or times out is split in half and sent again, and a rejected
-    single text is cut by a quarter until the server accepts it. The vector of a text never depends on its batch.
+    single text is cut by a quarter until the server accepts it or `http_least` characters are left.
     """
 
     url: str = field(repr=False)  # the query string may contain a key
@@ -227,8 +224,6 @@ def _open_fastembed(name: str, config: EmbedderConfig) -> ModelEmbedder:
 
 
 def wrap_fastembed(name: str, model: Any, config: EmbedderConfig) -> ModelEmbedder:  # noqa: ANN401
-    """Wrap a loaded fastembed model, which adds its own prefixes for queries and passages."""
-
     def encode(texts: Sequence[str], role: TextRole) -> ArrayLike:
         embed = model.query_embed if role == "query" else model.passage_embed
         return list(embed(list(texts), batch_size=config.batch))
@@ -244,7 +239,6 @@ _POOLING: Final = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": 
 
 
 def _open_onnx(path: str, config: EmbedderConfig) -> ModelEmbedder:
-    """Open a directory that contains tokenizer.json and an ONNX model such as model.onnx."""
     directory = Path(path).expanduser()
     graph = _find_file(directory, *_GRAPHS)
     words = _find_file(directory, "tokenizer.json", "onnx/tokenizer.json")
@@ -424,7 +418,6 @@ def _read_json(path: Path, default: dict[str, Any]) -> dict[str, Any]:
 
 
 def _token_limit(path: Path, name: str, config: EmbedderConfig) -> int:
-    """Return the maximum tokens per text: the configured limit, or a smaller limit in the model's files."""
     own = _read_json(path, {}).get(name)
     return min(config.max_tokens, max(1, own)) if isinstance(own, int) and own else config.max_tokens
 

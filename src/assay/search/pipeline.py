@@ -25,7 +25,6 @@ _LEAST: Final = 1e-9
 
 
 def enabled_signals(config: SearchConfig) -> dict[str, Signal]:
-    """Return the enabled signals by name: first those that add to scores, then those that multiply."""
     return {name: getattr(config, name) for name in STAGES if name not in config.without}
 
 
@@ -42,7 +41,6 @@ def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Pe
 
 
 def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Values:
-    """Fuse lexical and dense scores; chunks match if they share a query word or are among the nearest vectors."""
     if view.dense is None or not view.chunk_count:
         return words
     settings, weight = view.dense.settings, view.dense.weight(query.kind, per)
@@ -77,7 +75,6 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | N
 
 
 def rank_inside(features: QueryFeatures, config: SearchConfig) -> Values:
-    """Score all chunks for comparison within each file, with the signals in `_INSIDE` only."""
     signals = tuple(signal for name, signal in enabled_signals(config).items() if name in _INSIDE)
     spans = replace(features, per="span")
 

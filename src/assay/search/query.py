@@ -74,12 +74,10 @@ def query_kind(text: str) -> QueryKind:
 
 
 def last_name(text: str) -> str:
-    """Return the last part of a qualified name: `bar` for `Foo::bar()`."""
     return _SEPARATORS.split(text.strip().removesuffix("()").rstrip("!?"))[-1]
 
 
 def find_words(text: str) -> list[str]:
-    """Return the identifiers and words of a text as written."""
     return _WORD.findall(text)
 
 
@@ -112,5 +110,4 @@ def stem_name(path: str) -> str:
 
 
 def directory_names(path: str) -> str:
-    """Return the directory names in a path, separated by spaces."""
     return " ".join(PurePosixPath(path).parent.parts)

@@ -36,8 +36,6 @@ class RelatedConfig:
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """A related chunk, the names or words that both chunks share, and the names that the related chunk defines."""
-
     hit: Hit
     shared: tuple[str, ...]
     names: tuple[str, ...] = ()

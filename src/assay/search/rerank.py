@@ -40,7 +40,6 @@ class Reranker:
 
 
 def rerank(query: str, passages: Sequence[RerankPassage], reranker: Reranker) -> tuple[int, ...]:
-    """Return the indices of the passages in their new order; passages with equal scores keep their order."""
     if len(passages) < 2:
         return tuple(range(len(passages)))
     scores = reranker.order(query, passages)
@@ -96,7 +95,6 @@ _TASK: Final = (
 
 
 def _chat(endpoint: Endpoint, query: str, passages: Sequence[RerankPassage]) -> list[float]:
-    """Score passages by the order that a chat model returns; omitted passages follow in their original order."""
     texts = [passage.excerpt(_CHAT_CHARS) for passage in passages]
     mark, every = make_fence(query, *texts), range(1, len(texts) + 1)
     numbered = [f"<passage {number} {mark}>\n{text}\n</passage {mark}>" for number, text in enumerate(texts, 1)]

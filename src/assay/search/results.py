@@ -36,8 +36,6 @@ class SpanGrowth:
 
 @dataclass(frozen=True, slots=True)
 class SpanHit:
-    """A span hit: chunks `first` to `last` of a file, grown from `chunk`; `lines` restricts the lines to show."""
-
     chunk: int
     first: int
     last: int
@@ -142,7 +140,6 @@ class ResultFilter:
                 raise ConfigError(message, hint="escape special characters with a backslash") from error
 
     def compile(self, table: IndexTable) -> Callable[[int, int, float, Callable[[], str]], bool]:
-        """Return a function that decides whether a result passes, from its file, chunk, score and text."""
         globs = select_paths(self.paths) if self.paths else None
         kinds = {*self.kinds, *(["method"] if "function" in self.kinds else [])}
         pattern = re.compile(self.regex, re.MULTILINE) if self.regex is not None else None

@@ -46,8 +46,6 @@ class BuildCache(Protocol):
 
 
 class PartKeys(NamedTuple):
-    """Digests of everything that determines the table and the vectors of an index."""
-
     table: str
     vectors: str
 
@@ -121,7 +119,6 @@ def _obtain(
     write: Callable[[Path, T], None],
     read: Callable[[Path], T],
 ) -> T:
-    """Read an index part from the store, or build and store it; `entry` is the kind and key of the stored part."""
     made: list[T] = []
 
     def build() -> T:
@@ -162,12 +159,10 @@ _OF_VECTORS: Final = ("model", "docs_model", "vectors", "token_env", "query_pref
 
 
 def table_digest(config: SearchConfig) -> str:
-    """Return a digest of the settings and code that determine the stored table of a corpus."""
     return digest_of([index_key(config.index), code_digest(*_STORING)])
 
 
 def vectors_digest(settings: DenseSettings) -> str:
-    """Return a digest of the settings, models and code that determine the vectors of chunks."""
     if not settings.model:
         return digest_of(["no model"])
     models = [model_digest(spec) for spec in (settings.model, settings.docs_model)]
@@ -175,13 +170,11 @@ def vectors_digest(settings: DenseSettings) -> str:
 
 
 def candidates_digest(config: SearchConfig, per: Per) -> str:
-    """Return a digest of what determines the match scores of chunks, besides the table and vectors."""
     settings = [asdict(config.lexical), asdict(config.translation), asdict(config.dense), per]
     return digest_of([settings, model_digest(config.translation.model), _versions(), code_digest(*_CODE)])
 
 
 def ranking_digest(config: SearchConfig, per: Per) -> str:
-    """Return a digest of the settings, models and code that determine the order of candidates."""
     rest = {name: value for name, value in asdict(config).items() if name not in _BEFORE}
     return digest_of([rest, per, model_digest(config.rerank.model), code_digest(*_CODE)])
 

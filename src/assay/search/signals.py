@@ -48,26 +48,22 @@ class QueryFeatures:
         return np.array([self.view.idf(self.view.term(word)) for word in self.query.words])
 
     def names(self, index: NameIndex, prefixes: PrefixRules) -> NameMatches:
-        """Match the words of the query with the names in an index; the result is memoized."""
         key = (id(index), prefixes)
         if key not in self._names:
             self._names[key] = self.recall(("names", *key), partial(index.match, self.query.words, prefixes))
         return self._names[key]
 
     def recall(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return a memoized value of this query, or compute it; `key` must identify every input of `make`."""
         return self.view.recall(self.query.text, key, make)
 
 
 def max_by_owner(owner: NDArray[np.int64] | NDArray[np.int32], values: Values, size: int) -> Values:
-    """Return the largest value of each owner; 0 for owners without values."""
     maxima = np.zeros(size)
     np.maximum.at(maxima, owner, values)
     return maxima
 
 
 def scale_to_max(values: Values) -> Values:
-    """Divide values by their maximum, if it is positive."""
     most = float(values.max()) if len(values) else 0.0
     return values / most if most > 0 else values
 
@@ -131,7 +127,6 @@ class Coherence:
         return scores + weight * (features.matched * features.of_files(features.coherence))
 
     def gather(self, scores: Values, file: IntArray, file_count: int) -> Values:
-        """Return for each file the decayed sum of its best chunks, relative to the best file."""
         rows = (scores > 0).nonzero()[0]
         if len(rows) > self.pool:
             least = np.partition(scores[rows], len(rows) - self.pool)[len(rows) - self.pool]

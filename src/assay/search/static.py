@@ -58,7 +58,6 @@ class StaticModel:
         return int(self.vector.shape[1])
 
     def rows(self, hashes: Hashes) -> Rows:
-        """Return the row of each term; -1 for unknown terms."""
         at = np.minimum(self.term.searchsorted(hashes), len(self.term) - 1)
         return np.where(self.term[at] == hashes, at, -1)
 
@@ -75,7 +74,6 @@ def read_words(directory: str | Path | None = None) -> dict[int, str]:
 
 
 def open_static(directory: str | Path | None = None) -> StaticModel:
-    """Open the static model in `directory`, or the bundled model if `directory` is None."""
     path = Path(directory).expanduser().resolve() if directory else Path(str(resources.files("assay.data") / "model"))
     return _open(path / WEIGHTS)
 
@@ -135,7 +133,6 @@ class StaticEmbedder:
         return rows
 
     def sum_texts(self, texts: Sequence[str]) -> Matrix:
-        """Return for each code text the sum of its weighted term vectors, not normalized."""
         bags = [Counter(term for run in find_words(text) for term in word_terms(run)) for text in texts]
         spelled = np.fromiter((term_hash(term) for bag in bags for term in bag), np.uint64)
         counts = np.fromiter((count for bag in bags for count in bag.values()), np.float32)
@@ -170,16 +167,12 @@ class StaticEmbedder:
 
 
 class Translation(NamedTuple):
-    """The hash of a code term, and its strength times the weight for the kind of query."""
-
     term: int
     strength: float
 
 
 @dataclass(frozen=True, slots=True)
 class Translator:
-    """The translations of a static model, weighted by the kind of query."""
-
     settings: TranslationSettings
     model: StaticModel
 
@@ -207,11 +200,9 @@ class ChunkVectors:
     along: Matrix  # inner product of each chunk with the sum of its path
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to store besides the vectors."""
         return {f"static.{column.name}": getattr(self, column.name) for column in fields(self)[1:]}
 
     def of(self, rows: LongArray) -> Self:
-        """Return the vectors of some chunks; `rows` must be ascending."""
         owner = self.offset[1:].searchsorted(rows, side="right")
         offset = range_offsets(np.bincount(owner, minlength=len(self.file)).astype(np.int64))
         return replace(self, matrix=self.matrix[rows], offset=offset, size=self.size[rows], along=self.along[rows])
@@ -230,7 +221,6 @@ class ChunkVectors:
 
 
 def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVectors | None = None) -> ChunkVectors:
-    """Embed the chunks of a table; copy the vectors of unchanged files from `known`."""
     identities = zip(table.files.paths, table.files.hashes, table.files.languages, strict=True)
     keys = ("\0".join(identity).encode("utf-8", "surrogatepass") for identity in identities)
     hashes = [int.from_bytes(blake2b(key, digest_size=8).digest(), "little") for key in keys]

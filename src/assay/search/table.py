@@ -109,14 +109,12 @@ class IndexTable:
 
 
 def chunk_text(table: IndexTable, file: int, first: int, last: int) -> str:
-    """Return the text of chunks `first` to `last` of a file."""
     begin = int(table.files.text_offset[file])
     start, stop = begin + int(table.chunks.first_byte[first]), begin + int(table.chunks.last_byte[last])
     return table.files.text[start:stop].tobytes().decode("utf-8", "replace")
 
 
 def scope_text(table: IndexTable, chunk: int) -> str:
-    """Return the names of the scopes around a chunk, separated by spaces."""
     first, last = np.searchsorted(table.scope.owner, [chunk, chunk + 1]).tolist()
     return " ".join(table.scope.texts[first:last])
 
@@ -132,7 +130,6 @@ def range_offsets(length: LongArray) -> LongArray:
 
 
 def concatenate_ranges(start: LongArray, stop: LongArray) -> LongArray:
-    """Concatenate the integers of all ranges `start` to `stop - 1`."""
     length = stop - start
     total = int(length.sum())
     if not total:
@@ -142,7 +139,6 @@ def concatenate_ranges(start: LongArray, stop: LongArray) -> LongArray:
 
 
 def combine_tables(tables: Sequence[IndexTable]) -> IndexTable:
-    """Combine tables of disjoint sets of files into one table in path order."""
     files, chunks = [t.files for t in tables], [t.chunks for t in tables]
     first_file = range_offsets(np.array([len(part) for part in files]))
     first_chunk = range_offsets(np.array([len(part) for part in chunks]))
@@ -210,7 +206,6 @@ def _join_references(parts: Sequence[ReferenceTable], starts: LongArray) -> Refe
 
 
 def select_files(table: IndexTable, files: LongArray) -> IndexTable:
-    """Return the table of the given files, in the given order."""
     begin = np.searchsorted(table.chunks.file, np.arange(len(table.files) + 1))
     chunks = concatenate_ranges(begin[files], begin[files + 1])
     file_position = _places(files, len(table.files))
@@ -288,7 +283,6 @@ def _pick_references(references: ReferenceTable, position: LongArray) -> Referen
 
 
 def add_words(table: IndexTable, term: HashArray, chunk: LongArray, weight: float) -> IndexTable:
-    """Add words to chunks, counting each occurrence as `weight`; return the new table."""
     old = table.postings
     hashes = np.unique(np.concatenate([old.term, term]))
     held = np.repeat(np.searchsorted(hashes, old.term), np.diff(old.offset))
@@ -308,7 +302,6 @@ _STORED_NAMES: Final = {"chunks": "units", "chunk": "unit", "role": "noise"}
 
 
 def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:
-    """Return the columns of a table by their names in index files."""
     arrays: dict[str, NDArray[Any]] = {}
     for group in fields(table):
         part = getattr(table, group.name)
@@ -322,8 +315,6 @@ def table_arrays(table: IndexTable) -> dict[str, NDArray[Any]]:
 
 
 def read_table(arrays: Mapping[str, NDArray[Any]]) -> IndexTable:
-    """Build a table from named columns; raise KeyError if one is missing."""
-
     def column(name: str, hint: object) -> object:
         if hint != tuple[str, ...]:
             return arrays[name]

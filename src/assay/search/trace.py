@@ -17,8 +17,6 @@ from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
 
 @dataclass(frozen=True, slots=True)
 class StageTrace:
-    """Scores of all files or chunks after one stage."""
-
     name: str
     scores: Values
 
@@ -32,8 +30,6 @@ class StageTrace:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The effect of every stage on the candidates of one query."""
-
     query: ParsedQuery
     per: Per
     stages: tuple[StageTrace, ...]
@@ -59,7 +55,6 @@ class Trace:
         return tuple(rows)
 
     def json_lines(self) -> Iterator[str]:
-        """Yield the trace as JSON lines: the query, then one line per candidate and stage."""
         head = {
             "query": self.query.text,
             "kind": self.query.kind,
@@ -77,8 +72,6 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class LostFile:
-    """The rank of an expected file after each stage, and the stage at which the file dropped out."""
-
     path: str
     ranks: tuple[tuple[str, int], ...]
     final: int
@@ -87,7 +80,6 @@ class LostFile:
 
 
 def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFile:
-    """Return the ranks of an expected file, which has `rows`, and the stage at which it left the first `k`."""
     stage_ranks = [(stage.name, stage.ranks()[rows]) for stage in trace.stages]
     ranks = [(name, int(found[found > 0].min()) if found.any() else 0) for name, found in stage_ranks]
     final = ranks[-1][1] if ranks else 0
@@ -107,7 +99,6 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
 
 
 def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]]:
-    """Return the translations of each query term that occur in the corpus, strongest first."""
     if view.translator is None:
         return {}
     from assay.search.static import read_words
@@ -123,19 +114,16 @@ def translate_terms(view: CorpusView, query: ParsedQuery) -> dict[str, list[str]
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """Lines of a result; `start` is the number of the first line."""
-
     start: int
     lines: tuple[str, ...]
 
 
 def term_weights(query: ParsedQuery, view: CorpusView) -> dict[str, float]:
-    """Return the inverse document frequency of each query term and joined pair."""
     return {term: view.idf(view.term(term)) for term in (*query.terms, *query.joined)}
 
 
 def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int) -> Snippet:
-    """Return the window of up to `most` lines with the highest sum of term weights; of consecutive ties, the middle."""
+    """Return the window of up to `most` lines with the highest sum of term weights, without trailing blank lines."""
     lines = text.removesuffix("\n").split("\n")
     line_terms = ({term for word in find_words(line) for term in word_terms(word)} for line in lines)
     line_weights = [sum(weights[term] for term in terms if term in weights) for terms in line_terms]
@@ -151,6 +139,5 @@ def choose_lines(text: str, start: int, weights: Mapping[str, float], most: int)
 
 
 def matched_words(line: str, weights: Mapping[str, float]) -> list[tuple[int, int]]:
-    """Return the start and end of each word of a line that matches a query term."""
     words = WORD_OR_NEWLINE.finditer(line)
     return [word.span() for word in words if any(term in weights for term in word_terms(word.group()))]

@@ -80,15 +80,12 @@ DEFAULT_VECTORS: Final = VectorScanConfig()
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """Stored vectors that can be scored against a query."""
-
     rows: VectorRows
     codes: BinaryCodes | None = None
     config: VectorScanConfig = DEFAULT_VECTORS
 
     @classmethod
     def build(cls, matrix: Matrix, kind: VectorFormat, config: VectorScanConfig = DEFAULT_VECTORS) -> Self:
-        """Encode a float32 matrix; binary codes depend on all rows, so any change requires a rebuild."""
         rows = VectorRows.of(matrix, config.exact if kind == "binary" else kind)
         return cls(rows, encode_rows(matrix, config) if kind == "binary" else None, config)
 
@@ -99,7 +96,6 @@ class Vectors:
         return cls(VectorRows(values, columns.get("scale")), codes, config)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the arrays to store; their names encode the storage format."""
         return {**self.rows.columns(), **(self.codes.columns() if self.codes else {})}
 
     @property
@@ -175,8 +171,6 @@ class VectorRows:
 
 @dataclass(frozen=True, slots=True)
 class BinaryCodes:
-    """Binary codes of all rows (RaBitQ), and the coefficients that turn bit counts into inner products."""
-
     words: CodeWords  # (size / 64, n), so that the scan reads the same word of all rows in sequence
     slope: Matrix  # (n,)
     offset: Matrix  # (n,)
@@ -250,7 +244,6 @@ def _count(words: CodeWords, planes: CodeWords, block: int) -> NDArray[np.int32]
 
 
 def draw_signs(dimension: int, rng: np.random.Generator) -> Signs:
-    """Draw the random signs that `rotate` applies before each Hadamard transform."""
     size = max(_LEAST, 1 << max(0, dimension - 1).bit_length())
     return (rng.integers(0, 2, size=(_ROUNDS, size)) * 2 - 1).astype(np.int8)
 

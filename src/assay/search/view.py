@@ -55,15 +55,11 @@ class TableCache(Generic[T]):
 
 
 class TermLookup(NamedTuple):
-    """Postings rows of a term and its translations, and the weight of each."""
-
     number: LongArray
     weight: NDArray[np.float32]
 
 
 class CorpusView:
-    """A table prepared for queries, with lazily computed lookups."""
-
     def __init__(
         self,
         table: IndexTable,
@@ -93,18 +89,14 @@ class CorpusView:
         return make() if self.memo is None else self.memo.get(query, key, make)
 
     def term(self, term: str) -> int:
-        """Return the row of a term in the postings; -1 if no chunk contains the term."""
         return self.cached(("term", term), lambda: self.number(term_hash(term)))
 
     def number(self, wanted: int) -> int:
-        """Return the row of a term hash in the postings; -1 if no chunk contains the term."""
         hashes = self.table.postings.term
         at = int(hashes.searchsorted(np.uint64(wanted)))
         return at if at < len(hashes) and hashes[at] == wanted else -1
 
     def lookup(self, term: str, kind: QueryKind | None) -> TermLookup:
-        """Look up a term and, if a kind of query is given, its translations."""
-
         def find() -> TermLookup:
             translations = self.translator(term, kind) if self.translator and kind else ()
             number = np.array([self.term(term), *(self.number(hash_) for hash_, _ in translations)], dtype=np.int64)
@@ -151,19 +143,16 @@ class CorpusView:
 
     @TableCache
     def declares(self) -> NDArray[np.bool_]:
-        """Mask of chunks that only declare: text between definitions, constants, class fields."""
         kinds = [CHUNK_KINDS.index(kind) for kind in ("gap", "constant", "property")]
         return np.isin(self.table.chunks.kind, kinds)
 
     @TableCache
     def follows(self) -> NDArray[np.bool_]:
-        """Mask of chunks that are not the first chunk of their file."""
         file = self.table.chunks.file
         return np.concatenate([[False], file[1:] == file[:-1]])
 
     @TableCache
     def neighbor_count(self) -> Values:
-        """Number of adjacent chunks in the same file, for each chunk; at least 1, since it is a divisor."""
         is_followed = np.append(self.follows[1:], [False])
         return np.maximum(self.follows + is_followed.astype(np.float64), 1.0)[: self.chunk_count]
 
@@ -187,7 +176,6 @@ class CorpusView:
     first_chunk = TableCache(lambda view: np.searchsorted(view.table.chunks.file, np.arange(view.file_count + 1)))
 
     def chunk_range(self, file: int) -> tuple[int, int]:
-        """Return the range of a file's chunks as (first, last + 1)."""
         first, stop = self.first_chunk[file : file + 2].tolist()
         return first, stop
 
@@ -275,8 +263,6 @@ _LAST: Final = "\U0010ffff"
 
 @dataclass(frozen=True, slots=True)
 class PrefixRules:
-    """Rules for prefix matches between words and parts of names, as in config and configuration."""
-
     inside: int = 4  # minimum common characters if one is a prefix of the other
     apart: int = 5  # minimum common characters if their endings differ
     weight: float = 0.9  # factor on the share of common characters; 0 disables prefix matches
@@ -314,7 +300,6 @@ class NameIndex:
         self._total = np.bincount(row, weights=length[names.part], minlength=len(names.owner))
 
     def match(self, words: Sequence[str], prefixes: PrefixRules) -> NameMatches:
-        """Return the names with a part that equals one of the words or shares a prefix with it."""
         matches = [(w, part, fit) for w, word in enumerate(words) for part, fit in self._similar(word, prefixes)]
         if not matches:
             return NameMatches(self._owner[:0], np.zeros(0), self._row[:0], self._row[:0], np.zeros(0))
@@ -371,8 +356,6 @@ class GraphConfig:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceGraph:
-    """Directed graph of references: the files that each file uses."""
-
     begin: LongArray
     target: LongArray
     incoming: LongArray

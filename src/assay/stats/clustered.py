@@ -91,7 +91,6 @@ class ClusteredEstimate:
 
 
 def cluster_table(values: FloatArray, parts: Partition) -> ClusterTable:
-    """Sum each column of `values` (units × columns) by cluster."""
     sums = np.zeros((parts.count, values.shape[1]))
     np.add.at(sums, parts.clusters, values)
     sizes = np.bincount(parts.clusters, minlength=parts.count).astype(np.float64)

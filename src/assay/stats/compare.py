@@ -126,7 +126,6 @@ def all_pairs(
 
 
 def with_leader(pairs: AllPairs, leader: str) -> AllPairs:
-    """Return `pairs` with this leader, and with the engines not shown to be worse than this leader as `leaders`."""
     beaten = {row.engine for row in pairs.rows if row.baseline == leader and row.verdict is Verdict.WORSE}
     beaten |= {row.baseline for row in pairs.rows if row.engine == leader and row.verdict is Verdict.BETTER}
     engines = [row.engine for row in pairs.means if row.measure == pairs.primary]
@@ -141,7 +140,6 @@ def compare_pairs(
     B: int = DEFAULT.resamples,
     **options: Unpack[CompareOptions],
 ) -> Comparison:
-    """Compare pairs of an engine and its baseline on the primary measure, as one family and in the order of `pairs`."""
     settings = CompareSettings(resamples=B, **options)
     for name in dict.fromkeys(chain.from_iterable(pairs)):
         check_engine(scores, name)
@@ -261,7 +259,6 @@ def means(
 def table_means(
     table: ScoreTable, chosen: Sequence[MeasureColumn], alpha: float, cluster: str = "auto"
 ) -> tuple[MeanRow, ...]:
-    """Return the mean and interval of each engine on each measure that applies to at least one query."""
     cells = [(engine, measure) for measure in chosen for engine in table.engines]
     values = [table.row(engine, measure) for engine, measure in cells]
     rows: dict[int, MeanRow] = {}
@@ -313,7 +310,6 @@ class RepositoryTally:
 
 
 def by_repository(scores: Scores, engine: str, baseline: str, measure: Measure | str) -> tuple[RepositoryChange, ...]:
-    """Return the mean difference of each repository, sorted by name; queries without a value are ignored."""
     chosen, table = column(scores, measure), headline(scores)
     differences = table.row(engine, chosen) - table.row(baseline, chosen)
     sign = 1.0 if chosen.bounds.higher_is_better else -1.0
@@ -335,5 +331,4 @@ def tally(changes: Sequence[RepositoryChange]) -> RepositoryTally:
 
 
 def worst(changes: Sequence[RepositoryChange]) -> RepositoryChange:
-    """Return the repository with the smallest gain; of equals, the first by name."""
     return min(changes, key=lambda c: (c.gain, c.repository))

@@ -80,8 +80,6 @@ class CompareSettings:
 
 
 class CompareOptions(TypedDict, total=False):
-    """Keyword arguments shared by comparisons; the defaults are those of `CompareSettings`."""
-
     margin: float
     alpha: float
     seed: int
@@ -89,7 +87,6 @@ class CompareOptions(TypedDict, total=False):
 
 
 def compare_options(plan: AnalysisPlan) -> CompareOptions:
-    """Return the arguments for a comparison from an analysis plan: `compare(scores, **compare_options(plan), ...)`."""
     return CompareOptions(margin=plan.margin, alpha=plan.alpha, seed=plan.seed, cluster=plan.cluster)
 
 
@@ -99,7 +96,6 @@ TAG = "tag:"
 
 
 def check_cluster(cluster: str) -> None:
-    """Raise ConfigError for an unknown unit of sampling."""
     if cluster not in CLUSTERS and not (cluster.startswith(TAG) and cluster.removeprefix(TAG).strip()):
         hint = did_you_mean(cluster, CLUSTERS) or f"use {', '.join(CLUSTERS)} or {TAG}NAME"
         raise ConfigError(f"cluster {cluster!r} is unknown", hint=hint)

@@ -58,7 +58,6 @@ def lower_bound(differences: FloatArray, weights: FloatArray, alpha: float, wors
 
 
 def upper_bound(differences: FloatArray, weights: FloatArray, alpha: float, best: float) -> float:
-    """Return the upper 1 − `alpha` confidence bound, as in `lower_bound`; no difference can be above `best`."""
     return -lower_bound(-differences, weights, alpha, -best)
 
 
@@ -162,7 +161,6 @@ def _wilson(mean: FloatArray, n: FloatArray, q: float) -> tuple[FloatArray, Floa
 
 
 def share_interval(count: int, n: int, *, level: float = 1 - DEFAULT.alpha) -> Interval:
-    """Return the Wilson interval of the share `count`/`n` of independent cases."""
     share = np.array([count / n])
     low, high = _wilson(share, np.array([float(n)]), normal_quantile(0.5 + level / 2.0))
     return Interval(float(low[0]), float(high[0]), level, "wilson")

@@ -137,8 +137,6 @@ def is_skewed(differences: FloatArray, worst: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Variances of paired differences between and within repositories, and the size of the set."""
-
     between: float
     within: float
     repositories: int
@@ -168,6 +166,5 @@ def variance_components(differences: FloatArray, groups: IntArray) -> Components
 
 
 def intraclass_correlation(differences: FloatArray, groups: IntArray) -> float | None:
-    """Return the ICC in [0, 1] by the analysis-of-variance estimator; None if it cannot be estimated."""
     components = variance_components(differences, groups)
     return None if components is None else components.icc

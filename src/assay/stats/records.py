@@ -17,15 +17,12 @@ def one_digit(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ValueRange:
-    """The range of a measure and its direction."""
-
     low: float = 0.0
     high: float = 1.0
     higher_is_better: bool = True
 
     @property
     def width(self) -> float:
-        """The largest possible difference of two values."""
         return self.high - self.low
 
     @property
@@ -34,7 +31,6 @@ class ValueRange:
 
     @property
     def differences(self) -> ValueRange:
-        """The range of differences of two values."""
         return ValueRange(-self.width, self.width, self.higher_is_better)
 
 
@@ -48,7 +44,6 @@ class Interval:
     method: str
 
     def inside(self, margin: float) -> bool:
-        """Return whether the interval is strictly inside ± `margin`."""
         return -margin < self.low and self.high < margin
 
 
@@ -137,12 +132,10 @@ class ComparisonRow:
 
     @property
     def summary(self) -> str:
-        """The verdict with its scope."""
         return f"{self.verdict_text}, {self.label}"
 
     @property
     def verdict_text(self) -> str:
-        """The verdict in words, also for identical rankings and rows outside the family."""
         if self.verdict is None:
             return "not in the family"
         if self.identical:
@@ -189,8 +182,6 @@ class AllPairs(Comparison):
 
 @dataclass(frozen=True, slots=True)
 class RunNames:
-    """The display names of two results, the baseline first."""
-
     old: str = "a"
     new: str = "b"
 

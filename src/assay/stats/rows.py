@@ -71,8 +71,6 @@ def comparison_rows(
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """Results of all pairs over the same queries, one column per pair."""
-
     parts: Partition
     groups: IntArray
     kept: IntArray

@@ -39,7 +39,6 @@ class RunVariance:
 
     @property
     def seen_by_queries(self) -> float:
-        """The part of `variance` that the spread over queries already includes."""
         return self.of_queries * self._factor
 
     @property
@@ -84,7 +83,6 @@ def estimate_run_variance(
 
 
 def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) -> bool:
-    """Return whether the verdict is WORSE, not within the margin, and not explained by between-run variance."""
     beyond_luck = chance is None or abs(row.difference) > chance.lucky_reach(alpha)
     return row.verdict is Verdict.WORSE and not row.within_margin and beyond_luck
 
@@ -92,7 +90,6 @@ def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) 
 def add_run_variance(
     comparison: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: CompareSettings
 ) -> Comparison:
-    """Include between-run variance in the intervals, p-values and verdicts of a comparison."""
     rows = []
     for row in comparison.rows:
         stale = judgment_notes(row, comparison.family_size, settings.alpha) if row.in_family else ()

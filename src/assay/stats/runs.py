@@ -146,7 +146,6 @@ class JoinedEngines:
 
 
 def join_sides(old: EngineOfRun, new: EngineOfRun, measure: str) -> JoinedEngines:
-    """Join one engine of each run in one table; raise NotComparableError if the runs share too few queries."""
     called = (old.engine, new.engine)
     if old.engine == new.engine:
         called = (f"{old.engine} ({old.run})", f"{new.engine} ({new.run})")

@@ -68,7 +68,6 @@ class Pilot:
         return values, weights
 
     def spread_at(self, delta: float) -> float:
-        """Return the factor by which tilting to a mean of `delta` changes the standard deviation."""
         values, shares = self.tilted(delta)
         return math.sqrt(_variance(values, shares) / _variance(self.values, self.shares))
 
@@ -104,8 +103,6 @@ class Pilot:
 
 
 class PilotVariance(NamedTuple):
-    """Variance components of a pilot, its distribution, and the source of the ICC."""
-
     components: Components
     pilot: Pilot
     icc_source: Literal["pilot", "given", "assumed"]
@@ -213,7 +210,6 @@ def plan_comparison(
 
 
 def components_of(sd: float, icc: float, repositories: int, queries: float) -> Components:
-    """Return variance components for an assumed standard deviation of the differences and an assumed ICC."""
     possible = 0.0 < sd <= _LARGEST_SD and 0.0 <= icc <= 1.0 and repositories >= 1 and 1 <= queries < math.inf
     if not possible:
         raise ConfigError(
@@ -237,8 +233,6 @@ class _Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class _Design:
-    """The parameters of a plan, except the size of the set."""
-
     components: Components
     alpha: float
     power: float

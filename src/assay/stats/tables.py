@@ -34,8 +34,6 @@ class MeasureColumn:
 
 @dataclass(frozen=True, slots=True)
 class ScoreTable:
-    """Selected scores, one column per query."""
-
     engines: tuple[str, ...]
     units: tuple[Unit, ...]
     values: FloatArray  # (engines, measures, queries)
@@ -45,7 +43,6 @@ class ScoreTable:
 
 
 def part(scores: Scores, chosen: Sequence[bool]) -> ScoreTable:
-    """Select units and average the phrasings of each query."""
     indexes = np.flatnonzero(chosen)
     units = [scores.units[i] for i in indexes]
     return ScoreTable(scores.engines, *average_phrasings(units, scores.values[:, :, indexes]))
@@ -200,7 +197,6 @@ def _collapse(strata: IntArray) -> IntArray:
 
 
 def group_codes(units: Sequence[Unit], parts: Partition) -> IntArray:
-    """Return the index of each unit's group of correlated units: the value of a declared tag, else the repository."""
     return parts.clusters if parts.kind == "tag" else repository_codes(units)
 
 

@@ -113,7 +113,7 @@ class LearningConfig:
 
 @dataclass(frozen=True, slots=True)
 class AdaptConfig:
-    """All settings; the model, the repository and these settings determine every byte of the adapted model."""
+    """All settings of an adaptation."""
 
     mining: MiningConfig = field(default_factory=MiningConfig)
     kinds: KindWeights = field(default_factory=KindWeights)
@@ -125,7 +125,6 @@ class AdaptConfig:
     threads: int = setting(2, "threads of matrix products", least=1)
 
     def training(self, dimension: int, pairs: int) -> TrainConfig:
-        """Return the settings for `train_vectors`, without held-out pairs."""
         own = self.learning
         steps = max(own.steps, own.passes * pairs // own.batch)
         vectors = VectorTrainConfig(
@@ -145,8 +144,6 @@ class AdaptConfig:
 
 @dataclass(frozen=True, slots=True)
 class AdaptRequest:
-    """The model to adapt, the repository and the output directory."""
-
     repository: Path
     out: Path
     model: Path | None = None  # default: the bundled model
@@ -167,7 +164,6 @@ class Adapted:
         return _VERDICTS.get(self.row.verdict or Verdict.INCONCLUSIVE, "not shown to be better")
 
     def about(self) -> dict[str, Any]:
-        """Return the origin of the adapted model and the result of its test."""
         row = self.row
         return {
             "repository": {"name": self.repository.name, "url": self.repository.url, "commit": self.repository.commit},
@@ -230,7 +226,6 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
 
 
 def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: frozenset[str] = frozenset()) -> PairShard:
-    """Mine the repository without the withheld files, or reuse the result of an earlier run."""
     digest = sha256("\n".join(sorted(withheld)).encode("utf-8", "surrogatepass")).hexdigest()
     key = shard_identity(repository, config, f"own {digest}")
     path = work / f"{'part' if withheld else 'whole'}-{key[:16]}.assay"
@@ -252,7 +247,6 @@ def _mine(repository: GitRepo, config: MiningConfig, work: Path, withheld: froze
 
 
 def hold_out_files(documented: Iterable[str], config: HoldOutFiles, seed: int) -> frozenset[str]:
-    """Choose the files to hold out by the hash of their paths."""
     drawn = sorted(set(documented), key=lambda path: (draw_rank(seed, "adapt", path), path))
     return frozenset(drawn[: max(round(config.share * len(drawn)), min(config.files, len(drawn) // 2))])
 
@@ -283,16 +277,12 @@ def blend(old: EmbeddingTable, new: EmbeddingTable, share: float) -> EmbeddingTa
 
 
 class InitialModel(NamedTuple):
-    """The vocabulary and the vectors to start from."""
-
     vocabulary: Vocabulary
     table: EmbeddingTable
 
 
 @dataclass(frozen=True, slots=True)
 class BaseModel:
-    """The model to adapt, and its vocabulary in the order of its vectors."""
-
     model: StaticModel
     terms: tuple[str, ...]
 
@@ -361,8 +351,6 @@ def _place_new_terms(
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """The query rows and the candidate rows of a test."""
-
     pairs: TrainingPairs
     asked: NDArray[np.int64]
     codes: NDArray[np.int64]

@@ -89,7 +89,7 @@ class WindowRules:
 
 @dataclass(frozen=True, slots=True)
 class MiningConfig:
-    """All settings of mining; a repository, the exclusions and these settings determine the mined pairs."""
+    """All settings of mining."""
 
     seed: int = setting(0, "seed of the draw where a cap is reached")
     caps: Caps = field(default_factory=Caps, metadata={"about": "maximum pairs of each kind per repository"})
@@ -207,7 +207,7 @@ class TranslationConfig:
 
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
-    """All settings of training; the repositories and these settings determine every byte of a model."""
+    """All settings of training."""
 
     mining: MiningConfig = field(default_factory=MiningConfig)
     vocabulary: VocabularyConfig = field(default_factory=VocabularyConfig)

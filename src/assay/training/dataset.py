@@ -33,7 +33,6 @@ def entries_of(offset: NDArray[np.int64], rows: NDArray[np.int64]) -> NDArray[np
 
 
 def keep_entries(bags: Bags, keep: NDArray[np.bool_]) -> Bags:
-    """Return bags with only the marked entries; rows may become empty."""
     return Bags(make_offsets(sums(keep, bags.offset)), bags.term[keep], bags.count[keep])
 
 
@@ -93,8 +92,6 @@ def make_offsets(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """Sparse matrix products in several threads, which is possible because scipy releases the GIL."""
-
     pool: ThreadPoolExecutor
     threads: int
 
@@ -116,15 +113,12 @@ Floats = NDArray[np.floating[Any]]
 
 
 class Pooled(NamedTuple):
-    """The unit vectors of bags, with intermediate values for the gradient."""
-
     weighted: Any  # the bags, each count times exp(weight)
     unit: Floats
     length: Floats
 
 
 def as_matrix(bags: Bags, terms: int) -> Any:  # noqa: ANN401 - scipy has no stubs
-    """Return bags as a sparse matrix, rows × terms."""
     from scipy.sparse import csr_matrix
 
     return csr_matrix((bags.count, bags.term, bags.offset), shape=(len(bags.offset) - 1, terms))
@@ -148,8 +142,6 @@ def unpool(pooled: Pooled, slope: Floats, products: Products) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The terms of a model, sorted by hash like the rows of the model."""
-
     terms: tuple[str, ...]
     hashes: NDArray[np.uint64]
 
@@ -165,7 +157,6 @@ def make_vocabulary(terms: Iterable[str]) -> Vocabulary:
 
 
 def write_vocabulary(path: Path, vocabulary: Vocabulary) -> None:
-    """Write one term per line; a term may contain any character but a newline."""
     write_atomic(path, "".join(f"{term}\n" for term in vocabulary.terms).encode("utf-8", "surrogatepass"))
 
 
@@ -323,7 +314,6 @@ class HardNegatives:
     wrong: NDArray[np.int64]
 
     def draw(self, rows: NDArray[np.int64], count: int, draw: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one hard negative for each of at most `count` of the rows that have any."""
         if not len(self.rows):
             return rows[:0]
         positions = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)

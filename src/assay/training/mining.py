@@ -64,8 +64,6 @@ _LICENSE_BYTES: Final = 200_000  # a longer text lists the licenses of all depen
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The progress of mining: the number of finished repositories, and the report on the last one."""
-
     done: int
     total: int
     report: RepoReport
@@ -73,8 +71,6 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class MiningPlan:
-    """The repositories to mine and the code that must not be learned from."""
-
     found: tuple[GitRepo, ...]
     config: MiningConfig
     out: Path
@@ -155,7 +151,6 @@ def prepare(
 
 
 def shard_identity(repository: GitRepo, config: MiningConfig, exclusions: str) -> str:
-    """Return the digest of everything that determines a shard; `exclusions` is the digest of the exclusions."""
     return digest_of([repository.name, repository.commit, asdict(config), exclusions, _code_digest()])
 
 
@@ -166,8 +161,6 @@ def _code_digest() -> str:
 
 
 class Mined(NamedTuple):
-    """The pairs of a repository (None if its license is not permissive) and a report."""
-
     shard: PairShard | None
     report: RepoReport
 

@@ -74,7 +74,6 @@ _WITH_CLASS: Final = 3  # every third name is prefixed with that of the enclosin
 
 
 def mine_definitions(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer pairs to the collection: the comment and the name of each definition, each with its code."""
     for definition in source.outline.definitions if source.outline else ():
         if definition.kind in _SEARCHED:
             comment = _find_comment(source, definition)
@@ -199,7 +198,6 @@ _GENERIC_DIRECTORIES: Final = frozenset(
 
 
 def mine_path(source: SourceFileText, config: MiningConfig, collection: Collection) -> None:
-    """Offer a pair of the words of a file's path and the beginning of the file."""
     path = source.file.entry.path
     rank = draw_rank(config.seed, "path", path)
     words = path_words(path)
@@ -239,8 +237,6 @@ _RESTARTS: Final = 50  # restarts of git after missing objects
 
 @dataclass(frozen=True)
 class CommitMiner:
-    """Miner of the commit subjects of one repository."""
-
     repository: GitRepo
     entries: Mapping[str, tuple[int, TreeEntry]]  # the files of the newest commit, with their numbers
     scripts: Mapping[str, FileType]  # programs without an extension
@@ -252,9 +248,9 @@ class CommitMiner:
     _languages: dict[str, str] = field(default_factory=dict)
 
     def mine(self, unread: Mapping[str, str | None]) -> None:
-        """Offer pairs of a commit subject and the changed lines of one file, for commits that changed few code files.
+        """Offer a pair of subject and new lines, with their context, for each code file of each selected commit.
 
-        `unread` maps paths to the reason why the file was not read, or to None if it was read.
+        `unread` maps the paths of selected files to the reason why a file was skipped, or to None.
         """
         queries = self._read_queries()
         commits = self._select_commits(queries)
@@ -297,7 +293,6 @@ class CommitMiner:
         return dict(islice(commits.items(), rules.read))
 
     def _check_files(self, commits: Mapping[str, list[str]], unread: Mapping[str, str | None]) -> dict[str, str | None]:
-        """Read the changed files that still exist and were not read before; the result has the form of `unread`."""
         changed = {path for paths in commits.values() for path in paths if self._is_code(path)}
         new = [self.entries[path] for path in sorted(changed & self.entries.keys() - unread.keys())]
         small = {entry.path: (number, entry) for number, entry in new if entry.size <= self.config.files.bytes}
@@ -324,7 +319,7 @@ class CommitMiner:
         return bool(self._code_language(path))
 
     def _code_language(self, path: str) -> str:
-        """Return the language of a code file; empty for tests, vendored or generated code and other files."""
+        """Return the language of a code file that may be learned from, else an empty string."""
         if path not in self._languages:
             kind = self.scripts.get(path) or detect_type(path, b"")
             excluded = is_test(path) or is_foreign(path) or self.licenses.forbids_past(path, self.entries)
@@ -341,7 +336,6 @@ class CommitChange(NamedTuple):
 
 
 def list_subjects(repository: GitRepo) -> Iterator[tuple[str, str]]:
-    """Yield the hash and the subject of each commit that is not a merge."""
     arguments = ("log", "--no-merges", "--no-show-signature", "--format=%H %s", repository.commit)
     listed = git(*_PLAIN, *arguments, cwd=repository.directory, limits=ArchiveLimits())
     for line in listed.out.decode("utf-8", "replace").split("\n"):
@@ -351,7 +345,6 @@ def list_subjects(repository: GitRepo) -> Iterator[tuple[str, str]]:
 
 
 def changed_paths(repository: GitRepo, commits: Sequence[str]) -> dict[str, list[str]]:
-    """Return the paths that each commit changed, without reading file contents."""
     paths: dict[str, list[str]] = {}
     here: list[str] = []
     with _run_log(repository, commits, "--name-only") as stream:
@@ -451,7 +444,6 @@ def _comment_to_query(lines: Sequence[str], name: str, rules: PairRules) -> str 
 
 
 def _subject_to_query(subject: str, rules: PairRules) -> str | None:
-    """Return a commit subject without prefixes and issue numbers; None if it is trivial or uninformative."""
     query = strip_subject(subject)
     if is_trivial(subject) or not query.isprintable() or not is_prose(query, rules.most):
         return None
@@ -459,10 +451,8 @@ def _subject_to_query(subject: str, rules: PairRules) -> str | None:
 
 
 def _is_informative(text: str, fewest: int) -> bool:
-    """Return whether a text may be English and has at least `fewest` content words."""
     return _is_english(text) and len(content_words(text)) >= fewest
 
 
 def _is_english(text: str) -> bool:
-    """Return whether enough characters are ASCII for the text to be English."""
     return sum(map(str.isascii, text)) >= _ENGLISH * len(text)

@@ -1,4 +1,4 @@
-"""Train a model: mine pairs, learn from them and write the model. An interrupted training resumes where it stopped."""
+"""Train a model: mine pairs, learn from them and write the model. An interrupted training reuses finished steps."""
 
 from __future__ import annotations
 
@@ -70,8 +70,6 @@ only words and numbers that were counted and learned over many repositories.
 
 @dataclass(frozen=True, slots=True)
 class TrainRequest:
-    """The repositories to train on and the output directory."""
-
     directory: Path
     out: Path
     exclusions: Exclusions
@@ -81,14 +79,11 @@ class TrainRequest:
 
 @dataclass(frozen=True, slots=True)
 class PackedModel:
-    """The arrays of a model, and their digest."""
-
     arrays: Mapping[str, NDArray[Any]]
     identity: str
 
 
 def train(request: TrainRequest, config: TrainConfig, tell: Tell) -> PackedModel:
-    """Train a model on a directory of repositories, and write the model directory."""
     work, out = request.out / WORK, request.out / MODEL_DIR
     with lock_output(request.out):
         plan = prepare(
@@ -128,7 +123,6 @@ def lock_output(out: Path) -> Iterator[None]:
 
 
 def format_unchecked(names: Sequence[str]) -> str:
-    """Return a warning that copies of these excluded repositories cannot be detected."""
     shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
     return (
         f"not checked for copies: {len(names)} excluded repositories that are missing or unreadable ({shown}); "
@@ -152,7 +146,6 @@ def _check_reports(reports: Sequence[RepoReport], directory: Path) -> set[str]:
 
 
 def make_manifest(reports: Sequence[RepoReport], excluded: ExclusionIndex) -> dict[str, Any]:
-    """Return the content of manifest.json: repositories learned from or left out, and exclusions checked for copies."""
     used = [asdict(report) for report in reports if sum(report.pairs.values())]
     left_out = Counter(_category(report) for report in reports if not sum(report.pairs.values()))
     kinds = {kind: sum(report.pairs.get(kind, 0) for report in reports) for kind in KINDS}
@@ -174,7 +167,6 @@ class Learned:
     translations: Translations
 
     def about(self, config: TrainConfig) -> dict[str, Any]:
-        """Return the settings, sizes and held-out scores for model.json."""
         pairs = self.pairs
         return {
             "settings": asdict(config),
@@ -234,14 +226,12 @@ def learn(shards: Sequence[Path], config: TrainConfig, work: Path, tell: Tell) -
 
 
 def code_digests() -> dict[str, str]:
-    """Return a digest of the training code and the versions of numerical packages."""
     home = resources.files("assay").joinpath("training")
     modules = [f"training/{file.name}" for file in home.iterdir() if file.name.endswith(".py")]
     return {"code": code_digest(*modules)} | {name: metadata.version(name) for name in ("numpy", "scipy")}
 
 
 def key_of(*facts: object) -> str:
-    """Return the cache key of a result: a digest of all its inputs."""
     return digest_of(facts)[:_KEY_DIGITS]
 
 
@@ -258,7 +248,6 @@ def read_recipe(path: Path, kind: type[T]) -> T:
 
 
 def pack(table: EmbeddingTable, vocabulary: Vocabulary, translations: Translations) -> PackedModel:
-    """Build the arrays of a model file, in which terms are identified by their hashes."""
     vector, scale = quantize(table.vectors)
     hashes = vocabulary.hashes
     arrays: dict[str, NDArray[Any]] = {

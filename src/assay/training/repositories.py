@@ -23,8 +23,6 @@ _NAME_PART: Final = re.compile(r"[\w.+~-]+")
 
 @dataclass(frozen=True, slots=True)
 class GitRepo:
-    """A repository at the commit of HEAD."""
-
     name: str  # owner/name where known
     url: str  # "" where unknown
     commit: str
@@ -33,7 +31,6 @@ class GitRepo:
 
     @property
     def file_name(self) -> str:
-        """The base name of the repository's output files: `owner+name`."""
         return re.sub(r"[^\w.+-]", "_", self.name.replace("/", "+"))
 
 
@@ -47,8 +44,6 @@ class TreeEntry:
 
 @dataclass(frozen=True)
 class LearningScope:
-    """The files of a repository that may be learned from."""
-
     own: bool = False  # the user's code: any license is permitted
     withheld: frozenset[str] = frozenset()  # held-out paths; commits that touch one are skipped as well
 
@@ -276,7 +271,6 @@ class License:
 
 
 def is_license_path(path: str) -> bool:
-    """Return whether a file may contain a license, by its name."""
     name = path if path.lower().startswith("licenses/") else _file_name(path)
     return _FILE.fullmatch(name) is not None
 
@@ -322,19 +316,15 @@ def classify_license(text: str) -> tuple[str, ...]:
 
 
 def _plain_text(text: str) -> str:
-    """Return the lowercase words of a text, separated by single spaces, without punctuation and comment signs."""
     return " ".join(re.findall(r"[a-z0-9]+", text.lower().replace("licence", "license")))
 
 
 def has_restrictive_header(text: str) -> bool:
-    """Return whether the beginning of a file names a license that requires more than a notice."""
     return _HEADER.search(text, 0, _HEADER_BYTES) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class LicensedDirectories:
-    """Directories with a separate license, and whether that license permits learning."""
-
     permits: Mapping[str, bool] = field(default_factory=dict)
     forbidden: frozenset[str] = frozenset()  # names of the files that are not read
 
@@ -366,9 +356,10 @@ def find_directory_licenses(paths: Iterable[str]) -> list[str]:
 
 
 def judge_directories(texts: Mapping[str, str], root: Collection[str], paths: Iterable[str]) -> LicensedDirectories:
-    """Decide which directories permit learning; `texts` maps paths to license texts, `root` has those of the root.
+    """Decide for each directory with license files whether they permit learning; an unrecognized license does not.
 
-    License files that repeat the root license or refer to it are ignored. An unknown license forbids learning.
+    `texts` maps the paths of license files to their texts; `root` has the texts of the root licenses. Directories whose
+    license files repeat the root licenses, or refer to them and name no restrictive license, are omitted.
     """
     known = frozenset(map(_plain_text, root))
 

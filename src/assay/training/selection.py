@@ -72,8 +72,6 @@ class Exclusions:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ExclusionIndex:
-    """The exclusions with the windows of their code."""
-
     exclusions: Exclusions
     windows: Windows = field(repr=False)
     checked: Mapping[str, str]  # repositories whose windows are known, with the commit
@@ -185,7 +183,6 @@ class WindowMatches:
     known: NDArray[np.bool_]
 
     def lines(self, count: int) -> NDArray[np.bool_]:
-        """Return, for each of `count` lines, whether it is in a known window."""
         marks = np.zeros(count + 1, dtype=np.int64)
         np.add.at(marks, self.first[self.known], 1)
         np.add.at(marks, self.last[self.known] + 1, -1)
@@ -208,7 +205,6 @@ def compare(data: bytes, known: Windows, rules: WindowRules) -> WindowMatches:
 
 
 def copied_lines(data: bytes, known: Windows, rules: WindowRules) -> NDArray[np.bool_]:
-    """Return, for each line of a text, whether it is in a known window."""
     return compare(data, known, rules).lines(data.count(b"\n") + 1)
 
 
@@ -253,8 +249,6 @@ _LICENSE_TOP: Final = 60  # lines in which a license header begins
 
 @dataclass(frozen=True, slots=True)
 class SelectedFile:
-    """A file to read, and its number among all files of the repository."""
-
     number: int
     entry: TreeEntry
     language: str
@@ -306,12 +300,10 @@ def select_files(
 
 
 def is_code(kind: FileType) -> bool:
-    """Return whether a file is code that can be parsed."""
     return kind.kind == "code" and kind.language in CODE
 
 
 def is_test(path: str) -> bool:
-    """Return whether a file is a test or a fixture, by its path."""
     return _TEST.search(path) is not None
 
 
@@ -350,18 +342,15 @@ class SourceFileText:
 
     @cached_property
     def runs(self) -> list[list[str]]:
-        """The words of each line, before splitting into terms."""
         return [find_words(line) for line in self.lines]
 
     @cached_property
     def outline(self) -> Outline | None:
-        """The definitions of the file; None for a language without a grammar."""
         grammar = grammar_name(self.file.entry.path, self.file.language, self.text)
         return parse_outline(self.text, grammar) if grammar else None
 
     @cached_property
     def commented(self) -> NDArray[np.bool_]:
-        """Whether each line belongs to a comment."""
         marks = np.zeros(len(self.lines), dtype=np.bool_)
         for comment in self.outline.comments if self.outline else ():
             marks[comment.start - 1 : comment.end] = True
@@ -369,7 +358,6 @@ class SourceFileText:
 
     @cached_property
     def license_lines(self) -> range:
-        """The lines of the license header; empty if there is none."""
         first = next((n for n, marked in enumerate(self.commented[:_LICENSE_TOP]) if marked), 0)
         last = first
         while last < len(self.lines) and self.commented[last]:
@@ -401,7 +389,6 @@ class SourceFileText:
 def open_source(
     file: SelectedFile, data: bytes, known: Windows, config: MiningConfig, scope: LearningScope = PUBLIC
 ) -> SourceFileText | str:
-    """Return the text of a file, or the reason why the file is skipped."""
     if b"\0" in data:
         return "binary file"
     if len(data) > config.files.line * (data.count(b"\n") + 1):

@@ -27,8 +27,6 @@ _LONGEST: Final = 64  # characters of a word; longer ones are hashes or base64
 
 @dataclass(frozen=True, slots=True)
 class PairCandidate:
-    """A query text and the words of the code it describes, not yet split into terms."""
-
     kind: str
     rank: int  # from `draw_rank`
     query: str
@@ -40,8 +38,6 @@ class PairCandidate:
 
 @dataclass(frozen=True, slots=True)
 class TextCodePair:
-    """A query and the code it describes, as terms."""
-
     kind: str
     rank: int
     query: tuple[str, ...]
@@ -53,8 +49,6 @@ class TextCodePair:
 
 
 class Collection:
-    """The pairs of a repository within the caps, and the number of dropped pairs by reason."""
-
     def __init__(self, config: MiningConfig) -> None:
         self._config = config
         self._heaps: dict[str, list[tuple[int, int]]] = {}  # kind -> (minus rank, key)
@@ -113,14 +107,11 @@ def draw_rank(seed: int, *key: object) -> int:
 
 
 def path_terms(path: str) -> tuple[str, ...]:
-    """Return the terms of a file's name and directories, each once."""
     words = find_words(f"{stem_name(path)} {directory_names(path)}")
     return tuple(dict.fromkeys(term for run in words for term in _TERMS[run]))
 
 
 class _TermCache(dict[str, tuple[str, ...]]):
-    """A bounded cache of the terms of words; long words have no terms."""
-
     def __missing__(self, run: str) -> tuple[str, ...]:
         if len(run) > _LONGEST:
             return ()
@@ -175,7 +166,6 @@ class PairShard:
 
 
 def pack(repository: str, pairs: Sequence[TextCodePair]) -> PairShard:
-    """Number the terms of pairs and store them in columns."""
     words = sorted({term for pair in pairs for side in (pair.query, pair.code, pair.path) for term in side})
     number = {word: i for i, word in enumerate(words)}
     return PairShard(
@@ -238,12 +228,10 @@ class RepoReport:
 
 
 def write_report(path: Path, report: RepoReport, identity: str) -> None:
-    """Write a report with the identity of its shard."""
     write_atomic(path, json.dumps({"identity": identity, **asdict(report)}, indent=1, ensure_ascii=False) + "\n")
 
 
 def read_report(path: Path, identity: str | None = None) -> RepoReport | None:
-    """Read a report; return None if it is missing or unreadable, or if its identity is not the given one."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
         if identity is not None and data["identity"] != identity:

@@ -48,8 +48,6 @@ class Translations:
 
 
 class _FrequentTerms(NamedTuple):
-    """Pairs reduced to frequent terms."""
-
     query_terms: NDArray[np.int64]  # ascending
     code_terms: NDArray[np.int64]  # ascending
     query: Bags  # indexes into `query_terms`

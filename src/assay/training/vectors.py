@@ -53,8 +53,6 @@ class EmbeddingTable:
 
 @dataclass(frozen=True, slots=True)
 class TrainProgress:
-    """Loss and held-out scores at one step of training."""
-
     step: int
     steps: int
     loss: float
@@ -64,15 +62,13 @@ class TrainProgress:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The trained embedding table, with the progress reports."""
-
     table: EmbeddingTable
     temperature: float
     reports: tuple[TrainProgress, ...]
 
 
 def random_table(pairs: TrainingPairs, terms: int, config: VectorTrainConfig, seed: int) -> EmbeddingTable:
-    """Return a table of random vectors; the weights are the inverse document frequencies of the terms in code."""
+    """Return a table of random vectors, with the inverse document frequencies of the terms in code as weights."""
     draw = np.random.default_rng((seed, _START))
     vectors = draw.standard_normal((terms, config.dimension), dtype=np.float32) / np.float32(config.dimension**0.5)
     uses = np.bincount(pairs.code.term, minlength=terms)
@@ -150,8 +146,6 @@ def limit_threads(threads: int) -> Iterator[Products]:
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Adam's running means of gradients and of their squares, changed in place."""
-
     mean: Floats
     square: Floats
 
@@ -193,7 +187,6 @@ class BatchPlan:
 
 
 def make_plan(pairs: TrainingPairs, kinds: KindWeights, group: int) -> BatchPlan:
-    """Divide the rows of each repository into portions of at most `group` rows."""
     weights = np.array(astuple(kinds), dtype=np.float64)[pairs.kind]
     rows = np.flatnonzero(~pairs.held_out & (weights > 0))
     repositories, starts = np.unique(pairs.repository[rows], return_index=True)
@@ -234,7 +227,6 @@ def make_batch(
     config: VectorTrainConfig,
     draw: np.random.Generator,
 ) -> TrainingBatch:
-    """Draw the pairs and hard negatives of a batch, and drop some of their terms at random."""
     rows = draw_rows(plan, config, draw)
     bare = draw.random(len(rows)) < config.overlap_dropout
     extra = hard.draw(rows[~bare], round(config.hard.share * len(rows)), draw) if hard else rows[:0]
@@ -295,8 +287,6 @@ def _same(values: NDArray[Any], rows: NDArray[np.int64], codes: NDArray[np.int64
 
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The learned parameters of the terms of a batch, or their gradient."""
-
     vectors: Floats  # terms × dimension
     asked: Floats  # log-weights in queries
     said: Floats  # log-weights in code
@@ -304,7 +294,7 @@ class Parameters:
 
 
 def loss_and_gradient(own: Parameters, batch: TrainingBatch, products: Products) -> tuple[float, Parameters]:
-    """Return the contrastive loss of a batch, averaged over both directions of retrieval, and the gradient."""
+    """Return the contrastive loss of a batch, averaged over retrieval of code and of queries, and its gradient."""
     query = pool(batch.query, own.asked, own.vectors, products)
     code = pool(batch.code, own.said, own.vectors, products)
     number = query.unit.dtype.type
