@@ -70,9 +70,9 @@ def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CH
         case {"choices": [{"message": {"content": str(content)}}, *_]}:
             return content
     raise EngineError(
-        "expected choices[0].message.content in the response",
+        "expected text in choices[0].message.content of the response",
         file=redact_url(endpoint.url),
-        hint="use the address of an OpenAI-compatible endpoint that ends with /v1/chat/completions",
+        hint="use an OpenAI-compatible endpoint (/v1/chat/completions) and a model that returns text",
     )
 
 

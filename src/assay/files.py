@@ -82,7 +82,7 @@ def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "
         return raw.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as problem:
         line = raw[: problem.start].count(b"\n") + 1
-        raise error("not UTF-8", file=path, line=line, hint="save the file as UTF-8") from problem
+        raise error("the file is not UTF-8", file=path, line=line, hint="save the file as UTF-8") from problem
 
 
 def check_regular(path: Path, error: type[InputError] = InputError) -> None:

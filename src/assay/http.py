@@ -233,7 +233,8 @@ def parse_web_address(url: str) -> SplitResult:
             raise ConfigError("the address contains a user name or a password", file=redact_url(url), hint=hint)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and _is_word(url):
             return parts
-    raise ConfigError("not a web address", hint="write it as https://host/path")
+    hint = "write the address as https://host/path, in ASCII without spaces"
+    raise ConfigError("the address is not a valid HTTP or HTTPS URL", hint=hint)
 
 
 def _is_word(text: str) -> bool:
@@ -463,7 +464,7 @@ def _explain(error: Exception, deadline: Deadline, *, proxied: bool) -> FailedAt
         message = f"no answer within {format_duration(deadline.limit)}"
         return FailedAttempt(message, EngineTimeoutError, "raise the timeout, or check the load of the server")
     if caused_by(ssl.SSLCertVerificationError) or any(type(cause).__name__ == "CertificateError" for cause in causes):
-        hint = "set SSL_CERT_FILE to a file with the CA certificates of your network"
+        hint = "check the host name and the certificate, or set SSL_CERT_FILE to the CA certificates of your network"
         return FailedAttempt("the certificate of the server is not trusted", hint=hint)
     if caused_by(IncompleteRead, exceptions.IncompleteRead):
         return FailedAttempt("the server closed the connection before the end of the response", retry=True)

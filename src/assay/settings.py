@@ -181,9 +181,11 @@ def flatten(table: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[tuple[str, ...], Any] = {}
     for key, value in table.items():
         for names, leaf in iter_leaves(value, split_key(key)):
-            inside = [other for other in flat if other[: len(names)] == names or names[: len(other)] == other]
-            if inside:
-                raise ConfigError(f"{write_key(names)} is set twice", hint="remove one of the two settings")
+            for other in flat:
+                if other[: len(names)] == names or names[: len(other)] == other:
+                    both = f"cannot set both {write_key(other)} and {write_key(names)}"
+                    message = f"{write_key(names)} is set twice" if other == names else both
+                    raise ConfigError(message, hint="remove one of the two settings")
             flat[names] = leaf
     return {write_key(names): leaf for names, leaf in flat.items()}
 

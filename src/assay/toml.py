@@ -35,7 +35,7 @@ def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
     except tomllib.TOMLDecodeError as error:
         match = re.search(r"line (\d+)", str(error))
         line = int(match.group(1)) if match else None
-        raise ConfigError(f"not TOML: {error}", file=path, line=line, hint="correct the TOML syntax") from error
+        raise ConfigError(f"invalid TOML: {error}", file=path, line=line, hint="correct the TOML syntax") from error
 
 
 def find_line(text: str, dotted: str) -> int | None:

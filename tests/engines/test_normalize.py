@@ -106,7 +106,7 @@ def test_normalize_drops_snippets_that_are_no_texts() -> None:
 def test_normalize_cuts_what_was_not_asked_for() -> None:
     cleaned = CLEAN([Hit("a.py")] * 10_000, 10, oversample=2)
     assert len(cleaned.hits) == 20
-    assert cleaned.notes == ("10000 results where 20 were requested: the rest is dropped",)
+    assert cleaned.notes == ("expected at most 20 results, got 10000; the others were dropped",)
 
 
 def test_normalize_counts_lines_of_the_corpus_by_itself(corpus: Corpus) -> None:

@@ -117,7 +117,7 @@ def test_runfile_that_names_queries_by_their_words_alone_is_read(opened: Opened)
 def test_runfile_missing_query_is_an_error_of_that_query(opened: Opened) -> None:
     answer = query_session(opened("two Q0 a.py 1 1 t\n"), "first?", 5)
     assert answer.status == Status.ERROR
-    assert "has no ranking for g/one/human → name queries gold/query/form" in str(answer.error)
+    assert "has no ranking for g/one/human → name each query GOLD/QUERY/PHRASING" in str(answer.error)
 
 
 def test_runfile_names_that_are_no_query_are_counted(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_runfile_configuration_is_its_content(opened: Opened, tmp_path: Path) ->
         ('{"query": "one"}\n', 1, "invalid ranking"),
         ('{"query": "one", "hits": [3]}\n', 1, "invalid ranking"),
         ('{"query": "one", "hits": 3}\n', 1, "invalid ranking"),
-        ('{"query": 3, "hits": []}\n', 1, "expected a string, got 3"),
+        ('{"query": 3, "hits": []}\n', 1, "expected a string as query, got 3"),
         (b"one Q0 a.py 1 1 t\ntwo Q0 caf\xe9.py 1 1 t\n", 2, "not UTF-8"),
         ("\n\n", None, "empty"),
     ],

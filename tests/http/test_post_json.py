@@ -262,7 +262,7 @@ BROKEN_ADDRESS = ["http://h/a b", "http://h/\r\nX: y", "http://hóst/", "joe:hun
 
 @pytest.mark.parametrize("url", [*NO_ADDRESS, *BROKEN_ADDRESS])
 def test_post_json_refuses_what_is_no_web_address(url):
-    with pytest.raises(ConfigError, match="not a web address") as caught:
+    with pytest.raises(ConfigError, match="the address is not a valid HTTP or HTTPS URL") as caught:
         post_json(url, {})
     assert "hunter22" not in str(caught.value)
     assert caught.value.hint

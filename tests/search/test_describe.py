@@ -194,7 +194,7 @@ def test_describe_keeps_no_secret(tmp_path):
 
 
 def test_wrong_endpoint_is_refused_before_indexing():
-    with pytest.raises(ConfigError, match="not a web address"):
+    with pytest.raises(ConfigError, match="the address is not a valid HTTP or HTTPS URL"):
         description_identity(DescriptionSettings("h", "m"))
     with pytest.raises(ConfigError, match="missing model name"):
         description_identity(DescriptionSettings("http://h/"))

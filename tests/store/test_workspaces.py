@@ -37,7 +37,7 @@ def test_workspace_keeps_its_files_and_its_path(store):
 
 
 def test_second_writer_of_a_workspace_waits(store):
-    busy = pytest.raises(SetupError, match="locked this cache")
+    busy = pytest.raises(SetupError, match="cannot lock the cache")
     with store.workspace("mirrors", "url") as folder, busy, writer_lock(folder, 0.05):
         pytest.fail("two writers")
 

@@ -30,7 +30,7 @@ def test_what_is_not_said_is_the_default(tmp_path):
         ("[vectors]\nquery_dropout = 1.5\n", r"recipe.toml:2: .*query_dropout: expected .* from 0 to 1, got 1.5"),
         ("[mining.caps]\ndoc = 0\n", r"recipe.toml:2: .*doc: expected at least 1, got 0"),
         ("vectors = 3\n", r"recipe.toml:1: "),
-        ("[vectors\n", r"recipe.toml:1: not TOML"),
+        ("[vectors\n", r"recipe.toml:1: invalid TOML"),
     ],
 )
 def test_a_mistake_has_its_line(tmp_path, text, message):

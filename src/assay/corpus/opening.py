@@ -108,10 +108,11 @@ def _empty_error(spec: CorpusSpec, root: Path, walked: WalkResult) -> CorpusErro
     reasons = Counter(skipped.reason for skipped in walked.skipped)
     left_out = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     shown = replace(spec, value=strip_credentials(spec.value), exclude=())
+    rules = "globs and ignore files" if spec.include or spec.exclude else "ignore files"
     return CorpusError(
         f"the corpus {spec_text(shown)} is empty" + (f"; skipped: {left_out}" if left_out else ""),
         file=root,
-        hint="check the include and exclude globs" if spec.include or spec.exclude else "use one with source files",
+        hint=f"check that the directory has source files that the {rules} do not exclude",
     )
 
 

@@ -248,7 +248,8 @@ def _make_marker(text: str, name: str, after: bytes) -> OutputMarker:
     try:
         marker = re.compile(text.encode(), re.MULTILINE)
     except (re.error, ValueError) as error:
-        raise ConfigError(f"{WHERE}: {name}: {error} in {text!r}", hint="correct the regular expression") from error
+        message = f"{WHERE}: {name}: invalid regular expression {text!r}: {error}"
+        raise ConfigError(message, hint="use the regular expression syntax of Python") from error
     if marker.search(b""):
         raise ConfigError(
             f"{WHERE}: {name}: {text!r} matches the empty string", hint='use a pattern of printed text, such as "^> "'

@@ -123,10 +123,9 @@ def _read_templates(settings: McpSettings, names: Sequence[str]) -> McpTemplates
     if not has_placeholder(settings.arguments, "query"):
         raise ConfigError(f"{WHERE}: no {{query}} in `arguments`", hint='add an argument such as query = "{query}"')
     if settings.content == "structured" and (settings.pattern or settings.format in ("jsonl", "text")):
-        raise ConfigError(
-            f'{WHERE}: content = "structured" is JSON and cannot be parsed as text',
-            hint="remove `format` and `pattern`",
-        )
+        conflict = "`pattern`" if settings.pattern else f'format = "{settings.format}"'
+        message = f'{WHERE}: content = "structured" cannot be combined with {conflict}'
+        raise ConfigError(message, hint="remove `format` and `pattern`, or `content`")
     named = {
         "command": command,
         "index_command": index_command,

@@ -60,7 +60,7 @@ class Normalizer:
         total = len(requested)
         notes = [f"{count} of {total} {' '.join(kind)}, e.g. {first[kind]}" for kind, count in counts.items()]
         if len(given) > total:
-            notes.append(f"{len(given)} results where {total} were requested: the rest is dropped")
+            notes.append(f"expected at most {total} results, got {len(given)}; the others were dropped")
         return NormalizedHits(hits, tuple(notes))
 
     def path(self, text: str) -> str:

@@ -29,7 +29,7 @@ from assay.settings import read_settings, setting
 from assay.trec import TAG, find_document, from_column
 from assay.types import Corpus, GoldSet, Hit, Query, Suite
 
-_NAMING = "name queries gold/query/form, or pass --phrasings human if they are named gold/query or query"
+_NAMING = "name each query GOLD/QUERY/PHRASING or by its text; GOLD/QUERY and QUERY name its first phrasing only"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
             hint = 'write {"query": "...", "hits": ["path:1-9"]}'
             raise InputError(f"invalid ranking: {problem}", file=file, line=number, hint=hint) from problem
         if not isinstance(name, str):
-            raise InputError(f"query: expected a string, got {name!r}", file=file, line=number, hint=_NAMING)
+            raise InputError(f"expected a string as query, got {name!r}", file=file, line=number, hint=_NAMING)
         if name in rankings:
             raise InputError(f"duplicate query {name!r}", file=file, line=number, hint="write one line per query")
         rankings[name] = hits

@@ -50,7 +50,7 @@ def parse_rules(pattern: str, nothing: str, failed: str, where: str) -> TextRule
             if text:
                 compiled[name] = re.compile(text, re.MULTILINE)
         except re.error as error:
-            message = f"{where}: {name}: {error} in {text!r}"
+            message = f"{where}: {name}: invalid regular expression {text!r}: {error}"
             raise ConfigError(message, hint="use the regular expression syntax of Python") from error
     groups = compiled["pattern"].groupindex.keys() if pattern else {"path"}
     if "path" not in groups:
@@ -168,7 +168,7 @@ def find_failure(text: str, failed: re.Pattern[str] | None) -> EngineError | Non
     if first is None:
         return None
     error = textwrap.shorten(" ".join(lines[first:]), TEXT_LIMITS.error, placeholder=" …")
-    return EngineError(f"the tool failed: {error}", hint="fix the error that the tool reports")
+    return EngineError(f"the tool failed: {error}", hint="fix the error that the tool reports, or correct `failed`")
 
 
 def _bounded_lines(text: str) -> Iterator[str]:

@@ -291,7 +291,7 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
         )
     except (OSError, ValueError) as error:
         if task.cwd is not None and not task.cwd.is_dir():
-            message = f"cannot start {task.argv[0]}: directory {task.cwd} does not exist"
+            message = f"cannot start {task.argv[0]}: no directory {task.cwd}"
             raise SetupError(message, hint="create the directory") from error
         hint = "check the program file, and the length and characters of the arguments"
         if isinstance(error, FileNotFoundError):

@@ -305,7 +305,8 @@ def writer_lock(
             if not ours:
                 holder = lock.path.read_text("ascii", "replace").strip()
                 hint = f"wait for process {holder} or stop it" if holder else "wait for the other process to finish"
-                raise SetupError(f"another process has locked this {what} for {seconds:g} s", file=directory, hint=hint)
+                message = f"cannot lock the {what} within {seconds:g} s: another process is writing"
+                raise SetupError(message, file=directory, hint=hint)
             os.ftruncate(lock.handle, 0)
             os.pwrite(lock.handle, str(os.getpid()).encode("ascii"), 0)
             remove_leftovers(directory)

@@ -292,7 +292,7 @@ def test_a_failing_endpoint_ends_with_4_and_keeps_what_was_queued(here, tree, ca
         (["--propose"], "--propose needs an endpoint"),
         (["--endpoint", "http://x/v1", "--model", "m"], "--endpoint means nothing"),
         (["--propose", "--endpoint", "http://x/v1"], "--endpoint and --model go together"),
-        (["--propose", "--endpoint", "nowhere", "--model", "m"], "not a web address"),
+        (["--propose", "--endpoint", "nowhere", "--model", "m"], "the address is not a valid HTTP or HTTPS URL"),
         (["--token-env", "X"], "--token-env means nothing"),
         (["--adversaries"], "there is no such set"),
         (["--shell", "nothing"], "cannot read"),

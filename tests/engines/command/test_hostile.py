@@ -168,7 +168,7 @@ def test_ten_thousand_results_are_cut_to_what_was_asked_for(victim: Victim, corp
     assert len(answer.hits) == 10_000
     cleaned = Normalizer(corpus)(answer.hits, 3)
     assert len(cleaned.hits) == 3
-    assert any("10000 results where 3 were requested" in note for note in cleaned.notes)
+    assert any("expected at most 3 results, got 10000" in note for note in cleaned.notes)
     victim.goes_on()
 
 

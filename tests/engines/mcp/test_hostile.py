@@ -86,7 +86,7 @@ def test_mcp_server_that_babbles_fails_and_lies_is_heard_through(
             session.search_within("token", 3, WATCHDOG)
         many = session.search_within("many", 3, WATCHDOG)
         assert len(many.hits) == 10_000
-        assert "10000 results where 3 were requested" in " ".join(Normalizer(corpus)(many.hits, 3).notes)
+        assert "expected at most 3 results, got 10000" in " ".join(Normalizer(corpus)(many.hits, 3).notes)
         outside = Normalizer(corpus)(session.search_within("outside", 3, WATCHDOG).hits, 3)
         assert [hit.path for hit in outside.hits] == ["/etc/passwd", "../../secret.py"]
         assert "2 of 2 paths not in the corpus" in outside.notes[0]

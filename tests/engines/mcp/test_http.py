@@ -134,7 +134,7 @@ def test_mcp_over_http_with_nobody_there_says_so(corpus: Corpus) -> None:
         ({"arguments": {"q": "{qeury}"}}, r"arguments: .*placeholder \{qeury\}"),
         ({"arguments": {"q": "x"}}, r"no \{query\} in `arguments`"),
         ({"path_filter": {"in": "src"}}, r"path_filter has no \{path\}"),
-        ({"content": "structured", "pattern": "(?P<path>.+)"}, 'content = "structured" is JSON'),
+        ({"content": "structured", "pattern": "(?P<path>.+)"}, 'content = "structured" cannot be combined'),
         ({"startup_timeout": 0}, "startup_timeout: expected more than 0"),
         ({"restarts": -1}, "restarts: expected at least 0, got -1"),
         ({"oversample": 0}, "engine mcp: oversample: expected at least 1, got 0"),

@@ -66,7 +66,7 @@ def test_an_engine_is_made_from_a_file_relative_to_the_folder_and_tells_where_it
         ("{query}", "{qeury}", 9, "{qeury}"),
         ('env = { ONE = "1"', 'oversample = 0\nenv = { ONE = "1"', 10, "oversample: expected at least 1, got 0"),
         ("[preset]", "[presett]", 2, "unknown table 'presett'"),
-        ("[engine]", "[engine", 7, "not TOML"),
+        ("[engine]", "[engine", 7, "invalid TOML"),
     ],
 )
 def test_a_mistake_in_a_preset_is_told_with_file_and_line(

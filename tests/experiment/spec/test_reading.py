@@ -30,7 +30,7 @@ def test_single_string_stands_for_a_list_of_one(tmp_path):
 
 
 BAD = {
-    "broken TOML": ("[run]\nk = = 3\n", 2, "not TOML"),
+    "broken TOML": ("[run]\nk = = 3\n", 2, "invalid TOML"),
     "unknown key": ('[run]\ngold = "g"\nmarginn = 0.1\n', 3, "marginn"),
     "unknown table": ("[runs]\nk = 3\n", 1, "runs"),
     "wrong type": ('[run]\nk = "ten"\n', 2, "k: expected an integer, got 'ten'"),

@@ -41,7 +41,7 @@ def test_make_reranker_holds_no_secret(kind):
         ("cross-encoder: ", "no model given"),
         ("rerank:https://h/rerank", "missing model name"),
         ("chat:https://h/chat#", "missing model name"),
-        ("chat:h#m", "not a web address"),
+        ("chat:h#m", "the address is not a valid HTTP or HTTPS URL"),
         ("rerank:https://joe:pw@h/#m", "user name or a password"),
     ],
 )
