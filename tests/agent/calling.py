@@ -9,13 +9,13 @@ from mcp import Client
 from mcp.types import CallToolResult
 
 from assay.agent.context import Roots
-from assay.agent.server import AgentServer, make_service
+from assay.agent.server import AgentServer, make_server
 
 Call = tuple[str, dict[str, Any]]
 
 
 def serve(*roots: object) -> AgentServer:
-    return make_service(Roots.of(map(str, roots))).server
+    return make_server(Roots.of(map(str, roots)))
 
 
 def call(server: AgentServer, *calls: Call) -> list[CallToolResult]:

@@ -5,7 +5,7 @@ import pytest
 from mcp import Client
 
 from assay.agent.context import Roots
-from assay.agent.server import make_service
+from assay.agent.server import make_server
 from assay.experiment.spec import load_spec
 from assay.types import GoldSet
 from tests.agent.calling import ask, call, refused, serve, text
@@ -44,8 +44,7 @@ def shop(shop):
 
 def configured(shop, config=CONFIG):
     (shop / "assay.toml").write_text(config.replace("..", str(shop.parent)), encoding="utf-8")
-    made = make_service(Roots.of([str(shop)]), load_spec(shop / "assay.toml"))
-    return made.server, made.context
+    return make_server(Roots.of([str(shop)]), load_spec(shop / "assay.toml"))
 
 
 def records(shop):
@@ -132,14 +131,14 @@ def test_runs_without_a_place_get_new_folders_out_of_git_and_out_of_the_corpus(s
 
 
 def test_engines_of_the_configuration_are_run_by_name(shop):
-    server, _ = configured(shop)
+    server = configured(shop)
     data = ask(server, "run_benchmark", engines=["shell", "builtin"])
     assert {"shell", "builtin"} <= {row["engine"] for row in data["scores"]}
     assert any(row["engine"] == "shell" and row["mean"] > 0 for row in data["scores"])
 
 
 def test_configuration_is_that_of_the_start(shop):
-    server, _ = configured(shop)
+    server = configured(shop)
     planted = shop / "planted"
     evil = CONFIG.replace("echo", f"touch {planted}; echo")
     (shop / "assay.toml").write_text(evil + '[engines.more]\nkind = "random"\n', encoding="utf-8")
@@ -149,7 +148,7 @@ def test_configuration_is_that_of_the_start(shop):
 
 
 def test_tool_names_the_engines_there_are(shop):
-    server, _ = configured(shop)
+    server = configured(shop)
 
     async def talk():
         async with Client(server) as client:
@@ -239,7 +238,7 @@ async def appears(path):
 
 
 def test_progress_is_told_and_grows(shop):
-    server, _ = configured(shop, HELD_LATER)
+    server = configured(shop, HELD_LATER)
     told = []
 
     async def note(progress, total, message):
@@ -257,7 +256,7 @@ def test_progress_is_told_and_grows(shop):
 
 
 def test_cancelled_run_stops_and_writes_nothing(shop):
-    server, _ = configured(shop, HELD)
+    server = configured(shop, HELD)
 
     async def talk():
         async with Client(server) as client:
@@ -278,7 +277,7 @@ def test_cancelled_run_stops_and_writes_nothing(shop):
 
 
 def test_one_run_at_a_time(shop):
-    server, _ = configured(shop, HELD)
+    server = configured(shop, HELD)
 
     async def talk():
         found = []
@@ -300,7 +299,7 @@ def test_one_run_at_a_time(shop):
 
 
 def test_run_that_is_under_way_ends_with_the_server(shop):
-    server, context = configured(shop, HELD)
+    server = configured(shop, HELD)
 
     async def talk():
         found = []
@@ -311,7 +310,7 @@ def test_run_that_is_under_way_ends_with_the_server(shop):
         async with Client(server) as client, anyio.create_task_group() as group:
             group.start_soon(one, client)
             await appears(shop.parent / "asked")
-            await anyio.to_thread.run_sync(context.benchmarks.stop)
+            await anyio.to_thread.run_sync(server.benchmarks.stop)
         return found
 
     (ended,) = anyio.run(talk)
@@ -325,8 +324,8 @@ def test_call_runs_a_template_by_its_name_and_none_of_its_variants(shop):
         '[engines.mine]\nkind = "builtin"\ntemplate = true\n[variants.v]\nengine = "mine"\nset = { per = "span" }\n'
     )
     (shop / "assay.toml").write_text(f'[run]\nfamily = ["v"]\ncluster = "tag:team"\n{text_of}')
-    made = make_service(Roots.of([str(shop)]), load_spec(shop / "assay.toml"))
-    (ran,) = call(made.server, ("run_benchmark", {"gold": "gold.yaml", "engines": ["mine"], "out": "there", "k": 5}))
+    made = make_server(Roots.of([str(shop)]), load_spec(shop / "assay.toml"))
+    (ran,) = call(made, ("run_benchmark", {"gold": "gold.yaml", "engines": ["mine"], "out": "there", "k": 5}))
     assert not ran.is_error, text(ran)
     run = json.loads((shop / "there" / "run.json").read_text())
     assert run["engines"] == ["mine", "random", "keywords", "oracle"]

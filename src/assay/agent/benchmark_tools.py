@@ -8,16 +8,15 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import anyio
-from mcp.server.mcpserver import Context, MCPServer
-from mcp.types import CallToolResult, ToolAnnotations
+from mcp.server.mcpserver import Context
+from mcp.types import CallToolResult
 from pydantic import Field
 
-from assay.agent.context import LIMITS, RootedPath, Roots, ServerContext, ToolResponse, respond
+from assay.agent.context import LIMITS, RootedPath, Roots, ToolResponse, respond
 from assay.errors import AssayError, ConfigError, did_you_mean
 from assay.files import write_atomic
 
@@ -94,14 +93,24 @@ class ReportAnswer:
     cut: bool
 
 
-def add_benchmark(server: MCPServer, context: ServerContext) -> None:
-    gold_sets = ", ".join(context.benchmarks.gold)
-    configured = f", those of the server's configuration ({gold_sets})" if gold_sets else ""
-    about = RUN.format(engines=", ".join(context.benchmarks.engines), gold=configured)
-    hints = ToolAnnotations(title="Measure code search", read_only_hint=False, destructive_hint=False)
+class Benchmarks:
+    """The tools `run_benchmark` and `read_report`; benchmarks run one at a time."""
 
-    @server.tool(structured_output=True, description=about, annotations=hints)
+    def __init__(self, roots: Roots, spec: Spec | None = None) -> None:
+        self._roots = roots
+        self._spec = spec
+        self._busy = threading.Lock()
+        self._monitor: RunMonitor | None = None
+        self._engines = tuple(dict.fromkeys((*OWN, *(spec.engines if spec else ()))))  # that a call may name
+
+    @property
+    def description(self) -> str:
+        gold = ", ".join(self._spec.gold) if self._spec else ""
+        configured = f", those of the server's configuration ({gold})" if gold else ""
+        return RUN.format(engines=", ".join(self._engines), gold=configured)
+
     async def run_benchmark(
+        self,
         ctx: Context,
         gold: Annotated[
             str | None, Field(description="the gold set; default: those of the server's configuration")
@@ -110,34 +119,134 @@ def add_benchmark(server: MCPServer, context: ServerContext) -> None:
         k: Annotated[int | None, Field(description="results per query; default: 10", ge=1, le=1000)] = None,
         out: Annotated[str | None, Field(description="a new directory for the records, in a served directory")] = None,
     ) -> Annotated[CallToolResult, ReportAnswer]:
-        request = BenchmarkRequest(gold, tuple(dict.fromkeys(engines or ())), k, out)
         async with _monitored(ctx) as monitor:
-            return await respond(partial(context.benchmarks.run, request, monitor))
+            return await respond(lambda: self._run(gold, engines or OWN[:1], k, out, monitor))
 
-
-def add_report(server: MCPServer, context: ServerContext) -> None:
-    @server.tool(
-        structured_output=True,
-        description=READ,
-        annotations=ToolAnnotations(title="Read a report", read_only_hint=True),
-    )
-    async def read_report(
+    def read_report(
+        self,
         folder: Annotated[str, Field(description="the directory of the run, in a served directory")],
         section: Annotated[
             str | None, Field(description="a section title or its unambiguous beginning; default: a summary")
         ] = None,
-    ) -> Annotated[CallToolResult, ReportAnswer]:
-        return await respond(partial(_read_report, context, folder, section))
+    ) -> ToolResponse:
+        from assay.experiment import read_run
+        from assay.experiment.spec.model import analysis_plan_of
+        from assay.gold.split import sealed_queries
+        from assay.report.analysis import analyze
 
+        location = self._roots.find_existing(folder, "run")
+        run = read_run(location.real)
+        if any(sealed_queries(gold) for gold in run.suite.golds):
+            hint = "`assay score` reads it and logs the access"
+            raise ConfigError("the run contains sealed queries", file=location.path, hint=hint)
+        return _report_response(analyze(run, analysis_plan_of(run)), location.real, section)
 
-@dataclass(frozen=True, slots=True)
-class BenchmarkRequest:
-    """The arguments of `run_benchmark`."""
+    def _run(
+        self, gold: str | None, engines: Sequence[str], k: int | None, out: str | None, monitor: RunMonitor
+    ) -> ToolResponse:
+        from assay.experiment import check_directory
+        from assay.experiment.corpora import CorpusTexts
+        from assay.experiment.runner import run_spec
+        from assay.experiment.tracing import trace_queries
+        from assay.report.explorer.excerpts import PagePlan
+        from assay.report.publish import publish
 
-    gold: str | None
-    engines: tuple[str, ...]
-    k: int | None
-    out: str | None
+        with self._exclusive(monitor):
+            spec = self._make_spec(gold, engines, k, out)
+            suite = self._load_suite(spec, trusted=gold is None)
+            directory = check_directory(Path(spec.out))
+            made = run_spec(spec, suite, progress=monitor)
+            ignore = directory.parent / ".gitignore"
+            if out is None and not ignore.exists():
+                write_atomic(ignore, _GIT_IGNORE)
+            page = PagePlan(texts=CorpusTexts, tracer=trace_queries)
+            published = publish(made, spec.analysis_plan(), directory, page=page)
+        return _report_response(published.results, directory, None)
+
+    def stop(self) -> None:
+        """Stop the current run, kill its engines and wait for the cleanup."""
+        if self._monitor is not None:
+            from assay.processes.running import kill_all
+
+            self._monitor.stop()
+            kill_all()
+        if self._busy.acquire(timeout=_STOP_SECONDS):
+            self._busy.release()
+
+    @contextmanager
+    def _exclusive(self, monitor: RunMonitor) -> Iterator[None]:
+        if not self._busy.acquire(blocking=False):
+            raise ConfigError("a benchmark is running already", hint="wait until it has ended, or cancel it")
+        self._monitor = monitor
+        try:
+            yield
+        finally:
+            self._monitor = None
+            self._busy.release()
+
+    def _make_spec(self, gold: str | None, engines: Sequence[str], k: int | None, out: str | None) -> Spec:
+        from assay.experiment.spec import Spec, override
+        from assay.gold.load import SHIPPED
+
+        root = self._roots.directories[0]
+        if gold is not None and gold not in SHIPPED:
+            location = self._roots.find_existing(gold, "gold set")
+            root, gold = location.root, os.path.relpath(location.real)  # records contain no absolute path
+        changes: dict[str, object] = {
+            "engines": self._choose_engines(engines),
+            "k": k,
+            "out": str(self._choose_directory(out, root)),
+            # a call names whole engines; variants and family of the file are for its own runs
+            "variants": {},
+            "sweeps": {},
+            "family": (),
+        }
+        if gold is not None:  # the corpus and tags of the configuration belong to its own gold sets
+            changes |= {"gold": (gold,), "corpus": "", "tags": (), "cluster": "auto"}
+        return override(self._spec or Spec(), **changes, split=())
+
+    def _choose_engines(self, names: Sequence[str]) -> dict[str, Mapping[str, Any] | str]:
+        from assay.experiment.spec.model import without_template_keys
+
+        known = without_template_keys(self._spec.engines) if self._spec else {}
+        for name in names:
+            if name not in self._engines:
+                hint = f"{did_you_mean(name, self._engines)} known: {', '.join(self._engines)}".lstrip()
+                hint += "; declare others in the server's --config"
+                raise ConfigError(f"unknown engine {name[:80]!r}", hint=hint)
+        return {name: known.get(name, name) for name in names}
+
+    def _choose_directory(self, text: str | None, root: Path) -> Path:
+        if text is None or not text:
+            stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+            names = (f"{stamp}-{number}" if number else stamp for number in range(1000))
+            location = next(RootedPath(root, f"{_RUNS}/{name}") for name in names if not (root / _RUNS / name).exists())
+        else:
+            location = self._roots.find(text)
+        real = location.real
+        if real.exists() and (not real.is_dir() or any(real.iterdir())):
+            raise ConfigError("is not empty", file=location.path, hint="name a new directory as out")
+        return real
+
+    def _load_suite(self, spec: Spec, *, trusted: bool) -> Suite:
+        from assay.experiment.corpora import load_suite
+
+        if not spec.gold:
+            raise ConfigError("no gold set is named", hint="name a gold file or directory, or 'stdlib', as gold")
+        suite = load_suite(spec)
+        for gold in suite.golds:
+            if not trusted and gold.corpus.kind != "stdlib":
+                self._check_served(gold)
+        return suite
+
+    def _check_served(self, gold: GoldSet) -> None:
+        source = Path(gold.source or "")
+        corpus = source.parent / gold.corpus.value
+        if not self._roots.contains(source) or gold.corpus.kind != "path" or not self._roots.contains(corpus):
+            raise ConfigError(
+                f"the code of {gold.name} is {gold.corpus.repository}, which is not served",
+                hint=f"gold sets of a call use code in {self._roots}; declare others in the server's --config",
+            )
 
 
 class RunCancelled(AssayError):
@@ -192,146 +301,6 @@ def _progress_text(progress: Progress) -> str:
     if progress.step == "trouble":
         return f"{progress.engine} {progress.trouble}"
     return f"{progress.engine}: {progress.done} of {progress.total} queries of {progress.gold}"
-
-
-class Benchmarks:
-    """Runs benchmarks, one at a time."""
-
-    def __init__(self, roots: Roots, spec: Spec | None = None) -> None:
-        self._roots = roots
-        self._spec = spec
-        self._busy = threading.Lock()
-        self._monitor: RunMonitor | None = None
-
-    @property
-    def engines(self) -> tuple[str, ...]:
-        """The engines that a call may name."""
-        return tuple(dict.fromkeys((*OWN, *(self._spec.engines if self._spec else ()))))
-
-    @property
-    def gold(self) -> tuple[str, ...]:
-        """The gold sets of the configuration."""
-        return self._spec.gold if self._spec else ()
-
-    def run(self, request: BenchmarkRequest, monitor: RunMonitor) -> ToolResponse:
-        """Run a benchmark and write its records and reports."""
-        from assay.experiment import check_directory
-        from assay.experiment.corpora import CorpusTexts
-        from assay.experiment.runner import run_spec
-        from assay.experiment.tracing import trace_queries
-        from assay.report.explorer.excerpts import PagePlan
-        from assay.report.publish import publish
-
-        with self._exclusive(monitor):
-            spec = self._make_spec(request)
-            suite = self._load_suite(spec, trusted=request.gold is None)
-            directory = check_directory(Path(spec.out))
-            made = run_spec(spec, suite, progress=monitor)
-            ignore = directory.parent / ".gitignore"
-            if request.out is None and not ignore.exists():
-                write_atomic(ignore, _GIT_IGNORE)
-            page = PagePlan(texts=CorpusTexts, tracer=trace_queries)
-            published = publish(made, spec.analysis_plan(), directory, page=page)
-        return _report_response(published.results, directory, None)
-
-    def stop(self) -> None:
-        """Stop the current run, kill its engines and wait for the cleanup."""
-        if self._monitor is not None:
-            from assay.processes.running import kill_all
-
-            self._monitor.stop()
-            kill_all()
-        if self._busy.acquire(timeout=_STOP_SECONDS):
-            self._busy.release()
-
-    @contextmanager
-    def _exclusive(self, monitor: RunMonitor) -> Iterator[None]:
-        if not self._busy.acquire(blocking=False):
-            raise ConfigError("a benchmark is running already", hint="wait until it has ended, or cancel it")
-        self._monitor = monitor
-        try:
-            yield
-        finally:
-            self._monitor = None
-            self._busy.release()
-
-    def _make_spec(self, request: BenchmarkRequest) -> Spec:
-        from assay.experiment.spec import Spec, override
-        from assay.gold.load import SHIPPED
-
-        root, gold = self._roots.directories[0], request.gold
-        if gold is not None and gold not in SHIPPED:
-            location = self._roots.find_existing(gold, "gold set")
-            root, gold = location.root, os.path.relpath(location.real)  # records contain no absolute path
-        changes: dict[str, object] = {
-            "engines": self._choose_engines(request.engines),
-            "k": request.k,
-            "out": str(self._choose_directory(request.out, root)),
-            # a call names whole engines; variants and family of the file are for its own runs
-            "variants": {},
-            "sweeps": {},
-            "family": (),
-        }
-        if gold is not None:  # the corpus and tags of the configuration belong to its own gold sets
-            changes |= {"gold": (gold,), "corpus": "", "tags": (), "cluster": "auto"}
-        return override(self._spec or Spec(), **changes, split=())
-
-    def _choose_engines(self, names: tuple[str, ...]) -> dict[str, Mapping[str, Any] | str]:
-        from assay.experiment.spec.model import without_template_keys
-
-        known = without_template_keys(self._spec.engines) if self._spec else {}
-        for name in names:
-            if name not in self.engines:
-                hint = f"{did_you_mean(name, self.engines)} known: {', '.join(self.engines)}".lstrip()
-                hint += "; declare others in the server's --config"
-                raise ConfigError(f"unknown engine {name[:80]!r}", hint=hint)
-        return {name: known.get(name, name) for name in names or OWN[:1]}
-
-    def _choose_directory(self, text: str | None, root: Path) -> Path:
-        if text is None or not text:
-            stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-            names = (f"{stamp}-{number}" if number else stamp for number in range(1000))
-            location = next(RootedPath(root, f"{_RUNS}/{name}") for name in names if not (root / _RUNS / name).exists())
-        else:
-            location = self._roots.find(text)
-        real = location.real
-        if real.exists() and (not real.is_dir() or any(real.iterdir())):
-            raise ConfigError("is not empty", file=location.path, hint="name a new directory as out")
-        return real
-
-    def _load_suite(self, spec: Spec, *, trusted: bool) -> Suite:
-        from assay.experiment.corpora import load_suite
-
-        if not spec.gold:
-            raise ConfigError("no gold set is named", hint="name a gold file or directory, or 'stdlib', as gold")
-        suite = load_suite(spec)
-        for gold in suite.golds:
-            if not trusted and gold.corpus.kind != "stdlib":
-                self._check_served(gold)
-        return suite
-
-    def _check_served(self, gold: GoldSet) -> None:
-        source = Path(gold.source or "")
-        corpus = source.parent / gold.corpus.value
-        if not self._roots.contains(source) or gold.corpus.kind != "path" or not self._roots.contains(corpus):
-            raise ConfigError(
-                f"the code of {gold.name} is {gold.corpus.repository}, which is not served",
-                hint=f"gold sets of a call use code in {self._roots}; declare others in the server's --config",
-            )
-
-
-def _read_report(context: ServerContext, directory: str, section: str | None) -> ToolResponse:
-    from assay.experiment import read_run
-    from assay.experiment.spec.model import analysis_plan_of
-    from assay.gold.split import sealed_queries
-    from assay.report.analysis import analyze
-
-    location = context.roots.find_existing(directory, "run")
-    run = read_run(location.real)
-    if any(sealed_queries(gold) for gold in run.suite.golds):
-        hint = "`assay score` reads it and logs the access"
-        raise ConfigError("the run contains sealed queries", file=location.path, hint=hint)
-    return _report_response(analyze(run, analysis_plan_of(run)), location.real, section)
 
 
 def _report_response(results: Results, directory: Path, section: str | None) -> ToolResponse:

@@ -1,38 +1,25 @@
-"""State shared by the MCP tools: served directories, their indexes, and tool responses."""
+"""Served directories, and the responses of tools."""
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio.to_thread
 from anyio.lowlevel import RunVar
 from mcp.types import CallToolResult, TextContent
 
 from assay.errors import AssayError, ConfigError
-from assay.toml import read_toml
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
-
-    from assay.agent.benchmark_tools import Benchmarks
-    from assay.corpus import StatCache
-    from assay.search import Index, SearchConfig
-
-
-@dataclass(frozen=True, slots=True)
-class ServerContext:
-    """The served directories, their indexes, and the benchmarks."""
-
-    roots: Roots
-    indexes: IndexCache
-    benchmarks: Benchmarks
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,56 +102,6 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "�" for char in text[:200])
 
 
-class IndexCache:
-    """Open indexes of directories, reopened when a file changes; directories do not wait for each other."""
-
-    def __init__(self, directories: Iterable[Path]) -> None:
-        self._entries = {directory: _CacheEntry(directory) for directory in directories}
-
-    def index(self, directory: Path) -> Index:
-        """Return the current index of a directory."""
-        return self._entries[directory].index()
-
-
-class _CacheEntry:
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._lock = threading.Lock()
-        self._index: Index | None = None
-        self._digest = ""  # of the indexed files
-        self._stats: StatCache | None = None
-        file = directory / "assay.toml"
-        configured = file.is_file() and "search" in read_toml(file).data
-        self._config = self._load_config() if configured else None  # else loaded on first use: it imports the engine
-
-    def index(self) -> Index:
-        with self._lock:
-            if self._index is None or self._digest != self._current_digest():
-                self._index = self._open()
-            return self._index
-
-    def _current_digest(self) -> str:
-        from assay.corpus import StatCache, open_corpus, parse_spec
-
-        self._stats = self._stats or StatCache()
-        return open_corpus(parse_spec(str(self._directory)), memory=self._stats).digest
-
-    def _open(self) -> Index:
-        from assay.corpus.opening import corpus_digest
-        from assay.search import Index
-
-        self._config = self._config or self._load_config()
-        index = Index.open(self._directory, self._config)
-        files = index.table.files
-        self._digest = corpus_digest(dict(zip(files.paths, files.hashes, strict=True)))
-        return index
-
-    def _load_config(self) -> SearchConfig:
-        from assay.search.config import find_config, load_search_config
-
-        return load_search_config((), find_config(self._directory), os.environ)
-
-
 @dataclass(frozen=True, slots=True)
 class ResponseLimits:
     """Limits of tool responses, which cost the agent tokens."""
@@ -185,6 +122,18 @@ class ToolResponse:
 
     text: str
     data: DataclassInstance
+
+
+def as_tool(work: Callable[..., ToolResponse], answer: type) -> Callable[..., Awaitable[CallToolResult]]:
+    """Return a function with the arguments of `work` that runs it in a thread; `answer` is the type of its data."""
+
+    @wraps(work)
+    async def call(**arguments: object) -> CallToolResult:
+        return await respond(partial(work, **arguments))
+
+    signature = inspect.signature(work, eval_str=True).replace(return_annotation=Annotated[CallToolResult, answer])
+    call.__signature__ = signature  # type: ignore[attr-defined]
+    return call
 
 
 async def respond(work: Callable[[], ToolResponse]) -> CallToolResult:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal
 
-from mcp.server.mcpserver import MCPServer
-from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from assay.agent.context import LIMITS, RootedPath, ServerContext, ToolResponse, respond
+from assay.agent.context import LIMITS, RootedPath, Roots, ToolResponse
 from assay.agent.patterns import check_pattern
 from assay.errors import ConfigError, closest_match
+from assay.toml import read_toml
 
 if TYPE_CHECKING:
-    from assay.search import Index
+    from assay.corpus import StatCache
+    from assay.search import Index, SearchConfig
     from assay.search.related import Relation
     from assay.search.trace import LostFile, Trace
     from assay.types import Hit
@@ -81,117 +83,6 @@ class SearchAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """The arguments of `search`."""
-
-    query: str
-    path: str | None
-    k: int
-    per: Literal["file", "span"]
-    paths: tuple[str, ...]
-    languages: tuple[str, ...]
-    kinds: tuple[str, ...]
-    regex: str | None
-    lines: int
-
-
-def add_search(server: MCPServer, context: ServerContext) -> None:
-    @server.tool(
-        structured_output=True,
-        description=SEARCH,
-        annotations=ToolAnnotations(title="Search code", read_only_hint=True),
-    )
-    async def search(
-        query: Annotated[str, Field(description="a question, keywords, or a name", max_length=10_000)],
-        path: Annotated[
-            str | None, Field(description="search only this directory or file; also selects the root")
-        ] = None,
-        k: Annotated[int, Field(description="number of results", ge=1, le=200)] = 10,
-        per: Annotated[
-            Literal["file", "span"], Field(description="results are whole files, or spans of lines")
-        ] = "file",
-        paths: Annotated[
-            list[str] | None, Field(description='only paths that match one of these globs, such as ["src/**", "*.md"]')
-        ] = None,
-        languages: Annotated[
-            list[str] | None, Field(description='only these languages, such as ["python", "go"]')
-        ] = None,
-        kinds: Annotated[
-            list[str] | None,
-            Field(description="only these kinds: code, docs, config, other, function, method, class, ..."),
-        ] = None,
-        regex: Annotated[str | None, Field(description="must match in the file or span; Python syntax")] = None,
-        lines: Annotated[int, Field(description="lines of code per result; 0: none", ge=0, le=200)] = 8,
-    ) -> Annotated[CallToolResult, SearchAnswer]:
-        filters = (tuple(paths or ()), tuple(languages or ()), tuple(kinds or ()))
-        request = SearchRequest(query, path, k, per, *filters, regex, lines)
-        return await respond(partial(search_code, context, request))
-
-
-def search_code(context: ServerContext, request: SearchRequest) -> ToolResponse:
-    """Search a served directory."""
-    from assay.corpus.languages import language_name
-    from assay.search.results import ResultFilter
-
-    _check_query(request.query)
-    location = context.roots.find_existing(request.path, "directory or file")
-    if request.regex is not None:
-        check_pattern(request.regex)
-    languages = tuple(language_name(name) for name in request.languages)
-    wanted = ResultFilter(request.paths, languages, request.kinds, request.regex)
-    index = context.indexes.index(location.root)
-    matches = index.matches(request.query, per=request.per, wanted=wanted)
-    hits = islice((hit for hit in matches if location.contains(hit.path)), request.k)
-    results = tuple(_results(index, request, hits))
-    bare = sum(request.lines > 0 and row.snippet is None and row.start is not None for row in results)
-    omitted = [f"{bare} results have no code here: request fewer results or lines"] if bare else []
-    data = SearchAnswer(str(index.root), len(index.table.files), results, (*index.notes, *omitted))
-    return ToolResponse(_search_text(index, data), data)
-
-
-def _check_query(text: str) -> None:
-    if not text.strip():
-        raise ConfigError("the query is empty", hint='describe the code, such as "where are retries limited?"')
-
-
-def _results(index: Index, request: SearchRequest, hits: Iterator[Hit]) -> Iterator[Result]:
-    from assay.search.query import parse_query
-    from assay.search.trace import choose_lines, term_weights
-
-    weights = term_weights(parse_query(request.query), index.view)
-    left = LIMITS.text
-    for rank, hit in enumerate(hits, start=1):
-        snippet = start = None
-        if request.lines and hit.snippet and hit.start is not None and left > 0:
-            excerpt = choose_lines(hit.snippet, hit.start, weights, request.lines)
-            snippet, start = "\n".join(map(_truncate, excerpt.lines)), excerpt.start
-            left -= len(snippet)
-        yield Result(rank, hit.path, hit.start, hit.end, hit.score, snippet, start)
-
-
-def _truncate(line: str) -> str:
-    return line if len(line) <= LIMITS.columns else line[: LIMITS.columns - 1] + "…"
-
-
-def _search_text(index: Index, data: SearchAnswer) -> str:
-    if not data.results:
-        return f"No match in {data.files:,} files of {data.root}. Rephrase the query or remove filters."
-    languages = dict(zip(index.table.files.paths, index.table.files.languages, strict=True))
-    parts = [f"{len(data.results)} results in {data.root}, the best first"]
-    for row in data.results:
-        location = row.path if row.start is None else f"{row.path}:{row.start}-{row.end}"
-        parts.append(f"{location}\n{_fence(row.snippet, languages[row.path])}" if row.snippet else location)
-    return "\n\n".join([*parts, *data.notes])
-
-
-def _fence(code: str, language: str) -> str:
-    """Enclose code in fences that are longer than any in it."""
-    longest = max((len(run) for run in re.findall("`+", code)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{code}\n{fence}"
-
-
-@dataclass(frozen=True, slots=True)
 class LineRange:
     """Lines of a file."""
 
@@ -233,69 +124,6 @@ class RelatedAnswer:
     files: tuple[RelatedFile, ...]
 
 
-def add_related(server: MCPServer, context: ServerContext) -> None:
-    @server.tool(
-        structured_output=True,
-        description=RELATED,
-        annotations=ToolAnnotations(title="Find related code", read_only_hint=True),
-    )
-    async def related(
-        place: Annotated[str, Field(description="FILE:LINE, or FILE:START-END as `search` writes it")],
-        path: Annotated[str | None, Field(description="the served directory, if there are several")] = None,
-        k: Annotated[int, Field(description="number of results per kind", ge=1, le=100)] = 5,
-    ) -> Annotated[CallToolResult, RelatedAnswer]:
-        return await respond(partial(find_related, context, place, path, k))
-
-
-def find_related(context: ServerContext, text: str, path: str | None, k: int) -> ToolResponse:
-    """Find code that is related to the chunk at a line."""
-    parsed = re.fullmatch(r"(.+?):(\d{1,9})(?:-\d+)?", text)
-    if parsed is None or int(parsed[2]) < 1:
-        raise ConfigError(f"{text[:200]!r} is not FILE:LINE", hint="write FILE:LINE, such as src/http.py:120")
-    location = context.roots.find(_join(path, parsed[1]))
-    index = context.indexes.index(location.root)
-    found = index.related(location.path, int(parsed[2]), k)
-    data = RelatedAnswer(
-        str(index.root),
-        LineRange(found.chunk.path, found.chunk.start, found.chunk.end),
-        found.names,
-        tuple(map(_related_code, found.uses)),
-        tuple(map(_related_code, found.used_by)),
-        tuple(map(_related_code, found.alike)),
-        tuple(RelatedFile(hit.path, hit.score) for hit in found.files),
-    )
-    return ToolResponse(_related_text(data, found.chunk), data)
-
-
-def _join(directory: str | None, file: str) -> str:
-    return f"{directory}/{file}" if directory and not file.startswith("/") else file
-
-
-def _related_code(relation: Relation) -> RelatedCode:
-    hit = relation.hit
-    return RelatedCode(hit.path, hit.start, hit.end, hit.score, relation.shared, relation.names)
-
-
-def _related_text(data: RelatedAnswer, chunk: Hit) -> str:
-    names = f" defines {', '.join(data.names)}" if data.names else ""
-    parts = [f"{chunk.span}{names}"]
-    kinds = (
-        ("it uses", "defines", data.uses),
-        ("used by", "uses", data.used_by),
-        ("similar", "also has", data.alike),
-    )
-    for title, verb, rows in kinds:
-        lines = [f"{title}:"]
-        for row in rows:
-            defined = () if verb == "defines" else row.names[:_NAMES]  # there, the shared names are the defined ones
-            name = f" {', '.join(defined)}" if defined else ""
-            lines.append(f"{row.path}:{row.start}-{row.end}{name} {verb} {', '.join(row.shared[:_SHARED])}")
-        parts += ["\n".join(lines)] if rows else []
-    if data.files:
-        parts.append("\n".join(["files:", *(file.path for file in data.files)]))
-    return "\n\n".join(parts) if len(parts) > 1 else f"{parts[0]}\n\nNo related code."
-
-
 @dataclass(frozen=True, slots=True)
 class StageStep:
     """The effect of one stage on the file; rank 0: no match so far."""
@@ -332,33 +160,205 @@ class ExplainAnswer:
     leaders: tuple[Leader, ...]
 
 
-def add_explain(server: MCPServer, context: ServerContext) -> None:
-    @server.tool(
-        structured_output=True,
-        description=EXPLAIN,
-        annotations=ToolAnnotations(title="Explain a ranking", read_only_hint=True),
-    )
-    async def explain(
+class SearchTools:
+    """The tools of some directories, which do not wait for each other."""
+
+    def __init__(self, roots: Roots) -> None:
+        self._roots = roots
+        self._caches = {directory: IndexCache(directory) for directory in roots.directories}
+
+    def search(
+        self,
+        query: Annotated[str, Field(description="a question, keywords, or a name", max_length=10_000)],
+        path: Annotated[
+            str | None, Field(description="search only this directory or file; also selects the root")
+        ] = None,
+        k: Annotated[int, Field(description="number of results", ge=1, le=200)] = 10,
+        per: Annotated[
+            Literal["file", "span"], Field(description="results are whole files, or spans of lines")
+        ] = "file",
+        paths: Annotated[
+            list[str] | None, Field(description='only paths that match one of these globs, such as ["src/**", "*.md"]')
+        ] = None,
+        languages: Annotated[
+            list[str] | None, Field(description='only these languages, such as ["python", "go"]')
+        ] = None,
+        kinds: Annotated[
+            list[str] | None,
+            Field(description="only these kinds: code, docs, config, other, function, method, class, ..."),
+        ] = None,
+        regex: Annotated[str | None, Field(description="must match in the file or span; Python syntax")] = None,
+        lines: Annotated[int, Field(description="lines of code per result; 0: none", ge=0, le=200)] = 8,
+    ) -> ToolResponse:
+        from assay.corpus.languages import language_name
+        from assay.search.results import ResultFilter
+
+        _check_query(query)
+        location = self._roots.find_existing(path, "directory or file")
+        if regex is not None:
+            check_pattern(regex)
+        names = tuple(map(language_name, languages or ()))
+        wanted = ResultFilter(tuple(paths or ()), names, tuple(kinds or ()), regex)
+        index = self._caches[location.root].index()
+        matches = (hit for hit in index.matches(query, per=per, wanted=wanted) if location.contains(hit.path))
+        results = tuple(_results(index, query, lines, islice(matches, k)))
+        bare = sum(lines > 0 and row.snippet is None and row.start is not None for row in results)
+        omitted = [f"{bare} results have no code here: request fewer results or lines"] if bare else []
+        data = SearchAnswer(str(index.root), len(index.table.files), results, (*index.notes, *omitted))
+        return ToolResponse(_search_text(index, data), data)
+
+    def related(
+        self,
+        place: Annotated[str, Field(description="FILE:LINE, or FILE:START-END as `search` writes it")],
+        path: Annotated[str | None, Field(description="the served directory, if there are several")] = None,
+        k: Annotated[int, Field(description="number of results per kind", ge=1, le=100)] = 5,
+    ) -> ToolResponse:
+        parsed = re.fullmatch(r"(.+?):(\d{1,9})(?:-\d+)?", place)
+        if parsed is None or int(parsed[2]) < 1:
+            raise ConfigError(f"{place[:200]!r} is not FILE:LINE", hint="write FILE:LINE, such as src/http.py:120")
+        location = self._roots.find(_join(path, parsed[1]))
+        index = self._caches[location.root].index()
+        found = index.related(location.path, int(parsed[2]), k)
+        data = RelatedAnswer(
+            str(index.root),
+            LineRange(found.chunk.path, found.chunk.start, found.chunk.end),
+            found.names,
+            tuple(map(_related_code, found.uses)),
+            tuple(map(_related_code, found.used_by)),
+            tuple(map(_related_code, found.alike)),
+            tuple(RelatedFile(hit.path, hit.score) for hit in found.files),
+        )
+        return ToolResponse(_related_text(data, found.chunk), data)
+
+    def explain(
+        self,
         query: Annotated[str, Field(description="the query that was searched", max_length=10_000)],
         file: Annotated[str, Field(description="the file, as returned by `search` or absolute")],
         path: Annotated[str | None, Field(description="the served directory, if there are several")] = None,
         k: Annotated[int, Field(description="files below this rank count as missing", ge=1, le=200)] = 10,
-    ) -> Annotated[CallToolResult, ExplainAnswer]:
-        return await respond(partial(explain_file, context, query, file, path, k))
+    ) -> ToolResponse:
+        _check_query(query)
+        location = self._roots.find(_join(path, file))
+        index = self._caches[location.root].index()
+        if location.path not in index.table.files.paths and not location.real.is_file():
+            near = closest_match(location.path, index.table.files.paths)
+            hint = f"did you mean {near[0]}?" if near else f"paths are relative to {location.root}"
+            raise ConfigError(f"there is no file {location.path}", hint=hint)
+        trace = index.explain(query, k=k, expect=location.path)
+        data = _explain_answer(index, trace, index.lost(query, location.path, k=k), location)
+        return ToolResponse(_explain_text(data, query), data)
 
 
-def explain_file(context: ServerContext, query: str, file: str, path: str | None, k: int) -> ToolResponse:
-    """Trace a file through the stages of a search."""
-    _check_query(query)
-    location = context.roots.find(_join(path, file))
-    index = context.indexes.index(location.root)
-    if location.path not in index.table.files.paths and not location.real.is_file():
-        near = closest_match(location.path, index.table.files.paths)
-        hint = f"did you mean {near[0]}?" if near else f"paths are relative to {location.root}"
-        raise ConfigError(f"there is no file {location.path}", hint=hint)
-    trace = index.explain(query, k=k, expect=location.path)
-    data = _explain_answer(index, trace, index.lost(query, location.path, k=k), location)
-    return ToolResponse(_explain_text(data, query), data)
+class IndexCache:
+    """The open index of a directory, reopened when a file changes."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._lock = threading.Lock()
+        self._index: Index | None = None
+        self._digest = ""  # of the indexed files
+        self._stats: StatCache | None = None
+        file = directory / "assay.toml"
+        configured = file.is_file() and "search" in read_toml(file).data
+        self._config = self._load_config() if configured else None  # else loaded on first use: it imports the engine
+
+    def index(self) -> Index:
+        with self._lock:
+            if self._index is None or self._digest != self._current_digest():
+                self._index = self._open()
+            return self._index
+
+    def _current_digest(self) -> str:
+        from assay.corpus import StatCache, open_corpus, parse_spec
+
+        self._stats = self._stats or StatCache()
+        return open_corpus(parse_spec(str(self._directory)), memory=self._stats).digest
+
+    def _open(self) -> Index:
+        from assay.corpus.opening import corpus_digest
+        from assay.search import Index
+
+        self._config = self._config or self._load_config()
+        index = Index.open(self._directory, self._config)
+        files = index.table.files
+        self._digest = corpus_digest(dict(zip(files.paths, files.hashes, strict=True)))
+        return index
+
+    def _load_config(self) -> SearchConfig:
+        from assay.search.config import find_config, load_search_config
+
+        return load_search_config((), find_config(self._directory), os.environ)
+
+
+def _check_query(text: str) -> None:
+    if not text.strip():
+        raise ConfigError("the query is empty", hint='describe the code, such as "where are retries limited?"')
+
+
+def _results(index: Index, query: str, lines: int, hits: Iterator[Hit]) -> Iterator[Result]:
+    from assay.search.query import parse_query
+    from assay.search.trace import choose_lines, term_weights
+
+    weights = term_weights(parse_query(query), index.view)
+    left = LIMITS.text
+    for rank, hit in enumerate(hits, start=1):
+        snippet = start = None
+        if lines and hit.snippet and hit.start is not None and left > 0:
+            excerpt = choose_lines(hit.snippet, hit.start, weights, lines)
+            snippet, start = "\n".join(map(_truncate, excerpt.lines)), excerpt.start
+            left -= len(snippet)
+        yield Result(rank, hit.path, hit.start, hit.end, hit.score, snippet, start)
+
+
+def _truncate(line: str) -> str:
+    return line if len(line) <= LIMITS.columns else line[: LIMITS.columns - 1] + "…"
+
+
+def _search_text(index: Index, data: SearchAnswer) -> str:
+    if not data.results:
+        return f"No match in {data.files:,} files of {data.root}. Rephrase the query or remove filters."
+    languages = dict(zip(index.table.files.paths, index.table.files.languages, strict=True))
+    parts = [f"{len(data.results)} results in {data.root}, the best first"]
+    for row in data.results:
+        location = row.path if row.start is None else f"{row.path}:{row.start}-{row.end}"
+        parts.append(f"{location}\n{_fence(row.snippet, languages[row.path])}" if row.snippet else location)
+    return "\n\n".join([*parts, *data.notes])
+
+
+def _fence(code: str, language: str) -> str:
+    """Enclose code in fences that are longer than any in it."""
+    longest = max((len(run) for run in re.findall("`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def _join(directory: str | None, file: str) -> str:
+    return f"{directory}/{file}" if directory and not file.startswith("/") else file
+
+
+def _related_code(relation: Relation) -> RelatedCode:
+    hit = relation.hit
+    return RelatedCode(hit.path, hit.start, hit.end, hit.score, relation.shared, relation.names)
+
+
+def _related_text(data: RelatedAnswer, chunk: Hit) -> str:
+    names = f" defines {', '.join(data.names)}" if data.names else ""
+    parts = [f"{chunk.span}{names}"]
+    kinds = (
+        ("it uses", "defines", data.uses),
+        ("used by", "uses", data.used_by),
+        ("similar", "also has", data.alike),
+    )
+    for title, verb, rows in kinds:
+        lines = [f"{title}:"]
+        for row in rows:
+            defined = () if verb == "defines" else row.names[:_NAMES]  # there, the shared names are the defined ones
+            name = f" {', '.join(defined)}" if defined else ""
+            lines.append(f"{row.path}:{row.start}-{row.end}{name} {verb} {', '.join(row.shared[:_SHARED])}")
+        parts += ["\n".join(lines)] if rows else []
+    if data.files:
+        parts.append("\n".join(["files:", *(file.path for file in data.files)]))
+    return "\n\n".join(parts) if len(parts) > 1 else f"{parts[0]}\n\nNo related code."
 
 
 def _explain_answer(index: Index, trace: Trace, lost: LostFile, location: RootedPath) -> ExplainAnswer:

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, InputRequiredResult
+from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
 from assay._version import __version__
-from assay.agent.benchmark_tools import Benchmarks, add_benchmark, add_report
-from assay.agent.context import IndexCache, Roots, ServerContext, error_response
-from assay.agent.search_tools import add_explain, add_related, add_search
+from assay.agent.benchmark_tools import READ, Benchmarks, ReportAnswer
+from assay.agent.context import Roots, as_tool, error_response
+from assay.agent.search_tools import EXPLAIN, RELATED, SEARCH, ExplainAnswer, RelatedAnswer, SearchAnswer, SearchTools
 from assay.errors import ConfigError, SetupError, did_you_mean
 
 if TYPE_CHECKING:
@@ -47,17 +47,9 @@ _SHORTEST_TOKEN: Final = 16  # characters: too many to guess over a network
 _SHUTDOWN_SECONDS: Final = 2  # for calls in progress: a search ends, a benchmark is stopped
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A server, and the state of its tools."""
-
-    server: AgentServer
-    context: ServerContext
-
-
-def make_service(roots: Roots, spec: Spec | None = None) -> Service:
+def make_server(roots: Roots, spec: Spec | None = None) -> AgentServer:
     """Make the server of some directories; engines are loaded by the first call."""
-    context = ServerContext(roots, IndexCache(roots.directories), Benchmarks(roots, spec))
+    tools, benchmarks = SearchTools(roots), Benchmarks(roots, spec)
     server = AgentServer(
         name="assay",
         title="Assay",
@@ -65,13 +57,24 @@ def make_service(roots: Roots, spec: Spec | None = None) -> Service:
         instructions=INSTRUCTIONS.format(roots=roots),
         log_level="ERROR",  # stderr is for the user; rejected calls concern only the agent
     )
-    for add in (add_search, add_explain, add_related, add_benchmark, add_report):
-        add(server, context)
-    return Service(server, context)
+    server.benchmarks = benchmarks
+
+    def add(tool: Callable[..., Any], title: str, description: str, *, writes: bool = False) -> None:
+        hints = ToolAnnotations(title=title, read_only_hint=not writes, destructive_hint=False if writes else None)
+        server.add_tool(tool, description=description, annotations=hints, structured_output=True)
+
+    add(as_tool(tools.search, SearchAnswer), "Search code", SEARCH)
+    add(as_tool(tools.explain, ExplainAnswer), "Explain a ranking", EXPLAIN)
+    add(as_tool(tools.related, RelatedAnswer), "Find related code", RELATED)
+    add(benchmarks.run_benchmark, "Measure code search", benchmarks.description, writes=True)
+    add(as_tool(benchmarks.read_report, ReportAnswer), "Read a report", READ)
+    return server
 
 
 class AgentServer(MCPServer[Any]):
     """An MCP server with readable errors for unknown tools and wrong arguments."""
+
+    benchmarks: Benchmarks
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
@@ -139,31 +142,30 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def serve_stdio(service: Service) -> None:
+def serve_stdio(server: AgentServer) -> None:
     """Serve on stdin and stdout until stdin ends or the process is terminated."""
     import anyio
 
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(line_buffering=True)  # flush output of engines before the server takes over stdout
-    benchmarks = service.context.benchmarks
 
     def leave() -> None:
         try:
-            benchmarks.stop()
+            server.benchmarks.stop()
         finally:
             os._exit(128 + signal.SIGTERM)  # the thread that reads stdin would block a normal exit
 
     before = signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=leave).start())
     try:
-        service.server.run("stdio")
+        server.run("stdio")
     except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         pass  # the client disconnected
     finally:
         signal.signal(signal.SIGTERM, before)
-        benchmarks.stop()
+        server.benchmarks.stop()
 
 
-def serve_http(service: Service, address: ListenAddress, tell: Callable[[str], None]) -> None:
+def serve_http(server: AgentServer, address: ListenAddress, tell: Callable[[str], None]) -> None:
     """Serve over HTTP until interrupted; `tell` receives the URL."""
     import uvicorn
     from mcp.server.transport_security import TransportSecuritySettings
@@ -176,7 +178,7 @@ def serve_http(service: Service, address: ListenAddress, tell: Callable[[str], N
             allowed_hosts=[f"{name}:{port}" for name in names] + list(address.names),
             allowed_origins=[f"http://{name}:{port}" for name in names],
         )
-        app: ASGIApp = service.server.streamable_http_app(transport_security=security, host=address.host)
+        app: ASGIApp = server.streamable_http_app(transport_security=security, host=address.host)
         if address.token is not None:
             app = TokenAuth(app, address.token)
         host = f"[{address.host}]" if ":" in address.host else address.host
@@ -187,7 +189,7 @@ def serve_http(service: Service, address: ListenAddress, tell: Callable[[str], N
         try:
             uvicorn.Server(config).run(sockets=[listener])
         finally:
-            service.context.benchmarks.stop()
+            server.benchmarks.stop()
 
 
 class TokenAuth:

@@ -81,15 +81,15 @@ def mcp_command(args: Namespace) -> int:
         message = f"`assay mcp` needs the package mcp, which cannot be imported: {error}"
         raise SetupError(message, hint=install_hint("mcp")) from error
     from assay.agent.context import Roots
-    from assay.agent.server import TOKEN, ListenAddress, make_service, serve_http, serve_stdio
+    from assay.agent.server import TOKEN, ListenAddress, make_server, serve_http, serve_stdio
     from assay.experiment.spec import load_spec
 
     token = os.environ.get(TOKEN) or None
     address = ListenAddress.parse(args.http, tuple(args.allow_remote), token) if args.http is not None else None
     roots = Roots.of(args.roots)
-    service = make_service(roots, None if args.config is None else load_spec(Path(args.config)))
+    server = make_server(roots, None if args.config is None else load_spec(Path(args.config)))
     if address is None:
-        serve_stdio(service)
+        serve_stdio(server)
     else:
-        serve_http(service, address, lambda url: info(args, f"serving {roots} on {url}"))
+        serve_http(server, address, lambda url: info(args, f"serving {roots} on {url}"))
     return 0
