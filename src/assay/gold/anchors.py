@@ -47,7 +47,7 @@ def parse_target(text: str, location: GoldLocation, *, grade: int = PRIMARY) -> 
     if colons:
         span = Span(check_path(path, location))
         if ":" in symbol:
-            hint = f"join scopes with '.': {symbol.replace('::', '.')}"
+            hint = f"join scopes with '.': {re.sub(':+', '.', symbol)}"
             raise location.error(f"the symbol of '{text}' contains ':'", hint)
         if not all(symbol.split(".")) or any(character.isspace() for character in symbol):
             raise location.error(f"'{text}' has no valid symbol", _SYNTAX)
@@ -335,7 +335,7 @@ class AnchorIndex:
         if skipped is not None:
             why = f"{skipped.reason}: {skipped.detail}" if skipped.detail else skipped.reason
             message = f"{path} exists but is excluded from the corpus ({why})"
-            hint = "include the file with .assayignore or `include`, or use another target"
+            hint = "use another target, or include the file with .assayignore or `include` if a rule excludes it"
         elif (self._corpus.root / path).is_dir():
             message, hint = f"{path} is a directory", "use a file in the directory"
         elif (self._corpus.root / path).is_file():

@@ -152,7 +152,7 @@ def _line(value: Mapping[str, object], path: Path) -> bytes:
     try:
         return f"{json.dumps(value, ensure_ascii=False)}\n".encode()
     except UnicodeEncodeError as error:
-        raise GoldError("text contains an unpaired surrogate", file=path, hint="remove the character") from error
+        raise GoldError("cannot write an unpaired surrogate", file=path, hint="remove the character") from error
 
 
 def read_row(value: Mapping[str, object], path: Path, number: int) -> YamlNode:

@@ -93,9 +93,9 @@ class _Candidate:
 
 #: Kind -> the reason for an empty set.
 _REASONS: Final[Mapping[str, str]] = {
-    "symbol": "no definition has a unique name",
+    "symbol": "no suitable definition has a unique name",
     "doc": "no definition has a usable comment",
-    "keyword": "no definition has a usable comment",
+    "keyword": "no usable comment has enough keywords",
     "commit": "no suitable commit found",
 }
 _ORDER: Final = attrgetter("path", "start", "end", "text", "others")

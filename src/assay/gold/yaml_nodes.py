@@ -110,7 +110,7 @@ def compose(source: GoldSource, subject: str, limits: NodeLimits | None = None) 
         hint = "remove the character"
         raise source.at(line_at(source.text, error.position)).error(f"invalid YAML: {error.reason}", hint) from error
     if node is None:
-        raise source.at(1).error("the gold set is empty", "start the file with 'assay: 1'")
+        raise source.at(1).error(f"{subject} is empty", "add its keys; a native gold set starts with 'assay: 1'")
     return YamlNode(node, subject, str(source.path))
 
 
@@ -137,7 +137,9 @@ def _check_growth(events: Iterator[yaml.Event], source: GoldSource, limits: Node
             parent, total = stack.pop()
             stack.append((parent, total + size))
         if len(stack) > limits.depth + 1:
-            raise location.error(f"nested more than {limits.depth} levels deep", "remove levels; the format needs 5")
+            raise location.error(
+                f"the YAML is nested more than {limits.depth} levels deep", "remove levels; the format needs 5"
+            )
         if stack[-1][1] > limits.nodes:
             hint = "remove aliases, or split the file into several gold sets"
-            raise location.error(f"more than {limits.nodes} nodes after expanding aliases", hint)
+            raise location.error(f"the YAML has more than {limits.nodes} nodes after expanding aliases", hint)

@@ -152,7 +152,7 @@ def test_no_judgments_and_a_single_file_are_refused(tmp_path):
     (tmp_path / "shop" / "qrels").mkdir()
     with pytest.raises(GoldError, match="no judgments in qrels/"):
         load_gold(tmp_path / "shop", corpus=HERE)
-    with pytest.raises(GoldError, match="a BEIR set is a directory"):
+    with pytest.raises(GoldError, match="expected a BEIR directory, got a file"):
         load_gold(tmp_path / "shop" / "queries.jsonl", format="beir", corpus=HERE)
 
 

@@ -41,7 +41,7 @@ def test_a_list_is_read_as_its_lines_are(objects, indent):
 
 BAD = {
     "nothing": ("\n \n", 1, "empty"),
-    "no object": ('{"a": 1}\n3\n', 2, "not a JSON object"),
+    "no object": ('{"a": 1}\n3\n', 2, "expected a JSON object, got a number"),
     "torn": ('{"a": 1}\n\n{"a": "x\n{"a": 2}\n', 3, "invalid JSON"),
     "over two lines": ('{"a":\n1}\n', 1, "invalid JSON"),
     "two on a line": ('{"a": 1} {"a": 2}\n', 1, "invalid JSON: Extra data"),

@@ -115,7 +115,7 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, change, file, line, mess
 
 def test_judgments_need_topics_and_a_corpus(tmp_path):
     path = write(tmp_path, "alone.qrels", QRELS)
-    with pytest.raises(GoldError, match="no topics beside") as error:
+    with pytest.raises(GoldError, match="no topics file beside") as error:
         load_gold(path, corpus=HERE)
     assert "alone.topics" in str(error.value.hint)
     with pytest.raises(GoldError, match="does not name a corpus"):

@@ -89,8 +89,8 @@ def test_chunk_file_is_read(tmp_path):
     ("line", "says"),
     [
         ("{", "invalid JSON"),
-        ("[]", "no path"),
-        ('{"start": 1}', "no path"),
+        ("[]", "an object with a path"),
+        ('{"start": 1}', "an object with a path"),
         ('{"path": "a", "start": 0, "end": 1}', "a range of lines"),
         ('{"path": "a", "start": 3, "end": 1}', "a range of lines"),
         ('{"path": "a", "start": true, "end": 1}', "a range of lines"),

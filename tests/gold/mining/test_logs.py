@@ -238,7 +238,7 @@ def test_unknown_shapes_and_torn_lines_are_told(tmp_path, ground):
     assert notes[0] == "a.jsonl: skipped 1 lines that are not JSON"
     assert "the format may be unsupported" in notes[1]
     (tmp_path / "b.txt").write_text("just\nwords\n")
-    with pytest.raises(InputError, match="contains no JSON"):
+    with pytest.raises(InputError, match="has no JSON line"):
         mine_transcript(ground, tmp_path / "b.txt")
 
 

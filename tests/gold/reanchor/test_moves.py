@@ -74,7 +74,7 @@ def test_revision_and_commits_of_labels_are_the_new_ones(tmp_path):
 
 
 def test_a_set_of_which_nothing_is_left_is_an_error(tmp_path):
-    with pytest.raises(GoldError, match="no query of .g. is left"):
+    with pytest.raises(GoldError, match="no query of .g. has a primary target"):
         apply_moves(moves_of(tmp_path, query("one", "a.py:9-14")), lost="drop")
 
 
@@ -100,7 +100,7 @@ def test_an_adversary_that_fell_together_with_a_target_is_dropped(tmp_path):
     assert moves.rows[1].move.new == target("b.py:1-6")
     applied = apply_moves(moves)
     assert applied.gold.queries[0].adversaries == ()
-    assert applied.notes == ("query 'one': the adversary b.py:1-6 duplicates another label and is dropped",)
+    assert applied.notes == ("query 'one': the adversary b.py:1-6 overlaps another label and is dropped",)
 
 
 def test_hashes_are_added_to_what_has_lines(tmp_path):

@@ -226,5 +226,5 @@ def test_a_value_nobody_named_is_refused():
         krippendorff_alpha(ratings, GRADES)
     with pytest.raises(ConfigError, match="got '3'"):
         cohen_kappa(ratings, "a", "b", GRADES)
-    with pytest.raises(ConfigError, match="expected numbers, got x, y"):
+    with pytest.raises(ConfigError, match="expected numbers as votes, got x, y"):
         krippendorff_alpha(Ratings.of([{"a": "x", "b": "y"}]), ("x", "y"), "interval")

@@ -109,7 +109,7 @@ def test_a_name_that_is_no_file_name_is_refused(queue, name):
 def test_names_that_differ_by_case_alone_are_refused(queue):
     item = target_item(queue)
     cast(queue, "ada", item, "2")
-    with pytest.raises(ConfigError, match="reviewer 'ada' already exists"):
+    with pytest.raises(ConfigError, match="differs only in case from the existing 'ada'"):
         cast(queue, "Ada", item, "2")
 
 

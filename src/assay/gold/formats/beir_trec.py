@@ -119,7 +119,7 @@ def _judge(
                 if judgment.score > 0:
                     raise
                 document = f"{judgment.document} for {name}"
-                omitted["irrelevant documents that are not in the corpus"].append(document)
+                omitted["irrelevant documents that cannot be located"].append(document)
         queries.append(build_query(ids[name], topic.forms, targets, topic.location, rationale=topic.rationale, least=1))
     assumed = {"assumed": f"negative scores read as 0: {negative}"} if negative else {}
     return queries, {**assumed, **describe_renames(ids), **describe_omissions(omitted)}
@@ -167,7 +167,7 @@ def is_beir_directory(directory: Path) -> bool:
 
 def read_beir(source: GoldSource, _name: str, _corpus: CorpusSpec | None) -> GoldSet:
     hint = f"use the directory that contains {_QUERIES} and {_QRELS_DIRECTORY}/"
-    raise source.at().error("a BEIR set is a directory", hint)
+    raise source.at().error("expected a BEIR directory, got a file", hint)
 
 
 def read_beir_directory(directory: Path, corpus: CorpusSpec | None) -> list[GoldSet]:
@@ -339,7 +339,7 @@ def read_trec(source: GoldSource, name: str, corpus: CorpusSpec | None) -> GoldS
     path = _topics_file(source.path.parent, source.path.stem)
     if path is None:
         hint = f"add the topics as {source.path.stem}{_TOPICS} or {_BESIDE[0]}"
-        raise source.at().error("no topics beside the judgments", hint)
+        raise source.at().error("no topics file beside the judgments", hint)
     judgments = _read_judgments(source, lambda line: _BLANKS.split(line.strip(" \t")), 4, (0, 2, 3), _QRELS_HINT)
     beside = read_source(path)
     classic = beside.text.lstrip().startswith("<top>")

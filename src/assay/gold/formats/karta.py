@@ -118,12 +118,14 @@ def _flat_query(entry: YamlNode, query_id: str, notes: _Notes) -> Query:
     flag = fields.get("has_adversarial")
     if flag is not None:
         value = _TRUTH.get(flag.text().casefold())
-        written = f"'has_adversarial' of query '{query_id}' is"
+        subject = f"'has_adversarial' of query '{query_id}'"
         if value is None:
-            raise flag.location.error(f"{written} '{flag.text()}'", "write true or false")
+            raise flag.location.error(
+                f"expected true or false as {subject}, got '{flag.text()}'", "write true or false"
+            )
         if value != bool(adversaries):
             count = f"{len(adversaries)} adversarial files" if adversaries else "no adversarial files"
-            raise flag.location.error(f"{written} {flag.text()}, but the query has {count}", "correct one of the two")
+            raise flag.location.error(f"{subject} is {flag.text()}, but the query has {count}", "correct either one")
     return build_query(
         query_id,
         {"human": fields["query"].text()},
@@ -153,9 +155,9 @@ def _adversary(entry: YamlNode, notes: _Notes) -> Adversary:
     target, relationship = either("file", "target"), either("relationship", "type")
     confusion = fields.get("confusion") or fields.get("confusion_type")
     if "strength" not in fields:
-        notes["assumed"].append("missing strength of adversaries read as medium")
+        notes["assumed"].append("strength 'medium' for adversaries without one")
     if confusion is None:
-        notes["assumed"].append(f"missing confusion of adversaries read as '{_NOT_SAID}'")
+        notes["assumed"].append(f"confusion '{_NOT_SAID}' for adversaries without one")
     return Adversary(
         parse_target(target.text(), target.location),
         relationship.one_of(RELATIONSHIPS),

@@ -65,7 +65,7 @@ def file_name(gold: GoldSet, suffix: str) -> str:
     name = gold.name + suffix
     hidden = name.startswith(".")  # includes `.` and `..`
     if hidden or "\0" in name or "\\" in name or len(name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
-        raise GoldError(f"'{gold.name}' is not a valid file name", file=gold.source, hint="rename the set")
+        raise GoldError(f"set name '{gold.name}' is not a valid file name", file=gold.source, hint="rename the set")
     return name
 
 
@@ -246,5 +246,5 @@ def _with_lines(target: Target, index: AnchorIndex, corpus: Corpus, at: GoldLoca
         return resolved
     lines = count_lines(read_text(corpus, target.span.path))
     if not lines:
-        raise at.error(f"{target.span.path} is empty", "use another target")
+        raise at.error(f"cannot resolve {target.span.path} to lines: the file is empty", "use another target")
     return replace(target, span=Span(target.span.path, 1, lines))

@@ -99,7 +99,7 @@ def _find_list(source: GoldSource, tree: ast.Module) -> tuple[str, _Assignment, 
         raise source.at(1).error("no list of dicts in this file", f"write {NAME} = [{{...}}, ...]")
     if len(lists) > 1:
         names = " and ".join(f"{name} on line {node.lineno}" for name, node, _ in lists)
-        raise source.at(lists[1][1].lineno).error(f"several lists: {names}", f"name only one of them {NAME}")
+        raise source.at(lists[1][1].lineno).error(f"the file has several lists: {names}", f"name only one list {NAME}")
     name, node, entries = lists[0]
     location = source.at(node.value.lineno if node.value else 1)
     if entries is None:
@@ -121,11 +121,13 @@ def _record(source: GoldSource, entry: ast.expr) -> JsonRecord:
             raise source.at(key.lineno).error(f"duplicate key '{key.value}' in an entry", "remove one")
         for part in ast.walk(value):
             if not isinstance(part, _LITERALS):
-                raise source.at(getattr(part, "lineno", value.lineno)).error("not a literal", _NOT_RUN)
+                raise source.at(getattr(part, "lineno", value.lineno)).error(
+                    "a value of an entry is not a literal", _NOT_RUN
+                )
         try:
             literal = ast.literal_eval(value)
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
-            raise source.at(value.lineno).error(f"not a literal: {error}", _NOT_RUN) from error
+            raise source.at(value.lineno).error(f"a value of an entry is not a literal: {error}", _NOT_RUN) from error
         values[key.value] = list(literal) if isinstance(literal, tuple) else literal
     return JsonRecord(values, location)
 

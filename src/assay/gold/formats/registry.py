@@ -153,7 +153,7 @@ def detect(source: GoldSource) -> GoldFormat:
     likely = [known for known in FORMATS if source.path.suffix in known.suffixes] or FORMATS
     others = ", ".join(known.name for known in FORMATS if known not in likely)
     hint = _summarize(likely) + (f"; formats of other file types: {others}" if others else "")
-    raise source.at(1).error("not a gold set in any known format", hint)
+    raise source.at(1).error("the file is not a gold set in any known format", hint)
 
 
 def ignored_notes(golds: Sequence[GoldSet]) -> tuple[str, ...]:
@@ -176,7 +176,7 @@ class SaveResult:
     @property
     def notes(self) -> tuple[str, ...]:
         anew = f"{self.path} was rewritten completely; its comments are lost"
-        return ((anew,) if self.whole else ()) + tuple(f"{self.path} lost: {lost}" for lost in self.lost)
+        return ((anew,) if self.whole else ()) + tuple(f"lost in {self.path}: {lost}" for lost in self.lost)
 
 
 def save(old: GoldSet, new: GoldSet, to: Path | None = None) -> SaveResult:

@@ -162,7 +162,7 @@ def read_entries(source: GoldSource) -> list[JsonRecord]:
 def _parse_line(line: str, location: GoldLocation) -> JsonRecord:
     value = parse_json(line, location)
     if not isinstance(value, dict):
-        raise location.error("not a JSON object", "write one object per line: {...}")
+        raise location.error(f"expected a JSON object, got {json_kind(value)}", "write one object per line: {...}")
     return JsonRecord(value, location)
 
 

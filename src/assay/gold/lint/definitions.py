@@ -325,5 +325,5 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
                 lines = " and ".join(str(other.start) for other in others[: view.config.listed])
                 where = f"{'line' if len(others) == 1 else 'lines'} {lines}"
                 message = f"{path} defines '{symbol}' on line {target.span.start} (the target) and again on {where}"
-                hint = f"write {target.anchor}~2 for the second definition"
+                hint = f"write {path}::{others[0].name} for the definition on line {others[0].start}"
                 yield view.finding("symbol-repeated", query, target.anchor, message, hint)

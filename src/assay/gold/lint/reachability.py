@@ -117,7 +117,7 @@ def read_chunks(path: Path) -> EngineReach:
         except (ValueError, RecursionError) as error:
             raise location.error(f"invalid JSON: {error}", _CHUNK_HINT) from error
         if not isinstance(value, Mapping) or not isinstance(value.get("path"), str) or not value["path"]:
-            raise location.error("the chunk has no path", _CHUNK_HINT)
+            raise location.error("expected an object with a path", _CHUNK_HINT)
         start, end = value.get("start"), value.get("end")
         if (start, end) != (None, None) and not (type(start) is int and type(end) is int and 1 <= start <= end):
             message = f"expected a range of lines, got {start}-{end}"

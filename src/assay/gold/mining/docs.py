@@ -249,4 +249,4 @@ def mine_names(code: CodeIndex, wanted: SampleSize) -> MinedItems:
         ):
             origin = ItemOrigin("names", f"a name in {ref.path}")
             fitting.append(Intent(" ".join(split(ref.name)), (target,), origin, "keyword", (_BY_NAME,)))
-    return _draw(fitting, wanted, "names", "no name of several words is unique")
+    return _draw(fitting, wanted, "names", "no suitable definition has a unique name of several words")

@@ -97,9 +97,11 @@ def _work_tree(corpus: Corpus) -> tuple[Path, str]:
     if is_url(spec.value):
         raise SetupError("the history of a remote repository is not available; use a local clone as the corpus")
     top = find_work_tree(Path(spec.value).expanduser().resolve())
-    directory = top / (spec.root or "") if top else None
-    if directory is None or not directory.is_dir():
+    if top is None:
         raise SetupError(f"git:{spec.value} has no work tree; check out {spec.rev or 'HEAD'} and use the work tree")
+    directory = top / (spec.root or "")
+    if not directory.is_dir():
+        raise SetupError(f"the work tree of git:{spec.value} has no directory {spec.root}")
     return directory, corpus.revision or "HEAD"
 
 

@@ -143,7 +143,7 @@ def read_transcript(path: Path) -> tuple[list[TranscriptStep], int, int]:
             steps += [(number, step) for step in _walk(value, 0)]
     if not read:
         hint = "use a JSON Lines transcript of an agent, or a JSON chat log"
-        raise InputError("the file contains no JSON", file=path, hint=hint)
+        raise InputError(f"the file has no JSON line of at most {LogRules.line:,} bytes", file=path, hint=hint)
     return steps, malformed, too_long
 
 

@@ -285,7 +285,7 @@ def apply_moves(moves: GoldMoves, *, lost: LostPolicy = "refuse", digest: bool =
     notes: list[str] = []
     queries = [new for query in moves.gold.queries if (new := _move_query(query, placed, moves.new, notes)) is not None]
     if not queries:
-        message = f"no query of '{moves.gold.name}' is left at {moves.new[:_SHORT]}"
+        message = f"no query of '{moves.gold.name}' has a primary target at {moves.new[:_SHORT]}"
         raise GoldError(message, file=moves.gold.source, hint="check --repo, --from and --to")
     corpus = moves.gold.corpus
     if corpus.kind == "git":
@@ -312,7 +312,7 @@ def _move_query(query: Query, placed: Mapping[Target, Target | None], commit: st
         if new is None:
             notes.append(f"query '{query.id}': the adversary {adversary.target.anchor} was lost and is dropped")
         elif new.anchor in adversaries or any(_is_conflict(new, target) for target in targets.values()):
-            notes.append(f"query '{query.id}': the adversary {new.anchor} duplicates another label and is dropped")
+            notes.append(f"query '{query.id}': the adversary {new.anchor} overlaps another label and is dropped")
         else:
             adversaries[new.anchor] = replace(adversary, target=new)
     anchors = {old.anchor: placed[old] for _, old in _targets(query)}

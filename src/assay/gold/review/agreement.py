@@ -129,7 +129,7 @@ def _distances(values: Sequence[str], margins: Sequence[float], metric: Metric) 
         try:
             numbers = [float(value) for value in values]
         except ValueError as error:
-            message = f"expected numbers, got {', '.join(values)}"
+            message = f"expected numbers as votes, got {', '.join(values)}"
             raise ConfigError(message, hint="use the nominal or the ordinal metric") from error
         return [[(number - other) ** 2 for other in numbers] for number in numbers]
 
@@ -170,7 +170,7 @@ def confusion_matrix(ratings: Ratings, first: str, second: str, values: Sequence
 def _check_values(used: Collection[str], values: Sequence[str]) -> None:
     unknown = sorted(set(used) - set(values))
     if unknown:
-        raise ConfigError(f"expected one of {', '.join(values)}, got '{unknown[0]}'")
+        raise ConfigError(f"expected one of {', '.join(values)} as vote, got '{unknown[0]}'")
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,7 +171,8 @@ class VoteLog:
         """Raise ConfigError if an existing name differs only by case, which some file systems ignore."""
         for other in list_reviewers(self.queue):
             if other != self.reviewer and other.casefold() == self.reviewer.casefold():
-                raise ConfigError(f"reviewer '{other}' already exists", hint=f"vote as {other}, or use another name")
+                message = f"reviewer name '{self.reviewer}' differs only in case from the existing '{other}'"
+                raise ConfigError(message, hint=f"vote as {other}, or use another name")
 
 
 def list_reviewers(queue: ReviewQueue) -> tuple[str, ...]:
