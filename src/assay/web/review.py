@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 
 
 REVIEW = "/review"
+_ADVERSARY = ("relationship", "strength", "confusion")
 Json = dict[str, object]
 
 
@@ -162,7 +163,7 @@ class Review:
         return view_mapping(view, engines=request.query.get("engines") == "1") | {
             "places": [_place(excerpt) for excerpt in view.excerpts],
             "query": _query(item),
-            "adversary": _adversary(item),
+            "adversary": _fields(item.adversary, *_ADVERSARY) if item.kind == "adversary" else None,
             "mine": past[-1] if past else None,
             "past": past[:-1],
             "has_engines": bool(item.origin.shown_by) or not shows_origin(item),
@@ -348,35 +349,22 @@ def _place(excerpt: CodeExcerpt) -> Json:
 
 
 def _query(item: ReviewItem) -> Json:
-    query, why = item.query, item.query.rationale
+    query = item.query
     return {
         "id": query.id,
         "forms": [[form, query.forms[form]] for form in query.ordered_forms],
-        "rationale": {"owner": why.owner, "reason": why.reason, "boundary": why.boundary} if why else None,
+        "rationale": _fields(query.rationale, "owner", "reason", "boundary") if query.rationale else None,
         "tags": dict(query.tags),
     }
 
 
-def _adversary(item: ReviewItem) -> dict[str, str] | None:
-    if item.kind != "adversary":
-        return None
-    adversary = item.adversary
-    return {
-        "relationship": adversary.relationship,
-        "strength": adversary.strength,
-        "confusion": adversary.confusion,
-    }
+def _fields(record: object, *names: str) -> Json:
+    return {name: getattr(record, name) for name in names}
 
 
-@dataclass(frozen=True, slots=True)
-class CodeLimits:
-    """Limits of one response with code."""
-
-    lines: int = 1_000  # of a file; the page requests more while scrolling
-    columns: int = 2_000  # of a line: longer ones are slow to draw
-    paths: int = 60  # in a search result
-
-
+_LINES = 1_000  # of a file in one response; the page requests more while scrolling
+_COLUMNS = 2_000  # of a line: longer ones are slow to draw
+_PATHS = 60  # in a search result
 _highlight = lru_cache(maxsize=16)(highlight)  # files that a few reviewers look at
 
 
@@ -385,7 +373,6 @@ class SourceBrowser:
     """Handlers for source code of the corpus."""
 
     workspace: ReviewWorkspace
-    limits: CodeLimits = CodeLimits()
 
     def lines(self, request: WebRequest) -> Json:
         """Return lines of a file as lists of `[color, text]`."""
@@ -393,13 +380,13 @@ class SourceBrowser:
         text = read_text(self.workspace.corpus, file.path)
         rows = _highlight(text, grammar_name(file.path, file.language, text))
         start = max(1, _number(request, "start", 1))
-        end = min(len(rows), start + self.limits.lines - 1, _number(request, "end", len(rows)))
+        end = min(len(rows), start + _LINES - 1, _number(request, "end", len(rows)))
         return {
             "path": file.path,
             "language": file.language or "",
             "total": len(rows),
             "start": start,
-            "rows": [self._row(row) for row in rows[start - 1 : end]],
+            "rows": [_row(row) for row in rows[start - 1 : end]],
         }
 
     def definitions(self, request: WebRequest) -> Json:
@@ -422,7 +409,7 @@ class SourceBrowser:
             name = path.casefold().rpartition("/")[2]
             return (-sum(word in name for word in words), len(path), path)
 
-        return {"paths": sorted(found, key=key)[: self.limits.paths], "total": len(found)}
+        return {"paths": sorted(found, key=key)[:_PATHS], "total": len(found)}
 
     def _file(self, request: WebRequest) -> SourceFile:
         path = request.query.get("path", "")
@@ -431,17 +418,17 @@ class SourceBrowser:
                 return file
         raise HttpError(404, f"the corpus has no file '{path[:200]}'", hint="choose one that the search lists")
 
-    def _row(self, runs: tuple[HighlightSpan, ...]) -> list[list[object]]:
-        row: list[list[object]] = []
-        left = self.limits.columns
-        for run in runs:
-            row.append([COLORS.index(run.color), run.text[:left]])
-            left -= len(run.text)
-            if left <= 0:
-                break
-        if (size := sum(len(run.text) for run in runs)) > self.limits.columns:
-            row.append([COLORS.index("comment"), f" … {size - self.limits.columns} more characters"])
-        return row
+
+def _row(spans: tuple[HighlightSpan, ...]) -> list[list[object]]:
+    row: list[list[object]] = []
+    left = _COLUMNS
+    for span in spans:
+        if left > 0:
+            row.append([COLORS.index(span.color), span.text[:left]])
+        left -= len(span.text)
+    if left < 0:
+        row.append([COLORS.index("comment"), f" … {-left} more characters"])
+    return row
 
 
 def _number(request: WebRequest, name: str, otherwise: int) -> int:

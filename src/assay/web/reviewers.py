@@ -6,8 +6,8 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from assay.clock import timestamp
@@ -22,24 +22,17 @@ COOKIE = "assay-reviewer"
 _COOKIE_SECONDS = 180 * 86_400  # a review takes at most half a year
 _ID = re.compile(r"[A-Za-z0-9_-]{32,64}")
 _LINE = MappingKeys(("what", "browser", "name", "on"))
-_SIT, _LEAVE, _SAW = "sit", "leave", "saw"
-
-
-@dataclass(frozen=True, slots=True)
-class CodeRules:
-    """Rules of the code that moves a name to another browser."""
-
-    digits: int = 6  # typed from a terminal
-    tries: int = 5  # per code; a guess succeeds once in 200,000 times
+#: The code that moves a name to another browser is typed from a terminal; a guess succeeds once in 200,000 times.
+_DIGITS, _TRIES = 6, 5
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewerState:
     """Names and browsers of reviewers, and which browsers are unblinded."""
 
-    browsers: Mapping[str, str] = field(default_factory=dict)  # by case-folded name
-    names: Mapping[str, str] = field(default_factory=dict)  # by browser
-    saw: Mapping[str, frozenset[str]] = field(default_factory=dict)  # names that a browser had when it was unblinded
+    browsers: dict[str, str]  # by case-folded name
+    names: dict[str, str]  # by browser
+    saw: dict[str, frozenset[str]]  # names that a browser had when it was unblinded
 
 
 class ReviewerRegistry:
@@ -48,35 +41,26 @@ class ReviewerRegistry:
     `has_spoken` returns whether a name without a browser has votes.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        tell: Callable[[str], None],
-        has_spoken: Callable[[str], bool],
-        rules: CodeRules | None = None,
-    ) -> None:
-        self._path, self._tell, self._has_spoken, self._rules = path, tell, has_spoken, rules or CodeRules()
+    def __init__(self, path: Path, tell: Callable[[str], None], has_spoken: Callable[[str], bool]) -> None:
+        self._path, self._tell, self._has_spoken = path, tell, has_spoken
         self._state = JournalCache(path, lambda: _state(read_rows(path)))
         self._codes: dict[str, tuple[str, int]] = {}  # code and tries left, by name
 
     def check(self, request: WebRequest, name: str) -> str:
         """Return the browser of a request, which must have the name."""
-        browser = browser_of(request)
-        state = self._state()
+        browser, state = browser_of(request), self._state()
         if state.browsers.get(name.casefold()) != browser:
             self._check_free(state, browser, name)
             raise HttpError(409, f"nobody sits here as {name}", hint="reload the page, and say who you are")
         return browser
 
-    def sit(self, request: WebRequest, name: str) -> str:
+    def sit(self, request: WebRequest, name: str) -> None:
         """Assign a free name to the browser of a request."""
         browser = browser_of(request)
-        if self._state().browsers.get(name.casefold()) == browser:
-            return browser
-        with open_journal(self._path) as journal:
-            self._check_free(_state(journal.rows()), browser, name)
-            journal.append([_line(_SIT, browser, name)])
-        return browser
+        if self._state().browsers.get(name.casefold()) != browser:
+            with open_journal(self._path) as journal:
+                self._check_free(_state(journal.rows()), browser, name)
+                journal.append([_line("sit", browser, name)])
 
     def leave(self, request: WebRequest) -> None:
         """Release the name of the browser."""
@@ -84,14 +68,14 @@ class ReviewerRegistry:
         with open_journal(self._path) as journal:
             name = _state(journal.rows()).names.get(browser)
             if name is not None:
-                journal.append([_line(_LEAVE, browser, name)])
+                journal.append([_line("leave", browser, name)])
 
     def look(self, request: WebRequest, name: str) -> None:
         """Log that a browser is unblinded."""
         browser = self.check(request, name)
         if name.casefold() not in self._state().saw.get(browser, ()):
             with open_journal(self._path) as journal:
-                journal.append([_line(_SAW, browser, name)])
+                journal.append([_line("saw", browser, name)])
 
     def check_blind(self, request: WebRequest, name: str) -> None:
         """Raise HttpError if the browser was unblinded under another name."""
@@ -103,8 +87,8 @@ class ReviewerRegistry:
 
     def print_code(self, name: str) -> None:
         """Print the code that moves a name to another browser."""
-        code = "".join(secrets.choice("0123456789") for _ in range(self._rules.digits))
-        self._codes[name.casefold()] = (code, self._rules.tries)
+        code = "".join(secrets.choice("0123456789") for _ in range(_DIGITS))
+        self._codes[name.casefold()] = (code, _TRIES)
         self._tell(f"a browser wants to sit here as {name}; the code that lets it: {code}")
 
     def take_over(self, request: WebRequest, name: str, given: str) -> None:
@@ -118,17 +102,16 @@ class ReviewerRegistry:
             raise HttpError(409, "that is not the code", hint=hint)
         with open_journal(self._path) as journal:
             self._check_own(_state(journal.rows()), browser, name)
-            journal.append([_line(_SIT, browser, name)])
+            journal.append([_line("sit", browser, name)])
         self._tell(f"{name} was taken over by that browser")
 
     def _check_free(self, state: ReviewerState, browser: str, name: str) -> None:
         self._check_own(state, browser, name)
         taken = name.casefold() in state.browsers
         if taken or self._has_spoken(name):
+            problem = f"{name} sits at another browser" if taken else f"{name} has been here before"
             hint = "if that is you, take it over with a code from the terminal of the server; if not, take another name"
-            raise NameTakenError(
-                f"{name} sits at another browser" if taken else f"{name} has been here before", hint=hint
-            )
+            raise HttpError(423, problem, hint=hint)  # the page asks for the code
 
     @staticmethod
     def _check_own(state: ReviewerState, browser: str, name: str) -> None:
@@ -138,20 +121,11 @@ class ReviewerRegistry:
             raise HttpError(409, f"this browser sits here as {own}", hint=hint)
 
 
-class NameTakenError(HttpError):
-    """A name of another browser; the page asks for the code."""
-
-    def __init__(self, message: str, *, hint: str) -> None:
-        super().__init__(423, message, hint=hint)
-
-
 def seats_file(gold_file: Path) -> Path:
-    """Return the cache file with the reviewer names of one set."""
     return Store().path(SEATS.name, str(gold_file.resolve())) / "seats.jsonl"
 
 
 def port_file(gold_file: Path) -> Path:
-    """Return the cache file with the last port of the review of one set."""
     return seats_file(gold_file).with_suffix(".port")
 
 
@@ -172,20 +146,18 @@ def with_cookie(request: WebRequest, response: Response) -> Response:
 
 
 def _state(rows: Iterable[YamlNode]) -> ReviewerState:
-    browsers: dict[str, str] = {}
-    names: dict[str, str] = {}
-    saw: dict[str, frozenset[str]] = {}
+    state = ReviewerState({}, {}, {})
     for row in rows:
         fields = row.mapping(_LINE)
         what, browser, name = (fields[key].text() for key in ("what", "browser", "name"))
-        if what == _SAW:
-            saw[browser] = saw.get(browser, frozenset()) | {name.casefold()}
+        if what == "saw":
+            state.saw[browser] = state.saw.get(browser, frozenset()) | {name.casefold()}
             continue
-        names.pop(browsers.pop(name.casefold(), ""), None)
-        if what == _SIT:
-            browsers[name.casefold()] = browser
-            names[browser] = name
-    return ReviewerState(browsers, names, saw)
+        state.names.pop(state.browsers.pop(name.casefold(), ""), None)
+        if what == "sit":
+            state.browsers[name.casefold()] = browser
+            state.names[browser] = name
+    return state
 
 
 def _line(what: str, browser: str, name: str) -> dict[str, object]:
