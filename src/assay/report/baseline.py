@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,12 @@ from assay.types import OLD_ROLES, AnalysisPlan, CorpusInfo, EngineRole, Scores,
 
 SCHEMA = "assay/baseline/3"
 _HINT = "a merge or an editor may have spoiled it: write it anew with `assay gate RESULTS --write-baseline FILE`"
+_NO_BASELINE_HINT = "write one with `assay gate RESULTS --write-baseline FILE`"
 _INVALID = (InputError, KeyError, TypeError, ValueError, OverflowError)
-_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"')
+#: Fields of `QueryScores` that the file has under the same names.
+_ORIGIN, _EXTENT = ("assay", "date", "gold_hash"), ("k", "repeats", "golds", "synthetic")
+_CORPUS_KEYS = ("repository", "revision", "digest", "files")
+_ENGINE_KEYS = ("name", "role", "settings", "asked", "failed", "answers", "changed")
 
 
 def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
@@ -43,61 +46,45 @@ def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
 
 def _format(side: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScores]) -> str:
     """Format scores as JSON with one line per corpus, engine and query, for readable diffs."""
-    head = {
-        "schema": SCHEMA,
-        "assay": side.assay,
-        "date": side.date,
-        "gold_hash": side.gold_hash,
-        "matching": MATCHING_RULE,
-        "k": side.k,
-        "repeats": side.repeats,
-        "golds": side.golds,
-        "synthetic": side.synthetic,
-        "claim": asdict(claim),
-    }
+    head = {"schema": SCHEMA} | _fields(side, _ORIGIN) | {"matching": MATCHING_RULE} | _fields(side, _EXTENT)
+    head |= {"claim": asdict(claim)}
     columns = [side.scores.measures.index(name) for name in claim.measures]
-    facts = ("repository", "revision", "digest", "files")
-    corpora = [
-        f" {_json(name)}: {_json({key: getattr(corpus, key) for key in facts})}"
-        for name, corpus in side.corpora.items()
-    ]
+    corpora = {name: _fields(corpus, _CORPUS_KEYS) for name, corpus in side.corpora.items()}
     lines = [
         "{",
         *(f"{_json(key)}: {_json(value)}," for key, value in head.items()),
         '"corpora": {',
-        *_with_commas(corpora),
+        ",\n".join(f" {_json(name)}: {_json(facts)}" for name, facts in corpora.items()),
         "},",
         '"engines": [',
-        *_with_commas(f" {_json(_engine_entry(engine, columns))}" for engine in engines),
+        ",\n".join(f" {_json(_engine_entry(engine, columns))}" for engine in engines),
         "],",
         '"queries": [',
-        *_with_commas(f" {_json(entry)}" for entry in _query_entries(side, columns, engines)),
-        "]}",
+        ",\n".join(f" {_json(entry)}" for entry in _query_entries(side, columns, engines)),
+        "]}\n",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(filter(None, lines))
+
+
+def _fields(record: object, keys: Sequence[str]) -> dict[str, Any]:
+    return {key: getattr(record, key) for key in keys}
 
 
 def _json(value: object) -> str:
-    def short(item: object) -> object:
+    def shorten(item: object) -> object:
         if isinstance(item, dict):
-            return {key: short(inner) for key, inner in item.items()}
+            return {key: shorten(inner) for key, inner in item.items()}
         if isinstance(item, list):
-            return [short(inner) for inner in item]
+            return [shorten(inner) for inner in item]
         return int(item) if isinstance(item, float) and item.is_integer() else item
 
-    return json.dumps(short(plain(value)), ensure_ascii=False, allow_nan=False)
-
-
-def _with_commas(lines: Iterable[str]) -> list[str]:
-    text = ",\n".join(lines)
-    return text.split("\n") if text else []
+    return json.dumps(shorten(plain(value)), ensure_ascii=False, allow_nan=False)
 
 
 def _engine_entry(engine: EngineScores, columns: Sequence[int]) -> dict[str, object]:
-    keys = ("name", "role", "settings", "asked", "failed", "answers", "changed")
     noise = [engine.noise[at] for at in columns]
     means = [[row[at] for at in columns] for row in engine.means]
-    return {key: getattr(engine, key) for key in keys} | {"noise": noise, "means": means}
+    return _fields(engine, _ENGINE_KEYS) | {"noise": noise, "means": means}
 
 
 def _query_entries(
@@ -108,7 +95,7 @@ def _query_entries(
     troubles = {(engine.name, t.gold, t.query, t.form): t for engine in engines for t in engine.troubles}
     for at, unit in enumerate(scores.units):
         corpus = side.corpora.get(unit.gold)
-        entry: dict[str, object] = {key: getattr(unit, key) for key in ("gold", "query", "form", "hash")}
+        entry = _fields(unit, ("gold", "query", "form", "hash"))
         entry |= {"tags": dict(unit.tags)} if unit.tags else {}
         entry |= {"shared": unit.shared} if unit.shared else {}
         entry |= {} if corpus and corpus.repository == unit.repository else {"repository": unit.repository}
@@ -120,7 +107,7 @@ def _query_entries(
 
 @dataclass(frozen=True, slots=True)
 class _EngineEntry:
-    """An engine in the file."""
+    """An engine in the file: `EngineScores` with null instead of NaN."""
 
     name: str
     role: EngineRole
@@ -135,8 +122,6 @@ class _EngineEntry:
 
 @dataclass(frozen=True, slots=True)
 class _QueryEntry:
-    """A query in the file."""
-
     gold: str
     query: str
     form: str
@@ -170,14 +155,8 @@ class _File:
     def names(self) -> tuple[str, ...]:
         return tuple(engine.name for engine in self.engines)
 
-    @property
-    def measures(self) -> tuple[Measure, ...]:
-        return tuple(map(parse_measure, self.claim.measures))
-
 
 class _Row(NamedTuple):
-    """A decoded query."""
-
     unit: Unit
     values: list[list[float]]  # engines × measures
     troubles: Mapping[str, UnstableQuery]  # by engine
@@ -185,30 +164,30 @@ class _Row(NamedTuple):
 
 def read_baseline(path: Path) -> QueryScores:
     """Read and check a baseline; errors name the line if there is one."""
-    text = read_utf8(path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
+    text = read_utf8(path, hint=_NO_BASELINE_HINT)
     data = _parse(text, path)
     try:
         file = read_settings(_File, data, "baseline")
-        _check_file(file)
+        measures = tuple(map(parse_measure, file.claim.measures))
+        _check_file(file, measures)
     except _INVALID as error:
         raise InputError(f"is no whole baseline ({_reason(error)})", file=path, hint=_HINT) from error
-    rows = _read_rows(file, text, path)
-    shape = (len(rows), len(file.engines), len(file.claim.measures))
+    rows = _read_rows(file, measures, text, path)
+    shape = (len(rows), len(file.engines), len(measures))
     values = np.array([row.values for row in rows], dtype=np.float64).reshape(shape)
+    engines = []
+    for entry in file.engines:
+        means = tuple(tuple(math.nan if value is None else value for value in row) for row in entry.means)
+        troubles = tuple(row.troubles[entry.name] for row in rows if entry.name in row.troubles)
+        engines.append(EngineScores(**asdict(entry) | {"means": means, "troubles": troubles}))
     baseline = QueryScores(
         name=str(path),
-        k=file.k,
-        engines=tuple(_read_engine(engine, rows) for engine in file.engines),
+        engines=tuple(engines),
         scores=Scores(file.names, file.claim.measures, tuple(row.unit for row in rows), np.moveaxis(values, 0, 2)),
-        repeats=file.repeats,
         corpora=file.corpora,
-        golds=file.golds,
-        synthetic=file.synthetic,
         claim=file.claim,
-        gold_hash=file.gold_hash,
-        assay=file.assay,
-        date=file.date,
         is_file=True,
+        **_fields(file, _ORIGIN + _EXTENT),
     )
     _check_sums(baseline, path)
     return baseline
@@ -218,88 +197,72 @@ def _reason(error: Exception) -> str:
     return f"lacks {error}" if isinstance(error, KeyError) else str(getattr(error, "message", error))
 
 
-class _NumberError(Exception):
-    """NaN, infinity or a number too large for a float."""
-
-
 def _parse(text: str, path: Path) -> Mapping[str, object]:
     try:
-        data = json.loads(
-            text, parse_constant=_reject_number, parse_float=_parse_float, object_pairs_hook=_parse_object
-        )
-    except json.JSONDecodeError as error:
-        raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno, hint=_HINT) from error
-    except _NumberError as error:
-        lines = enumerate(text.split("\n"), 1)
-        line = next((at for at, row in lines if str(error) in _STRINGS.sub("", row)), None)
-        raise InputError(f"{error} is no number", file=path, line=line, hint=_HINT) from error
+        data = json.loads(text, parse_constant=_parse_float, parse_float=_parse_float, object_pairs_hook=_parse_object)
     except (RecursionError, ValueError) as error:
-        raise InputError(f"is no JSON that can be read: {error}", file=path, hint=_HINT) from error
+        line = getattr(error, "lineno", None)
+        raise InputError(f"is no JSON: {getattr(error, 'msg', error)}", file=path, line=line, hint=_HINT) from error
     schema = data.get("schema") if isinstance(data, dict) else None
     again = f"record it again: assay gate RESULTS --write-baseline {path}"
     if schema == SCHEMA:
         if (rule := data.get("matching")) != MATCHING_RULE and isinstance(rule, int):
-            raise NotComparableError(
-                f"recorded under matching rule {rule}, this version of Assay uses rule {MATCHING_RULE}",
-                file=path,
-                hint=again,
-            )
+            message = f"recorded under matching rule {rule}, this version of Assay uses rule {MATCHING_RULE}"
+            raise NotComparableError(message, file=path, hint=again)
         return dict(data)
     if isinstance(schema, str) and schema.startswith("assay/baseline/"):
         raise NotComparableError(f"expected the format {SCHEMA}, got {schema}", file=path, hint=again)
-    raise InputError("is no baseline", file=path, hint="write one with `assay gate RESULTS --write-baseline FILE`")
-
-
-def _reject_number(text: str) -> NoReturn:
-    raise _NumberError(text)
+    raise InputError("is no baseline", file=path, hint=_NO_BASELINE_HINT)
 
 
 def _parse_float(text: str) -> float:
-    return value if math.isfinite(value := float(text)) else _reject_number(text)
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text} is no number")
+    return value
 
 
 def _parse_object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        twice = next(key for at, (key, _) in enumerate(pairs) if key in dict(pairs[:at]))
+    keys = [key for key, _ in pairs]
+    if len(set(keys)) != len(keys):
+        twice = next(key for at, key in enumerate(keys) if key in keys[:at])
         raise ValueError(f"{twice!r} stands twice")
+    made = dict(pairs)
     role = made.get("role")
     return {**made, "role": OLD_ROLES[role]} if isinstance(role, str) and role in OLD_ROLES else made
 
 
-def _check_file(file: _File) -> None:
+def _check_file(file: _File, measures: Sequence[Measure]) -> None:
     check_counts("baseline", k=file.k, repeats=file.repeats, engines=len(file.names))
     if len(set(file.names)) < len(file.names):
         raise ValueError("an engine stands twice")
-    if not file.measures or tuple(map(repr, file.measures)) != file.claim.measures:
+    if not measures or tuple(map(repr, measures)) != file.claim.measures:
         raise ValueError("measures are written by their full names")
-    measures = len(file.measures)
     for engine in file.engines:
         lengths = {len(engine.means), len(engine.answers)}
-        if lengths != {file.repeats} or {len(row) for row in engine.means} != {measures}:
+        if lengths != {file.repeats} or {len(row) for row in engine.means} != {len(measures)}:
             raise ValueError(f"{engine.name!r} has not one mean and one digest a repeat")
         if not 0 <= engine.failed <= engine.asked:
             raise ValueError(f"{engine.name!r} failed on {engine.failed} of {engine.asked}")
-        if len(engine.noise) != measures or min(engine.noise) < 0.0:
+        if len(engine.noise) != len(measures) or min(engine.noise) < 0.0:
             raise ValueError(f"{engine.name!r} needs one variance per measure in 'noise', none of them negative")
         if not 0.0 <= engine.changed <= 1.0:
             raise ValueError(f"{engine.name!r} changed {engine.changed:g} of its rankings")
 
 
-def _read_rows(file: _File, text: str, path: Path) -> list[_Row]:
+def _read_rows(file: _File, measures: Sequence[Measure], text: str, path: Path) -> list[_Row]:
     lines = text.split("\n")
     first = next((at for at, line in enumerate(lines, 2) if line.startswith('"queries"')), 1)
-    measures, rows, known = file.measures, list[_Row](), set[tuple[str, str]]()
+    rows: dict[tuple[str, str], _Row] = {}
     for at, entry in enumerate(file.queries):
         try:
             row = _read_row(read_settings(_QueryEntry, entry, "it"), file, measures)
-            if (row.unit.intent, row.unit.form) in known:
+            if (row.unit.intent, row.unit.form) in rows:
                 raise ValueError(f"{row.unit.intent} stands twice")
         except _INVALID as error:
             raise InputError(f"query {at + 1}: {_reason(error)}", file=path, line=first + at, hint=_HINT) from error
-        known.add((row.unit.intent, row.unit.form))
-        rows.append(row)
-    return rows
+        rows[row.unit.intent, row.unit.form] = row
+    return list(rows.values())
 
 
 def _read_row(entry: _QueryEntry, file: _File, measures: Sequence[Measure]) -> _Row:
@@ -330,32 +293,17 @@ def _read_values(values: Sequence[float | None], measures: Sequence[Measure]) ->
     return [math.nan if value is None else value for value in values]
 
 
-def _read_engine(entry: _EngineEntry, rows: Sequence[_Row]) -> EngineScores:
-    return EngineScores(
-        name=entry.name,
-        role=entry.role,
-        settings=entry.settings,
-        asked=entry.asked,
-        failed=entry.failed,
-        answers=entry.answers,
-        means=tuple(tuple(math.nan if value is None else value for value in row) for row in entry.means),
-        changed=entry.changed,
-        noise=entry.noise,
-        troubles=tuple(row.troubles[entry.name] for row in rows if entry.name in row.troubles),
-    )
-
-
 def _check_sums(baseline: QueryScores, path: Path) -> None:
     """Raise if means or failures of an engine do not fit its queries."""
     means = means_over(baseline.scores.values)
     for at, engine in enumerate(baseline.engines):
         stored = np.mean(np.array(engine.means), axis=0)
-        problem = ""
-        if not np.allclose(stored, means[at], rtol=1e-9, atol=DEFAULT.tie, equal_nan=True):
-            problem = f"the values of {engine.name!r} are not those that its means were made of"
         listed = sum(trouble.failed for trouble in engine.troubles)
         others = max(0, engine.asked - len(baseline.scores.units) * baseline.repeats)  # asked in other phrasings
-        if not problem and not listed <= engine.failed <= listed + others:
+        if not np.allclose(stored, means[at], rtol=1e-9, atol=DEFAULT.tie, equal_nan=True):
+            problem = f"the values of {engine.name!r} are not those that its means were made of"
+        elif not listed <= engine.failed <= listed + others:
             problem = f"{engine.name!r} failed {engine.failed} times, and its queries say {listed}"
-        if problem:
-            raise InputError(f"{problem}: lines were changed, added or lost", file=path, hint=_HINT)
+        else:
+            continue
+        raise InputError(f"{problem}: lines were changed, added or lost", file=path, hint=_HINT)

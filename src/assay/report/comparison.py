@@ -59,12 +59,10 @@ _TONES: dict[Verdict, Tone] = {
 
 
 def compare_engines(run: Run, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
-    """Compare one engine of a run, or all competing engines, with the baseline."""
     return compare_within(gather((run,), claim.measures, ""), claim, engine)
 
 
 def compare_within(side: QueryScores, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
-    """Compare engines of one run, or of its repeats, with the baseline."""
     family = (engine,) if engine and not claim.family else family_of(side, claim)
     if not family:
         raise ConfigError(
@@ -103,7 +101,6 @@ def _add_run_variance(comparison: Comparison, claim: AnalysisPlan, old: _Side, n
 
 
 def mark_identical(comparison: _Comparison, run: Run | Scorer) -> _Comparison:
-    """Mark comparisons of engines whose rankings are all identical."""
     same = {frozenset((twins.first, twins.second)) for twins in identical_rankings(run)}
     rows = (replace(row, identical=frozenset((row.engine, row.baseline)) in same) for row in comparison.rows)
     return replace(comparison, rows=tuple(rows))
@@ -197,7 +194,6 @@ def compare_evidence(
 
 
 def require_comparable(old: Run | QueryScores, new: Run | QueryScores, *, moved: bool = False) -> None:
-    """Raise if two runs are not comparable; `moved` allows a changed corpus."""
     if old.k != new.k:
         raise NotComparableError(
             f"one run asked for {old.k} results, the other for {new.k}", hint="run both with one k"
@@ -254,7 +250,6 @@ _PLAN_KEYS = ("primary", "margin", "alpha", "cluster")
 
 
 def changed_corpora(old: Run | QueryScores, new: Run | QueryScores) -> list[str]:
-    """Return a sentence for each corpus that changed between two runs."""
     before, after = (side.header.corpora if isinstance(side, Run) else side.corpora for side in (old, new))
     return [
         f"The corpus of {name} changed between the runs ({before[name].files} → {after[name].files} files)."
@@ -272,7 +267,6 @@ _LEGEND = (
 
 
 def comparison_blocks(comparison: Comparison) -> list[Block]:
-    """Show the comparisons of the family as a table and a chart, with their limitations."""
     rows = [row for row in comparison.rows if row.in_family]
     level, narrow = (rows[0].interval.level, rows[0].equivalence.level) if rows else (0.95, 0.90)
     columns = ["engine", "baseline", "verdict", f">difference [{level:.0%}]", f">equivalence [{narrow:.0%}]", ">p"]

@@ -18,8 +18,6 @@ from assay.types import EngineRun, Ranking, Resources, Run, Status
 
 @dataclass(frozen=True, slots=True)
 class CostFloors:
-    """Values too small to measure an engine."""
-
     index_seconds: float = 0.05  # the engine opened without building an index
     query_ms: float = 0.05  # clock and call, not a search
     peak_bytes: int = 1_000_000  # no process is smaller: the engine ran in ours without raising its peak
@@ -147,7 +145,6 @@ NO_TIMES = (
 
 
 def cost_blocks(results: Results) -> list[Block]:
-    """Show what each engine used, and the conditions of the measurement."""
     rows, timed = results.spending, results.header.timed
     cells = [_cells(row) for row in rows]
     titles = [title for title, _ in cells[0]] if cells else []
@@ -171,7 +168,6 @@ def cost_blocks(results: Results) -> list[Block]:
 
 
 def _cells(row: EngineResources) -> tuple[tuple[str, str], ...]:
-    """Return the columns of an engine: title and text; several have the same title."""
     warm = _number(row.warm_ms)
     if row.mostly_failed:
         warm = _FAILED if row.answered_ms is None else f"{_FAILED} ({_number(row.answered_ms)} answered)"
@@ -246,7 +242,6 @@ def _missing_notes(rows: Sequence[EngineResources]) -> Iterator[str]:
 
 
 def conditions_text(conditions: TimingConditions) -> str:
-    """Describe what influences the times: pinning, the machine, and the order of queries."""
     cores = f" ({conditions.cores} cores)" if conditions.cores else ""
     threads = "1 thread" if conditions.pinned == 1 else f"{conditions.pinned} threads"
     order = (

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticConfig:
-    """Thresholds of the diagnostics."""
-
     nearly: float = 0.01  # share of rankings: a parameter that changes fewer moves no mean visibly
     many: int = 3  # engines; of two the verdict is enough
     luck: float = 0.5  # of the margin: smaller selection bias does not matter

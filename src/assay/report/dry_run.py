@@ -22,7 +22,6 @@ _TURNS = (
 
 
 def dry_run_document(plan: DryRun, processes: int) -> Document:
-    """Show what a run would do."""
     tree, left = plan.tree, plan.left
     cells = tree.golds * tree.engines
     lines = [f"{tree.name}: {count(tree.golds, 'gold set')}, {tree.about}", *_tree_lines(tree, "")]
@@ -41,7 +40,6 @@ def dry_run_document(plan: DryRun, processes: int) -> Document:
 
 
 def dry_run_json(plan: DryRun) -> dict[str, object]:
-    """Return a plan as JSON types."""
     return {"schema": "assay/prospect/1", **asdict(plan)}
 
 

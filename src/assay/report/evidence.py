@@ -32,8 +32,6 @@ _MAX_REGRESSIONS = 10
 
 @dataclass(frozen=True, slots=True)
 class UnstableQuery:
-    """A query that failed in at least one repeat."""
-
     gold: str
     query: str
     form: str
@@ -41,12 +39,10 @@ class UnstableQuery:
 
     @property
     def failed(self) -> int:
-        """The number of repeats in which it failed."""
         return sum(status != Status.OK for status in self.statuses)
 
     @property
     def wavers(self) -> bool:
-        """Whether it failed in some repeats only."""
         return 0 < self.failed < len(self.statuses)
 
 
@@ -77,12 +73,10 @@ class EngineScores:
 
     @property
     def is_noisy(self) -> bool:
-        """Whether repeats differ in a ranking or in the failure of a query."""
         return self.changed > 0.0 or bool(self.wavering)
 
     @property
     def wavering(self) -> tuple[UnstableQuery, ...]:
-        """The queries that failed in some repeats only."""
         return tuple(trouble for trouble in self.troubles if trouble.wavers)
 
 
@@ -110,11 +104,9 @@ class QueryScores:
 
     @property
     def dead(self) -> frozenset[str]:
-        """The names of engines that failed on every query."""
         return frozenset(engine.name for engine in self.engines if engine.dead)
 
     def engine(self, name: str) -> EngineScores:
-        """Return an engine by name."""
         return next(engine for engine in self.engines if engine.name == name)
 
 
@@ -232,8 +224,6 @@ def _rankings_digest(engine: EngineRun) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """One engine over the repeats of one side."""
-
     side: str
     engine: str
     measure: str
@@ -245,12 +235,10 @@ class Stability:
 
     @property
     def repeats(self) -> int:
-        """The number of repeats."""
         return len(self.means)
 
 
 def stability(side: QueryScores, name: str, measure: str) -> Stability:
-    """Return how an engine varies between repeats on one measure."""
     engine, at = side.engine(name), side.scores.measures.index(measure)
     means, sd = tuple(row[at] for row in engine.means), None
     if len(means) > 1:
@@ -265,7 +253,6 @@ def chance_between(old: Stability, new: Stability) -> RunVariance | None:
 
 
 def wavering_text(queries: Sequence[UnstableQuery]) -> str:
-    """Name the queries that failed in some repeats only."""
     names = [
         f"{query.gold}/{query.query} ({query.form}: {query.failed} of {len(query.statuses)})"
         for query in queries[:_NAMED_QUERIES]
@@ -281,7 +268,6 @@ _LEGEND = (
 
 
 def stability_blocks(stabilities: Sequence[Stability]) -> list[Block]:
-    """Show the variation between repeats; nothing without repeats."""
     rows: list[list[str | Cell]] = []
     for engine in stabilities:
         if engine.sd is not None:
@@ -294,7 +280,6 @@ def stability_blocks(stabilities: Sequence[Stability]) -> list[Block]:
 
 
 def answered_text(engine: EngineScores, repeats: int, allowed: float) -> str:
-    """Return the share of failed queries, and whether the engine found nothing."""
     share = engine.failed / engine.asked if engine.asked else 1.0
     over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
     text = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {allowed:.0%} are borne)"
@@ -309,8 +294,6 @@ def answered_text(engine: EngineScores, repeats: int, allowed: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A query with a lower score than before."""
-
     engine: str
     measure: str
     gold: str
@@ -321,12 +304,10 @@ class Regression:
 
     @property
     def intent(self) -> str:
-        """The query with its gold set."""
         return f"{self.gold}/{self.query}"
 
 
 def find_regressions(old: QueryScores, new: QueryScores, name: str, row: ComparisonRow) -> tuple[Regression, ...]:
-    """Return the queries of a comparison that got worse, largest loss first."""
     before, after = (EngineOfRun(side.scores, name, side.name) for side in (old, new))
     joined = join_sides(before, after, row.measure).scores
     sign = 1.0 if row.higher_is_better else -1.0
@@ -343,7 +324,6 @@ def find_regressions(old: QueryScores, new: QueryScores, name: str, row: Compari
 
 
 def regression_blocks(regressions: Sequence[Regression]) -> list[Block]:
-    """Show the queries that got worse."""
     if not regressions:
         return []
     rows = [

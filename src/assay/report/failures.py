@@ -26,7 +26,6 @@ SHOWN_KINDS = 6
 
 
 def query_failures(run: Run) -> tuple[QueryFailure, ...]:
-    """Group failed queries by engine, kind and message."""
     return tuple(failure for engine in run.engines for failure in _engine_failures(engine, timed=run.header.timed))
 
 
@@ -57,7 +56,6 @@ def _opened_sets(engine: EngineRun, *, timed: bool) -> Collection[str]:
 
 
 def contract_violations(run: Run) -> tuple[ContractViolation, ...]:
-    """Group contract violations by engine and kind, most frequent first."""
     return tuple(violation for engine in run.engines for violation in _engine_violations(engine))
 
 
@@ -122,7 +120,6 @@ def _mismatch_cause(returned: str, there: str) -> str:
 
 
 def mismatch_text(mismatch: PathMismatch) -> str:
-    """Return the warning about a path mismatch."""
     return (
         f"No path of {mismatch.engine} exists in the corpus of {mismatch.gold} ({mismatch.results} results): it is "
         f"scored as if it had found nothing. It returned {mismatch.returned}, the corpus has {mismatch.there}: "
@@ -131,7 +128,6 @@ def mismatch_text(mismatch: PathMismatch) -> str:
 
 
 def stderr_tails(run: Run) -> tuple[StderrTail, ...]:
-    """Return the end of each engine's stderr."""
     return tuple(
         StderrTail(engine.name, gold, strip_control(text[-SHOWN.stderr :]).strip("\n"))
         for engine in run.engines
@@ -141,7 +137,6 @@ def stderr_tails(run: Run) -> tuple[StderrTail, ...]:
 
 
 def failure_blocks(results: Results) -> list[Block]:
-    """Show failed queries and how they were scored."""
     if not results.failed_queries:
         return []
     shown, left = _shown(results, results.failed_queries)
@@ -168,7 +163,6 @@ def failure_blocks(results: Results) -> list[Block]:
 
 
 def violation_blocks(results: Results) -> list[Block]:
-    """Show contract violations."""
     if not results.contract_violations:
         return []
     shown, left = _shown(results, results.contract_violations)
@@ -190,7 +184,6 @@ def _shown(results: Results, findings: Sequence[_Finding]) -> tuple[list[_Findin
 
 
 def behavior_blocks(results: Results) -> list[Block]:
-    """Show failures, duplicates, ties and notes of each engine."""
     rows: list[list[str | Cell]] = []
     for facts in results.engines:
         ties = "–" if facts.tie_range is None else " … ".join(f"{value:.3f}" for value in facts.tie_range)
@@ -203,7 +196,6 @@ def behavior_blocks(results: Results) -> list[Block]:
 
 
 def stderr_blocks(results: Results) -> list[Block]:
-    """Name the engines that wrote to stderr, and where the text is."""
     if not results.stderr:
         return []
     names = ", ".join(dict.fromkeys(tail.engine for tail in results.stderr))

@@ -56,19 +56,15 @@ Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A bound on the mean of a measure."""
-
     measure: str
     sign: str
     bound: float
 
     def holds(self, value: float) -> bool:
-        """Return whether a value satisfies the bound."""
         return _OPERATORS[self.sign](value, self.bound)
 
 
 def parse_threshold(text: str) -> Threshold:
-    """Parse a rule such as `Hit@5>=0.70`."""
     match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", text)
     try:
         if match is None:
@@ -89,8 +85,6 @@ def threshold_measures(thresholds: Sequence[Threshold], k: int) -> tuple[str, ..
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One check of a gate."""
-
     kind: Kind
     what: str
     passed: bool
@@ -100,7 +94,6 @@ class GateCheck:
 
     @property
     def doubtful(self) -> bool:
-        """Whether the comparison was inconclusive."""
         return self.warning and self.exit_code == DOUBT
 
     @property
@@ -111,8 +104,6 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The outcome of a gate."""
-
     checks: tuple[GateCheck, ...]
     comparison: Comparison | None
     strict: bool
@@ -135,7 +126,6 @@ class Gate:
 
     @property
     def regressions(self) -> tuple[ComparisonRow, ...]:
-        """The comparisons that fail the gate."""
         failed = {check.what for check in self.checks if check.fails_as_regression}
         return tuple(row for row in (self.comparison.rows if self.comparison else ()) if _title(row) in failed)
 
@@ -214,7 +204,6 @@ class _Sides:
         return find_regressions(pair[0], self.new, pair[1], row) if pair else ()
 
     def repeats(self, row: ComparisonRow) -> tuple[Stability, Stability] | None:
-        """Return the variation of both sides of a row, old and new."""
         pair = self.pair(row)
         return (stability(*pair, row.measure), stability(self.new, pair[1], row.measure)) if pair else None
 
@@ -315,7 +304,6 @@ def _title(row: ComparisonRow) -> str:
 
 
 def _fail_uncompared(name: str) -> GateCheck:
-    """Fail an engine, or its counterpart, without any successful query."""
     return GateCheck("failures", f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
 
 
@@ -354,7 +342,6 @@ _ABSENT = "this run has no such engine under the gate"
 
 
 def gate_document(gate: Gate) -> Document:
-    """Show the checks, and the comparison behind them."""
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), check_table(gate)]
     blocks += regression_blocks(gate.losses)
     if gate.comparison:
@@ -369,7 +356,6 @@ def gate_document(gate: Gate) -> Document:
 
 
 def check_table(gate: Gate) -> Table:
-    """Return a table of all checks."""
     rows: list[list[str | Cell]] = []
     for check in gate.checks:
         tone: Tone = "bad" if not check.passed else "warning" if check.warning else "good"

@@ -18,7 +18,6 @@ from assay.stats.records import SAME
 
 
 def ledger_document(book: Ledger) -> Document:
-    """Show every change in the order of the entries, with the running total of accepted differences."""
     entries = book.entries
     accepted = sum(entry.accepted for entry in entries)
     title = f"{book.path.name}: {count(len(entries), 'change')} tried, {accepted} accepted"
@@ -117,7 +116,6 @@ def _cautions(entries: Sequence[LedgerEntry]) -> Iterator[Paragraph]:
 
 
 def entry_document(entry: LedgerEntry) -> Document:
-    """Show one entry in detail."""
     evidence, names = entry.evidence, repository_names(change.repository for change in entry.evidence.repositories)
     blocks: list[Block] = [
         *([Paragraph(spent_warning(entry.spent).text, "warning")] if entry.spent else []),
@@ -187,13 +185,11 @@ def _corpora_text(corpora: Mapping[str, str]) -> str:
 
 
 def ledger_json(book: Ledger) -> dict[str, Any]:
-    """Return a ledger as JSON types."""
     entries = [_entry_json(entry) for entry in book.entries]
     return {"schema": "assay/ledger/1", "file": str(book.path), "entries": entries, "notes": list(book.notes)}
 
 
 def entry_json(entry: LedgerEntry) -> dict[str, Any]:
-    """Return an entry as JSON types."""
     return {"schema": "assay/ledger-entry/1", **_entry_json(entry)}
 
 

@@ -38,8 +38,6 @@ def corpora_hash(corpora: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The mean of one measure."""
-
     measure: str
     mean: float
     low: float
@@ -78,21 +76,17 @@ class EngineRow:
 
     @property
     def footing(self) -> Comparability:
-        """The inputs that comparable rows share."""
         return Comparability(self.gold_hash, self.corpora, self.k, self.forms)
 
     @property
     def corpora_hash(self) -> str:
-        """One hash of all corpora."""
         return corpora_hash(self.corpora)
 
     def value(self, measure: str) -> Value | None:
-        """Return the mean of a measure; None if it was not measured or applies to no query."""
         return next((value for value in self.values if value.measure == measure), None)
 
 
 def make_rows(case: ScoredRun, comparison: Comparison) -> tuple[EngineRow, ...]:
-    """Return the rows of a run: its engines, then skipped engines."""
     names = {engine.name for engine in case.run.engines}
     skipped = (
         EngineRow(name, "skipped", reason) for name, reason in case.run.header.skipped.items() if name not in names
@@ -167,7 +161,6 @@ def rows_text(rows: Iterable[EngineRow]) -> str:
 
 
 def read_rows(directory: Path) -> tuple[EngineRow, ...] | None:
-    """Read the rows of a run directory; None if it has none."""
     path = directory / ROWS
     if not path.exists():
         return None
@@ -199,7 +192,6 @@ _ORIGIN = ["date", "Assay", "gold", "corpora", "settings"]
 
 
 def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str]) -> list[Block]:
-    """Show all rows, best first; stale rows in their own table."""
     sign = -1 if parse_measure(primary).higher_is_better else 1
 
     def rank(row: EngineRow) -> tuple[float, str]:
@@ -256,7 +248,6 @@ def _origin(row: EngineRow) -> list[str]:
 
 
 def skipped_blocks(rows: Sequence[EngineRow]) -> list[Block]:
-    """Return sentences on skipped engines and stale rows, for the short document."""
     blocks: list[Block] = [
         Paragraph(f"{row.engine} was not run: {row.reason}.", "quiet") for row in rows if row.state == "skipped"
     ]

@@ -48,8 +48,6 @@ class ShownEngine(NamedTuple):
 
 
 class ShownHit(NamedTuple):
-    """A hit, its mark, and its rank in the other ranking."""
-
     hit: Hit
     mark: HitMark
     other: int | None  # rank among distinct hits; None: missing in the other ranking, or no other ranking
@@ -58,8 +56,6 @@ class ShownHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ShownRanking:
-    """The ranking of one engine with its values."""
-
     name: str
     ranking: Ranking | None  # None: the engine was not asked this phrasing
     hits: tuple[ShownHit, ...] = ()
@@ -68,7 +64,6 @@ class ShownRanking:
 
     @property
     def failure(self) -> str:
-        """The error of a failed query; empty after success."""
         if self.ranking is None:
             return "not asked"
         if self.ranking.status == Status.OK:
@@ -78,8 +73,6 @@ class ShownRanking:
 
 @dataclass(frozen=True, slots=True)
 class QueryView:
-    """A query with the rankings of one or two engines."""
-
     gold: str
     query: Query
     form: str
@@ -180,7 +173,6 @@ def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[st
 
 
 def show_document(shown: QueryView) -> Document:
-    """Show the query, its targets, the values and the rankings."""
     blocks: list[Block] = [Paragraph(shown.query.forms[shown.form])]
     blocks += [Paragraph(note, "warning") for note in shown.notes]
     blocks += [
@@ -277,7 +269,6 @@ def _legend(shown: QueryView) -> str:
 
 
 def show_json(shown: QueryView) -> dict[str, object]:
-    """Return the view as JSON types."""
     return {
         "schema": "assay/show/1",
         "gold": shown.gold,
@@ -330,7 +321,6 @@ class QueryMatch(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The query with its gold set."""
         return f"{self.gold}/{self.query.id}"
 
 
@@ -350,7 +340,6 @@ def find_query(run: Run, wanted: str) -> QueryMatch:
 
 
 def no_query(run: Run, directory: str) -> ConfigError:
-    """Return the error for a run without a query."""
     return ConfigError(f"{directory} is a run; which query of it?", hint=_list_queries(_every_query(run)))
 
 

@@ -44,7 +44,6 @@ class OptionalTable(Generic[T]):
     files: Callable[[Results], Mapping[str, str]] = lambda _results: {}  # by name in the run directory
 
     def of(self, results: Results) -> tuple[T, ...]:
-        """Return the numbers of the table; none if it was not requested."""
         return cast(tuple[T, ...], results.numbers.get(self.name, ()))
 
 
@@ -55,12 +54,10 @@ def table_numbers(names: tuple[str, ...], case: ScoredRun, comparison: Compariso
 
 
 def table_blocks(results: Results) -> list[Block]:
-    """Return the blocks of the requested tables."""
     return [block for name in results.tables for block in TABLES[name].blocks(results)]
 
 
 def table_files(results: Results) -> dict[str, str]:
-    """Return the files of the requested tables."""
     return {file: text for name in results.tables for file, text in TABLES[name].files(results).items()}
 
 
@@ -222,7 +219,6 @@ PAIRS: Final = OptionalTable("pairs", _pairwise_blocks, compare_pairwise)
 
 
 def forest_csv(results: Results) -> str:
-    """Format every mean and difference with its interval, one per line."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["engine", "against", "measure", "mean", "low", "high", "n", "interval"])
@@ -332,7 +328,6 @@ class RuleOfThumb:
     usable: float = 0.2
 
     def word(self, value: float) -> str:
-        """Return the word of the guide."""
         return "strong" if value >= self.strong else "usable" if value >= self.usable else "poor"
 
 

@@ -28,15 +28,12 @@ _SHOWN_POINTS = 12
 
 @dataclass(frozen=True, slots=True)
 class TuneReport:
-    """The outcome of tuning, its grid, and notes on the data."""
-
     tuned: TuneOutcome
     points: tuple[GridPoint, ...]
     notes: tuple[DataNote, ...] = ()
 
     @property
     def moved(self) -> Mapping[str, object]:
-        """The settings to change; empty if the default is kept."""
         return self.points[self.tuned.best - 1].moved if self.tuned.worthwhile else {}
 
     @property
@@ -49,7 +46,6 @@ class TuneReport:
 
 
 def tune_document(report: TuneReport) -> Document:
-    """Show the recommendation, the honest and the apparent numbers, and how often each point was chosen."""
     outcome = report.tuned
     how = (
         f"{outcome.label} were halved at random {outcome.partitions} times; the best of {len(outcome.tried)} points "
@@ -129,7 +125,6 @@ def _tune_choices(outcome: TuneOutcome) -> Table:
 
 
 def tune_json(report: TuneReport) -> dict[str, Any]:
-    """Return tuning results as JSON types."""
     outcome = report.tuned
     changes = [{}, *(dict(point.change.changes) for point in report.points)]
     tried = [{**asdict(point), "changes": change} for point, change in zip(outcome.tried, changes, strict=True)]
@@ -152,8 +147,6 @@ Standing = Literal["earns its place", "hurts", "makes no difference", "cannot be
 
 @dataclass(frozen=True, slots=True)
 class PartRow:
-    """One step of an ablation with its comparison."""
-
     step: AblationStep
     comparison: ComparisonRow
     repositories: tuple[RepositoryChange, ...]
@@ -244,7 +237,6 @@ def _reading(rows: Sequence[PartRow]) -> list[str]:
 
 
 def ablation_document(result: AblationResult) -> Document:
-    """Show the reading, then a table of parts left out and one of parts added."""
     blocks = [*_note_blocks(result.data), *(Paragraph(text) for text in result.reading)]
     dead = [row.step.part for row in result.rows if row.standing == "changed no ranking"]
     if dead:
@@ -285,10 +277,8 @@ def _ablation_table(result: AblationResult, way: Strategy) -> list[Block]:
 
 
 def worst_text(change: RepositoryChange, names: Mapping[str, str]) -> str:
-    """Format a repository with its difference and its number of queries."""
     return f"{names[change.repository]} {change.difference:+.3f} (n={change.queries})"
 
 
 def ablation_json(result: AblationResult) -> dict[str, Any]:
-    """Return an ablation as JSON types."""
     return {"schema": "assay/ablation/1", **asdict(result)}

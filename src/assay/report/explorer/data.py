@@ -37,7 +37,6 @@ _ADVERSARIES = 128
 
 
 def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, Any]:
-    """Return the verdict, the results and the limitations."""
     corpora = case.run.header.corpora
     return {
         "schema": SCHEMA,
@@ -119,13 +118,11 @@ def unsupported_claims(results: Results) -> list[str]:
 
 
 def trace_data(case: ScoredRun, traces: Traces) -> dict[str, Any]:
-    """Return the traces by the number of the unit."""
     column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
     return {str(column[query]): waterfall_data(trace) for query, trace in traces.made.items() if query in column}
 
 
 def waterfall_data(traced: QueryTrace) -> dict[str, Any]:
-    """Return one trace as JSON types."""
     waterfall = traced.waterfall
     return {
         "engine": traced.engine,
@@ -144,7 +141,6 @@ def _step(step: WaterfallStep) -> dict[str, float | None]:
 
 
 def queries(case: ScoredRun) -> dict[str, Any]:
-    """Return the queries with their targets, and the units in the order of the scores."""
     units = case.scores.units
     golds = [gold.name for gold in case.run.suite.golds]
     forms, repositories = forms_of(units), sorted({unit.repository for unit in units})

@@ -47,16 +47,12 @@ DEFAULT_LIMITS = PageLimits()
 
 
 class SourceTexts(Protocol):
-    """The source files of a run."""
-
     def lines(self, gold: str, path: str) -> Sequence[str] | None:
         r"""Return a file of a gold set's corpus, split at `\n`; None if it is missing or has changed."""
         ...
 
     @property
-    def notes(self) -> Sequence[str]:
-        """Sentences on files that could not be read."""
-        ...
+    def notes(self) -> Sequence[str]: ...
 
 
 class QueryExcerpts(NamedTuple):

@@ -17,7 +17,6 @@ _SEVEN = 7  # bits of a number in each byte of LEB128
 
 
 def pack_table(head: Mapping[str, object], columns: Mapping[str, Column]) -> bytes:
-    """Pack a JSON head and columns."""
     packed, listed = [], []
     for name, column in columns.items():
         if column.dtype.kind == "f":  # byte by byte: bytes of equal position compress better

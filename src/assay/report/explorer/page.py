@@ -52,8 +52,6 @@ class TooSmallError(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class HtmlReport:
-    """A page, with sentences on what it leaves out."""
-
     data: bytes
     left_out: tuple[str, ...]
 
@@ -229,8 +227,6 @@ def in_folder(text: str, directory: str | Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReportSettings:
-    """The keys of [report]."""
-
     max_size: str = field(default="3MB", metadata={"about": "the most that report.html may have"})
     source: bool = field(default=True, metadata={"about": "put excerpts of the source into report.html"})
     traces: int = field(
