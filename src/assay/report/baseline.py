@@ -38,7 +38,7 @@ def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
     for engine in engines:
         if engine.role == "candidate" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
             raise EngineError(
-                f"{engine.name}: {answered_text(engine, side.repeats, FAILED_SHARE)}",
+                f"{engine.name}: {answered_text(engine, side.repeats)}",
                 hint="a baseline made of failures would let everything pass; run it again",
             )
     write_atomic(path, _format(side, claim, engines))

@@ -13,7 +13,7 @@ from assay.digests import digest_of
 from assay.errors import NotComparableError
 from assay.report.render.document import Block, Cell, Heading, Paragraph, table
 from assay.report.render.text import count
-from assay.report.scored_run import pick, synthetic_sets
+from assay.report.scored_run import FAILED_SHARE, pick, synthetic_sets
 from assay.scoring import ranking_codes, score
 from assay.stats.config import DEFAULT
 from assay.stats.records import ComparisonRow
@@ -70,10 +70,6 @@ class EngineScores:
     def silent(self) -> bool:
         """Whether it found nothing at all in some repeat, like a tool that exits with 1 and prints nothing."""
         return self.asked > 0 and "" in self.answers
-
-    @property
-    def is_noisy(self) -> bool:
-        return self.changed > 0.0 or bool(self.wavering)
 
     @property
     def wavering(self) -> tuple[UnstableQuery, ...]:
@@ -150,18 +146,18 @@ def _check_repeat(first: Run, other: Run, number: int) -> None:
             "phrasings that were asked": {ranking.form for engine in run.engines for ranking in engine.rankings},
         }
 
-    def identities(run: Run) -> dict[str, tuple[str, ...]]:
+    def identities(run: Run) -> dict[str, object]:
         return {e.name: (digest_of(e.config), e.version, e.fingerprint, e.code) for e in run.engines}
 
     hint = "repeats are runs of one experiment: make them together, by `assay run --repeat N`"
-    others = inputs(other)
-    for key, value in inputs(first).items():
-        if value != others[key]:
-            raise NotComparableError(f"repeat {number} is not of the same {key} as the first", hint=hint)
-    same = identities(other)
-    for name, identity in identities(first).items():
-        if identity != same[name]:
-            raise NotComparableError(f"{name} is another one in repeat {number} than in the first", hint=hint)
+    for read, text in (
+        (inputs, "repeat {number} is not of the same {name} as the first"),
+        (identities, "{name} is another one in repeat {number} than in the first"),
+    ):
+        others = read(other)
+        for name, value in read(first).items():
+            if value != others[name]:
+                raise NotComparableError(text.format(name=name, number=number), hint=hint)
 
 
 def means_over(values: FloatArray) -> FloatArray:
@@ -279,10 +275,10 @@ def stability_blocks(stabilities: Sequence[Stability]) -> list[Block]:
     return [Heading("Between repeats"), table(columns, rows), Paragraph(_LEGEND, "quiet")] if rows else []
 
 
-def answered_text(engine: EngineScores, repeats: int, allowed: float) -> str:
+def answered_text(engine: EngineScores, repeats: int) -> str:
     share = engine.failed / engine.asked if engine.asked else 1.0
     over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
-    text = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {allowed:.0%} are borne)"
+    text = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {FAILED_SHARE:.0%} are borne)"
     if engine.dead or not engine.silent:
         return text
     where = f" in {engine.answers.count('')} of {repeats} repeats" if repeats > 1 else ""
@@ -316,25 +312,15 @@ def find_regressions(old: QueryScores, new: QueryScores, name: str, row: Compari
         for unit, was, now in zip(joined.units, joined.values[0, 0], joined.values[1, 0], strict=True)
         if sign * (was - now) > DEFAULT.tie
     ]
-    order = sorted(
-        regressions,
-        key=lambda regression: (sign * (regression.after - regression.before), regression.gold, regression.query),
-    )
-    return tuple(order[:_MAX_REGRESSIONS])
+    regressions.sort(key=lambda found: (sign * (found.after - found.before), found.gold, found.query))
+    return tuple(regressions[:_MAX_REGRESSIONS])
 
 
 def regression_blocks(regressions: Sequence[Regression]) -> list[Block]:
     if not regressions:
         return []
     rows = [
-        [
-            regression.intent,
-            regression.engine,
-            f"{regression.before:.3f}",
-            f"{regression.after:.3f}",
-            f"{regression.after - regression.before:+.3f}",
-        ]
-        for regression in regressions
+        [r.intent, r.engine, f"{r.before:.3f}", f"{r.after:.3f}", f"{r.after - r.before:+.3f}"] for r in regressions
     ]
     columns = ["query", "engine", f">{regressions[0].measure} before", ">now", ">change"]
     return [Heading("Queries that lost most"), table(columns, rows)]

@@ -11,7 +11,6 @@ from typing import Literal
 from assay.errors import ConfigError
 from assay.report.comparison import NOT_COMPARED, comparison_blocks
 from assay.report.evidence import (
-    EngineScores,
     QueryScores,
     Regression,
     Stability,
@@ -50,6 +49,7 @@ _UNREPEATED = (
 )
 #: A baseline may be a file or a directory.
 _ANEW = "make the baseline anew"
+_ABSENT = "this run has no such engine under the gate"
 
 Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
 
@@ -149,33 +149,31 @@ def judge_gate(
         raise ConfigError(f"no engine {engine!r} in this run", hint=f"there are: {', '.join(names)}")
     gated = (engine,) if engine else engines_under_test(new)
     sides = _Sides(old, new)
-    engines = [new.engine(name) for name in gated]
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
-    compared = [name for name in gated if engine or not claim.family or name in claim.family]
+    dead = comparison.failed if comparison else ()
+    uncompared = f"{NOT_COMPARED}: it answered no query"
     checks = [
-        *(_check_failures(e, new.repeats) for e in engines),
-        *(_note_wavering(e) for e in engines if e.wavering),
-        *(_note_single_baseline(e, sides) for e in engines if sides.has_noisy_single_baseline(e)),
+        *_check_engines(sides, gated),
         *(check for threshold in thresholds for check in _check_threshold(new, claim, threshold, gated)),
         *(_check_comparison(row, claim, strict, sides) for row in rows),
-        *(_fail_uncompared(name) for name in (comparison.failed if comparison else ())),
-        *_check_counterparts(compared, old),
-        *(_check_missing(sides, gated, claim) if engine is None else ()),
+        *(GateCheck("failures", f"{name} is compared", False, 4, uncompared) for name in dead),
+        *(_check_counterparts(old, new, gated, claim, engine) if old else ()),
     ]
-    doubted = [row for row in rows if row.verdict in _UNWELL]
-    regressions = [regression for row in doubted for regression in sides.regressions(row)]
+    doubted = [row for row in rows if row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE)]
+    pairs = [(row, pair) for row in doubted if (pair := sides.pair(row))]
+    unrepeated = old and max(old.repeats, new.repeats) == 1 and any(not row.identical for row, _ in pairs)
+    stable = [stability(new, name, claim.primary) for name in gated]
+    if old and claim.primary in old.scores.measures:
+        stable += [stability(old, e.name, claim.primary) for name in gated for e in old.engines if e.name == name]
     return Gate(
         tuple(checks),
         comparison,
         strict,
         notes=() if comparison else notes_on(new.synthetic, new.golds),
-        steadiness=sides.stabilities(gated, claim.primary),
-        losses=tuple(regressions),
-        hints=sides.hints(doubted),
+        steadiness=tuple(stable),
+        losses=tuple(loss for row, (before, name) in pairs for loss in find_regressions(before, new, name, row)),
+        hints=(f"{_UNREPEATED} {sides.repeat_command}.",) if unrepeated else (),
     )
-
-
-_UNWELL = (Verdict.WORSE, Verdict.INCONCLUSIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,70 +183,44 @@ class _Sides:
     old: QueryScores | None
     new: QueryScores
 
-    def stabilities(self, gated: Sequence[str], measure: str) -> tuple[Stability, ...]:
-        stabilities = [stability(self.new, name, measure) for name in gated]
-        if self.old and measure in self.old.scores.measures:
-            known = {engine.name for engine in self.old.engines}
-            stabilities += [stability(self.old, name, measure) for name in gated if name in known]
-        return tuple(stabilities)
-
     def pair(self, row: ComparisonRow) -> tuple[QueryScores, str] | None:
         """Return the old side and the engine of a row that compares one engine between the sides."""
-        for engine in self.new.engines if self.old else ():
-            if self.old and row.engine == f"{engine.name} ({self.new.name})":
-                return (self.old, engine.name) if row.baseline == f"{engine.name} ({self.old.name})" else None
+        for name in (engine.name for engine in self.new.engines) if self.old else ():
+            if self.old and (row.engine, row.baseline) == (f"{name} ({self.new.name})", f"{name} ({self.old.name})"):
+                return self.old, name
         return None
 
-    def regressions(self, row: ComparisonRow) -> tuple[Regression, ...]:
-        pair = self.pair(row)
-        return find_regressions(pair[0], self.new, pair[1], row) if pair else ()
-
-    def repeats(self, row: ComparisonRow) -> tuple[Stability, Stability] | None:
-        pair = self.pair(row)
-        return (stability(*pair, row.measure), stability(self.new, pair[1], row.measure)) if pair else None
-
     @property
-    def less_repeated(self) -> str:
-        return "this run" if self.old is not None and self.new.repeats < self.old.repeats else "the baseline"
-
-    def has_noisy_single_baseline(self, engine: EngineScores) -> bool:
-        if self.old is None or self.old.repeats > 1:
-            return False
-        return engine.is_noisy and engine.name in {other.name for other in self.old.engines}
-
-    def hints(self, doubted: Sequence[ComparisonRow]) -> tuple[str, ...]:
-        if self.old is None or max(self.old.repeats, self.new.repeats) > 1:
-            return ()
-        unrepeated = any(not row.identical and self.pair(row) for row in doubted)
-        return (f"{_UNREPEATED} {self.repeat_command}.",) if unrepeated else ()
+    def repeat_advice(self) -> str:
+        less = "this run" if self.old is not None and self.new.repeats < self.old.repeats else "the baseline"
+        return f"so repeat {less} more often"
 
     @property
     def repeat_command(self) -> str:
+        run = f"`assay run --repeat {_REPEATS} --out"
         if self.old is not None and self.old.is_file:
-            return (
-                f"`assay run --repeat {_REPEATS} --out repeats`, then "
-                f"`assay gate repeats --write-baseline {self.old.name}`"
+            return f"{run} repeats`, then `assay gate repeats --write-baseline {self.old.name}`"
+        return f"{run} FOLDER`, then `assay gate RESULTS --against FOLDER`"
+
+
+def _check_engines(sides: _Sides, gated: Sequence[str]) -> Iterator[GateCheck]:
+    engines = [sides.new.engine(name) for name in gated]
+    for engine in engines:
+        share = engine.failed / engine.asked if engine.asked else 1.0
+        detail = answered_text(engine, sides.new.repeats)
+        yield GateCheck("failures", f"{engine.name} answers", share <= FAILED_SHARE and not engine.silent, 4, detail)
+    for engine in engines:
+        if engine.wavering:
+            detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
+            yield GateCheck("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
+    single = {engine.name for engine in sides.old.engines} if sides.old and sides.old.repeats == 1 else ()
+    for engine in engines:
+        if engine.name in single and (engine.changed > 0.0 or engine.wavering):
+            detail = (
+                f"rankings of {engine.changed:.0%} of the queries vary between repeats, and the baseline is a "
+                f"single run, lucky or not; make it from several runs of the unchanged engine: {sides.repeat_command}"
             )
-        return f"`assay run --repeat {_REPEATS} --out FOLDER`, then `assay gate RESULTS --against FOLDER`"
-
-
-def _check_failures(engine: EngineScores, repeats: int) -> GateCheck:
-    share = engine.failed / engine.asked if engine.asked else 1.0
-    detail = answered_text(engine, repeats, FAILED_SHARE)
-    return GateCheck("failures", f"{engine.name} answers", share <= FAILED_SHARE and not engine.silent, 4, detail)
-
-
-def _note_wavering(engine: EngineScores) -> GateCheck:
-    detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
-    return GateCheck("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
-
-
-def _note_single_baseline(engine: EngineScores, sides: _Sides) -> GateCheck:
-    detail = (
-        f"rankings of {engine.changed:.0%} of the queries vary between repeats, and the baseline is a "
-        f"single run, lucky or not; make it from several runs of the unchanged engine: {sides.repeat_command}"
-    )
-    return GateCheck("steadiness", f"baseline of {engine.name} is repeated", True, 4, detail, warning=True)
+            yield GateCheck("steadiness", f"baseline of {engine.name} is repeated", True, 4, detail, warning=True)
 
 
 def _check_threshold(
@@ -271,29 +243,28 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
 
     Inconclusive fails only under --strict. Identical rankings are not inconclusive, however small the set is.
     """
-    repeats = sides.repeats(row)
-    variance = chance_between(*repeats) if repeats else None
+    pair, variance = sides.pair(row), None
     detail = f"{difference_text(row.difference, row.interval)}: {row.summary}"
-    if repeats and variance is not None:
-        old, new = repeats
-        spread = [f"±{side.sd:.3f} ({when})" for side, when in ((new, "now"), (old, "before")) if side.sd is not None]
-        detail += f"; sd between repeats {' and '.join(spread)}"
-        reach = variance.reach(claim.alpha)
-        if row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach:
-            detail += f"; chance between whole runs alone reaches {reach:.3f}"
-            detail += f", so repeat {sides.less_repeated} more often"
+    if pair:
+        old, new = stability(*pair, row.measure), stability(sides.new, pair[1], row.measure)
+        variance = chance_between(old, new)
+        if variance:
+            spread = [f"±{side.sd:.3f} ({at})" for side, at in ((new, "now"), (old, "before")) if side.sd is not None]
+            detail += f"; sd between repeats {' and '.join(spread)}"
+            reach = variance.reach(claim.alpha)
+            if row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach:
+                detail += f"; chance between whole runs alone reaches {reach:.3f}, {sides.repeat_advice}"
     title = _title(row)
     if is_regression(row, variance, claim.alpha):
         return GateCheck("comparison", title, False, 1, detail)
     if row.verdict is Verdict.WORSE and row.within_margin:
         return GateCheck("comparison", title, True, 1, detail, warning=True)
-    if row.verdict is Verdict.WORSE and variance is not None:
+    doubtful = row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE) and not row.identical
+    if row.verdict is Verdict.WORSE and variance:
         lucky = variance.lucky_reach(claim.alpha)
-        detail += f"; runs of an unchanged engine lose up to {lucky:.3f} against a lucky baseline, so repeat "
-        detail += f"{sides.less_repeated} more often"
-        return GateCheck("comparison", title, not strict, DOUBT, detail, warning=True)
-    doubtful = row.verdict is Verdict.INCONCLUSIVE and not row.identical
-    if doubtful:
+        detail += f"; runs of an unchanged engine lose up to {lucky:.3f} against a lucky baseline, "
+        detail += sides.repeat_advice
+    elif doubtful:
         shown = "no difference" if row.mde is None else f"a difference of {row.mde_text}"
         detail += f"; this set could have shown {shown}, the margin is {claim.margin:g}"
     return GateCheck("comparison", title, not (doubtful and strict), DOUBT, detail, warning=doubtful)
@@ -303,42 +274,30 @@ def _title(row: ComparisonRow) -> str:
     return f"{row.engine} against {row.baseline} on {row.measure}"
 
 
-def _fail_uncompared(name: str) -> GateCheck:
-    return GateCheck("failures", f"{name} is compared", False, 4, f"{NOT_COMPARED}: it answered no query")
-
-
-def _check_counterparts(names: Sequence[str], old: QueryScores | None) -> Iterator[GateCheck]:
-    """Fail engines without a usable counterpart: a renamed engine must not pass."""
-    known = {engine.name: engine for engine in old.engines} if old else {}
-    for name in names if old else ():
+def _check_counterparts(
+    old: QueryScores, new: QueryScores, gated: Sequence[str], claim: AnalysisPlan, engine: str | None
+) -> Iterator[GateCheck]:
+    """Fail engines that one of the sides lacks: a renamed, skipped or removed engine must not pass."""
+    family = () if engine else claim.family
+    choose = "or name by --engine or a declared family what is gated"
+    known = {other.name: other for other in old.engines}
+    for name in gated:
+        if family and name not in family:
+            continue
         detail, other = "", known.get(name)
-        if old and other is None:
-            detail = (
-                f"{old.name} has none to compare it with; {_ANEW}, or name by --engine or a declared family what is "
-                "gated"
-            )
-        elif other and other.silent and not other.dead:
+        if other is None:
+            detail = f"{old.name} has none to compare it with; {_ANEW}, {choose}"
+        elif other.silent and not other.dead:
             detail = f"what it is compared with found nothing at all; {_ANEW}"
         if detail:
             yield GateCheck("counterpart", f"{name} has a counterpart", False, 5, detail)
-
-
-def _check_missing(sides: _Sides, gated: Sequence[str], claim: AnalysisPlan) -> Iterator[GateCheck]:
-    """Fail engines of the old side that the new side lacks: a skipped or removed engine must not pass."""
-    if sides.old is None:
-        return
-    present = {engine.name for engine in sides.new.engines}
-    kept = {*gated, *(e.name for e in sides.old.engines if e.role != "candidate" and e.name in present)}
-    for name in engines_under_test(sides.old):
-        if name in kept or (claim.family and name not in claim.family):
-            continue
-        why = sides.new.skipped.get(name)
-        state = f"it was skipped: {why}; mend that and run again" if why else f"{_ABSENT}; {_ANEW}"
-        detail = f"{state}, or name by --engine or a declared family what is gated"
-        yield GateCheck("counterpart", f"{name} is measured still", False, 5, detail)
-
-
-_ABSENT = "this run has no such engine under the gate"
+    present = {other.name for other in new.engines}
+    references = {other.name for other in old.engines if other.role != "candidate" and other.name in present}
+    for name in engines_under_test(old) if engine is None else ():
+        if name not in {*gated, *references} and (not family or name in family):
+            why = new.skipped.get(name)
+            state = f"it was skipped: {why}; mend that and run again" if why else f"{_ABSENT}; {_ANEW}"
+            yield GateCheck("counterpart", f"{name} is measured still", False, 5, f"{state}, {choose}")
 
 
 def gate_document(gate: Gate) -> Document:

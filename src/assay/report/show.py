@@ -117,8 +117,7 @@ def _find_ranking(subject: ShownEngine, key: tuple[str, str, str]) -> Ranking | 
     if subject.engine not in engines:
         hint = did_you_mean(subject.engine, list(engines)) or f"there are: {', '.join(engines)}"
         raise ConfigError(f"no engine {subject.engine!r} in the run", hint=hint)
-    rankings = engines[subject.engine].rankings
-    return next((ranking for ranking in rankings if (ranking.gold, ranking.query, ranking.form) == key), None)
+    return next((r for r in engines[subject.engine].rankings if (r.gold, r.query, r.form) == key), None)
 
 
 def _hits(ranking: Ranking | None) -> Sequence[Hit]:
@@ -128,8 +127,9 @@ def _hits(ranking: Ranking | None) -> Sequence[Hit]:
 def _shown_ranking(
     subject: ShownEngine, ranking: Ranking | None, others: Mapping[int, int], level: Level, measures: Sequence[str]
 ) -> ShownRanking:
-    queries = {(gold.name, query.id): query for gold in subject.run.suite.golds for query in gold.queries}
-    query = queries.get((ranking.gold, ranking.query)) if ranking else None
+    key = (ranking.gold, ranking.query) if ranking else None
+    golds = subject.run.suite.golds
+    query = next((query for gold in golds for query in gold.queries if (gold.name, query.id) == key), None)
     if ranking is None or query is None:
         return ShownRanking(subject.name, None)
     marks = HitMarker(query, level)(_hits(ranking))
@@ -137,13 +137,11 @@ def _shown_ranking(
         ShownHit(hit, mark, others.get(mark.rank or 0), mark.target is not None and is_beside(hit, query.targets))
         for hit, mark in zip(_hits(ranking), marks, strict=True)
     )
-    targets = {mark.target: mark.rank for mark in reversed(marks) if mark.target is not None}
-    adversaries = {mark.adversary: mark.rank for mark in reversed(marks) if mark.adversary is not None}
-    ranks = (
-        *(targets.get(at) for at in range(len(query.targets))),
-        *(adversaries.get(at) for at in range(len(query.adversaries))),
-    )
-    return ShownRanking(subject.name, ranking, hits, _values(subject, ranking, measures), ranks)
+    targets = {mark.target: mark.rank for mark in reversed(marks)}
+    adversaries = {mark.adversary: mark.rank for mark in reversed(marks)}
+    ranks = [targets.get(at) for at in range(len(query.targets))]
+    ranks += [adversaries.get(at) for at in range(len(query.adversaries))]
+    return ShownRanking(subject.name, ranking, hits, _values(subject, ranking, measures), tuple(ranks))
 
 
 def _values(subject: ShownEngine, ranking: Ranking, measures: Sequence[str]) -> tuple[float, ...]:
@@ -160,12 +158,10 @@ def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[st
     runs = [subject.run for subject in subjects]
     if len(runs) < 2 or runs[0] is runs[1]:
         return ()
-    name = f"{gold}/{query.id}"
-    notes = []
+    notes, name = [], f"{gold}/{query.id}"
     if runs[0].hashes.get(name) != runs[1].hashes.get(name):
         notes.append("The query is not the same in both runs: each ranking is marked by the answers of its own run.")
-    digests = [run.header.corpora[gold].digest for run in runs if gold in run.header.corpora]
-    if len(set(digests)) > 1:
+    if len({run.header.corpora[gold].digest for run in runs if gold in run.header.corpora}) > 1:
         notes.append(f"The corpus of {gold} changed between the runs: lines may have moved.")
     if runs[0].k != runs[1].k:
         notes.append(f"The first run asked for {runs[0].k} results, the second for {runs[1].k}.")
@@ -190,26 +186,26 @@ def show_document(shown: QueryView) -> Document:
 
 
 def _target_table(shown: QueryView) -> Table:
-    query = shown.query
-    labels: list[tuple[str, str, Tone]] = [(t.anchor, f"grade {t.grade}", "good") for t in query.targets]
-    labels += [(a.target.anchor, f"adversary: {a.relationship}, {a.strength}", "bad") for a in query.adversaries]
+    labels: list[tuple[str, str, Tone]] = [(t.anchor, f"grade {t.grade}", "good") for t in shown.query.targets]
+    labels += [(a.target.anchor, f"adversary: {a.relationship}, {a.strength}", "bad") for a in shown.query.adversaries]
     rows: list[list[str | Cell]] = []
     for at, (anchor, kind, tone) in enumerate(labels):
         ranks = [side.ranks[at] if at < len(side.ranks) else None for side in shown.sides]
-        cells = [Cell("–", "quiet") if rank is None else Cell(str(rank), tone) for rank in ranks]
-        rows.append([anchor, kind, *cells])
+        rows.append([anchor, kind, *(Cell(str(rank), tone) if rank else Cell("–", "quiet") for rank in ranks)])
     note = f"Ranks by {shown.level}; – is not among the first {shown.k}."
     return table(["place", "is", *(f">{side.name}" for side in shown.sides)], rows, note)
 
 
 def _value_table(shown: QueryView) -> Table:
-    two = len(shown.sides) > 1
+    columns = ["measure", *(f">{side.name}" for side in shown.sides), ">change"]
     rows: list[list[str | Cell]] = []
     for at, name in enumerate(shown.measures):
         values = [side.values[at] if at < len(side.values) else math.nan for side in shown.sides]
-        row: list[str | Cell] = [name, *(f"{value:.3f}" if math.isfinite(value) else "–" for value in values)]
-        rows.append([*row, _change(name, values[-1] - values[0])] if two else row)
-    return table(["measure", *(f">{side.name}" for side in shown.sides), *([">change"] if two else [])], rows)
+        cells = [f"{value:.3f}" if math.isfinite(value) else "–" for value in values]
+        rows.append([name, *cells, _change(name, values[-1] - values[0])])
+    if len(shown.sides) == 1:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    return table(columns, rows)
 
 
 def _change(name: str, change: float) -> Cell:
@@ -224,35 +220,30 @@ def _change(name: str, change: float) -> Cell:
 def _ranking_block(shown: QueryView, at: int) -> RankingBlock:
     side = shown.sides[at]
     two = len(shown.sides) > 1 and not any(other.failure for other in shown.sides)
-    entries = tuple(_ranking_line(shown, hit, _move(hit, second=at > 0) if two else "") for hit in side.hits)
-    empty = "" if entries or side.failure else "It answered with nothing."
-    return RankingBlock(side.name, entries, clip(side.failure, SHOWN.message) or empty)
+    lines = []
+    for hit in side.hits:
+        sign, tone = _mark(shown, hit)
+        move = _move(hit, second=at > 0) if two else ""
+        lines.append(RankingLine(str(hit.mark.rank or ""), sign, clip(str(hit.hit.span), SHOWN.example), move, tone))
+    empty = "" if lines or side.failure else "It answered with nothing."
+    return RankingBlock(side.name, tuple(lines), clip(side.failure, SHOWN.message) or empty)
 
 
-def _ranking_line(shown: QueryView, hit: ShownHit, tail: str) -> RankingLine:
-    mark = hit.mark
-    sign = ""
-    tone: Tone = "plain"
-    if mark.target is not None:
-        grade = shown.query.targets[mark.target].grade
-        sign, tone = f"✓{grade}{_BESIDE if hit.other_lines else ''}", "good" if grade >= PRIMARY else "plain"
-    elif mark.adversary is not None:
-        sign, tone = "✗", "bad"
-    elif mark.rank is None:
-        sign, tone = "=", "quiet"
-    return RankingLine(str(mark.rank or ""), sign, clip(str(hit.hit.span), SHOWN.example), tail, tone)
+def _mark(shown: QueryView, hit: ShownHit) -> tuple[str, Tone]:
+    if hit.mark.target is not None:
+        grade = shown.query.targets[hit.mark.target].grade
+        return f"✓{grade}{_BESIDE if hit.other_lines else ''}", "good" if grade >= PRIMARY else "plain"
+    if hit.mark.adversary is not None:
+        return "✗", "bad"
+    return ("=", "quiet") if hit.mark.rank is None else ("", "plain")
 
 
 def _move(hit: ShownHit, *, second: bool) -> str:
     rank = hit.mark.rank
-    if rank is None:
-        return ""
-    if hit.other is None:
-        return "new" if second else "gone"
-    if not second:
-        return ""
-    moved = hit.other - rank
-    return f"↑{moved}" if moved > 0 else f"↓{-moved}" if moved < 0 else "="
+    if rank is None or hit.other is None:
+        return "" if rank is None else "new" if second else "gone"
+    moved = hit.other - rank if second else 0
+    return f"↑{moved}" if moved > 0 else f"↓{-moved}" if moved < 0 else "=" if second else ""
 
 
 def _legend(shown: QueryView) -> str:
@@ -286,8 +277,8 @@ def show_json(shown: QueryView) -> dict[str, object]:
         "sides": [
             {
                 "name": side.name,
-                "status": None if side.ranking is None else str(side.ranking.status),
-                "error": None if side.ranking is None else side.ranking.error,
+                "status": side.ranking and str(side.ranking.status),
+                "error": side.ranking and side.ranking.error,
                 "values": dict(zip(shown.measures, side.values, strict=False)),
                 "hits": [_hit_json(rank, hit) for rank, hit in enumerate(side.hits, start=1)],
             }
@@ -330,7 +321,7 @@ def find_query(run: Run, wanted: str) -> QueryMatch:
     words, by_text = wanted.casefold().strip(), []
     for match in every if words else ():
         forms = [form for form in match.query.ordered_forms if words in match.query.forms[form].casefold()]
-        by_text += [QueryMatch(match.gold, match.query, forms[0])] if forms else []
+        by_text += [match._replace(form=forms[0])] if forms else []
     for matches in ([match for match in every if wanted in (match.query.id, match.name)], by_text):
         if len(matches) == 1:
             return matches[0]
@@ -355,14 +346,11 @@ def _list_queries(matches: Sequence[QueryMatch]) -> str:
 
 def _list_similar(every: Sequence[QueryMatch], wanted: str) -> str:
     ids = closest_match(wanted, [match.query.id for match in every], _LISTED)
-    similar = [match for name in ids for match in every if match.query.id == name]
-    words = _words(wanted)
-    shared = {match.name: len(words & _words(*match.query.forms.values())) for match in every}
-    similar += sorted(
-        (match for match in every if shared[match.name]), key=lambda match: (-shared[match.name], match.name)
-    )
-    unique = list({match.name: match for match in similar}.values())
-    return f"the nearest ones; {_list_queries(unique[:_LISTED])}" if unique else _list_queries(every)
+    similar = {match.name: match for name in ids for match in every if match.query.id == name}
+    shared = [(-len(_words(wanted) & _words(*match.query.forms.values())), match.name, match) for match in every]
+    similar |= {name: match for number, name, match in sorted(shared, key=lambda row: row[:2]) if number}
+    listed = list(similar.values())[:_LISTED]
+    return f"the nearest ones; {_list_queries(listed)}" if listed else _list_queries(every)
 
 
 def _words(*texts: str) -> set[str]:

@@ -187,10 +187,10 @@ def noisy_runs(rng, runs, queries=60, rate=0.8):
 def test_noise_is_the_chance_of_single_queries_without_the_luck_of_whole_runs():
     rng = np.random.default_rng(3)
     steady = seen(run_of(RANKS), run_of(RANKS)).engine("mine")
-    assert (steady.noise, steady.is_noisy) == ((0.0, 0.0), False)
+    assert (steady.noise, steady.changed) == ((0.0, 0.0), 0.0)
     made = seen(*noisy_runs(rng, 20)).engine("mine")
     assert made.noise[0] == pytest.approx(0.8 * 0.2 / 60, rel=0.2)
-    assert made.is_noisy
+    assert made.changed > 0.0
     # Every query falls from rank 1 to 2 in the second run: that is luck of the run, not of its queries.
     shared = seen(run_of([1] * 40), run_of([2] * 40)).engine("mine")
     assert shared.noise[0] == pytest.approx(0.0, abs=1e-12)
