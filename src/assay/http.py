@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from http.client import HTTPException, IncompleteRead, LineTooLong
 from typing import Any, Final, Self
-from urllib.parse import SplitResult, parse_qsl, unquote, urldefrag, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urldefrag, urljoin, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import urllib3
@@ -383,8 +383,11 @@ def _classify(request: HttpRequest, response: urllib3.BaseHTTPResponse, body: by
     if status in _REJECTIONS or (status >= 500 and _TOO_MUCH.search(body)):
         return failed(RequestRejected, "check the settings of the request, such as the model, and its size")
     if 300 <= status < 400:
-        target = request.redact(redact_url(headers.get("Location") or ""))
-        return failed(EngineError, f"redirects are not followed; if you trust the target, use {target}")
+        hint = "redirects are not followed"
+        if location := headers.get("Location"):
+            target = request.redact(redact_url(urljoin(request.url, location)))
+            hint += f"; if you trust the target, use {target}"
+        return failed(EngineError, hint)
     spent = headers.get("X-RateLimit-Remaining", "").strip() == "0"
     wait, reset = headers.get("Retry-After"), headers.get("X-RateLimit-Reset", "").strip()
     if wait is None and spent and _EPOCH_SECONDS.fullmatch(reset):

@@ -153,7 +153,7 @@ def test_unpack_refuses_a_header_that_would_take_for_ever(size: int, tmp_path: P
     info.pax_headers = {"comment": "0" * size}
     with tarfile.open(tmp_path / "slow.tar.gz", "w:gz", format=tarfile.PAX_FORMAT) as tar:
         tar.addfile(info)
-    with pytest.raises(CorpusError, match="a header of"):
+    with pytest.raises(CorpusError, match="expected a header of"):
         _unpack(tmp_path / "slow.tar.gz")
 
 

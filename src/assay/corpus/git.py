@@ -185,7 +185,7 @@ _URL: Final = re.compile(r"(?:https?|ssh|git|file)://.|(?:[\w.-]+@)?[\w.-]+:(?![
 def locate_git(request: CorpusRequest) -> LocatedCorpus:
     spec, rev, limits = request.spec, request.spec.rev or "HEAD", request.limits
     if _BAD_REVISION.search(rev):
-        raise CorpusError(f"{rev!r} is not a revision", hint="use a commit, tag or branch")
+        raise CorpusError(f"invalid revision {rev!r}", hint="use a commit, tag or branch")
     if is_url(spec.value):
         return locate_tree(request, _obtain_remote(request, spec.value, rev), built_in=False)
     repository = named_directory(request)
@@ -244,7 +244,8 @@ def fetch_commit(mirror: Path, url: str, rev: str, limits: ArchiveLimits) -> str
         mirror.mkdir(parents=True)
         made = git("init", "--quiet", "--bare", "--template=", ".", cwd=mirror, limits=limits)
         if made.code:
-            raise SetupError(f"git init failed: {made.last_error_line}", file=mirror, hint="check `git --version`")
+            hint = "check that git works and that the cache directory is writable"
+            raise SetupError(f"git init failed: {made.last_error_line}", file=mirror, hint=hint)
     busy.touch()
 
     def resolve(name: str) -> str | None:

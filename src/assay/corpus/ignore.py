@@ -195,4 +195,6 @@ def _compile_list(globs: tuple[str, ...]) -> GitIgnoreSpec | None:
     try:
         return GitIgnoreSpec.from_lines([glob.removeprefix("./") for glob in globs])
     except GitIgnorePatternError as error:
-        raise CorpusError(f"{error}", hint="use git-ignore patterns: *.py, src/**/*.go, tests/") from error
+        raise CorpusError(
+            f"invalid glob: {error}", hint="use git-ignore patterns: *.py, src/**/*.go, tests/"
+        ) from error

@@ -224,7 +224,9 @@ def run_fetch_tool(
             raise missing_tool(tool) from error
         raise
     if done.end == "timeout":
-        raise SetupError(f"{tool} did not finish within {seconds:.0f} s", hint="check the network, then try again")
+        raise SetupError(
+            f"{tool} did not finish within {seconds:.0f} s", hint="check the network, or use a smaller corpus"
+        )
     if done.end == "flood":
         hint = "use a smaller repository or package"
         raise SetupError(f"{tool} printed more than {_OUTPUT.stdout:,} bytes", hint=hint)

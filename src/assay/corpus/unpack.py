@@ -146,7 +146,7 @@ class _Member(tarfile.TarInfo):
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _HEADERS and self.size > _HEADER_BYTES:
-            raise tarfile.ReadError(f"a header of {self.size:,} bytes")
+            raise tarfile.ReadError(f"expected a header of at most {_HEADER_BYTES:,} bytes, got {self.size:,}")
         return cast(tarfile.TarInfo, super()._proc_member(tar))  # type: ignore[misc]  # not in typeshed
 
 
@@ -255,7 +255,7 @@ class TreeWriter:
         raise CorpusError(
             f"member {shown!r} {why}; nothing was unpacked",
             file=self._source,
-            hint="use another version, and report the problem to the publisher",
+            hint="use another version of the package or repository",
         )
 
     def _admit(self, name: str) -> list[str]:

@@ -219,7 +219,7 @@ def _check_modes(settings: CommandSettings) -> None:
         hint = "write `request` on one line, or as a table"
         raise ConfigError(f"{WHERE}: `request` contains a line break", hint=hint)
     if (lines or request) and not has_placeholder(request, "query"):
-        raise ConfigError(f"{WHERE}: `request` has no {{query}}", hint='set request = { query = "{query}" }')
+        raise ConfigError(f"{WHERE}: `request` has no {{query}}", hint="add {query} to `request`")
     if lines and settings.format in ("jsonl", "text"):
         raise ConfigError(f'{WHERE}: mode "lines" requires format "json"', hint="remove `format`")
     if lines and settings.startup_timeout != STARTUP_SECONDS and not settings.ready:

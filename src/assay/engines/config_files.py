@@ -118,9 +118,9 @@ class ConfigTemplate:
 
     def _changes(self, tree: Tree) -> dict[Key, object]:
         if self.format == "text":
-            return {(".".join(key),): _to_text(value) for key, value in self.edits.items()}
+            return {(".".join(key),): _to_text(key, value) for key, value in self.edits.items()}
         if self.format == "ini":
-            return {_ini_key(tree, key): _to_text(value) for key, value in self.edits.items()}
+            return {_ini_key(tree, key): _to_text(key, value) for key, value in self.edits.items()}
         return dict(self.edits)
 
     def _write(self, tree: Tree, changes: Mapping[Key, object]) -> str:
@@ -258,7 +258,7 @@ def _parse(text: str, form: str) -> Tree:
     try:
         tree = _PARSERS[form](text)
     except Exception as error:  # exceptions differ between libraries
-        raise ValueError(" ".join(str(error).split())) from error
+        raise ValueError(f"invalid {form}: {' '.join(str(error).split())}") from error
     if not isinstance(tree, dict):
         raise ValueError(f"expected a table at the top level, got {type(tree).__name__}")
     return tree
@@ -331,9 +331,9 @@ def _ini_key(tree: Tree, key: Key) -> Key:
     return existing[0] if existing else splits[-1] if splits else key
 
 
-def _to_text(value: object) -> str:
+def _to_text(key: Key, value: object) -> str:
     if isinstance(value, list | dict) or value is None:
-        raise ValueError(f"expected a string, number or boolean, got {type(value).__name__}")
+        raise ValueError(f"{write_key(key)}: expected a string, number or boolean, got {type(value).__name__}")
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -73,7 +73,9 @@ class WireProtocol:
         try:
             line = fill(self.request, {**values, "query": flat}).encode() + b"\n"
         except UnicodeEncodeError as error:
-            raise EngineError(f"cannot send the query: {error}", hint="remove the invalid characters") from error
+            raise EngineError(
+                f"cannot send the query: {error}", hint="remove the invalid characters from the query"
+            ) from error
         return line, (FLATTENED,) if flat != query else ()
 
     def read(self, child: Child, number: str, known: frozenset[str], deadline: float | None) -> EngineReply:
@@ -108,7 +110,8 @@ def _find_answers(line: bytes) -> Documents | None:
         except ValueError:
             if text.startswith("{"):
                 raise EngineError(
-                    f"the answer is not JSON; it starts with {text[:60]!r}", hint="print each JSON document on one line"
+                    f"the answer is not JSON; it starts with {text[:60]!r}",
+                    hint="print each answer as JSON on one line",
                 ) from None
             return None
     return documents if documents.values and isinstance(documents.values[0], dict | list) else None

@@ -214,7 +214,9 @@ class McpSession(ToolSession["McpEngine"]):
         code = self._transport.error_status if isinstance(self._transport, HttpTransport) else None
         status = f" (HTTP {code})" if code else ""
         if isinstance(problem, MCPError):
-            hint = "correct the tool and its arguments" if self._connection else "check that this is an MCP server"
+            hint = "correct the tool and its arguments, or read the log of the server"
+            if self._connection is None:
+                hint = "check that `command` or `url` names an MCP server, and check its credentials"
             return EngineError(f"the server returned an error: {text}{status}", hint=hint)
         return EngineError(f"{type(problem).__name__}: {text}{status}", hint=_CHECK_SERVER)
 

@@ -186,6 +186,6 @@ def _unset(names: Sequence[str]) -> tuple[str, ...]:
 
 def preset_notes(preset: Preset) -> tuple[str, ...]:
     facts = preset.facts
-    source = f"unverified: written from {facts.docs or 'no source'}"
+    source = f"unverified: written from {facts.docs}" if facts.docs else "unverified"
     verified = f"last verified with {facts.verified}" if facts.verified else source
     return (f"preset {preset.name}, {verified}", *((facts.note,) if facts.note else ()))

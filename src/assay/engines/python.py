@@ -96,7 +96,7 @@ def _import_target(settings: PythonSettings, base: Path) -> object:
     except (ImportError, AttributeError) as problem:
         raise ConfigError(
             f"engine python: cannot import {settings.target}: {problem}",
-            hint=f"add the module to {directory}, set `folder`, or install the module",
+            hint=f"check the name, and that the module is in {directory} or installed",
         ) from problem
     except Exception as problem:
         raise EngineError(

@@ -116,5 +116,5 @@ class OracleEngine(EngineDefaults):
 def make_oracle(settings: Mapping[str, object], context: EngineContext) -> OracleEngine:
     read_settings(OracleSettings, settings, "engine oracle")
     if context.suite is None:
-        raise ConfigError("engine oracle: no gold set", hint="pass a gold set with --gold")
+        raise ConfigError("engine oracle requires a gold set", hint="pass a gold set with --gold")
     return OracleEngine(context.suite)

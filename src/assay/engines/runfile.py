@@ -113,7 +113,7 @@ def _names(gold: GoldSet, query: Query, form: str) -> Iterator[str]:
 def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngine:
     read = read_settings(RunFileSettings, settings, "engine runfile")
     if context.suite is None:
-        raise ConfigError("engine runfile: no gold set", hint="pass a gold set with --gold")
+        raise ConfigError("engine runfile requires a gold set", hint="pass a gold set with --gold")
     path = context.directory / read.path
     text = read_utf8(path, hint="check the path of the run file")
     is_json = read.format == "jsonl" or (read.format == "auto" and text.lstrip().startswith("{"))
@@ -196,7 +196,8 @@ def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
             hits = tuple(map(read_hit, document["hits"]))
         except (ValueError, TypeError, KeyError, EngineError, RecursionError) as problem:
             hint = 'write {"query": "...", "hits": ["path:1-9"]}'
-            raise InputError(f"invalid ranking: {problem}", file=file, line=number, hint=hint) from problem
+            reason = f"missing key {problem}" if isinstance(problem, KeyError) else problem
+            raise InputError(f"invalid ranking: {reason}", file=file, line=number, hint=hint) from problem
         if not isinstance(name, str):
             raise InputError(f"expected a string as query, got {name!r}", file=file, line=number, hint=_NAMING)
         if name in rankings:

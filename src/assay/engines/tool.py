@@ -96,7 +96,9 @@ def parse_command(template: Argv, known: Sequence[str], where: str) -> tuple[str
     try:
         parts = tuple(shlex.split(template)) if isinstance(template, str) else template
     except ValueError as error:
-        raise ConfigError(f"{where}: {error}", hint="close the quotes, or use a list") from error
+        raise ConfigError(
+            f"{where}: cannot split the command: {error}", hint="close the quotes, or use a list"
+        ) from error
     check_template(parts, known, where)
     for part in parts:
         if _SHELL.fullmatch(part) and not (part == ";" and _FIND_EXEC.intersection(parts)):

@@ -297,7 +297,7 @@ def _start(task: ProgramSpec, marker: str, stdin: int) -> subprocess.Popen[bytes
         if isinstance(error, FileNotFoundError):
             hint = "install the program or use its full path"
         elif isinstance(error, PermissionError):
-            hint = "make the file executable with `chmod +x`"
+            hint = "use an executable file; `chmod +x` makes a file executable"
         raise SetupError(f"cannot start {task.argv[0]}: {error}", hint=hint) from error
 
 

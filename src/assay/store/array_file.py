@@ -91,7 +91,7 @@ def read_store(path: Path) -> ArrayFile:
     """Map an index file into memory and verify its checksums; raise IndexFormatError if it is missing or invalid."""
     mapped = _map_file(path)
     if not _MAGIC.startswith(mapped[: len(_MAGIC)]):
-        raise IndexFormatError("foreign", "not an Assay index", file=path)
+        raise IndexFormatError("foreign", "the file is not an Assay index", file=path)
     if len(mapped) < _PREFIX.size:
         raise _damage(path, "truncated file")
     _, version, length, crc = _PREFIX.unpack_from(mapped)

@@ -101,7 +101,7 @@ def test_git_refuses_revisions_that_are_none(rev: str, tmp_path: Path) -> None:
     repository(tmp_path / "r", {"a.py": "1"})
     if rev:
         for value in ("r", f"file://{tmp_path}/r"):
-            with pytest.raises(CorpusError, match="not a revision"):
+            with pytest.raises(CorpusError, match="invalid revision"):
                 _open(tmp_path, value, rev)
     else:
         assert _open(tmp_path, "r", rev).files

@@ -22,7 +22,7 @@ URL = "http://host/mcp"
         ({"index_command": "tool index {query}"}, r"index_command: .*placeholder \{query\}"),
         ({"index_command": "tool index && tool check"}, "index_command: shell operator '&&' is not supported"),
         ({"command": "server 2> log"}, "command: shell operator '2>' is not supported"),
-        ({"command": "server 'x"}, "command: No closing quotation"),
+        ({"command": "server 'x"}, "cannot split the command: No closing quotation"),
         ({"index": {"tool": "index", "arguments": {"at": "{rooot}"}}}, r"index: .*placeholder \{rooot\}"),
     ],
 )
