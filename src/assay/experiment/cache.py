@@ -6,7 +6,7 @@ import json
 import shutil
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +15,7 @@ from assay.engines.base import FullEngine
 from assay.engines.kinds import find_kind
 from assay.errors import SetupError
 from assay.experiment.records import write_assayignore
-from assay.experiment.records.codec import (
-    Lines,
-    dump,
-    engine_json,
-    gold_json,
-    ranking_json,
-    read_engine,
-    read_facts,
-    read_gold,
-)
+from assay.experiment.records.codec import Lines, decoder, dump, engine_json, gold_json, ranking_json, read_engine
 from assay.experiment.records.directory import UNFINISHED
 from assay.gold import gold_hash
 from assay.store import kinds
@@ -108,8 +99,8 @@ def cell_json(result: CellResult) -> dict[str, Any]:
 
 
 def cell_from_json(row: Mapping[str, Any]) -> CellResult:
-    spent = CellCost(**{**row["spent"], "made": tuple(row["spent"]["made"])})
-    return CellResult(read_engine(row["engine"], row["rankings"]), line_table(row["lines"]), spent)
+    engine = read_engine(row["engine"], row["rankings"])
+    return CellResult(engine, decoder(Lines)(row["lines"]), decoder(CellCost)(row["spent"]))
 
 
 def encode_cell(result: CellResult) -> bytes:
@@ -126,31 +117,8 @@ def decode_cell(data: bytes) -> CellResult:
 
 
 def snapshot_json(snapshot: CorpusSnapshot) -> dict[str, Any]:
-    return {
-        "gold": gold_json(snapshot.gold),
-        "facts": asdict(snapshot.facts),
-        "lines": dict(snapshot.lines),
-        "size": snapshot.size,
-        "questions": snapshot.questions,
-        "asked": snapshot.asked,
-        "own": list(snapshot.own),
-    }
-
-
-def snapshot_from_json(row: Mapping[str, Any]) -> CorpusSnapshot:
-    return CorpusSnapshot(
-        gold=read_gold(row["gold"]),
-        facts=read_facts(row["facts"]),
-        lines=line_table(row["lines"]),
-        size=row["size"],
-        questions=row["questions"],
-        asked=row["asked"],
-        own=tuple(row["own"]),
-    )
-
-
-def line_table(row: Mapping[str, Any]) -> Lines:
-    return {path: tuple(sizes) for path, sizes in row.items()}
+    row = {key.name: getattr(snapshot, key.name) for key in fields(snapshot)}
+    return {**row, "gold": gold_json(snapshot.gold), "facts": asdict(snapshot.facts)}
 
 
 def result_code() -> str:

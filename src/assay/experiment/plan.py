@@ -5,10 +5,9 @@ from __future__ import annotations
 import heapq
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from assay.digests import digest_of, package_digest
 from assay.engines.base import FullEngine, SharedStep, sharing_engine
@@ -29,7 +28,6 @@ from assay.experiment.cache import (
 from assay.experiment.corpora import Missing, PreparedGold
 from assay.experiment.environment import environment
 from assay.experiment.executors import Executor
-from assay.experiment.records.codec import read_claim
 from assay.experiment.sessions import EngineLimits
 from assay.experiment.spec import RunEntry, Spec, engine_factory, missing_requirement
 from assay.experiment.spec.model import EngineFactory
@@ -257,19 +255,6 @@ class PlanSummary:
     @property
     def cells(self) -> tuple[CellId, ...]:
         return tuple(CellId(gold, engine) for gold in self.golds for engine in self.engines)
-
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> PlanSummary:
-        parsed = {
-            "golds": tuple(row["golds"]),
-            "engines": tuple(row["engines"]),
-            "claim": read_claim(row["claim"]),
-            "variations": {name: VariantInfo(**variation) for name, variation in row["variations"].items()},
-        }
-        return cls(**{**row, **parsed})
 
 
 def select_engines(spec: Spec) -> tuple[tuple[RunEntry, ...], dict[str, str]]:

@@ -20,13 +20,11 @@ from assay.experiment.cache import (
     CorpusSnapshot,
     cell_from_json,
     cell_json,
-    line_table,
-    snapshot_from_json,
     snapshot_json,
 )
 from assay.experiment.corpora import Missing
 from assay.experiment.plan import ExecutionOptions, PlanSummary, make_plan
-from assay.experiment.records.codec import Lines, dump, join_lines
+from assay.experiment.records.codec import Lines, decoder, dump, join_lines
 from assay.experiment.records.directory import SHARDS
 from assay.experiment.records.merge import RetainedEngine
 from assay.experiment.runner import PlanResult, execute
@@ -119,7 +117,7 @@ def _rows(part: ShardResult) -> Iterator[dict[str, Any]]:
     yield {
         "assay_shard": _FORMAT,
         "shard": asdict(part.shard),
-        "outline": part.summary.to_json(),
+        "outline": asdict(part.summary),
         "declared": {name: asdict(engine) for name, engine in part.declared.items()},
         "grounds": len(results.snapshots),
         "cells": len(results.cells),
@@ -144,16 +142,15 @@ def read_shard(path: Path) -> ShardResult:
         grounds, cells = rows[: head["grounds"]], rows[head["grounds"] :]
         if len(cells) != head["cells"]:
             raise _broken(path, f"expected {head['cells']} cells, got {len(cells)}")
-        snapshots = {
-            snapshot.gold.name: snapshot for snapshot in (snapshot_from_json(row["ground"]) for row in grounds)
-        }
-        tables = {gold: line_table(row["found"]) for gold, row in zip(snapshots, grounds, strict=True)}
+        surveyed = [decoder(CorpusSnapshot)(row["ground"]) for row in grounds]
+        snapshots = {snapshot.gold.name: snapshot for snapshot in surveyed}
+        tables = {gold: decoder(Lines)(row["found"]) for gold, row in zip(snapshots, grounds, strict=True)}
         results = {
             CellId(row["gold"], row["engine"]): replace(cell_from_json(row["cell"]), lines=tables[row["gold"]])
             for row in cells
         }
         declared = {name: RetainedEngine(**engine) for name, engine in head["declared"].items()}
-        summary = PlanSummary.from_json(head["outline"])
+        summary = decoder(PlanSummary)(head["outline"])
         return ShardResult(ShardId(**head["shard"]), summary, PlanResult(snapshots, results), declared)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(path, f"malformed shard ({type(error).__name__}: {error})") from error

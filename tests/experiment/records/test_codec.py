@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.experiment.cache import CellResult, decode_cell, encode_cell
-from assay.experiment.records.codec import engine_json, gold_json, ranking_json, read_engine, read_gold
+from assay.experiment.records.codec import decoder, engine_json, gold_json, ranking_json, read_engine
 from assay.types import CorpusSpec, EngineRun, GoldSet, Hit, Query, Ranking, Resources, Span, Target, VariantInfo
 from tests.properties import examples
 
@@ -39,7 +39,7 @@ def test_gold_sets_with_irrelevant_targets_read_back_and_others_are_written_as_b
     judged = replace(plain, irrelevant=(Target(Span("b.py", 1, 2), 0),))
     for query in (plain, judged):
         gold = GoldSet("g", CorpusSpec("path", "."), (query,))
-        assert read_gold(gold_json(gold)) == gold
+        assert decoder(GoldSet)(gold_json(gold)) == gold
         assert ("irrelevant" in gold_json(gold)["queries"][0]) == (query is judged)
 
 

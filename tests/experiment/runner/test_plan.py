@@ -8,16 +8,17 @@ from hypothesis import strategies as st
 
 from assay.experiment.cache import (
     CellId,
+    CorpusSnapshot,
     cell_key,
     decode_cell,
     encode_cell,
-    snapshot_from_json,
     snapshot_json,
 )
 from assay.experiment.corpora import load_suite
 from assay.experiment.executors import SerialExecutor
 from assay.experiment.forecast import plan_tree
 from assay.experiment.plan import ExecutionOptions, make_plan, select_engines
+from assay.experiment.records.codec import decoder
 from assay.experiment.runner import execute_spec
 from assay.experiment.spec import Spec
 from assay.experiment.worker import survey
@@ -105,7 +106,7 @@ def test_cells_and_snapshots_read_back_as_they_were(spec, snapshots):
     for result in results.cells.values():
         assert decode_cell(encode_cell(result)) == result
     for snapshot in snapshots.values():
-        assert snapshot_from_json(snapshot_json(snapshot)) == snapshot
+        assert decoder(CorpusSnapshot)(snapshot_json(snapshot)) == snapshot
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b"[]", b'{"engine": 1, "lines": {}, "spent": {}}', b"\xff"])

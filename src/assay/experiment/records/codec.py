@@ -4,36 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, fields, is_dataclass, replace
+from functools import cache
 from itertools import islice
 from sys import intern
-from typing import Any
+from typing import Any, get_args, get_origin, get_type_hints
 
 from assay.digests import digest_of
-from assay.types import (
-    OLD_ROLES,
-    Adversary,
-    AnalysisPlan,
-    CorpusInfo,
-    CorpusSpec,
-    Cost,
-    EngineRun,
-    GoldSet,
-    Hit,
-    LabelProvenance,
-    Query,
-    Ranking,
-    Rationale,
-    Resources,
-    Run,
-    RunMetadata,
-    Span,
-    Status,
-    Suite,
-    Target,
-    VariantInfo,
-)
+from assay.types import OLD_ROLES, Cost, EngineRun, GoldSet, Hit, Query, Ranking, Run, RunMetadata, Status, Suite
 
 Lines = Mapping[str, tuple[int, ...]]  # path -> bytes of each line
 LinesBySet = Mapping[str, Lines]  # gold set -> lines of its corpus
@@ -42,7 +21,33 @@ _LineTable = dict[str, tuple[int, ...]]
 _RECORDS = 1  # the format of engines/NAME.jsonl
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _SIZES = ',"bytes":'  # precedes the lengths in lines.jsonl, as `dump` writes it
-_DECODER = json.JSONDecoder()
+_ENGINE_KEYS = frozenset(field.name for field in fields(EngineRun))
+
+
+@cache
+def decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type hint is any object
+    """Return a function that builds values of a type from JSON: records from objects, tuples from lists."""
+    if is_dataclass(kind):
+        return _record_decoder(kind)
+    if type(None) in (arguments := get_args(kind)):
+        inner = decoder(arguments[0])
+        return lambda value: None if value is None else inner(value)
+    if get_origin(kind) is tuple:
+        item = decoder(arguments[0])
+        return tuple if item is _same else lambda values: tuple(map(item, values))
+    if get_origin(kind) is Mapping:
+        item = decoder(arguments[1])
+        return lambda row: {key: item(value) for key, value in row.items()}
+    return _same
+
+
+def _record_decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a dataclass
+    decoders = {name: decoder(hint) for name, hint in get_type_hints(kind).items()}
+    return lambda row: kind(**{key: decoders[key](value) for key, value in row.items()})
+
+
+def _same(value: Any) -> Any:  # noqa: ANN401 - a JSON value
+    return value
 
 
 def engine_text(run: Run, engine: EngineRun) -> str:
@@ -100,28 +105,13 @@ def _sorted(value: object) -> object:
 
 def read_engine(row: Mapping[str, Any], rankings: Iterable[Mapping[str, Any]]) -> EngineRun:
     """Decode an engine; records of older versions lack some keys."""
-    variation = row.get("variation")
-    return EngineRun(
-        name=row["engine"],
-        rankings=tuple(map(read_ranking, rankings)),
-        role=OLD_ROLES.get(row["role"], row["role"]),
-        oversample=row["oversample"],
-        config=row["config"],
-        index_seconds=row["index_seconds"],
-        notes=tuple(row["notes"]),
-        resources={gold: Resources(**used) for gold, used in row.get("resources", {}).items()},
-        version=row.get("version", ""),
-        stderr=row.get("stderr", {}),
-        parallel=row.get("parallel", 1),
-        variation=None if variation is None else VariantInfo(**variation),
-        date=row.get("date", ""),
-        fingerprint=row.get("fingerprint", ""),
-        code=row.get("code", ""),
-    )
+    known = {key: value for key, value in row.items() if key in _ENGINE_KEYS}
+    names = {"name": row["engine"], "role": OLD_ROLES.get(row["role"], row["role"])}
+    engine: EngineRun = decoder(EngineRun)({**known, **names, "rankings": ()})
+    return replace(engine, rankings=tuple(map(read_ranking, rankings)))
 
 
 def config_hash(config: Mapping[str, object]) -> str:
-    """Return the hash of the settings that determine a ranking."""
     return digest_of(config)[:16]
 
 
@@ -161,22 +151,6 @@ def read_ranking(row: Mapping[str, Any]) -> Ranking:
     )
 
 
-def read_header(row: Mapping[str, Any]) -> RunMetadata:
-    plan = row["claim"]
-    corpora = {name: read_facts(facts) for name, facts in row["corpora"].items()}
-    return RunMetadata(**{**row, "corpora": corpora, "claim": None if plan is None else read_claim(plan)})
-
-
-def read_claim(row: Mapping[str, Any]) -> AnalysisPlan:
-    """Decode an analysis plan; those of older versions have no family and no tables."""
-    lists = {key: tuple(row.get(key, ())) for key in ("measures", "family", "tables")}
-    return AnalysisPlan(**{**row, **lists})
-
-
-def read_facts(row: Mapping[str, Any]) -> CorpusInfo:
-    return CorpusInfo(**{**row, "notes": tuple(row["notes"]), "problems": tuple(row["problems"])})
-
-
 def gold_text(suite: Suite) -> str:
     """Encode a resolved suite: one line per gold set, each followed by one line per query.
 
@@ -195,7 +169,7 @@ def read_suite(text: str) -> Suite:
     for head in rows:
         lines, count = head.pop("lines"), head["queries"]
         queries = [{**query, "line": line} for query, line in zip(islice(rows, count), lines, strict=True)]
-        golds.append(read_gold({**head, "queries": queries}))
+        golds.append(decoder(GoldSet)({**head, "queries": queries}))
     return Suite(tuple(golds))
 
 
@@ -210,41 +184,6 @@ def gold_json(gold: GoldSet) -> dict[str, Any]:
         if not query["irrelevant"]:
             del query["irrelevant"]
     return row
-
-
-def read_gold(row: Mapping[str, Any]) -> GoldSet:
-    spec = row["corpus"]
-    corpus = CorpusSpec(**{**spec, "include": tuple(spec["include"]), "exclude": tuple(spec["exclude"])})
-    return GoldSet(row["name"], corpus, tuple(map(_read_query, row["queries"])), row["provenance"], row["source"])
-
-
-def _read_query(row: Mapping[str, Any]) -> Query:
-    values = dict(row)
-    rationale = values["rationale"]
-    values["targets"] = tuple(map(_read_target, values["targets"]))
-    values["adversaries"] = tuple(
-        Adversary(**{**a, "target": _read_target(a["target"])}) for a in values["adversaries"]
-    )
-    values["rationale"] = None if rationale is None else Rationale(**rationale)
-    values["measures"] = tuple(values["measures"])
-    values["labels"] = tuple(
-        LabelProvenance(**{**label, "by": tuple(label["by"]), "shown_by": tuple(label["shown_by"])})
-        for label in values.get("labels", ())  # absent in older runs
-    )
-    values["irrelevant"] = tuple(map(_read_target, values.get("irrelevant", ())))
-    return Query(**values)
-
-
-def _read_target(row: Mapping[str, Any]) -> Target:
-    unit = row["unit"]
-    return Target(
-        span=Span(**row["span"]),
-        grade=row["grade"],
-        symbol=row["symbol"],
-        unit=None if unit is None else Span(**unit),
-        digest=row.get("digest"),
-        link=row.get("link"),
-    )
 
 
 def lines_text(lines: LinesBySet) -> str:
@@ -263,9 +202,9 @@ def read_lines(text: str) -> dict[str, _LineTable]:
     known: _LineTable = {}  # gold sets on one corpus have the same files: each is decoded once
     for line in filter(None, rest.split("\n")):
         named, _, sizes = line.rpartition(_SIZES)
-        row = _decode(f"{named}}}")
+        row = json.loads(f"{named}}}")
         if sizes not in known:
-            known[sizes] = tuple(_decode(sizes.removesuffix("}")))
+            known[sizes] = tuple(json.loads(sizes.removesuffix("}")))
         found[row["gold"]][intern(row["path"])] = known[sizes]
     return found
 
@@ -277,7 +216,6 @@ def query_paths(queries: Iterable[Query]) -> set[str]:
 
 
 def hit_paths(rankings: Iterable[Ranking]) -> set[str]:
-    """Return the files of hits."""
     return {hit.path for ranking in rankings for hit in ranking.hits}
 
 
@@ -290,7 +228,6 @@ def join_lines(tables: Iterable[Lines]) -> _LineTable:
 
 
 def join_sets(first: LinesBySet, second: LinesBySet) -> dict[str, _LineTable]:
-    """Merge the tables of two runs per gold set."""
     return {gold: join_lines((first.get(gold, {}), second.get(gold, {}))) for gold in {**first, **second}}
 
 
@@ -320,11 +257,4 @@ def _text(rows: Iterable[object]) -> str:
 
 
 def _rows(text: str) -> Iterator[Any]:
-    return (_decode(line) for line in text.split("\n") if line)
-
-
-def _decode(line: str) -> Any:  # noqa: ANN401 - the caller knows the structure of the line
-    value, end = _DECODER.raw_decode(line)
-    if end != len(line):
-        raise ValueError(f"more than one value in a line: {line[end : end + 20]!r}")
-    return value
+    return (json.loads(line) for line in text.split("\n") if line)

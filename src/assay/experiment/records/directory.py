@@ -21,19 +21,18 @@ from typing import Any, Final
 from assay.digests import bytes_digest, text_digest
 from assay.errors import AssayError, InputError
 from assay.experiment.records.codec import (
+    decoder,
     dump,
     engine_text,
     gold_text,
     lines_text,
     read_engine_text,
-    read_gold,
-    read_header,
     read_lines,
     read_suite,
 )
 from assay.files import cannot_write, remove_leftovers, sync_directory, write_atomic
 from assay.locks import FileLock
-from assay.types import GoldSet, Run, Suite
+from assay.types import GoldSet, Run, RunMetadata, Suite
 
 #: The records: run.json lists the others with their hashes.
 MANIFEST: Final = "run.json"
@@ -113,7 +112,7 @@ def read_run(directory: Path) -> Run:
     """Read a run and verify every member; paths of gold files are relative to the current directory."""
     manifest, members = read_snapshot(directory)
     try:
-        header = read_header(manifest["header"])
+        header: RunMetadata = decoder(RunMetadata)(manifest["header"])
         order = {name: number for number, name in enumerate(manifest["engines"])}
         texts = [text for name, text in sorted(members.items()) if name.startswith(ENGINES)]
         engines = [read_engine_text(text, header) for text in texts]
@@ -139,7 +138,7 @@ def _read_format_1(members: Mapping[str, str]) -> tuple[Suite, dict[str, dict[st
         gold: {path: tuple(sizes) for path, sizes in files.items()}
         for gold, files in json.loads(plain["lines"]).items()
     }
-    return Suite(tuple(map(read_gold, json.loads(plain["gold"])))), lines
+    return Suite(decoder(tuple[GoldSet, ...])(json.loads(plain["gold"]))), lines
 
 
 def read_earlier_run(directory: Path) -> Run | None:
