@@ -15,7 +15,7 @@ from assay.audit.report import audit_json, document
 from assay.audit.sessions import AuditSessions, AuditTarget
 from assay.engines.runner import summarize
 from assay.errors import CorpusError, EngineError, SetupError
-from assay.experiment.environment import environment
+from assay.experiment.plan import environment
 from assay.experiment.records import write_assayignore
 from assay.files import write_atomic
 from assay.redaction import make_redactor

@@ -491,7 +491,7 @@ def verify_arguments(parser: ArgumentParser) -> None:
 
 def verify_command(args: Namespace) -> int:
     """Check that no line of the ledger was changed, removed or moved (else exit code 2)."""
-    from assay.experiment.chain import scan, scan_notes
+    from assay.experiment.ledger import scan, scan_notes
     from assay.report.render.document import Paragraph
 
     path = _find_ledger(args).path

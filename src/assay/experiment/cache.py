@@ -28,7 +28,7 @@ _FORMAT = 1
 #: Code that determines a cell besides the engine's own: everything that `experiment/worker.py` imports (tested).
 RESULT_CODE = (
     "clock.py", "corpus", "digests.py", "engines", "errors.py", "experiment/__init__.py", "experiment/cache.py",
-    "experiment/chain.py", "experiment/corpora.py", "experiment/records", "experiment/sessions.py", "experiment/spec",
+    "experiment/corpora.py", "experiment/records", "experiment/sessions.py", "experiment/spec",
     "experiment/worker.py", "files.py", "gold", "http.py", "locks.py", "processes", "redaction.py", "settings.py",
     "store", "syntax", "toml.py", "trec.py", "types.py",
 )  # fmt: skip

@@ -15,7 +15,6 @@ from assay.corpus.opening import LocalCorpus, copy_corpus, find_local
 from assay.corpus.spec import is_url
 from assay.engines.base import FullEngine
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
-from assay.experiment.chain import ledgers_above
 from assay.experiment.records import MANIFEST
 from assay.experiment.spec import FILE, KEYS, TABLES, Spec
 from assay.experiment.spec.load import DROP, EXTENDS, PRESET
@@ -32,6 +31,8 @@ from assay.types import Corpus, CorpusInfo, CorpusSpec, GoldSet, Hit, Query, Run
 #: Tables that identify a TOML file as an experiment; [search] or [tune] alone may belong to another tool.
 _DEFINING = ("run", "engines", "variants", "sweeps", EXTENDS)
 _TEMPLATE = "config.template"  # engine setting: a configuration file of the tool
+LEDGER_FILE = "ledger.jsonl"
+LEDGER_START = b'{"assay_ledger": '  # of every line
 
 
 def find_experiments(directories: Iterable[Path]) -> list[Path]:
@@ -99,7 +100,7 @@ def own_files(spec: Spec) -> tuple[Path, ...]:
         return ()
     logs = [access_log_path(file) for file in gold]
     experiments = find_experiments(dict.fromkeys((spec.directory, *(file.parent for file in gold))))
-    return tuple(dict.fromkeys((*gold, *logs, *map(Path, spec.files), *experiments, *ledgers_above(spec.directory))))
+    return tuple(dict.fromkeys((*gold, *logs, *map(Path, spec.files), *experiments, *_ledgers_above(spec.directory))))
 
 
 def _gold_files(source: Path) -> list[Path]:
@@ -119,7 +120,7 @@ def changing_files(corpus: CorpusSpec, base: Path | None, source: str) -> list[s
     if root is None:
         return []
     between = [path for path in (directory, *directory.parents) if path != root and path.is_relative_to(root)]
-    files = dict.fromkeys((*ledgers_above(directory), *find_experiments([root, *between])))
+    files = dict.fromkeys((*_ledgers_above(directory), *find_experiments([root, *between])))
     return paths_inside(corpus, base, files)
 
 
@@ -143,6 +144,28 @@ def exclude_paths(corpus: CorpusSpec, paths: Sequence[str]) -> CorpusSpec:
 
 def _escaped(path: str) -> str:
     return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
+
+
+def ledger_head(path: Path) -> Path:
+    """Return the file that holds the number of lines of a ledger."""
+    return path.with_name(f"{path.stem}.head.json")
+
+
+def _ledgers_above(directory: Path) -> list[Path]:
+    """Return the ledgers in a directory and its parents, which must not be part of a corpus because they grow."""
+    found = []
+    for parent in (directory.resolve(), *directory.resolve().parents):
+        for file in sorted(parent.glob(f"*{LEDGER_FILE}")):
+            found += [file, ledger_head(file)] if _is_ledger(file) else []
+    return found
+
+
+def _is_ledger(path: Path) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(LEDGER_START)) == LEDGER_START
+    except OSError:
+        return False
 
 
 Missing = Literal["error", "report"]

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import heapq
+import os
+import platform
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 
 from assay.digests import digest_of, package_digest
 from assay.engines.base import FullEngine, SharedStep, sharing_engine
 from assay.engines.kinds import find_kind
-from assay.engines.resources import available_threads, pinned
+from assay.engines.resources import THREAD_VARIABLES, available_threads, pinned
 from assay.errors import ConfigError
 from assay.experiment.cache import (
     CacheKey,
@@ -26,7 +30,6 @@ from assay.experiment.cache import (
     unfinished_directory,
 )
 from assay.experiment.corpora import Missing, PreparedGold
-from assay.experiment.environment import environment
 from assay.experiment.executors import Executor
 from assay.experiment.sessions import EngineLimits
 from assay.experiment.spec import RunEntry, Spec, engine_factory, missing_requirement
@@ -36,6 +39,8 @@ from assay.gold import gold_hash
 from assay.gold.split import select
 from assay.types import AnalysisPlan, GoldSet, Suite, VariantInfo
 
+_RECORDED = (*THREAD_VARIABLES, "TOKENIZERS_PARALLELISM", "PYTHONHASHSEED")
+_PACKAGES = ("numpy", "pathspec", "PyYAML", "rich")
 #: A task with fewer variants is not worth opening a corpus and its index once more.
 _FEWEST = 4
 
@@ -305,3 +310,35 @@ def make_plan(
         jobs=spec.jobs,
         timing=Timing(spec.threads, spec.interleave) if timed else None,
     )
+
+
+def environment() -> dict[str, object]:
+    """Describe interpreter, machine, packages and thread settings; other variables could be secret."""
+    return {
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+        "os": f"{platform.system()} {platform.release()}",
+        "machine": platform.machine(),
+        "cpu": _cpu(),
+        "cores": os.cpu_count() or 0,
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "threads": {name: os.environ[name] for name in _RECORDED if name in os.environ},
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "missing"
+
+
+def _cpu() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                if line.startswith("model name"):
+                    return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"

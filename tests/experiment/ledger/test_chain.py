@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.errors import InputError, SetupError
-from assay.experiment.chain import add_hash, head_file, scan, write_head
-from assay.experiment.ledger import add_entries, as_mapping, find_entry, read_ledger
+from assay.experiment.corpora import ledger_head
+from assay.experiment.ledger import add_entries, add_hash, as_mapping, find_entry, read_ledger, scan, write_head
 from tests.experiment.ledger.entries import add_some, entry
 from tests.properties import examples
 
@@ -23,7 +23,7 @@ def written(tmp_path_factory):
     path = tmp_path_factory.mktemp("written") / "ledger.jsonl"
     for number in range(1, MANY + 1):
         add_entries(path, [entry(number)])
-    return path.read_bytes().split(b"\n")[:-1], head_file(path).read_bytes()
+    return path.read_bytes().split(b"\n")[:-1], ledger_head(path).read_bytes()
 
 
 def lay(folder, lines, head):
@@ -31,7 +31,7 @@ def lay(folder, lines, head):
     path = folder / "ledger.jsonl"
     path.write_bytes(b"".join(line + b"\n" for line in lines))
     if head is not None:
-        head_file(path).write_bytes(head)
+        ledger_head(path).write_bytes(head)
     return path
 
 
@@ -136,7 +136,7 @@ def test_a_head_that_is_missing_is_told_and_one_that_is_damaged_refused(written,
     lines, _ = written
     path = lay(tmp_path, lines, None)
     assert "head file is missing" in read_ledger(path).notes[0]
-    head_file(path).write_text("{")
+    ledger_head(path).write_text("{")
     with pytest.raises(InputError, match="damaged"):
         read_ledger(path)
 
@@ -145,13 +145,13 @@ def test_a_kill_before_the_head_was_written_costs_nothing(written, tmp_path):
     lines, _ = written
     path = lay(tmp_path, lines[:2], None)
     add_entries(path, [entry(3)])
-    older = head_file(path).read_bytes()
+    older = ledger_head(path).read_bytes()
     add_entries(path, [entry(4)])
-    head_file(path).write_bytes(older)
+    ledger_head(path).write_bytes(older)
     assert len(read_ledger(path).entries) == 4
     add_entries(path, [entry(5)])
     assert len(read_ledger(path).entries) == 5
-    assert json.loads(head_file(path).read_text())["entries"] == 5
+    assert json.loads(ledger_head(path).read_text())["entries"] == 5
 
 
 @pytest.mark.parametrize("kept", [1, 40, -1])
