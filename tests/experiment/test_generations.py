@@ -17,8 +17,7 @@ import pytest
 
 from assay.errors import InputError
 from assay.experiment import check_directory, lock_directory, read_run, write_run
-from assay.experiment.records import file_names
-from assay.experiment.records.directory import COMMITTED, MANIFEST, STAGED, read_snapshot
+from assay.experiment.records.directory import COMMITTED, MANIFEST, STAGED, file_names, read_snapshot
 from assay.types import EngineRun, Hit, Query, Ranking, Run, Span, Suite, Target
 from tests.experiment.test_records import example
 from tests.waiting import wait_until

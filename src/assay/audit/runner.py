@@ -16,7 +16,7 @@ from assay.audit.sessions import AuditSessions, AuditTarget
 from assay.engines.runner import summarize
 from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.plan import environment
-from assay.experiment.records import write_assayignore
+from assay.experiment.records.directory import write_assayignore
 from assay.files import write_atomic
 from assay.redaction import make_redactor
 from assay.report.render.markup import to_html, to_markdown

@@ -14,9 +14,8 @@ from assay.digests import code_digest, digest_of
 from assay.engines.base import FullEngine
 from assay.engines.kinds import find_kind
 from assay.errors import SetupError
-from assay.experiment.records import write_assayignore
 from assay.experiment.records.codec import Lines, decoder, dump, engine_json, gold_json, ranking_json, read_engine
-from assay.experiment.records.directory import UNFINISHED
+from assay.experiment.records.directory import UNFINISHED, write_assayignore
 from assay.gold import gold_hash
 from assay.store import kinds
 from assay.store.store import Store

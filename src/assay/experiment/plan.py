@@ -32,8 +32,9 @@ from assay.experiment.cache import (
 from assay.experiment.corpora import Missing, PreparedGold
 from assay.experiment.executors import Executor
 from assay.experiment.sessions import EngineLimits
-from assay.experiment.spec import RunEntry, Spec, engine_factory, missing_requirement
+from assay.experiment.spec import Spec, engine_factory
 from assay.experiment.spec.model import EngineFactory
+from assay.experiment.spec.variants import RunEntry, missing_requirement
 from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
 from assay.gold import gold_hash
 from assay.gold.split import select

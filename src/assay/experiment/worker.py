@@ -21,8 +21,8 @@ from assay.engines.base import FullEngine, SharedCache, TimedEngine
 from assay.errors import CorpusError, SetupError
 from assay.experiment.cache import CacheKey, CellCost, CellId, CellResult, CorpusSnapshot, ResultCache, result_code
 from assay.experiment.corpora import Missing, PreparedGold, prepare, reopen
-from assay.experiment.records import is_excluded
 from assay.experiment.records.codec import Lines, hit_paths, query_paths
+from assay.experiment.records.directory import is_excluded
 from assay.experiment.sessions import (
     TIME_DIGITS,
     EngineLimits,

@@ -5,8 +5,9 @@ from importlib import metadata
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.spec import Spec, Sweep, Variant, check, missing_requirement
+from assay.experiment.spec import Spec, check
 from assay.experiment.spec import variants as needs
+from assay.experiment.spec.variants import Sweep, Variant, missing_requirement
 
 
 @pytest.fixture

@@ -12,17 +12,9 @@ import pytest
 import referencing
 
 from assay.experiment.ledger import LedgerSettings, ledger_plan
-from assay.experiment.spec import (
-    KEYS,
-    SWEEP_KEYS,
-    TABLE_NAMES,
-    TABLES,
-    VARIANT_KEYS,
-    Spec,
-    load_spec,
-    shipped_experiments,
-)
-from assay.experiment.spec.model import read_table
+from assay.experiment.spec import Spec, load_spec
+from assay.experiment.spec.load import shipped_experiments
+from assay.experiment.spec.model import KEYS, SWEEP_KEYS, TABLE_NAMES, TABLES, VARIANT_KEYS, read_table
 from assay.experiment.spec.starter import starter_config
 from assay.experiment.spec.variants import ENGINE_KEYS
 from assay.experiment.tuning import TuneSettings

@@ -9,7 +9,8 @@ from assay.engines.builtin import BuiltinEngine, ablations, make
 from assay.engines.kinds import Component, list_components
 from assay.errors import ConfigError, GoldError
 from assay.experiment.ablation import ABLATING, dev_data, find_parts, plan_ablation, switched_off
-from assay.experiment.spec import Spec, Sweep
+from assay.experiment.spec import Spec
+from assay.experiment.spec.variants import Sweep
 from assay.experiment.tuning import TuneSettings, find_base, grid_points, parse_param, spec_with
 from assay.search.config import STAGES
 from assay.settings import apply_overrides

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from assay.errors import ConfigError
-from assay.experiment.spec import TABLE_NAMES, Spec, override
+from assay.experiment.spec import Spec, override
+from assay.experiment.spec.model import TABLE_NAMES
 from assay.report.analysis import analyze
 from assay.report.publish import write_reports
 from assay.report.render.document import Forest, Heading, Table
