@@ -170,7 +170,7 @@ def test_engine_flags_name_engines_of_the_file_before_anything_else():
         "builtin": {"kind": "builtin", "per": "span"},
         "mine": {"kind": "command", "argv": ["x", "{query}"]},
     }
-    table = parse_engine_flags(["builtin", "other=mine", "keywords"], declared)
+    table = with_engines(Spec(engines=declared), ["builtin", "other=mine", "keywords"]).engines
     assert table == {"builtin": declared["builtin"], "other": declared["mine"], "keywords": "keywords"}
 
 

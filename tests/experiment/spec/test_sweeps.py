@@ -146,7 +146,7 @@ def test_value_that_the_engine_has_anyway_is_no_point_around_it():
 def test_point_of_a_grid_that_is_the_engine_is_told_and_kept():
     spec = check(Spec(engines={"mine": ENGINE}, sweeps={"s": Sweep("mine", "grid", {"search.stem.files": (0.2, 0.3)})}))
     assert len(spec.entries()) == 6
-    assert duplicate_notes(spec) == ("s:files=0.2 has the same settings as mine: its ranking will be the same",)
+    assert duplicate_notes(spec) == ["s:files=0.2 has the same settings as mine: its ranking will be the same"]
 
 
 def test_variants_of_an_engine_that_is_named_by_a_text():

@@ -340,11 +340,8 @@ class EngineFactory:
 def engine_factory(spec: Spec, name: str, suite: Suite | None = None) -> EngineFactory:
     """Return the factory of an entry or a template."""
     entry = spec.entry(name) or declared_engines(spec)[name]
-    location = entry.location
-    if isinstance(entry.settings, str):  # from a flag
-        return EngineFactory(entry.settings, spec.directory, spec.seed, suite, entry.name, flags=location.flags)
-    where = (location.file, location.line, location.flags)
-    return EngineFactory(entry.settings, location.directory, spec.seed, suite, entry.name, *where)
+    at = entry.location
+    return EngineFactory(entry.settings, at.directory, spec.seed, suite, entry.name, at.file, at.line, at.flags)
 
 
 def make_engines(spec: Spec, suite: Suite) -> dict[str, FullEngine]:
@@ -371,12 +368,8 @@ def retained_engines(spec: Spec, suite: Suite) -> dict[str, RetainedEngine]:
     return {name: RetainedEngine() if name in spec.only else retained(name) for name in spec.names()}
 
 
-def parse_engine_flags(flags: Sequence[str], declared: Mapping[str, Settings] | None = None) -> dict[str, Settings]:
-    """Parse `NAME=SPEC` or `SPEC` flags into engines by name; a SPEC may be the name of a declared engine."""
-    return {label: (declared or {}).get(spec, spec) for label, spec in _label_flags(flags).items()}
-
-
-def _label_flags(flags: Sequence[str]) -> dict[str, str]:
+def parse_engine_flags(flags: Sequence[str]) -> dict[str, str]:
+    """Parse `NAME=SPEC` or `SPEC` flags into texts by name."""
     labeled: dict[str, str] = {}
     for text in flags:
         label, equals, spec = text.partition("=")
@@ -390,8 +383,10 @@ def _label_flags(flags: Sequence[str]) -> dict[str, str]:
 
 def with_engines(spec: Spec, flags: Sequence[str]) -> Spec:
     """Replace everything that runs by the engines that flags name, which may be templates."""
-    engines = parse_engine_flags(flags, without_template_keys(spec.engines))
-    named = {label: text for label, text in _label_flags(flags).items() if text in spec.engines}
+    declared = without_template_keys(spec.engines)
+    labeled = parse_engine_flags(flags)
+    engines = {label: declared.get(text, text) for label, text in labeled.items()}
+    named = {label: text for label, text in labeled.items() if text in declared}
     moved = {f"engines.{label}": location_of(spec, f"engines.{text}") for label, text in named.items()}
     return replace(spec, engines=engines, variants={}, sweeps={}, locations={**spec.locations, **moved})
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache, partial
+from importlib import metadata
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -115,18 +116,18 @@ def expand(spec: Spec) -> tuple[RunEntry, ...]:
 
 def declared_engines(spec: Spec) -> dict[str, RunEntry]:
     """Return the engines of [engines] by name, including templates."""
-    return {name: _declared_engine(spec, name, table) for name, table in (spec.engines or {BUILTIN: BUILTIN}).items()}
-
-
-def _declared_engine(spec: Spec, name: str, settings: Settings) -> RunEntry:
-    if isinstance(settings, str):
-        location = ConfigLocation(directory=spec.directory)
-        return RunEntry(name, with_environment(settings, location.directory), location=location)
-    location = location_of(spec, f"engines.{name}")
-    with _located(location, name):
-        requires = _read_requires(settings.get("requires", ()))
-    own = {key: value for key, value in settings.items() if key not in ENGINE_KEYS}
-    return RunEntry(name, with_environment(own, location.directory, location.flags), None, requires, location)
+    entries = {}
+    for name, settings in (spec.engines or {BUILTIN: BUILTIN}).items():
+        own, location = settings, ConfigLocation(directory=spec.directory)
+        requires: tuple[str, ...] = ()
+        if isinstance(settings, Mapping):
+            location = location_of(spec, f"engines.{name}")
+            with _located(location, name):
+                requires = _read_requires(settings.get("requires", ()))
+            own = {key: value for key, value in settings.items() if key not in ENGINE_KEYS}
+        own = with_environment(own, location.directory, location.flags)
+        entries[name] = RunEntry(name, own, None, requires, location)
+    return entries
 
 
 def _is_template(spec: Spec, name: str) -> bool:
@@ -143,11 +144,10 @@ def _expand_variants(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[R
     for name, variant in spec.variants.items():
         location = location_of(spec, f"variants.{name}")
         with _located(location, name):
-            base = _base_engine(variant.engine, declared, spec)
             if not variant.set:
                 raise ConfigError("set is empty: it changes nothing", hint='set = { "search.stem.files" = 0.2 }')
-            requires = _read_requires(variant.requires)
-            yield _variant_entry(name, base, VariantInfo(base.name, variant.set), requires, location)
+            base = _base_engine(variant.engine, declared, spec)
+            yield _variant_entry(name, base, VariantInfo(base.name, variant.set), variant.requires, location)
 
 
 def _expand_sweeps(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[RunEntry]:
@@ -155,10 +155,11 @@ def _expand_sweeps(spec: Spec, declared: Mapping[str, RunEntry]) -> Iterator[Run
     for name, sweep in spec.sweeps.items():
         location = location_of(spec, f"sweeps.{name}")
         with _located(location, name):
-            base, requires = _base_engine(sweep.engine, declared, spec), _read_requires(sweep.requires)
+            base = _base_engine(sweep.engine, declared, spec)
             own = partial(own_value, base.settings)
             for point in points(name, sweep, centre=own, template=_is_template(spec, base.name), others=params):
-                yield _variant_entry(point.name, base, VariantInfo(base.name, point.changes, name), requires, location)
+                variation = VariantInfo(base.name, point.changes, name)
+                yield _variant_entry(point.name, base, variation, sweep.requires, location)
 
 
 @contextmanager
@@ -187,11 +188,11 @@ def _variant_entry(
     settings = apply_overrides(settings_table(base.settings), variation.changes)
     flags = (*base.location.flags, *location.flags)
     located = ConfigLocation(location.file, location.line, base.location.directory, flags)
-    return RunEntry(name, settings, variation, tuple(dict.fromkeys((*base.requires, *requires))), located)
+    required = tuple(dict.fromkeys((*base.requires, *_read_requires(requires))))
+    return RunEntry(name, settings, variation, required, located)
 
 
 def settings_table(settings: Settings) -> Mapping[str, Any]:
-    """Return the settings of an engine as a table."""
     from assay.engines import engine_table
 
     return engine_table(settings) if isinstance(settings, str) else settings
@@ -221,28 +222,24 @@ def _default_value(kind: str, key: str) -> object:
 
 
 def reject_duplicates(spec: Spec) -> None:
-    """Raise ConfigError for a variant with the settings of an engine or another variant.
-
-    A point of a sweep may have them, because a grid around an engine contains the engine; see `duplicate_notes`.
-    """
+    """Raise ConfigError for a variant with the settings of an engine or another variant."""
     known = {_identity(entry): entry for entry in declared_engines(spec).values()}
-    for name in spec.variants:
-        entry = spec.entry(name)
-        other = known.setdefault(_identity(entry), entry) if entry else None
-        if entry and other and other is not entry:
-            message = f"{name} has the same settings as {other.name}"
+    for entry in spec.entries():
+        other = known.setdefault(_identity(entry), entry) if entry.name in spec.variants else entry
+        if other is not entry:
+            message = f"{entry.name} has the same settings as {other.name}"
             raise entry.location.error(message, "change a setting, or remove the variant")
 
 
-def duplicate_notes(spec: Spec) -> tuple[str, ...]:
-    """Return a note per point of a sweep that has the settings of another entry."""
+def duplicate_notes(spec: Spec) -> list[str]:
+    """Return a note per point of a sweep that has the settings of another entry: a grid may contain its engine."""
     known: dict[str, RunEntry] = {}
-    notes = []
-    for entry in spec.entries():
-        other = known.setdefault(_identity(entry), entry)
-        if other is not entry and entry.variation:
-            notes.append(f"{entry.name} has the same settings as {other.name}: its ranking will be the same")
-    return tuple(notes)
+    pairs = [(entry, known.setdefault(_identity(entry), entry)) for entry in spec.entries()]
+    return [
+        f"{entry.name} has the same settings as {other.name}: its ranking will be the same"
+        for entry, other in pairs
+        if other is not entry and entry.variation
+    ]
 
 
 def _identity(entry: RunEntry) -> str:
@@ -382,10 +379,9 @@ def parse_override(text: str) -> dict[str, Any]:
 
 def environment_note(spec: Spec) -> str:
     """Return a note on which variables apply to which engines; empty without any."""
-    variables = _search_variables()
-    names = [
-        entry.name for entry in spec.entries() if variables and _is_builtin(entry.settings, entry.location.directory)
-    ]
+    if not (variables := _search_variables()):
+        return ""
+    names = [entry.name for entry in spec.entries() if _is_builtin(entry.settings, entry.location.directory)]
     return f"{', '.join(variables)} from the environment applied to {', '.join(names)}" if names else ""
 
 
@@ -430,15 +426,13 @@ def _missing(requirement: str) -> str | None:
         return None if os.environ.get(name) else f"the variable {name} is not set"
     if kind == "tool":
         return None if shutil.which(name) else f"{name} is not on the PATH"
-    absent = [package for package in extras()[name] if not _is_installed(package)]
+    absent = [package for package in extras()[name] if not any(metadata.distributions(name=package))]
     return f"{', '.join(absent)} not installed ({install_hint(name)})" if absent else None
 
 
 @cache
 def extras() -> dict[str, tuple[str, ...]]:
     """Return the extras of Assay with their packages, from its metadata."""
-    from importlib import metadata
-
     try:
         assay = metadata.distribution("assay")
     except metadata.PackageNotFoundError:
@@ -448,13 +442,3 @@ def extras() -> dict[str, tuple[str, ...]]:
         if found := re.match(r"([A-Za-z0-9][A-Za-z0-9._-]*).*extra\s*==\s*['\"]([^'\"]+)['\"]", line):
             packages.setdefault(found[2], []).append(found[1])
     return {extra: tuple(names) for extra, names in sorted(packages.items())}
-
-
-def _is_installed(package: str) -> bool:
-    from importlib import metadata
-
-    try:
-        metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
