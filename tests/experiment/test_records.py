@@ -1,7 +1,6 @@
 """Runs on disk: what is read is what was written, and nothing is ever half there."""
 
 import json
-import shutil
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -119,19 +118,6 @@ def example() -> Run:
     return Run(Suite((gold,)), 10, (engine,), {"g": {"a/b.py": (3, 4, 5)}}, {"g/q1": "ffff"}, header)
 
 
-def older() -> Run:
-    """The same as it was before engines told their version, resources, stderr and cost, and before variants."""
-    made = example()
-    assert made.header.claim
-    rankings = tuple(replace(ranking, cost=None) for ranking in made.engines[0].rankings)
-    engine = replace(made.engines[0], rankings=rankings, resources={}, version="", stderr={}, parallel=1)
-    engine = replace(engine, variation=None, date="", assay="", environment={})
-    header = replace(
-        made.header, claim=replace(made.header.claim, family=(), cluster="auto", tables=()), skipped={}, timed=True
-    )
-    return replace(made, engines=(engine,), header=header)
-
-
 def test_run_reads_back_as_it_was_written(tmp_path):
     write_run(example(), tmp_path)
     assert read_run(tmp_path) == example()
@@ -211,18 +197,6 @@ def test_run_equals_the_golden_folder(tmp_path):
     write_run(example(), tmp_path)
     for name in ("run.json", "gold.jsonl", "lines.jsonl"):
         assert (tmp_path / name).read_text(encoding="utf-8") == (GOLDEN / "run-2" / name).read_text(encoding="utf-8")
-
-
-def test_golden_run_of_the_first_format_is_still_read():
-    assert read_run(GOLDEN / "run") == older()
-
-
-def test_first_format_is_replaced_by_the_next_run_with_nothing_left(tmp_path):
-    shutil.copytree(GOLDEN / "run", tmp_path / "out")
-    write_run(example(), tmp_path / "out")
-    assert read_run(tmp_path / "out") == example()
-    left = sorted(p.relative_to(tmp_path / "out").as_posix() for p in (tmp_path / "out").rglob("*.json*"))
-    assert left == ["engines/my-engine-v2-d846de.jsonl", "gold.jsonl", "lines.jsonl", "run.json"]
 
 
 def test_half_a_character_of_an_engine_costs_no_run(tmp_path):

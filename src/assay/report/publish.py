@@ -33,7 +33,7 @@ from assay.types import AnalysisPlan, Run, Scores, Unit
 WRITTEN = f"{layout.HTML}, {layout.PAGE}, {layout.RESULTS}, {layout.SCORES}, TREC runs and the records"
 #: Files that not every run writes: those of an earlier run are deleted.
 _OPTIONAL_FILES = (
-    *(f"{directory}*.trec" for directory in (layout.RUNS, layout.LINE_RUNS, layout.OLD_RUNS)),
+    *(f"{directory}*.trec" for directory in (layout.RUNS, layout.LINE_RUNS)),
     f"{layout.QRELS}*.qrels",
     layout.FOREST,
 )

@@ -53,6 +53,10 @@ def test_every_field_reads_back_but_those_that_the_run_says():
     assert same == said_by_the_run | {"name"}
 
 
+def test_roles_of_older_records_read_as_the_present_ones():
+    assert read_engine({**engine_json(FULL), "role": "yardstick"}, ()).role == "reference"
+
+
 @examples(50)
 @given(st.sampled_from(["fingerprint", "code", "date", "version"]), st.text(max_size=5))
 def test_texts_read_back(name, text):

@@ -53,7 +53,6 @@ FOREST: Final = "forest.csv"
 RUNS: Final = "runs/"  # whole files, for qrels/
 LINE_RUNS: Final = "runs/lines/"
 QRELS: Final = "qrels/"
-OLD_RUNS: Final = "runs/files/"  # place of whole files in older versions; removed by the next run
 
 #: Files of this machine or of an unfinished run.
 LOCK: Final = ".lock"
@@ -64,8 +63,7 @@ SHARDS: Final = "shards"
 IGNORE: Final = ".assayignore"
 GIT_IGNORE: Final = ".gitignore"
 
-#: The formats of run.json that are read; the last one is written.
-FORMATS = (1, 2)
+_FORMAT = 2  # of run.json
 
 _IGNORE = "# Results are not source: this keeps them out of every corpus.\n*\n"
 _GIT = f"""\
@@ -116,29 +114,16 @@ def read_run(directory: Path) -> Run:
         order = {name: number for number, name in enumerate(manifest["engines"])}
         texts = [text for name, text in sorted(members.items()) if name.startswith(ENGINES)]
         engines = [read_engine_text(text, header) for text in texts]
-        if manifest["assay_run"] < FORMATS[-1]:
-            suite, lines = _read_format_1(members)
-        else:
-            suite, lines = read_suite(members[GOLD]), read_lines(members[LINES])
         return Run(
-            suite=_resolve_gold_paths(suite, directory, manifest.get("gold_files", {})),
+            suite=_resolve_gold_paths(read_suite(members[GOLD]), directory, manifest.get("gold_files", {})),
             k=manifest["k"],
             engines=tuple(sorted(engines, key=lambda engine: order[engine.name])),
-            lines=lines,
+            lines=read_lines(members[LINES]),
             hashes=manifest["hashes"],
             header=header,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _broken(directory, f"a record is malformed ({type(error).__name__}: {error})") from error
-
-
-def _read_format_1(members: Mapping[str, str]) -> tuple[Suite, dict[str, dict[str, tuple[int, ...]]]]:
-    plain = {name.rpartition("-")[0]: text for name, text in members.items()}
-    lines = {
-        gold: {path: tuple(sizes) for path, sizes in files.items()}
-        for gold, files in json.loads(plain["lines"]).items()
-    }
-    return Suite(decoder(tuple[GoldSet, ...])(json.loads(plain["gold"]))), lines
 
 
 def read_earlier_run(directory: Path) -> Run | None:
@@ -257,9 +242,9 @@ def _parse_manifest(directory: Path, text: str) -> dict[str, Any]:
         raise _broken(directory, f"run.json cannot be read: {error}") from error
     if not isinstance(manifest, dict) or "assay_run" not in manifest:
         raise _broken(directory, "run.json is not an Assay run")
-    if manifest["assay_run"] not in FORMATS:
+    if manifest["assay_run"] != _FORMAT:
         raise InputError(
-            f"the run has format {manifest['assay_run']}, this Assay reads {' and '.join(map(str, FORMATS))}",
+            f"the run has format {manifest['assay_run']}, this Assay reads {_FORMAT}",
             file=directory / MANIFEST,
             hint="score it with the Assay version in its header, or run it again",
         )
@@ -297,7 +282,7 @@ def _broken(directory: Path, message: str) -> InputError:
 def _replace_snapshot(directory: Path, manifest: Mapping[str, object], members: Mapping[str, str]) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     digests = {name: text_digest(text) for name, text in sorted(members.items())}
-    text = dump({"assay_run": FORMATS[-1], **manifest, "members": digests}, indent=1) + "\n"
+    text = dump({"assay_run": _FORMAT, **manifest, "members": digests}, indent=1) + "\n"
     try:
         with FileLock(directory):  # the directory itself, so that no lock file is left behind
             _move_into_place(directory)
