@@ -392,7 +392,7 @@ def _check_blank(source: GoldSource, start: int, end: int) -> None:
     rest = source.text[start:end].lstrip()
     if rest:
         location = source.at(line_at(source.text, end - len(rest)))
-        raise location.error("text outside of any topic", "put each topic between <top> and </top>")
+        raise location.error("the file has text outside of any topic", "put each topic between <top> and </top>")
 
 
 def _one_line(text: str, location: GoldLocation) -> str:

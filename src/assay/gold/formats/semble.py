@@ -14,7 +14,7 @@ from assay.corpus.spec import is_url, spec_text
 from assay.gold.anchors import check_path, ranged_span
 from assay.gold.build import GoldLocation, GoldSource, build_gold, build_query, read_source, row_id
 from assay.gold.formats.losses import FieldLoss, WriterOutput, file_name, verify_output
-from assay.gold.formats.rows import JsonRecord, json_matcher, read_records
+from assay.gold.formats.rows import JsonRecord, json_kind, json_matcher, read_records
 from assay.types import PRIMARY, SECONDARY, CorpusSpec, GoldSet, Query, Span, Suite, Target
 
 REPOS = "repos.json"
@@ -95,7 +95,8 @@ def _span(entry: object, record: JsonRecord, key: str) -> Span:
     if isinstance(entry, str):
         return Span(check_path(entry, record.location))
     if not isinstance(entry, Mapping):
-        raise record.location.error(f"expected a path or an object as entry of '{key}'", "write the path as a string")
+        message = f"expected a path or an object as entry of '{key}', got {json_kind(entry)}"
+        raise record.location.error(message, "write the path as a string")
     ranged = JsonRecord(entry, record.location, f"an entry of '{key}'")
     ranged.check_keys(_RANGE, required=_RANGE)
     return ranged_span(ranged.text("path"), ranged.number("start_line"), ranged.number("end_line"), record.location)
