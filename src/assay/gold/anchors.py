@@ -167,7 +167,6 @@ def _resolve_query(query: Query, checks: _Checks) -> Query | None:
 
 
 def _find_duplicates(query: Query, checks: _Checks) -> Iterator[tuple[Target, Target]]:
-    """Yield each target or adversary that is the code of an earlier one through a symbolic link, with that one."""
     resolved = [(target, there) for target in _all_targets(query) if isinstance(there := checks[target], Target)]
     if not any(there.link for _, there in resolved):
         return

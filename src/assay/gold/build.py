@@ -180,7 +180,7 @@ def query_hash(query: Query, corpus: CorpusSpec) -> str:
 
 
 def gold_hash(gold: GoldSet) -> str:
-    """Hash the queries and corpus of a gold set, ignoring the order of queries, name, source and provenance."""
+    """Hash the `query_hash` of each query of a gold set, in any order; its name, source and provenance do not count."""
     return _digest(sorted(query_hash(query, gold.corpus) for query in gold.queries))
 
 

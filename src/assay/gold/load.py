@@ -173,7 +173,7 @@ SHARE = 0.5
 
 
 def reload_set(gold: GoldSet) -> GoldSet | None:
-    """Load a gold set again; return None if its file is missing or invalid, or no longer has most of its queries."""
+    """Load a gold set again; return None if the file is missing or invalid, or has less than half of its queries."""
     if gold.source is None or not Path(gold.source).exists():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Read, write and edit the native five-layer YAML; edits preserve comments."""
+"""Read, write and edit the native five-layer YAML; edits preserve comments where possible."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Itera
 
 
 def _check_modules(view: LintContext) -> Iterator[LintFinding]:
-    """Yield one finding for all larger directories of the corpus that contain no target.
+    """Yield at most one finding: the large top-level directories of the corpus without a target.
 
     Only files of the kinds that have targets count, such as code. A target in a file next to a directory of the same
     name (Ruby, Rust, Elixir) covers the directory.

@@ -142,7 +142,7 @@ def _is_specific(sites: Sequence[_Site], view: LintContext) -> bool:
 
 
 def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
-    """Return the name that a symbol query consists of, or the subject of a question such as `how does Name work`.
+    """Find the name that a symbol query consists of, or the subject of a question such as `how does Name work`.
 
     Return None for a name elsewhere in a sentence, since the target may be code that creates, wraps or checks the named
     object, and for queries with targets in files that are not code or do not parse.

@@ -45,7 +45,7 @@ class SimilarCode:
 
 
 def mine_adversaries(intake: Intake, gold: GoldSet, run: Run | None = None) -> IntakeResult:
-    """Propose a few adversaries for each query of a set; none overlaps a target or another adversary."""
+    """Propose adversaries for the queries of a set; none overlaps a target or another adversary."""
     code, items = intake.code, list[ReviewItem]()
     relations = CodeRelations(code)
     for query in gold.queries:

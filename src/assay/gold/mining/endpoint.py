@@ -1,4 +1,4 @@
-"""Request queries and phrasings from a model endpoint; reject queries with targets that do not resolve."""
+"""Request queries and phrasings from a model endpoint, and reject invalid ones."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ModuleListing:
 
 
 def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[IntakeResult]:
-    """Request queries for one random directory at a time, until `wanted.count` are accepted; yield each result."""
+    """Request queries for random directories until `wanted.count` are accepted or none is left; yield each result."""
     import numpy as np
 
     known = modules(intake.code)

@@ -1,4 +1,4 @@
-"""Mine queries from shell histories and agent transcripts; the files opened next contain the targets."""
+"""Mine queries from shell histories and agent transcripts."""
 
 from __future__ import annotations
 

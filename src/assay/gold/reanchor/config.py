@@ -1,4 +1,4 @@
-"""Thresholds of re-anchoring, each with its reason."""
+"""Thresholds of re-anchoring."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class MoveSuggestion:
 
 @dataclass(frozen=True, slots=True)
 class TargetMove:
-    """The move of a target; `new` is None if the target is lost, and `candidates` are other locations, best first."""
+    """The move of a target; `new` is None if the target is lost, and `candidates` are possible locations."""
 
     old: Target
     new: Target | None

@@ -43,7 +43,7 @@ class ItemOrigin:
 
 @dataclass(frozen=True, slots=True)
 class ReviewItem:
-    """A proposal: a whole query, or a query reduced to the one target, adversary or phrasing that is proposed."""
+    """A proposal: a whole query, or a query whose only target, adversary or phrasing is the proposed one."""
 
     id: str
     kind: ItemKind

@@ -133,7 +133,7 @@ class VoteLog:
     def cast_once(self, vote: Vote, known_time: str | None) -> Vote:
         """Record a vote unless it was recorded before; return the recorded vote.
 
-        `known_time` is the time of the last vote that the reviewer saw; raise StaleVoteError if there is a later vote.
+        `known_time` is the time of the last vote that the reviewer saw; raise StaleVoteError if a later vote differs.
         """
 
         def choose() -> tuple[Vote, ...]:
