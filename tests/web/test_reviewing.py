@@ -132,7 +132,7 @@ def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
         ({"value": 2, "reason": "x"}, 400, "'value' must be a text"),
         ({"value": "2", "reason": "x", "as": "../ada"}, 400, "invalid reviewer name"),
         ({"value": "2", "reason": "x", "as": ""}, 400, "nobody is named"),
-        ({"value": "2", "reason": "x", "as": "ADA"}, 400, "reviewer 'ada' already exists"),
+        ({"value": "2", "reason": "x", "as": "ADA"}, 400, "differs only in case from the existing 'ada'"),
         ({"value": "2", "reason": "x", "item": "ffff"}, 404, "the queue has no item 'ffff'"),
         ({"value": "2", "reason": "x", "item": ""}, 404, "the queue has no item ''"),
         ({"value": "2", "reason": "half \ud800"}, 400, "unpaired surrogate"),
