@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assay.experiment.spec import Spec
     from assay.report.render.document import Block
     from assay.report.results import Results
-    from assay.types import GoldSet, Suite
+    from assay.types import Suite
 
 RUN = """\
 Measure the quality of code search on a gold set: a file of queries with their targets. Use it to compare engines, or
@@ -119,8 +119,15 @@ class Benchmarks:
         k: Annotated[int | None, Field(description="results per query; default: 10", ge=1, le=1000)] = None,
         out: Annotated[str | None, Field(description="a new directory for the records, in a served directory")] = None,
     ) -> Annotated[CallToolResult, ReportAnswer]:
-        async with _monitored(ctx) as monitor:
-            return await respond(lambda: self._run(gold, engines or OWN[:1], k, out, monitor))
+        monitor = RunMonitor()
+        try:
+            async with anyio.create_task_group() as group:
+                group.start_soon(_report_progress, ctx, monitor)
+                result = await respond(lambda: self._run(gold, engines or OWN[:1], k, out, monitor))
+                group.cancel_scope.cancel()
+        finally:  # if the call is cancelled
+            monitor.stopped.set()
+        return result
 
     def read_report(
         self,
@@ -145,7 +152,7 @@ class Benchmarks:
         self, gold: str | None, engines: Sequence[str], k: int | None, out: str | None, monitor: RunMonitor
     ) -> ToolResponse:
         from assay.experiment import check_directory
-        from assay.experiment.corpora import CorpusTexts
+        from assay.experiment.corpora import CorpusTexts, load_suite
         from assay.experiment.runner import run_spec
         from assay.experiment.tracing import trace_queries
         from assay.report.explorer.excerpts import PagePlan
@@ -153,7 +160,11 @@ class Benchmarks:
 
         with self._exclusive(monitor):
             spec = self._make_spec(gold, engines, k, out)
-            suite = self._load_suite(spec, trusted=gold is None)
+            if not spec.gold:
+                raise ConfigError("no gold set is named", hint="name a gold file or directory, or 'stdlib', as gold")
+            suite = load_suite(spec)
+            if gold is not None:
+                self._check_served(suite)
             directory = check_directory(Path(spec.out))
             made = run_spec(spec, suite, progress=monitor)
             ignore = directory.parent / ".gitignore"
@@ -168,7 +179,7 @@ class Benchmarks:
         if self._monitor is not None:
             from assay.processes.running import kill_all
 
-            self._monitor.stop()
+            self._monitor.stopped.set()
             kill_all()
         if self._busy.acquire(timeout=_STOP_SECONDS):
             self._busy.release()
@@ -228,29 +239,15 @@ class Benchmarks:
             raise ConfigError("is not empty", file=location.path, hint="name a new directory as out")
         return real
 
-    def _load_suite(self, spec: Spec, *, trusted: bool) -> Suite:
-        from assay.experiment.corpora import load_suite
-
-        if not spec.gold:
-            raise ConfigError("no gold set is named", hint="name a gold file or directory, or 'stdlib', as gold")
-        suite = load_suite(spec)
+    def _check_served(self, suite: Suite) -> None:
         for gold in suite.golds:
-            if not trusted and gold.corpus.kind != "stdlib":
-                self._check_served(gold)
-        return suite
-
-    def _check_served(self, gold: GoldSet) -> None:
-        source = Path(gold.source or "")
-        corpus = source.parent / gold.corpus.value
-        if not self._roots.contains(source) or gold.corpus.kind != "path" or not self._roots.contains(corpus):
-            raise ConfigError(
-                f"the code of {gold.name} is {gold.corpus.repository}, which is not served",
-                hint=f"gold sets of a call use code in {self._roots}; declare others in the server's --config",
-            )
-
-
-class RunCancelled(AssayError):
-    """A cancelled run."""
+            source, kind = Path(gold.source or ""), gold.corpus.kind
+            served = self._roots.contains(source) and self._roots.contains(source.parent / gold.corpus.value)
+            if kind != "stdlib" and not (kind == "path" and served):
+                hint = f"gold sets of a call use code in {self._roots}; declare others in the server's --config"
+                raise ConfigError(
+                    f"the code of {gold.name} is {gold.corpus.repository}, which is not served", hint=hint
+                )
 
 
 class RunMonitor:
@@ -258,29 +255,12 @@ class RunMonitor:
 
     def __init__(self) -> None:
         self.last: Progress | None = None
-        self._stopped = threading.Event()
+        self.stopped = threading.Event()
 
     def __call__(self, progress: Progress) -> None:
-        """Record progress; raise RunCancelled after `stop`."""
-        if self._stopped.is_set():
-            raise RunCancelled("the run was stopped", hint="nothing was written; call run_benchmark again")
+        if self.stopped.is_set():
+            raise AssayError("the run was stopped", hint="nothing was written; call run_benchmark again")
         self.last = progress
-
-    def stop(self) -> None:
-        self._stopped.set()
-
-
-@asynccontextmanager
-async def _monitored(ctx: Context) -> AsyncIterator[RunMonitor]:
-    """Yield a monitor whose progress is reported to the client; stop the run if the call is cancelled."""
-    monitor = RunMonitor()
-    try:
-        async with anyio.create_task_group() as group:
-            group.start_soon(_report_progress, ctx, monitor)
-            yield monitor
-            group.cancel_scope.cancel()
-    finally:
-        monitor.stop()  # no effect on a finished run
 
 
 async def _report_progress(ctx: Context, monitor: RunMonitor) -> None:

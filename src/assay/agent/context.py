@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RootedPath:
-    """A path in a served directory."""
-
     root: Path
     path: str  # POSIX, relative to the root; empty for the root itself
 
@@ -118,8 +116,6 @@ _LIMITER: RunVar[anyio.CapacityLimiter] = RunVar("assay_calls")
 
 @dataclass(frozen=True, slots=True)
 class ToolResponse:
-    """A response as text and as structured content."""
-
     text: str
     data: DataclassInstance
 

@@ -11,8 +11,6 @@ from assay.errors import ConfigError
 
 @dataclass(frozen=True, slots=True)
 class PatternLimits:
-    """Limits of a pattern."""
-
     length: int = 1_000  # characters; real patterns are shorter, and matching time grows with the length
     repeats: int = 10  # `{n,m}` counts as a repetition above this: below, time grows by a small factor
 

@@ -92,12 +92,9 @@ class LineRange:
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedCode:
+class RelatedCode(LineRange):
     """A related chunk: its score (1 is the closest of its kind), the shared names or words, and what it defines."""
 
-    path: str
-    start: int | None
-    end: int | None
     score: float | None
     shared: tuple[str, ...]
     names: tuple[str, ...]

@@ -14,8 +14,6 @@ from assay.types import TIME_LIMITS
 
 
 class Severity(StrEnum):
-    """Severity of a finding, the worst first."""
-
     BROKEN = "broken law"
     WEAKNESS = "weakness"
     FINE = "fine"
@@ -84,16 +82,12 @@ def not_applicable(law: str, reason: str) -> AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
-    """An ordinary query of an audit, and its origin."""
-
     text: str
     origin: str
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """All findings on one engine and one corpus."""
-
     engine: str
     corpus: str
     digest: str

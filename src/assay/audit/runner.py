@@ -50,7 +50,6 @@ CHECKS: tuple[AuditCheck, ...] = (
 
 
 def choose_checks(names: Sequence[str]) -> tuple[AuditCheck, ...]:
-    """Return checks by name, or all of them."""
     known = [check.name for check in CHECKS]
     for name in names:
         if name not in known:

@@ -35,8 +35,6 @@ UNSTEADY = "the engine is not deterministic"
 
 @dataclass(frozen=True, slots=True)
 class AuditTarget:
-    """The engine under audit, its corpus and queries."""
-
     name: str
     engine: FullEngine
     corpus: Corpus
@@ -136,8 +134,6 @@ class RankingReader:
 
 
 class EngineClient:
-    """An open session."""
-
     def __init__(self, session: Session, target: AuditTarget, corpus: Corpus, config: AuditConfig) -> None:
         self._session = session
         self._config = config

@@ -68,8 +68,6 @@ def _page_or_error(make: Callable[[WebRequest], bytes], request: WebRequest) -> 
 
 
 class Explorer:
-    """Handlers of the explorer's routes."""
-
     def __init__(self, library: RunList) -> None:
         self._library = library
         self._runs = RunCache(library)
@@ -112,7 +110,6 @@ class Explorer:
         return {"path": path, "text": text}
 
     def rerun(self, request: WebRequest) -> dict[str, object]:
-        """Query the builtin engine of a run again."""
         opened = self._runs.open(request.parts["id"])
         known = _find_query(opened, request)
         text = known.query.forms[known.form] if known else _own_text(opened, request)

@@ -86,8 +86,6 @@ def _default(page: SettingPage) -> object:
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuery:
-    """A query of the run in one phrasing."""
-
     gold: GoldSet
     query: Query
     form: str

@@ -155,7 +155,6 @@ class Review:
         }
 
     def show_item(self, request: WebRequest) -> Json:
-        """Return one item with its excerpts and the votes of the reviewer."""
         log = self._log_of_owner(request)
         item = self._item(request.query.get("item", ""))
         view = self._workspace.viewer.view(item)
@@ -181,7 +180,6 @@ class Review:
         return {}
 
     def take_over(self, request: WebRequest) -> Json:
-        """Move a name from another browser to this one, if the code is right."""
         name = self._log(request).reviewer
         self._registry.take_over(request, name, request.text("code"))
         return {"as": name}
@@ -211,7 +209,6 @@ class Review:
         return {"adjudicates": True}
 
     def count_progress(self, request: WebRequest) -> Json:
-        """Count the items by state and the votes by reviewer."""
         self._unblind(request)
         return {
             "tally": asdict(count_progress(self._statuses(), read_closed(self._queue))),
@@ -370,8 +367,6 @@ _highlight = lru_cache(maxsize=16)(highlight)  # files that a few reviewers look
 
 @dataclass(frozen=True)
 class SourceBrowser:
-    """Handlers for source code of the corpus."""
-
     workspace: ReviewWorkspace
 
     def lines(self, request: WebRequest) -> Json:

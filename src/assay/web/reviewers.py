@@ -63,7 +63,6 @@ class ReviewerRegistry:
                 journal.append([_line("sit", browser, name)])
 
     def leave(self, request: WebRequest) -> None:
-        """Release the name of the browser."""
         browser = browser_of(request)
         with open_journal(self._path) as journal:
             name = _state(journal.rows()).names.get(browser)
@@ -71,7 +70,6 @@ class ReviewerRegistry:
                 journal.append([_line("leave", browser, name)])
 
     def look(self, request: WebRequest, name: str) -> None:
-        """Log that a browser is unblinded."""
         browser = self.check(request, name)
         if name.casefold() not in self._state().saw.get(browser, ()):
             with open_journal(self._path) as journal:
@@ -86,7 +84,6 @@ class ReviewerRegistry:
             raise HttpError(409, f"this browser has seen what others said, as {known}", hint=hint)
 
     def print_code(self, name: str) -> None:
-        """Print the code that moves a name to another browser."""
         code = "".join(secrets.choice("0123456789") for _ in range(_DIGITS))
         self._codes[name.casefold()] = (code, _TRIES)
         self._tell(f"a browser wants to sit here as {name}; the code that lets it: {code}")

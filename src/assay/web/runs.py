@@ -234,8 +234,6 @@ def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class CachedRun:
-    """A loaded run and the digest of its snapshot."""
-
     found: RunDirectory
     digest: str
     run: Run
@@ -252,8 +250,6 @@ class CachedRun:
 
 
 class RunCache:
-    """The last used runs."""
-
     def __init__(self, library: RunList) -> None:
         self.library = library
         self._opened: LruCache[tuple[str, str], CachedRun] = LruCache(library.limits.opened)

@@ -46,8 +46,6 @@ _HEADERS = {
 
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
-    """Limits of one request."""
-
     body: int = 1 << 20  # bytes: a decision or settings take a few hundred; nothing is uploaded
     reading: float = 10.0  # seconds without a byte of the request: a stalled one holds a thread
     writing: float = 30.0  # seconds to send a response: pages have 3 MB, which loopback takes at once
@@ -56,8 +54,6 @@ class RequestLimits:
 
 
 class HttpError(InputError):
-    """A rejected request and its HTTP status."""
-
     def __init__(self, status: int, message: str, *, hint: str | None = None) -> None:
         super().__init__(message, hint=hint)
         self.status = status
@@ -75,7 +71,6 @@ class WebRequest:
     cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def text(self, name: str) -> str:
-        """Return a string of the data, or raise HttpError."""
         value = self.data.get(name)
         if not isinstance(value, str):
             raise HttpError(400, f"{name!r} must be a text", hint="reload the page")
@@ -84,8 +79,6 @@ class WebRequest:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """An HTTP response."""
-
     body: bytes
     kind: str = JSON
     status: int = 200
@@ -202,7 +195,6 @@ class WebServer(socketserver.ThreadingTCPServer):
 
     @property
     def url(self) -> str:
-        """The address of the first page, with the token."""
         return self.address("/")
 
     def address(self, path: str) -> str:
@@ -210,7 +202,6 @@ class WebServer(socketserver.ThreadingTCPServer):
         return f"{self.origin}{path}?token={self.auth.token}"
 
     def wait(self) -> None:
-        """Serve until the process is interrupted."""
         with suppress(KeyboardInterrupt):
             self.serve_forever(poll_interval=0.2)
 
@@ -309,8 +300,6 @@ def _is_secret(given: str, secret: str) -> bool:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request on one connection."""
-
     server: WebServer
     server_version, sys_version = "assay", ""
 

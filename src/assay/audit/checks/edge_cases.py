@@ -21,8 +21,6 @@ _USAGE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class EdgeCase:
-    """A query, and the severity of an error on it."""
-
     name: str
     text: str
     refused: Severity = Severity.BROKEN

@@ -21,8 +21,6 @@ _NOWHERE = SearchFilter(paths=("no-such-folder-in-this-corpus/**",))
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A query with and without a filter."""
-
     query: str
     search_filter: SearchFilter
     ranking: AuditRanking
@@ -38,7 +36,6 @@ class _Case:
 
 
 def check_filters(sessions: AuditSessions) -> Iterator[AuditFinding]:
-    """Try the filters that the engine has."""
     for field in ("paths", "languages"):
         cases = _make_cases(sessions, field)
         if cases is None:

@@ -25,7 +25,6 @@ _BadResults = list[tuple[str, str]]  # queries, and what is wrong
 
 
 def check_paths(sessions: AuditSessions) -> Iterator[AuditFinding]:
-    """Check every result of every ordinary query."""
     corpus = sessions.main.corpus
     known = {file.path for file in corpus.files}
     bad_paths: dict[str, _BadResults] = {}

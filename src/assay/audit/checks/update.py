@@ -25,8 +25,6 @@ _ADAPTED = ("command", "http", "mcp")
 
 @dataclass(frozen=True, slots=True)
 class _Edit:
-    """A change of files."""
-
     name: str
     description: str
     files: Mapping[str, bytes | None]  # path -> new content; None: deleted
