@@ -85,11 +85,11 @@ def searches(name):
     }
 
 
-def test_every_preset_is_commented_with_what_the_seed_did_and_what_differs():
+def test_every_preset_describes_the_original_and_the_differences():
     for name, path in shipped_experiments().items():
         text = path.read_text()
-        assert "What the seed does" in text, name
-        assert "why differently" in text, name
+        assert "# Original: " in text, name
+        assert "# Differences:" in text, name
         assert f"assay run --preset {name} " in text, name
 
 
