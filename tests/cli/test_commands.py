@@ -8,11 +8,10 @@ import signal
 import subprocess
 import sys
 from functools import cache
-from importlib import import_module
 
 import pytest
 
-from assay.cli.main import COMMANDS, main
+from assay.cli.main import main
 from assay.experiment import read_run
 from tests.conftest import GOLD, RUN, SHOP, enter, write_tree
 from tests.waiting import WATCHDOG
@@ -726,14 +725,6 @@ def test_usage_errors_are_two_lines_with_a_suggestion(shop, capsys, arguments, e
         main(arguments)
     assert caught.value.code == 2
     assert capsys.readouterr().err == f"error: {error}\nhint: {hint}\n"
-
-
-def test_summaries_of_the_command_table_are_the_first_lines_of_the_descriptions():
-    for name, (module_name, summary) in COMMANDS.items():
-        module = import_module(f"assay.cli.{module_name}")
-        if not any(other.startswith(f"{name} ") for other in COMMANDS):
-            description = getattr(module, f"{name.split()[-1].replace('-', '_')}_command").__doc__
-            assert description.splitlines()[0] == f"{summary}.", name
 
 
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["search", "--help"]])

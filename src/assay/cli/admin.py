@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.options import add_flag
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.errors import AssayError, ConfigError, did_you_mean
 
@@ -19,16 +18,7 @@ if TYPE_CHECKING:
     from assay.report.render.document import Block
 
 
-def init_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", default=".", help="Repository [default: this directory]")
-
-
 def init_command(args: Namespace) -> int:
-    """Write a commented assay.toml and a gold file with five drafts for this repository.
-
-    The drafts name promising targets found in the code; the queries are yours to write.
-    Existing files are not overwritten.
-    """
     from assay.corpus import open_corpus, parse_spec
     from assay.experiment.spec.starter import starter_config, starter_gold
     from assay.files import write_atomic
@@ -52,7 +42,6 @@ def init_command(args: Namespace) -> int:
 
 
 def doctor_command(args: Namespace) -> int:
-    """Check this machine: what is installed, what is missing, and how to fix it."""
     from assay.report.render.document import Cell, Tone, table
 
     checks = [
@@ -162,17 +151,7 @@ def _check_config() -> dict[str, object]:
     return _check(FILE, "ok", f"{len(spec.entries())} engines, {len(spec.gold)} gold sources")
 
 
-CACHE_DESCRIPTION = """
-assay cache                                     every kind with its size and last use
-assay cache prune --to 1GB --older-than 30d     remove the least recently used entries, never those in use
-assay cache verify                              check every artifact's checksum; remove broken ones (exit code 4)
-
-The cache is $ASSAY_CACHE_DIR, else the user's own. Artifacts (tables, vectors, cells, indexes) are limited to
-$ASSAY_CACHE_LIMIT [default: 10GB]. Removed entries are built or fetched again when needed."""
-
-
 def show_command(args: Namespace) -> int:
-    """Show what the cache holds: entries, sizes, last use, and the cost of rebuilding."""
     from assay.store.kinds import KINDS, LIMITED
     from assay.store.store import Store
 
@@ -229,19 +208,7 @@ def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
     yield table(["kind", "what it is", "to have it again"], [[kind.name, kind.about, kind.anew] for kind in KINDS])
 
 
-def prune_arguments(parser: ArgumentParser) -> None:
-    add_flag(parser, "--to SIZE", "Keep at most this much, such as 1GB [default: the limit]")
-    add_flag(parser, "--older-than AGE", "Remove entries unused for this long, such as 30d or 12h")
-    add_flag(parser, "--kind", "Prune this kind only", repeatable=True)
-    add_flag(parser, "--dry-run", "Show what would be removed, without removing it")
-
-
 def prune_command(args: Namespace) -> int:
-    """Remove cache entries that are old, or the least recently used until the rest fits.
-
-    Without --kind, cells, indexes, tables, vectors and embeddings are pruned; other kinds only when named. Entries in
-    use stay. Fetched trees are not locked while a run reads them, so do not prune trees during a run.
-    """
     from assay.store.kinds import KINDS, LIMITED, parse_age, parse_size
     from assay.store.store import Store
 
@@ -266,10 +233,6 @@ def prune_command(args: Namespace) -> int:
 
 
 def verify_command(args: Namespace) -> int:
-    """Verify the checksum of every cached artifact and remove broken ones.
-
-    Exits with 4 if an artifact was broken: something on this machine damages files.
-    """
     from assay.report.render.document import Paragraph
     from assay.store.kinds import KINDS
     from assay.store.store import Store

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_engine, add_flag, find_corpus, find_engine, given_flags, split_list
+from assay.cli.options import find_corpus, find_engine, given_flags, split_list
 from assay.cli.output import emit, info
 from assay.errors import ConfigError
 
@@ -14,26 +14,7 @@ if TYPE_CHECKING:
     from assay.audit.sessions import AuditTarget
 
 
-def audit_arguments(parser: ArgumentParser) -> None:
-    add_engine(parser)
-    add_flag(parser, "--queries N", "Send this many ordinary queries [default: 20]", type=int)
-    add_flag(parser, "--seed N", "Seed the choice of queries and random engines [default: 0]", type=int)
-    add_flag(parser, "-k N", "Request this many results [default: 10]", type=int)
-    add_flag(parser, "--repeats N", "Repeat each query this many times [default: 2]", type=int)
-    add_flag(parser, "--only LIST", "Run these checks only, comma-separated [default: all]")
-    add_flag(parser, "--out FOLDER", "Write audit.json, audit.md and audit.html there")
-
-
 def audit_command(args: Namespace) -> int:
-    """Check an engine's determinism, ranking consistency, filters and paths.
-
-    assay audit builtin                                 on this directory, with queries made from its code
-    assay audit semble src --only prefix,filters        a preset, two checks
-    assay audit mine --gold gold.yaml --out audit       an engine of assay.toml; writes audit.json, audit.md, audit.html
-
-    Each finding has a count, an example and a command that reproduces it. Findings are no failure: the exit code is 0
-    after a complete audit, and 4 if the engine fails on every query.
-    """
     from assay.audit.records import AuditConfig
     from assay.audit.report import audit_json, document
     from assay.audit.runner import FILES, choose_checks, run_audit, write_audit

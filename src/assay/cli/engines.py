@@ -6,15 +6,13 @@ import json
 import re
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.options import (
-    add_engine,
-    add_flag,
     config_file,
     find_corpus,
     find_engine,
@@ -32,19 +30,8 @@ if TYPE_CHECKING:
     from assay.report.render.document import Block, Cell
     from assay.types import Corpus
 
-ENGINES_DESCRIPTION = """
-assay engines                                 kinds and presets, what is installed, and how to install the rest
-assay engines show semble > mine.toml         a preset to copy and change: --engine ./mine.toml
-assay engines check semble                    one index, three queries, and how the output was parsed
-assay engines query semble "parse the config"   one query and its ranking"""
-
 
 def list_command(args: Namespace) -> int:
-    """List engine kinds and presets for known tools.
-
-    Verified presets were run with the named version of the tool. The others were written from the tool's documentation
-    and are marked unverified: check them with `assay engines check NAME` before you rely on them.
-    """
     from concurrent.futures import ThreadPoolExecutor
 
     from assay.engines import KINDS
@@ -93,17 +80,7 @@ def list_command(args: Namespace) -> int:
     return 0
 
 
-def show_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="Engine of assay.toml, preset, kind, or file")
-    add_flag(parser, "--config FILE", "Read this assay.toml [default: the one in this directory]")
-
-
 def show_command(args: Namespace) -> int:
-    """Print an engine's settings as TOML.
-
-    A preset is printed as shipped; save it, change it, and name the file: `--engine ./mine.toml`. A kind is printed as
-    a table for assay.toml, with every setting and its default. An engine of assay.toml is printed as written there.
-    """
     text, path = _declared_toml(args.name, args.config) or _shipped_toml(args.name)
     if args.json:
         data = {"schema": "assay/engines-show/1", "name": args.name, "file": path, "toml": text}
@@ -154,22 +131,7 @@ def _kind_template(kind: EngineKind) -> Iterator[str]:
             yield f"# {setting.name} = {value}  # {setting.about}"
 
 
-def check_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("engine", metavar="SPEC", help="Preset, kind, kind:value, ./file.toml, or name in assay.toml")
-    text = "Corpus to index [default: this directory, or part of the standard library if it has no code]"
-    parser.add_argument("path", nargs="?", metavar="CORPUS", help=text)
-    add_flag(parser, "--config FILE", "Read engine names from this assay.toml")
-    add_flag(parser, "--timeout S", "Stop a query after this many seconds [default: 60]", type=float)
-    add_flag(parser, "--index-timeout S", "Stop indexing after this many seconds [default: 3600]", type=float)
-
-
 def check_command(args: Namespace) -> int:
-    """Index once, run three queries, and show how the output was parsed.
-
-    The queries come from the code: a name with one definition, the comment of a definition, and a word that does not
-    occur. The engine runs as in `assay run`: on a copy of the corpus, with the same limits, and with its output parsed
-    by the same rules. Exits with 4 if the engine fails or none of its output is usable.
-    """
     from assay.corpus import spec_text
     from assay.experiment.engine_check import check_engine, check_gold
     from assay.types import CorpusSpec, GoldSet, Suite
@@ -306,21 +268,7 @@ def _check_verdict(name: str, check: EngineCheck, file: str | None) -> Block:
     return Paragraph(f"{name} works: {shlex.join(['assay', 'run', *flags])}", "good")
 
 
-def query_arguments(parser: ArgumentParser) -> None:
-    add_engine(parser, query=True)
-    add_flag(parser, "-k N", "Request this many results", type=int, default=10)
-    add_flag(parser, "--paths GLOB", "Keep paths such as 'src/**'", repeatable=True)
-    add_flag(parser, "--language NAME", "Keep a language such as python", repeatable=True)
-    add_flag(parser, "--seed N", "Seed random engines [default: that of assay.toml, or 0]", type=int)
-
-
 def query_command(args: Namespace) -> int:
-    """Send one query to an engine and print its ranking.
-
-    assay engines query semble "where are retries decided"        on this directory
-    assay engines query mine parse_config src -k 5                an engine of assay.toml, on src
-    assay engines query -k 5 -- mine --help src                   a query that looks like an option
-    """
     from assay.audit.records import AuditConfig, ReproCommand
     from assay.audit.sessions import AuditSessions, AuditTarget
     from assay.redaction import make_redactor

@@ -1,16 +1,15 @@
 from __future__ import annotations
 
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from assay.cli.options import add_flag
 from assay.cli.output import ResultPrinter, clean, emit_blocks, format_headline, info, result_printer, write_result
-from assay.cli.search import add_directory, add_per, add_settings, check_count, check_query, open_index, path_inside
+from assay.cli.search import check_count, check_query, open_index, path_inside
 from assay.errors import ConfigError, closest_match
 
 if TYPE_CHECKING:
@@ -22,27 +21,7 @@ if TYPE_CHECKING:
 _LEAST = 1e-9  # smaller changes of a score are rounding
 
 
-def explain_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("query", nargs="?", metavar="QUERY", help="Question, keywords or name")
-    add_directory(parser)
-    add_flag(parser, "-k N", "Explain this many results [default: 10, or the k of the run]", type=int)
-    add_per(parser)
-    add_flag(parser, "--expect FILE", "Show the stage at which this file was lost")
-    add_flag(parser, "--jsonl", "Print the trace as JSON lines, one per result and stage")
-    group = parser.add_argument_group("for a run of the builtin engine, instead of one query")
-    add_flag(group, "--run FOLDER", "Explain the run in this directory")
-    add_flag(group, "--missed", "List every missed query")
-    add_flag(group, "--engine NAME", "Explain this engine, if the run has several builtin ones")
-    add_settings(parser)
-
-
 def explain_command(args: Namespace) -> int:
-    """Explain a ranking: the effect of each stage, and where an expected file was lost.
-
-    assay explain "where are retries decided"                       the ten best results, stage by stage
-    assay explain "where are retries decided" --expect src/http.py  also where that file was lost
-    assay explain --run results --missed                            the same for every query that a run missed
-    """
     if args.run is not None:
         return _explain_run(args)
     if args.missed or args.engine:

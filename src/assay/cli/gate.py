@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import RESULTS, Once, add_claim, add_flag, claim_for, log_look, read_results, reject_flags
+from assay.cli.arguments import RESULTS
+from assay.cli.options import claim_for, log_look, read_results, reject_flags
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
 
@@ -19,48 +20,7 @@ if TYPE_CHECKING:
     from assay.types import Run
 
 
-def gate_arguments(parser: ArgumentParser) -> None:
-    text = "Directory of the candidate run, or several for repeats [default: results]"
-    parser.add_argument("results", nargs="*", help=text)
-    add_flag(parser, "--against PLACE", "Compare with this run directory or baseline file", repeatable=True)
-    add_flag(parser, "--write-baseline FILE", "Write the run as a baseline file, without a verdict")
-    add_flag(parser, "--engine NAME", "Gate this engine only", action=Once)
-    add_flag(parser, "--require RULE", "Require a threshold such as 'Hit@5>=0.70'", repeatable=True)
-    add_flag(parser, "--strict", "Exit with 3 if a comparison is inconclusive")
-    add_flag(parser, "--allow-changed-corpus", "Compare runs whose corpora differ, with a note")
-    add_flag(
-        parser,
-        "--made-by FILE",
-        "Fail if this output of `assay run --json` is an error, so that results of an earlier run do not pass",
-    )
-    add_flag(parser, "--github", "Report to GitHub Actions: job summary, annotations, comment")
-    add_flag(parser, "--no-comment", "With --github: write no comment on the pull request")
-    add_claim(parser)
-    parser.set_defaults(failure=_failure)
-
-
-def _failure(code: int) -> dict[str, object]:
-    from assay.report.gate import VERDICTS
-
-    return {"verdict": VERDICTS.get(code, VERDICTS[4])}
-
-
 def gate_command(args: Namespace) -> int:
-    """Turn a run into an exit code for CI.
-
-      assay gate results --against baseline-results     each shared engine against its earlier run
-      assay gate results --against baseline.json        ... or against a baseline file in version control
-      assay gate results --write-baseline baseline.json write that file
-      assay gate results --baseline keywords            each engine against another one of the same run
-      assay gate results --require 'Hit@5>=0.70'        a threshold (repeatable; enough on its own)
-      assay gate r1 r2 r3 --against baseline.json       repeats of one run, as is a directory of `assay run --repeat 3`
-
-    0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5% of an
-    engine's queries failed, or it returned no results · 5 not comparable. Without --strict, inconclusive is 0 with a
-    warning. If rankings vary between runs, the baseline needs several runs (`assay run --repeat 5`): a single one may
-    be lucky. --github reports to GitHub Actions: job summary, annotations, and one comment on the pull request, with
-    the token in GITHUB_TOKEN. --json includes the verdict as a word, also after an error.
-    """
     from assay.report.gate import gate_document, parse_threshold
 
     _check_flags(args)

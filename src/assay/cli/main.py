@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import io
 import os
 import signal
 import sys
+import textwrap
 import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -15,60 +15,10 @@ from importlib import import_module
 from typing import Final, NoReturn
 
 from assay._version import __version__
+from assay.cli.arguments import COMMANDS, Group
 from assay.cli.output import print_error, quote_json, write_result
 from assay.errors import AssayError, did_you_mean
 
-#: Commands in the order of `assay --help`: their module in `assay.cli` and their summary. The module defines
-#: `NAME_command`, whose docstring continues the summary, and `NAME_arguments` if the command has flags of its own.
-#: A command with actions has its description in `NAME_DESCRIPTION`.
-COMMANDS: Final = {
-    "search": ("search", "Search code by question, keywords or name"),
-    "explain": ("explain", "Explain a ranking: the effect of each stage, and where an expected file was lost"),
-    "related": ("search", "Show code related to a line: what it uses, what uses it, and similar code"),
-    "index": ("search", "Build or refresh the index of a directory and show its contents"),
-    "mcp": ("serve", "Serve search, explanations and benchmarks to coding agents over MCP"),
-    "init": ("admin", "Write a commented assay.toml and a gold file with five drafts for this repository"),
-    "engines": ("engines", "List, show and check engines"),
-    "engines list": ("engines", "List engine kinds and presets for known tools"),
-    "engines show": ("engines", "Print an engine's settings as TOML"),
-    "engines check": ("engines", "Index once, run three queries, and show how the output was parsed"),
-    "engines query": ("engines", "Send one query to an engine and print its ranking"),
-    "gold": ("gold", "Create and maintain gold sets"),
-    "gold lint": ("gold.lint", "Lint gold sets: invalid labels, better targets elsewhere, duplicate queries"),
-    "gold mine": ("gold.mine", "Propose queries, adversaries and phrasings for review"),
-    "gold review": ("gold.review", "Review proposals: vote, adjudicate, and write accepted ones to the set"),
-    "gold agreement": ("gold.sets", "Report inter-reviewer agreement beyond chance"),
-    "gold pool": ("gold.pool", "List unjudged results by expected impact"),
-    "gold split": ("gold.sets", "Split a set into dev, test and sealed queries"),
-    "gold access-log": ("gold.sets", "List accesses to the sealed queries of a set"),
-    "gold reanchor": ("gold.reanchor", "Migrate the anchors of a gold set from one commit to another"),
-    "gold convert": ("gold.convert", "Convert a gold set to another format and list what that format cannot hold"),
-    "gold synth": ("gold.sets", "Generate synthetic gold sets from a repository"),
-    "run": ("run", "Run engines over a gold set and report verdicts"),
-    "merge": ("run", "Merge the shards of a run and report the results"),
-    "score": ("results", "Rescore a saved run without rerunning engines"),
-    "report": ("results", "Rebuild report.html from a saved run: smaller or larger, without source, with traces"),
-    "compare": ("results", "Compare engines: inside one run, between two runs, or from two per-query CSV files"),
-    "show": ("results", "Show one query: its targets and two rankings side by side"),
-    "serve": ("serve", "Explore runs in the browser"),
-    "gate": ("gate", "Turn a run into an exit code for CI"),
-    "ablate": ("tuning", "Measure what each part of an engine contributes"),
-    "tune": ("tuning", "Tune an engine over a grid on dev queries and estimate the gain on unseen ones"),
-    "ledger": ("tuning", "Keep a ledger of changes: evidence, decision rule, accepted or rejected"),
-    "ledger list": ("tuning", "List recorded changes and their outcomes"),
-    "ledger add": ("tuning", "Apply the decision rule to a change and record the outcome with its evidence"),
-    "ledger show": ("tuning", "Show one entry with its evidence"),
-    "ledger verify": ("tuning", "Check that no line of the ledger was changed, removed or moved (else exit code 2)"),
-    "plan": ("results", "Plan how many queries or repositories it takes to show a difference"),
-    "audit": ("audit", "Check an engine's determinism, ranking consistency, filters and paths"),
-    "train": ("train", "Train a static embedding model on local Git repositories"),
-    "cache": ("admin", "Show, prune and verify the cache"),
-    "cache show": ("admin", "Show what the cache holds: entries, sizes, last use, and the cost of rebuilding"),
-    "cache prune": ("admin", "Remove cache entries that are old, or the least recently used until the rest fits"),
-    "cache verify": ("admin", "Verify the checksum of every cached artifact and remove broken ones"),
-    "doctor": ("admin", "Check this machine: what is installed, what is missing, and how to fix it"),
-    "demo": ("run", "Benchmark the built-in engines on the Python standard library, offline"),
-}
 #: The actions of commands that may be called without one.
 DEFAULT_ACTIONS: Final = {"engines": "list", "ledger": "list", "cache": "show"}
 #: Flags of every command and action, before or after its name.
@@ -96,7 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(words)
     _handle_signals()
     try:
-        code: int = args.handler(args)
+        module, function = args.handler
+        code: int = getattr(import_module(f"assay.cli.{module}"), function)(args)
         sys.stdout.flush()
     except AssayError as error:
         return _fail(args, str(error), error.exit_code, error)
@@ -134,7 +85,7 @@ def _fail(args: Namespace, message: str, code: int, error: AssayError | None = N
             "file": details.file,
             "line": details.line,
             "hint": details.hint,
-            **(args.failure(code) if hasattr(args, "failure") else {}),  # further keys of this command
+            **({"verdict": _gate_verdict(code)} if args.command == "gate" else {}),
         }
         try:
             write_result(quote_json(json.dumps(record)))
@@ -142,6 +93,12 @@ def _fail(args: Namespace, message: str, code: int, error: AssayError | None = N
             _discard_stdout()
     print_error(args, message)
     return code
+
+
+def _gate_verdict(code: int) -> str:
+    from assay.report.gate import VERDICTS
+
+    return VERDICTS.get(code, VERDICTS[4])
 
 
 def _discard_stdout() -> None:
@@ -171,13 +128,16 @@ def _handle_signals() -> None:
 
 def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
     """Return the parser: with all commands, or with only those that these words of a command line may name."""
+    first = next((word for word in words or () if not word.startswith("-")), None)
+    import_module("assay.cli.commands")
+    if words is None or first == "gold":
+        import_module("assay.cli.gold")
     parser = _Parser(prog="assay", description="Measure code search: gold set → engine → verdict", epilog=_EPILOG)
     parser.add_argument("--version", action="version", version=f"assay {__version__}", help="Show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    first = next((word for word in words or () if not word.startswith("-")), None)
     for name in (name for name in COMMANDS if " " not in name):
         if words is not None and name != first:
-            commands.add_parser(name, help=COMMANDS[name][1], add_help=False)
+            commands.add_parser(name, help=_summary(name), add_help=False)
             continue
         command = _add_parser(commands, name)
         _add_flags(command, default=False)
@@ -196,18 +156,18 @@ def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
                 # suppressed, or it would reset the same flag before the action
                 _add_flags(action_parser, default=argparse.SUPPRESS)
             else:
-                choices.add_parser(action.split()[1], help=COMMANDS[action][1], add_help=False)
+                choices.add_parser(action.split()[1], help=_summary(action), add_help=False)
     return parser
 
 
+def _summary(name: str) -> str:
+    return COMMANDS[name].help.partition("\n")[0]
+
+
 def _add_parser(parsers: argparse._SubParsersAction[_Parser], name: str) -> _Parser:
-    module_name, summary = COMMANDS[name]
-    module, last = import_module(f"assay.cli.{module_name}"), name.split()[-1]
-    attribute = last.replace("-", "_")
-    details = getattr(module, f"{attribute.upper()}_DESCRIPTION", None)
-    if details is None:
-        details = inspect.cleandoc(getattr(module, f"{attribute}_command").__doc__).partition("\n")[2]
-    return parsers.add_parser(last, help=summary, description=f"{summary}\n{details}")
+    summary, _, details = COMMANDS[name].help.partition("\n")
+    description = f"{summary}\n{textwrap.dedent(details).rstrip()}"
+    return parsers.add_parser(name.split()[-1], help=summary, description=description, usage=COMMANDS[name].usage)
 
 
 def _add_flags(parser: ArgumentParser, *, default: object) -> None:
@@ -216,11 +176,18 @@ def _add_flags(parser: ArgumentParser, *, default: object) -> None:
 
 
 def _configure(parser: ArgumentParser, name: str) -> None:
-    module = import_module(f"assay.cli.{COMMANDS[name][0]}")
-    attribute = name.split()[-1].replace("-", "_")
-    if add_arguments := getattr(module, f"{attribute}_arguments", None):
-        add_arguments(parser)
-    parser.set_defaults(handler=getattr(module, f"{attribute}_command"))
+    for argument in COMMANDS[name].arguments:
+        if not isinstance(argument, Group):
+            parser.add_argument(argument[0], **argument[1])
+            continue
+        group: argparse._ActionsContainer
+        if argument.title is None:
+            group = parser.add_mutually_exclusive_group()
+        else:
+            group = parser.add_argument_group(argument.title, argument.description)
+        for flag, settings in argument.arguments:
+            group.add_argument(flag, **settings)
+    parser.set_defaults(handler=(COMMANDS[name].module, f"{name.split()[-1].replace('-', '_')}_command"))
 
 
 class _Parser(ArgumentParser):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,68 +20,6 @@ if TYPE_CHECKING:
     from assay.report.explorer.excerpts import PagePlan
     from assay.types import AnalysisPlan, Corpus, CorpusSpec, Query, Run, Suite
     from assay.web.server import Route, WebServer
-
-RESULTS = "results"  # the default directory of a run
-
-
-def add_flag(
-    parser: argparse._ActionsContainer,
-    name: str,
-    text: str,
-    *,
-    repeatable: bool = False,
-    **settings: Any,  # noqa: ANN401  # settings of argparse
-) -> None:
-    """Add a flag: `--name` is a switch, `--name VALUE` takes a value."""
-    name, _, metavar = name.partition(" ")
-    if repeatable:
-        settings |= {"action": "append", "default": []}
-        text += " (repeatable)"
-    if metavar:
-        settings["metavar"] = metavar
-    elif settings.keys() <= {"default"}:
-        settings["action"] = "store_true"
-    default = settings.get("default")
-    if isinstance(default, str | int | float) and default not in ("", argparse.SUPPRESS):
-        text += f" [default: {default}]"
-    parser.add_argument(name, help=text, **settings)
-
-
-class Once(argparse.Action):
-    """A flag that may be given once."""
-
-    def __call__(
-        self,
-        _parser: ArgumentParser,
-        namespace: Namespace,
-        values: str | Sequence[Any] | None,
-        _option: str | None = None,
-    ) -> None:
-        if getattr(namespace, self.dest) is not None:
-            raise argparse.ArgumentError(self, "is given twice; name one, or leave it out for all")
-        setattr(namespace, self.dest, values)
-
-
-_CLAIM: Mapping[str, Mapping[str, Any]] = {
-    "measure": {"action": "append", "metavar": "M", "help": "Report this measure, such as nDCG@10 (repeatable)"},
-    "primary": {"metavar": "M", "help": "Base verdicts on this measure"},
-    "baseline": {"metavar": "ENGINE", "help": "Compare the other engines with this one"},
-    "margin": {"type": float, "metavar": "X", "help": "Set the equivalence margin [default: 0.02]"},
-    "alpha": {"type": float, "metavar": "X", "help": "Set the error rate of verdicts [default: 0.05]"},
-    "family": {"metavar": "LIST", "help": "Give verdicts on these engines only: names or globs, comma-separated"},
-    "cluster-by": {"metavar": "UNIT", "help": "Set the independent unit: auto, repository, intent or tag:NAME"},
-    "seed": {"type": int, "metavar": "N", "help": "Seed every random draw [default: 0]"},
-}
-#: Destinations of the flags of the analysis plan.
-CLAIM = tuple(flag.replace("-", "_") for flag in _CLAIM)
-#: Flags of commands that choose the compared engines in another way.
-JUDGING = ("primary", "margin", "alpha", "cluster-by", "seed")
-
-
-def add_claim(parser: ArgumentParser, flags: Sequence[str] = tuple(_CLAIM)) -> None:
-    group = parser.add_argument_group("analysis plan")
-    for flag in flags:
-        group.add_argument(f"--{flag}", **_CLAIM[flag])
 
 
 def claim_flags(args: Namespace) -> dict[str, Any]:
@@ -123,12 +60,6 @@ def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
         raise ConfigError(f"--{flag.replace('_', '-')} means nothing for {purpose}", hint="leave it out")
 
 
-def add_results(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "results", nargs="?", default=RESULTS, help="Directory written by `assay run` [default: results]"
-    )
-
-
 def read_results(text: str) -> Run:
     """Read the run in a directory."""
     from assay.experiment import read_run
@@ -167,23 +98,6 @@ def split_today(suite: Suite) -> Suite:
     return replace(suite, golds=tuple(golds))
 
 
-def add_report(parser: ArgumentParser, *, full: bool = True) -> None:
-    add_flag(parser, "--max-size SIZE", "Limit the size of report.html [default: 3MB]")
-    add_flag(parser, "--no-source", "Leave source code out of report.html")
-    if full:
-        add_full(parser)
-
-
-def add_full(parser: ArgumentParser) -> None:
-    add_flag(parser, "--full", "Print every section of report.html")
-
-
-def add_run_output(parser: ArgumentParser, default: str | None = None) -> None:
-    add_flag(parser, "--out FOLDER", "Write the run there [default: results]", default=default)
-    add_flag(parser, "--drop-stale", "Drop incomparable rows from earlier runs")
-    add_flag(parser, "--parquet", "Also write per-query.parquet (extra: parquet)")
-
-
 def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
     """Return the contents of report.html by the flags and [report] of assay.toml, that of this directory by default."""
     from assay.experiment.corpora import CorpusTexts
@@ -197,21 +111,6 @@ def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
         traces=getattr(args, "traces", None),
     )
     return replace(plan, texts=CorpusTexts, tracer=trace_queries)
-
-
-def add_source(parser: ArgumentParser) -> None:
-    add_flag(parser, "--config FILE", "Read this assay.toml [default: the one in this directory]")
-    add_flag(parser, "--preset NAME", "Use a shipped experiment instead of an assay.toml")
-    add_flag(parser, "--set TABLE.KEY=VALUE", "Change a key of the configuration: run.k=20", repeatable=True)
-
-
-def add_questions(parser: ArgumentParser) -> None:
-    add_flag(parser, "--gold PATH", "Use this gold file or directory, or 'stdlib'", repeatable=True)
-    add_flag(parser, "--corpus SPEC", "Search this code: directory, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V")
-    add_flag(parser, "--tag K=V:ROWS", "Tag rows of a CSV: difficulty=hard:101-127", repeatable=True)
-    add_flag(parser, "-k N", "Request and score this many results [default: 10]", type=int)
-    add_flag(parser, "--phrasings LIST", "Use these phrasings only, comma-separated [default: all]")
-    add_flag(parser, "--allow-missing", "Report targets that are not in the corpus and go on")
 
 
 def question_flags(args: Namespace) -> dict[str, Any]:
@@ -256,13 +155,6 @@ def load_experiment(args: Namespace) -> Spec:
     return load_spec(None if args.preset else config_file(args.config), preset=args.preset, sets=args.set)
 
 
-def add_endpoint(parser: ArgumentParser, purpose: str) -> None:
-    group = parser.add_argument_group(f"{purpose} (any OpenAI-compatible endpoint)")
-    add_flag(group, "--endpoint URL", "Send requests to this chat completions URL")
-    add_flag(group, "--model NAME", "Use this model")
-    add_flag(group, "--token-env VAR", "Read the API token from this environment variable")
-
-
 def endpoint_of(args: Namespace) -> Endpoint | None:
     """Return the endpoint of the flags, if one is given."""
     from assay.chat import Endpoint
@@ -272,17 +164,6 @@ def endpoint_of(args: Namespace) -> Endpoint | None:
     if args.token_env and not args.endpoint:
         raise ConfigError("--token-env means nothing without --endpoint", hint="name the endpoint, or leave it out")
     return Endpoint(args.endpoint, args.model, args.token_env) if args.endpoint else None
-
-
-def add_engine(parser: ArgumentParser, *, query: bool = False) -> None:
-    parser.add_argument("engine", metavar="ENGINE", help="Engine kind, kind:value, preset, or name in assay.toml")
-    if query:
-        parser.add_argument("query", metavar="QUERY", help="Query to send")
-    text = "Directory or corpus [default: this directory, or the corpus of the gold set]"
-    parser.add_argument("path", nargs="?", metavar="PATH", help=text)
-    add_flag(parser, "--gold PATH", "Use the queries, targets and corpus of this gold set")
-    add_flag(parser, "--config FILE", "Read engine names from this assay.toml [default: the one in this directory]")
-    add_flag(parser, "--timeout S", "Stop a query after this many seconds [default: 60]", type=float)
 
 
 def find_engine(text: str, config: str | None) -> EngineFactory:
@@ -351,12 +232,6 @@ def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
 
     path = config_file(config)
     return paths_inside(corpus, None, own_files(load_spec(path))) if path else []
-
-
-def add_listening(parser: ArgumentParser) -> None:
-    add_flag(parser, "--port N", "Listen on this port [default: any free port; a review reuses its last one]", type=int)
-    add_flag(parser, "--host HOST", "Listen on this loopback address: 127.0.0.1 or ::1 [default: 127.0.0.1]")
-    add_flag(parser, "--open", "Open the browser")
 
 
 def serve_until_stopped(

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from assay.cli.arguments import CLAIM, RESULTS
 from assay.cli.options import (
-    CLAIM,
-    RESULTS,
-    Once,
-    add_claim,
-    add_flag,
-    add_report,
-    add_results,
     claim_for,
     given_flags,
     log_look,
@@ -33,18 +27,8 @@ if TYPE_CHECKING:
     from assay.types import AnalysisPlan, GoldSet, Query, Run
 
 
-def score_arguments(parser: ArgumentParser) -> None:
-    add_results(parser)
-    add_flag(parser, "--write", "Replace every report in the directory")
-    add_flag(parser, "--parquet", "With --write: also write per-query.parquet (extra: parquet)")
-    add_report(parser)
-    add_flag(parser, "--exclude-pooled", "Also score without pooled labels")
-    add_claim(parser)
-
-
 @paused_gc()
 def score_command(args: Namespace) -> int:
-    """Rescore a saved run without rerunning engines."""
     from assay.experiment import lock_directory
     from assay.report.publish import reopen, require_parquet, write_reports
     from assay.report.render.document import Heading
@@ -109,26 +93,8 @@ def _count_changed(run: Run, gold: GoldSet) -> int:
     return new + sum(not is_same(query) for query in gold.queries)
 
 
-def report_arguments(parser: ArgumentParser) -> None:
-    add_results(parser)
-    add_flag(parser, "--out FILE", "Write the page there [default: report.html in the directory]")
-    add_report(parser, full=False)
-    add_flag(parser, "--traces N", "Trace N queries of the builtin engine, indexing if needed", type=int)
-    add_flag(parser, "--open", "Open the page in a browser")
-    add_claim(parser)
-
-
 @paused_gc()
 def report_command(args: Namespace) -> int:
-    """Rebuild report.html from a saved run: smaller or larger, without source, with traces.
-
-    No engine runs, except the builtin one for traces. By default 40 queries are traced if its index is cached or the
-    corpus is small; --traces also builds the index:
-
-      assay report results --max-size 10MB
-      assay report results --no-source --out to-send.html
-      assay report results --traces 100 --open
-    """
     from assay.experiment.records.directory import HTML
     from assay.report.explorer.page import in_folder
     from assay.report.publish import reopen, write_html
@@ -170,24 +136,7 @@ def _command_line(args: Namespace, *more: str) -> str:
     return shlex.join(words)
 
 
-def compare_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("first", help="Directory of a run, or CSV of the baseline")
-    parser.add_argument("second", nargs="?", help="Directory of a run, or CSV of the candidate")
-    add_flag(parser, "--engine NAME", "Compare this engine only", action=Once)
-    add_flag(parser, "--all-pairs", "Compare every engine with every other, as one family")
-    add_flag(parser, "--allow-changed-corpus", "Compare runs whose corpora differ, with a note")
-    add_flag(parser, "--lower-is-better", "With two CSV files: lower values are better, such as times")
-    add_claim(parser)
-
-
 def compare_command(args: Namespace) -> int:
-    """Compare engines: inside one run, between two runs, or from two per-query CSV files.
-
-    assay compare results                         each engine against the baseline
-    assay compare results --all-pairs             every engine against every other
-    assay compare results-old results-new         the same engine in two runs (--engine NAME)
-    assay compare old.csv new.csv                 query,value[,cluster]; no gold set needed
-    """
     from assay.report.comparison import comparison_document
 
     comparison = _compare(args)
@@ -237,29 +186,7 @@ def _compare_tables(args: Namespace) -> Comparison:
     return replace(comparison, notes=(f"{better} values are taken as better.", *comparison.notes))
 
 
-def show_arguments(parser: ArgumentParser) -> None:
-    parser.usage = "assay show [RESULTS [RESULTS]] QUERY [--engines A B] [--engine NAME] [--form F] [--json]"
-    text = "Query id or part of its text, after one or two runs [default: results]"
-    parser.add_argument("words", nargs="+", metavar="QUERY", help=text)
-    add_flag(
-        parser,
-        "--engines",
-        "Show the rankings of these engines [default: the baseline and the best other engine]",
-        metavar=("A", "B"),
-        nargs=2,
-    )
-    add_flag(parser, "--engine NAME", "Show this engine only; with two runs: compare it", action=Once)
-    add_flag(parser, "--form F", "Show this phrasing [default: the scored one]")
-
-
 def show_command(args: Namespace) -> int:
-    """Show one query: its targets and two rankings side by side.
-
-    assay show results tax-lookup                       the baseline and the best other engine
-    assay show results "which percentage is charged"    by a unique part of its text
-    assay show results tax-lookup --engines builtin mine --form keyword
-    assay show results-old results-new tax-lookup       the same engine in two runs (--engine NAME)
-    """
     from assay.experiment.records.directory import is_run
     from assay.experiment.spec.model import analysis_plan_of
     from assay.gold.split import SEALED, split_of
@@ -309,32 +236,7 @@ def _shared_engine(runs: list[Run], best: str) -> str:
     return both[0]
 
 
-def plan_arguments(parser: ArgumentParser) -> None:
-    add_flag(parser, "--detect X", "Plan to detect this difference", type=float, required=True)
-    add_flag(parser, "--power X", "Set the probability to detect it", type=float, default=0.8)
-    add_flag(parser, "--alpha X", "Set the error rate of the verdict [default: 0.05]", type=float)
-    add_flag(parser, "--icc X", "Set the correlation inside a repository [default: the pilot's, or 0.1]", type=float)
-    pilot = parser.add_argument_group("from a pilot run")
-    pilot.add_argument("results", nargs="?", help="Directory of the pilot run [default: results]")
-    add_flag(pilot, "--engine NAME", "Compare this engine")
-    add_flag(pilot, "--baseline ENGINE", "Compare it with this engine")
-    add_flag(pilot, "--primary M", "Compare by this measure")
-    add_flag(pilot, "--cluster-by UNIT", "Set the independent unit: auto, repository, intent or tag:NAME")
-    group = parser.add_argument_group("from assumptions, instead of a pilot")
-    add_flag(group, "--sd X", "Assume this standard deviation of the paired differences", type=float)
-    add_flag(group, "--repositories N", "Assume this many repositories [default: 1]", type=int)
-    add_flag(group, "--queries N", "Assume this many queries per repository [default: 20]", type=float)
-
-
 def plan_command(args: Namespace) -> int:
-    """Plan how many queries or repositories it takes to show a difference.
-
-    assay plan --detect 0.02                                  from the run in results/
-    assay plan --detect 0.02 --sd 0.3 --icc 0.1 --repositories 10 --queries 20      from assumptions
-
-    A pilot run's answer has a confidence interval, because its variance is an estimate. A run with fewer than six
-    repositories cannot estimate the ICC, so 0.1 is assumed unless --icc is given.
-    """
     from assay.stats.records import one_digit
 
     if not args.detect > 0 or not 0 < args.power < 1:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import argparse
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,13 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.cli.options import (
-    add_claim,
-    add_flag,
-    add_full,
-    add_questions,
-    add_report,
-    add_run_output,
-    add_source,
     claim_flags,
     load_experiment,
     question_flags,
@@ -38,54 +30,7 @@ if TYPE_CHECKING:
     from assay.types import AnalysisPlan, Run, Suite
 
 
-def run_arguments(parser: ArgumentParser) -> None:
-    add_source(parser)
-    add_flag(parser, "--only NAME", "Run this engine or variant, or a glob", repeatable=True)
-    add_questions(parser)
-    add_flag(
-        parser,
-        "--engine [NAME=]SPEC",
-        "Run this engine instead of those of assay.toml: name, preset, command:…",
-        repeatable=True,
-    )
-    add_flag(parser, "--split LIST", "Use these splits, comma-separated [default: all but sealed]")
-    add_flag(parser, "--timeout S", "Stop a query after this many seconds [default: 60]", type=float)
-    add_flag(parser, "--threads N", "Limit every engine to this many processors [default: all]", type=int)
-    add_flag(parser, "--one-at-a-time", "Open one engine at a time instead of interleaving queries")
-    add_flag(parser, "--repeat N", "Run N times, into OUT/1 to OUT/N, to measure between-run variance", type=int)
-    add_run_output(parser)
-    add_report(parser)
-    add_flag(parser, "--no-references", "Leave out random, keywords and oracle")
-    add_claim(parser)
-    group = parser.add_argument_group("execution")
-    add_flag(group, "--dry-run", "Show the plan, cached results and a time estimate")
-    add_flag(
-        group,
-        "--times",
-        "Interleave and time engines, or run them in parallel untimed",
-        action=argparse.BooleanOptionalAction,
-    )
-    add_flag(group, "--jobs N", "Use N processes, untimed (0: all processors)", type=int)
-    add_flag(group, "--cluster ADDRESS", "Run on a Dask cluster, such as tcp://host:8786")
-    add_flag(group, "--shard I/N", "Run one of N shards; `assay merge` merges them")
-    add_flag(group, "--no-cache", "Ignore cached results")
-    add_flag(group, "--reuse-index", "Reuse the indexes that tools built in earlier runs")
-
-
 def run_command(args: Namespace) -> int:
-    """Run engines over a gold set and report verdicts.
-
-    With an assay.toml in this directory (or --config), its settings apply and flags override them;
-    without one, flags are enough:
-
-      assay run --gold stdlib
-      assay run --gold gold.yaml --engine mine="command:my-search --json {query}"
-      assay run --gold octocode/code.csv --corpus git:../octocode@b1771ba --tag difficulty=hard:101-127
-
-    Variants and sweeps of assay.toml run in parallel and share indexing steps; --dry-run shows the plan:
-
-      assay run --only 'weights:*' --set run.k=20 --set engines.mine.search.stem.files=0.4
-    """
     from assay.experiment.corpora import load_suite
 
     spec = _load_spec(args)
@@ -299,20 +244,7 @@ def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
     return EngineError.exit_code if failed else 0
 
 
-def merge_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("parts", nargs="+", metavar="FOLDER|FILE", help="Directories with shards, or shard files")
-    add_run_output(parser, "results")
-    add_report(parser)
-
-
 def merge_command(args: Namespace) -> int:
-    """Merge the shards of a run and report the results.
-
-    Shards may run on different machines; the result equals that of one run, byte for byte:
-
-      assay run --shard 1/4 --out part       (and 2/4, 3/4, 4/4: here, or on other machines)
-      assay merge part --out results
-    """
     from assay.experiment import check_directory
     from assay.experiment.runner import RunOutcome, assemble
     from assay.experiment.shards import merge_shards
@@ -327,13 +259,7 @@ def merge_command(args: Namespace) -> int:
     return _check_answered(args, [completed.run])
 
 
-def demo_arguments(parser: ArgumentParser) -> None:
-    add_flag(parser, "--out FOLDER", "Write the run there", default="demo-results")
-    add_full(parser)
-
-
 def demo_command(args: Namespace) -> int:
-    """Benchmark the built-in engines on the Python standard library, offline."""
     from assay.experiment.spec import Spec, check
     from assay.gold import load_gold
 

@@ -8,16 +8,14 @@ import os
 import re
 import sys
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.cli.options import add_flag
 from assay.cli.output import (
-    LAYOUT,
     ResultPrinter,
     clean,
     emit_blocks,
@@ -41,36 +39,7 @@ if TYPE_CHECKING:
 _K = 10
 
 
-def search_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("query", nargs="?", metavar="QUERY", help="Question, keywords or name")
-    add_directory(parser)
-    add_flag(parser, "-k N", f"Show this many results [default: {_K}]", type=int)
-    add_per(parser)
-    add_flag(parser, "--all", "Show every match, ranked")
-    group = parser.add_argument_group("filters", "remove results without changing scores or order")
-    add_flag(group, "--path GLOB", "Keep paths such as 'src/**'", dest="globs", repeatable=True)
-    add_flag(group, "--language NAME", "Keep a language such as python", repeatable=True)
-    add_flag(group, "--kind KIND", "Keep a kind: code, docs, function, class, ...", repeatable=True)
-    add_flag(group, "--regex RE", "Keep results whose lines match this pattern")
-    add_flag(group, "--min-score X", "Drop results below this score", type=float)
-    group = parser.add_argument_group("output")
-    add_flag(group, "--lines N", "Limit snippets to N lines", type=int, default=LAYOUT.lines)
-    add_flag(group, "--no-snippets", "Show locations only")
-    add_flag(group, "--trace FILE", "Write the effect of every stage as JSON lines; - for stderr")
-    add_flag(group, "--show-config", "Print every setting as TOML instead of searching")
-    add_settings(parser)
-
-
 def search_command(args: Namespace) -> int:
-    """Search code by question, keywords or name.
-
-    assay search "where are retries decided"            in this directory
-    assay search parse_config src --per span -k 5       line spans in src
-    assay search "old name" --all --regex 'old_name'    every match, ranked, for a refactoring
-
-    The first search builds the index; later ones refresh it when files change. Settings come from the [search] table
-    of assay.toml, then ASSAY_SEARCH__STEM__FILES=0.4 (two underscores for a dot), then --set stem.files=0.4.
-    """
     if args.show_config:
         return _show_config(args)
     from assay.corpus.languages import LANGUAGES
@@ -172,18 +141,7 @@ def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> No
         write_result(f"No match in {len(index.table.files):,} files.")
 
 
-def index_arguments(parser: ArgumentParser) -> None:
-    add_directory(parser)
-    add_flag(parser, "--rebuild", "Delete the cached index and read every file again")
-    add_settings(parser)
-
-
 def index_command(args: Namespace) -> int:
-    """Build or refresh the index of a directory and show its contents.
-
-    The index is in the user's cache ($ASSAY_INDEX_DIR, or $ASSAY_CACHE_DIR, or the XDG cache); nothing is written
-    into the directory itself. Only changed files are read again.
-    """
     directory = check_directory(args.path)
     config, workers = _load_config(args, directory), workers_of(args)
     from assay.search.building import index_directory, index_key, open_table
@@ -245,19 +203,7 @@ def _format_counts(title: str, counts: dict[str, int]) -> str:
 _RELATIONS = {"uses": "It uses", "used_by": "Used by", "alike": "About the same things"}
 
 
-def related_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("place", metavar="FILE:LINE", help="Line of the code in question")
-    add_directory(parser)
-    add_flag(parser, "-k N", "Show this many results of each kind", type=int, default=5)
-    add_settings(parser)
-
-
 def related_command(args: Namespace) -> int:
-    """Show code related to a line: what it uses, what uses it, and similar code.
-
-    assay related src/http.py:120
-    assay related src/http.py:120 ~/repository -k 5
-    """
     location = re.fullmatch(r"(.+?):(\d+)(?:-\d+)?", args.place)
     if location is None or int(location.group(2)) < 1:
         raise ConfigError(f"{args.place!r} is no line of a file", hint="write FILE:LINE, such as src/http.py:120")
@@ -304,21 +250,6 @@ def _format_related(printer: ResultPrinter, related: Related) -> Iterator[str]:
         yield from (format_headline(printer, rank, hit) for rank, hit in enumerate(related.files, start=1))
     else:
         yield "\nNothing else belongs to it."
-
-
-def add_directory(parser: ArgumentParser) -> None:
-    parser.add_argument("path", nargs="?", default=".", metavar="PATH", help="Directory to search [default: this one]")
-
-
-def add_per(parser: ArgumentParser) -> None:
-    add_flag(parser, "--per", "Return files or line spans", choices=("file", "span"), default="file")
-
-
-def add_settings(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("settings", "`assay search --show-config` lists all with their meanings")
-    add_flag(group, "--config FILE", "Read the [search] table of this file [default: PATH/assay.toml]")
-    add_flag(group, "--set KEY=VALUE", "Change a setting, such as stem.files=0.4", repeatable=True)
-    add_flag(group, "--workers N", "Index with N processes [default: one per core]", type=int)
 
 
 def check_directory(text: str) -> Path:

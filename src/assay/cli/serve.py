@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from pathlib import Path
 
-from assay.cli.options import add_flag, add_listening, serve_until_stopped
+from assay.cli.options import serve_until_stopped
 from assay.cli.output import info
 from assay.errors import ConfigError, SetupError, install_hint
 
 
-def serve_arguments(parser: ArgumentParser) -> None:
-    text = "Directories of runs, or directories that contain such [default: this one]"
-    parser.add_argument("folders", nargs="*", metavar="FOLDER", help=text)
-    add_flag(parser, "--gold SET", "Also serve the review of this gold file")
-    add_listening(parser)
-
-
 def serve_command(args: Namespace) -> int:
-    """Explore runs in the browser.
-
-    assay serve                          runs in and below this directory
-    assay serve results old-results      runs of several directories
-    assay serve --gold gold.yaml         also the review of a gold set
-    assay serve --open                   also open the browser
-
-    Only this machine can connect, with the printed address. Ctrl-C stops the server.
-    """
     from assay.web.explorer import explorer_routes
     from assay.web.reviewers import port_file
     from assay.web.runs import RunList
@@ -49,28 +33,7 @@ def serve_command(args: Namespace) -> int:
     return 0
 
 
-def mcp_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("roots", nargs="*", metavar="ROOT", help="Directories to serve [default: this one]")
-    add_flag(parser, "--config FILE", "Let calls name the engines and gold sets of this assay.toml")
-    add_flag(parser, "--http HOST:PORT", "Serve over HTTP instead of stdio; port 0 picks a free one")
-    add_flag(
-        parser,
-        "--allow-remote NAME",
-        "Accept other machines that address this one as NAME; needs ASSAY_MCP_TOKEN",
-        repeatable=True,
-    )
-
-
 def mcp_command(args: Namespace) -> int:
-    """Serve search, explanations and benchmarks to coding agents over MCP.
-
-    assay mcp                            this directory, over stdin and stdout, as agents start it
-    assay mcp ~/shop ~/lib               several directories; nothing outside of them is read
-    assay mcp --config assay.toml        calls may name its engines and gold sets; no others are executed
-    assay mcp --http 127.0.0.1:8765      over HTTP, for this machine only
-
-    docs/guides/agents.md has the configuration of each agent.
-    """
     if args.json:
         raise ConfigError("--json means nothing for a server", hint="leave it out")
     if args.allow_remote and args.http is None:

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 import json
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assay.cli.options import add_flag
 from assay.cli.output import emit_blocks, info
 from assay.cli.search import workers_of
 from assay.errors import ConfigError, SetupError, install_hint
@@ -24,29 +23,7 @@ if TYPE_CHECKING:
 _WORSE = 0.9  # share of its best held-out MRR below which a model was trained too long
 
 
-def train_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("folder", nargs="?", help="Directory that contains Git repositories")
-    add_flag(parser, "--adapt REPO", "Adapt a model to this repository and test whether it is better")
-    add_flag(parser, "--from MODEL", "Adapt this model [default: the bundled one]", dest="start")
-    add_flag(parser, "--out DIR", "Write the model and intermediate files there", required=True)
-    add_flag(parser, "--recipe FILE", "Read settings from this TOML file")
-    add_flag(parser, "--exclude FILE", "Skip the repositories listed there, one URL or owner/name per line")
-    add_flag(parser, "--exclude-corpora FOLDER", "Skip code that occurs in the repositories there")
-    add_flag(parser, "--seed N", "Seed the training, instead of the recipe's seed; not mining", type=int)
-    add_flag(parser, "--workers N", "Mine with N processes [default: one per core]", type=int)
-
-
 def train_command(args: Namespace) -> int:
-    """Train a static embedding model on local Git repositories.
-
-    Repositories in the directory are found, bare ones too; only permissively licensed ones are used. DIR/model is the
-    finished model; DIR/work holds intermediate files and may be removed afterwards. The same repositories, recipe and
-    seed give the same model, byte for byte. docs/guides/training.md describes the settings of a recipe.
-
-    --adapt REPO adapts an existing model, by default the bundled one, to one repository of any license, from its
-    comments, names and history. Held-out files decide whether the adapted model is better; otherwise the old model is
-    kept.
-    """
     import importlib
 
     for name in ("scipy", "threadpoolctl"):

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.options import (
-    JUDGING,
-    add_claim,
-    add_flag,
-    add_questions,
-    add_results,
-    add_source,
     claim_flags,
     load_config,
     load_experiment,
@@ -38,25 +31,7 @@ if TYPE_CHECKING:
     from assay.types import AnalysisPlan, EngineRun, Run, Suite
 
 
-def ablate_arguments(parser: ArgumentParser) -> None:
-    _add_varied(parser, "Engine, or leave-one-out sweep of assay.toml [default: the only engine, or builtin]")
-    add_flag(parser, "--split LIST", "Use these splits, comma-separated [default: dev]")
-    add_flag(parser, "--only PART", "Ablate this part only, or a glob", repeatable=True)
-    add_flag(parser, "--strategy", "Leave parts out, add them, or both", choices=("both", "out", "in"), default="both")
-    add_flag(parser, "--kept", "Add each part to the last one that gained, not to the previous one")
-    _add_ledger(parser)
-
-
 def ablate_command(args: Namespace) -> int:
-    """Measure what each part of an engine contributes.
-
-      assay ablate --gold gold.yaml                  the parts of the reference engine
-      assay ablate parts --config assay.toml         the leave-one-out sweep [sweeps.parts] of any engine
-      assay ablate --kept --ledger                   add to the last part that gained, and record the results
-
-    All comparisons are one family: p-values are adjusted by Holm. Of a split set, dev queries are used. --split test
-    uses up test queries, with a warning; sealed queries are refused.
-    """
     from assay.experiment.ablation import ABLATING, find_parts
     from assay.report.tuning import ablation_document, ablation_json, ablation_result
 
@@ -111,24 +86,7 @@ def _ablation_entries(
         yield make_entry(measured, claim, ledger.rule, title=title, how="ablate", by=args.by)
 
 
-def tune_arguments(parser: ArgumentParser) -> None:
-    _add_varied(parser, "Engine to tune [default: [tune] engine, or the only one]")
-    add_flag(parser, "--param KEY=V1,V2", "Try these values of a setting", repeatable=True)
-    add_flag(parser, "--partitions N", "Split the data into random halves N times [default: 20]", type=int)
-    add_flag(parser, "--split PART", "Use this split; only dev is allowed [default: dev]")
-    _add_ledger(parser)
-
-
 def tune_command(args: Namespace) -> int:
-    """Tune an engine over a grid on dev queries and estimate the gain on unseen ones.
-
-      assay tune --gold gold.yaml --param search.stem.files=0.0,0.2,0.4
-      assay tune mine --param search.stem.files=0.2,0.4 --param search.dense.files=0.3,0.5 --ledger
-
-    Or [tune] in assay.toml: engine, params = { "search.stem.files" = [0.0, 0.2] }, partitions, measure, most.
-    The best point on one half of the repositories (or queries) is scored on the other half, many times, which gives an
-    unbiased estimate of the gain. The best point on all dev queries is recommended only if that gain is significant.
-    """
     from assay.experiment.ablation import TUNING
     from assay.report.tuning import tune_document, tune_json
 
@@ -230,15 +188,6 @@ def _tuning_entries(
     return [make_entry(measured, claim, rule, title=title, how="tune", by=args.by, tuning=tuning)]
 
 
-def _add_varied(parser: ArgumentParser, engine: str) -> None:
-    parser.add_argument("engine", nargs="?", metavar="ENGINE", help=engine)
-    add_source(parser)
-    add_questions(parser)
-    add_flag(parser, "--jobs N", "Use N processes [default: all processors]", type=int)
-    add_flag(parser, "--out FOLDER", "Write the run there, as `assay run` does [default: not written]")
-    add_claim(parser, JUDGING)
-
-
 def _load_spec(args: Namespace) -> Spec:
     from assay.experiment.spec import override
 
@@ -286,18 +235,6 @@ def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:
         info(args, f"written to {args.out}/")
 
 
-def _add_ledger(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("ledger")
-    add_flag(group, "--ledger FILE", "Record the results in a ledger [default: ledger.jsonl]", nargs="?", const="")
-    _add_rule(group)
-
-
-def _add_rule(group: argparse._ArgumentGroup | ArgumentParser) -> None:
-    add_flag(group, "--rule NAME", "Decide by this rule; an unknown name lists all [default: [ledger] rule]")
-    add_flag(group, "--by WHO", "Record who tried the change", default="")
-    add_flag(group, "--allow-duplicate", "Add a comparison that is in the ledger already")
-
-
 def _open_ledger(args: Namespace, spec: Spec) -> LedgerPlan | None:
     """Check the ledger and the rule before anything runs; return None without --ledger."""
     from assay.experiment.ledger import ledger_plan, read_ledger
@@ -323,25 +260,7 @@ def _add_entries(args: Namespace, plan: LedgerPlan, entries: Sequence[LedgerEntr
     return added
 
 
-LEDGER_DESCRIPTION = """
-assay ledger                                              all entries, and the total gain of accepted changes
-assay ledger add results --engine new --baseline old --title "stem boost"
-assay ledger add results --against results-before --engine mine
-assay ledger show 3                                       one entry with its evidence
-assay ledger verify                                       check that no line was changed, removed or moved
-
-`assay ablate --ledger` and `assay tune --ledger` also add entries. The file is ledger.jsonl beside assay.toml. It only
-grows: each line holds the hash of the previous one."""
-
-
-def list_arguments(parser: ArgumentParser) -> None:
-    _add_ledger_file(parser)
-    suppressed = argparse.SUPPRESS
-    add_flag(parser, "--markdown", "Print the table as Markdown", default=suppressed)
-
-
 def list_command(args: Namespace) -> int:
-    """List recorded changes and their outcomes."""
     from assay.experiment.ledger import read_ledger
     from assay.report.ledger import ledger_document, ledger_json
     from assay.report.render.markup import to_markdown
@@ -355,25 +274,7 @@ def list_command(args: Namespace) -> int:
     return 0
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    add_results(parser)
-    add_flag(parser, "--engine NEW", "Engine with the change", required=True)
-    add_flag(parser, "--baseline OLD", "Engine without the change [with --against: the same name]")
-    add_flag(parser, "--against FOLDER", "Read OLD from this run")
-    add_flag(parser, "--title TEXT", "Describe the change in a few words [default: NEW against OLD]")
-    add_flag(parser, "--allow-changed-corpus", "Compare runs whose corpora differ")
-    add_claim(parser, JUDGING)
-    _add_rule(parser)
-    _add_ledger_file(parser)
-
-
 def add_command(args: Namespace) -> int:
-    """Apply the decision rule to a change and record the outcome with its evidence.
-
-    Both engines belong to one run or, with --against, to two runs of the same queries on the same corpora (else exit
-    code 5). A rejected change is recorded too, and is no error. A run on test or sealed queries gets a warning: it uses
-    them up, and the entry is marked.
-    """
     from assay.experiment.ledger import make_entry, read_ledger
     from assay.experiment.spec.model import analysis_plan_of, change_plan
     from assay.report.ledger import entry_document, entry_json
@@ -470,13 +371,7 @@ def _all_failed(names: Sequence[str]) -> EngineError:
     return EngineError(f"{', '.join(names)} answered no query", hint="assay score shows what they said")
 
 
-def show_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("number", type=int, metavar="N", help="Number of the entry")
-    _add_ledger_file(parser)
-
-
 def show_command(args: Namespace) -> int:
-    """Show one entry with its evidence."""
     from assay.experiment.ledger import find_entry, read_ledger
     from assay.report.ledger import entry_document, entry_json
 
@@ -485,12 +380,7 @@ def show_command(args: Namespace) -> int:
     return 0
 
 
-def verify_arguments(parser: ArgumentParser) -> None:
-    _add_ledger_file(parser)
-
-
 def verify_command(args: Namespace) -> int:
-    """Check that no line of the ledger was changed, removed or moved (else exit code 2)."""
     from assay.experiment.ledger import scan, scan_notes
     from assay.report.render.document import Paragraph
 
@@ -509,13 +399,6 @@ def verify_command(args: Namespace) -> int:
     }
     emit_blocks(args, title, (*problems, *(Paragraph(note, "warning") for note in notes)), data)
     return 2 if problems else 0
-
-
-def _add_ledger_file(parser: ArgumentParser) -> None:
-    # suppressed, or the default behind an action's name would undo a flag before it
-    suppressed = argparse.SUPPRESS
-    add_flag(parser, "--ledger FILE", "Use this ledger [default: ledger.jsonl]", default=suppressed)
-    add_flag(parser, "--config FILE", "Read this assay.toml [default: the one in this directory]", default=suppressed)
 
 
 def _find_ledger(args: Namespace) -> LedgerPlan:

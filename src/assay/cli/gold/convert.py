@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_flag
 from assay.cli.output import emit_blocks, info, warn
 from assay.errors import ConfigError
 
@@ -17,25 +16,7 @@ if TYPE_CHECKING:
     from assay.types import CorpusSpec, GoldSet, Suite
 
 
-def convert_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("source", metavar="SRC", help="Gold file or directory, or 'stdlib'")
-    parser.add_argument("out", metavar="OUT", help="File or directory to write")
-    add_flag(parser, "--to FORMAT", "Write this format: native, octocode, plain, …", required=True)
-    add_flag(parser, "--format FORMAT", "Read SRC in this format [default: auto-detected]")
-    add_flag(parser, "--corpus SPEC", "Use this code: directory, git:URL@REV, pypi:NAME==V, …")
-    add_flag(parser, "--force", "Overwrite existing files")
-
-
 def convert_command(args: Namespace) -> int:
-    """Convert a gold set to another format and list what that format cannot hold.
-
-    assay gold convert octocode/code.csv code.yaml --to native --corpus git:../octocode@b1771ba
-    assay gold convert gold.yaml beir/ --to beir
-    assay gold convert scifact/ scifact.yaml --to native    a BEIR set without a corpus: documents become files
-    assay gold convert gold.yaml code.csv --to octocode     resolves symbol anchors to lines, which octocode needs
-
-    The format of SRC is auto-detected. OUT is a file, or a directory if the format or several sets need one.
-    """
     from assay.gold import load_gold
     from assay.gold.formats.losses import unseals
     from assay.gold.formats.registry import FORMATS, find_format, ignored_notes

@@ -2,14 +2,13 @@ from __future__ import annotations
 
 import math
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_flag
 from assay.cli.output import emit, info, log, pluralize, warn
 from assay.errors import AssayError, ConfigError
 
@@ -25,37 +24,7 @@ if TYPE_CHECKING:
 _BUILTIN = "builtin"  # the name of the bundled engine in --reach
 
 
-def lint_arguments(parser: ArgumentParser) -> None:
-    text = "Gold file or directory in any format, or 'stdlib' [default: the sets of assay.toml]"
-    parser.add_argument("sets", nargs="*", metavar="SET", help=text)
-    add_flag(parser, "--config FILE", "Lint the sets of this assay.toml if no SET is given")
-    add_flag(parser, "--corpus SPEC", "Use this code: directory, git:URL@REV, pypi:NAME==V, …")
-    add_flag(parser, "--format FORMAT", "Read the sets in this format [default: auto-detected]")
-    add_flag(parser, "--fix", "Repair findings with a certain repair, in place")
-    add_flag(parser, "--select CODES", "Apply these rules only, comma-separated; G2 means all G2xx")
-    add_flag(parser, "--ignore CODES", "Skip these rules, comma-separated")
-    add_flag(
-        parser,
-        "--reach FILE",
-        "Check targets against the chunks of an engine: a JSON lines file, or 'builtin'",
-        repeatable=True,
-    )
-    add_flag(parser, "--strict", "Exit with 2 for warnings too")
-    add_flag(parser, "--github", "Report to GitHub Actions: annotations and job summary")
-
-
 def lint_command(args: Namespace) -> int:
-    """Lint gold sets: invalid labels, better targets elsewhere, duplicate queries.
-
-    assay gold lint gold.yaml                                    every rule, on the corpus that the set names
-    assay gold lint annotations/ --corpus git:../repo@3f2a91c    on another corpus
-    assay gold lint gold.yaml --select G1,G2 --ignore G204       some rules, by code or prefix
-    assay gold lint gold.yaml --fix                              repair findings and show what changed
-    assay gold lint gold.yaml --reach chunks.jsonl               targets that this engine's chunks cannot return
-    assay gold lint --github                                     the sets of assay.toml; annotations at their lines
-
-    Exits with 2 if there are errors, with --strict also if there are warnings. docs/reference/lint.md lists the codes.
-    """
     try:
         return _lint(args)
     except AssayError as error:

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_endpoint, add_flag, endpoint_of, read_results
+from assay.cli.options import endpoint_of, read_results
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.errors import AssayError, ConfigError, GoldError, closest_match
 
@@ -20,40 +20,7 @@ if TYPE_CHECKING:
 _SYNONYMS = {"commits": "history", "commit": "history", "git": "history", "log": "history", "docstrings": "comments"}
 
 
-def mine_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("repo", metavar="REPO", help="Code to mine: directory, pypi:NAME==V, git:URL@REV, ...")
-    add_flag(parser, "--set FILE", "Propose for this gold file, which need not exist", required=True)
-    add_flag(parser, "--count N", "Propose at most N queries per source", type=int, default=40)
-    add_flag(parser, "--seed S", "Seed the sampling", type=int, default=0)
-    add_flag(parser, "--dry-run", "Show the proposals without queueing them")
-    group = parser.add_argument_group("queries")
-    add_flag(group, "--from LIST", "Mine these sources: history,docs,comments,names", dest="sources")
-    add_flag(group, "--shell FILE", "Mine a shell history", repeatable=True)
-    add_flag(group, "--transcript FILE", "Mine an agent transcript", repeatable=True)
-    add_flag(group, "--propose", "Let the endpoint propose queries, module by module")
-    group = parser.add_argument_group("for existing queries")
-    add_flag(group, "--adversaries", "Propose adversaries")
-    add_flag(group, "--run RESULTS", "With --adversaries: propose what engines of this run confuse")
-    add_flag(group, "--phrasings", "Propose missing phrasings")
-    add_endpoint(parser, "for --propose and --phrasings")
-
-
 def mine_command(args: Namespace) -> int:
-    """Propose queries, adversaries and phrasings for review.
-
-    assay gold mine . --set gold.yaml                              from commits, documents and comments
-    assay gold mine . --set gold.yaml --from history --count 60    from one of: history, docs, comments, names
-    assay gold mine . --set gold.yaml --shell ~/.zsh_history --transcript session.jsonl    searches and opened files
-    assay gold mine . --set gold.yaml --adversaries --run results  by similar names, and by confusions of engines
-    assay gold mine . --set gold.yaml --phrasings                  missing phrasings, by rules
-    assay gold mine . --set gold.yaml --phrasings --endpoint http://localhost:8080/v1/chat/completions --model qwen3
-    assay gold mine . --set gold.yaml --propose --endpoint ... --model ...    queries of a model, all locations checked
-
-    Proposals wait in gold.review/ beside the set until reviewers vote: assay gold review gold.yaml --reviewer NAME
-    With --shell, --transcript or --propose, other sources need --from. Only the words of a query are kept from
-    histories and transcripts; likely secrets and private paths are left out. Check the proposals of a shell history
-    before you share them.
-    """
     from assay.gold.mining.intake import DEFAULT_SOURCES
 
     _check_flags(args)

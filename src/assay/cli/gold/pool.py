@@ -1,13 +1,13 @@
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_flag, read_results
+from assay.cli.options import read_results
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.errors import AssayError, ConfigError, GoldError
 
@@ -18,28 +18,7 @@ if TYPE_CHECKING:
     from assay.types import Corpus, GoldSet, Query, Run, Span, Suite, Target
 
 
-def pool_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("set", metavar="SET", help="Gold file")
-    parser.add_argument("results", nargs="+", metavar="RESULTS", help="Directories written by `assay run`")
-    add_flag(parser, "--depth N", "Pool the first N ranks", type=int, default=10)
-    add_flag(parser, "--limit N", "List or queue at most N results", type=int, default=50)
-    add_flag(
-        parser,
-        "--measure M",
-        "Rank results by their impact on this measure [default: nDCG@10, or at the k of the runs]",
-    )
-    add_flag(parser, "--queue", "Add the results to the review queue")
-
-
 def pool_command(args: Namespace) -> int:
-    """List unjudged results by expected impact.
-
-    assay gold pool gold.yaml results                       from the engines of one run
-    assay gold pool gold.yaml results other-results --measure 'nDCG(level=lines)@10'
-    assay gold pool gold.yaml results --queue               also add them to the review queue of the set
-
-    Labels added from pooled results are marked: `assay score --exclude-pooled` leaves them out.
-    """
     from assay.gold.review.items import ReviewQueue
     from assay.gold.split import refuse_sealed
     from assay.scoring import parse_measure

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assay.cli.options import add_flag
 from assay.cli.output import emit_blocks, info
 from assay.errors import ConfigError, GoldError
 
@@ -16,37 +15,7 @@ if TYPE_CHECKING:
     from assay.types import GoldSet
 
 
-def reanchor_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("gold", metavar="SET", help="Gold file in any format")
-    add_flag(parser, "--from REV", "Migrate from this commit [default: that of the corpus or labels]", dest="old")
-    add_flag(parser, "--to REV", "Migrate to this commit", dest="new")
-    add_flag(parser, "--repo PATH", "Use this Git repository, bare or not [default: that of the corpus]")
-    group = parser.add_mutually_exclusive_group()
-    add_flag(group, "--out FILE", "Write the migrated set there, in the format of SET")
-    add_flag(group, "--in-place", "Overwrite SET")
-    group = parser.add_mutually_exclusive_group()
-    add_flag(group, "--drop-lost", "Drop lost anchors, and queries without a primary target")
-    add_flag(group, "--keep-lost", "Keep the old anchors of lost targets")
-    add_flag(parser, "--all", "List every anchor, also unchanged ones")
-    add_flag(parser, "--digest", "Add content hashes to line anchors")
-
-
 def reanchor_command(args: Namespace) -> int:
-    """Migrate the anchors of a gold set from one commit to another.
-
-    assay gold reanchor gold.yaml --to HEAD                     show moved and lost anchors, with candidates
-    assay gold reanchor gold.yaml --to HEAD --all               also list unchanged anchors
-    assay gold reanchor gold.yaml --to HEAD --in-place          write the set, with the new commit as its revision
-    assay gold reanchor code.csv --repo ../octocode --from b1771ba --to master --out moved.csv
-    assay gold reanchor gold.yaml --digest --in-place           add content hashes to line anchors
-
-    Line ranges follow unchanged lines of the Git diff and the definition or section that contains them, through edits,
-    renames and moves to other files; symbols and whole files are checked and followed too. Lost anchors are listed with
-    candidates, and the set is not written without --drop-lost or --keep-lost.
-
-      unchanged  the same text at the same place        exact  the same text elsewhere
-      sure       found by name, most lines survive      low    weak evidence: check it        lost  nothing similar
-    """
     gold = _load_set(args)
     if args.new is None:
         if not args.digest:

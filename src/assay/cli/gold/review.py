@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ from assay.cli.gold.vote import (
     warn_truncated,
     workspace_routes,
 )
-from assay.cli.options import add_endpoint, add_flag, add_listening, endpoint_of, serve_until_stopped
+from assay.cli.options import endpoint_of, serve_until_stopped
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.errors import ConfigError, GoldError
 
@@ -46,43 +46,7 @@ _FLAGS_OF_ACTIONS = {
 }
 
 
-def review_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("set", metavar="SET", help="Gold file; --accept creates it if needed")
-    add_flag(parser, "--reviewer NAME", "Vote or decide under this name")
-    add_flag(parser, "--corpus SPEC", "Use this code if there is no set yet that names it")
-    add_flag(parser, "--browser", "Review in the browser, on this machine only")
-    add_listening(parser)
-    group = parser.add_argument_group("voting")
-    add_flag(group, "--vote ITEM=VALUE", "Vote without a terminal", repeatable=True)
-    add_flag(group, "--reason TEXT", "Give a reason, one for each vote or one for all", repeatable=True)
-    add_flag(group, "--votes FILE", "Read votes from a CSV with the columns item, vote, reason")
-    add_flag(group, "--list", "List the open items of this reviewer")
-    add_flag(group, "--limit N", "Stop after N items", type=int)
-    add_flag(group, "--show-engines", "Show which engines returned a result; votes record this")
-    add_endpoint(parser, "voting by a model")
-    group = parser.add_argument_group("adjudication")
-    add_flag(group, "--status", "Count items by state and votes by reviewer")
-    add_flag(group, "--adjudicate", "Decide disputed items, with all votes shown")
-    add_flag(group, "--decide ITEM=VALUE", "Decide without a terminal", repeatable=True)
-    add_flag(group, "--accept", "Write agreed and decided items to the set")
-    add_flag(group, "--min-votes N", "Require this many agreeing reviewers [default: 2]", type=int)
-    add_flag(group, "--queue-labels", "Queue the labels of the set for review")
-
-
 def review_command(args: Namespace) -> int:
-    """Review proposals: vote, adjudicate, and write accepted ones to the set.
-
-    assay gold review gold.yaml --reviewer ada               item after item on the terminal; each reviewer is blinded
-    assay gold review gold.yaml --browser              the same in the browser, with the code beside it (--port, --open)
-    assay gold review gold.yaml --reviewer ada --list --json the open items of this reviewer (for agents)
-    assay gold review gold.yaml --reviewer ada --vote 3f2a91c0d4e5=2 --reason "the rate is decided here"
-    assay gold review gold.yaml --reviewer ada --votes votes.csv          item,vote,reason
-    assay gold review gold.yaml --reviewer qwen --endpoint http://localhost:8080/v1/chat/completions --model qwen3
-    assay gold review gold.yaml --status
-    assay gold review gold.yaml --reviewer cy --adjudicate   where reviewers disagree; or --decide ITEM=1 --reason "..."
-    assay gold review gold.yaml --accept               write agreed and decided items to the set
-    assay gold review gold.yaml --queue-labels         review the existing labels of the set
-    """
     actions = [name for name in _ACTIONS if getattr(args, name)]
     if len(actions) > 1:
         raise ConfigError(f"{' and '.join(map(_flag, actions))} are two things", hint="do one after the other")

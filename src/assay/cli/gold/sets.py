@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assay.cli.gold.vote import open_review, warn_truncated
-from assay.cli.options import add_flag, split_list
+from assay.cli.options import split_list
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.errors import ConfigError, GoldError, InputError
 
@@ -23,31 +23,7 @@ if TYPE_CHECKING:
 _OFF = 0.1  # a larger deviation from a share noticeably changes what the split can show
 
 
-def split_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("set", metavar="SET", help="Gold file or directory, which is changed")
-    units = ("repository", "module", "file", "query")
-    add_flag(parser, "--by", "Keep the queries of a unit together [default: as before, else module]", choices=units)
-    add_flag(parser, "--depth N", "Name modules by N directories [default: the whole path]", type=int)
-    for name, share in (("dev", 0.5), ("test", 0.25), ("sealed", 0.25)):
-        parser.add_argument(
-            f"--{name}", type=float, metavar="X", help=f"Set the share of {name} queries [default: {share:g}]"
-        )
-    add_flag(parser, "--seed N", "Seed the sampling", type=int, default=0)
-    add_flag(parser, "--sd X", "Assume this standard deviation of paired differences", type=float, default=0.3)
-    add_flag(parser, "--force", "Reassign all queries, including sealed ones")
-
-
 def split_command(args: Namespace) -> int:
-    """Split a set into dev, test and sealed queries.
-
-    assay gold split gold.yaml                          by module: targets in one directory stay in one split
-    assay gold split gold.yaml --by file                if all code is in a few directories
-    assay gold split gold/ --by repository              whole repositories of a suite
-    assay run --split dev                               then: tune on dev; sealed queries must be requested
-
-    Queries with a common target stay together. Assigned queries keep their split and new ones are assigned by the same
-    method; --force reassigns all. SplitShares that are not given divide the rest: --sealed 0.
-    """
     from assay.gold import load_gold
     from assay.gold.split import SplitMethod, SplitOptions, SplitShares, assign_splits, read_split_method
 
@@ -138,12 +114,7 @@ def _split_blocks(
     yield from (Paragraph(text, "warning") for text in warnings)
 
 
-def access_log_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("set", metavar="SET", help="Gold file")
-
-
 def access_log_command(args: Namespace) -> int:
-    """List accesses to the sealed queries of a set."""
     from assay.gold.access_log import access_log_path, read_access_log
     from assay.report.render.document import table
 
@@ -163,28 +134,7 @@ def access_log_command(args: Namespace) -> int:
     return 0
 
 
-def synth_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("repo", metavar="REPO", help="Code: directory, pypi:NAME==V, git:URL@REV, ...")
-    add_flag(parser, "--out DIR", "Write the sets there", default="gold-synth")
-    add_flag(parser, "--kinds LIST", "Generate these kinds, comma-separated [default: all]")
-    add_flag(parser, "--count N", "Generate at most N queries per kind", type=int, default=40)
-    add_flag(parser, "--max-per-file N", "Generate at most N queries per file", type=int, default=4)
-    add_flag(parser, "--seed S", "Seed the sampling", type=int, default=0)
-
-
 def synth_command(args: Namespace) -> int:
-    """Generate synthetic gold sets from a repository.
-
-    Queries are derived from the code in seconds, without labeling, with line spans as targets:
-
-      symbol    a name with one definition              -> its definition
-      doc       the first sentence of a doc comment     -> the documented definition
-      keyword   the rarest three words of that sentence -> the same
-      commit    the subject of a commit                 -> the definitions it changed
-
-    doc and keyword use a copy of the corpus in which those comments are blank, so that any engine can be measured.
-    Synthetic sets separate engines but do not replace queries of people. Every report marks them.
-    """
     from assay.corpus import open_corpus, parse_spec
     from assay.gold.code_index import SampleSize
     from assay.gold.synth import KINDS, check_directory, synthesize, write_sets
@@ -219,18 +169,7 @@ def _set_name(spec: CorpusSpec) -> str:
     return "-".join(last.split()) or spec.kind
 
 
-def agreement_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("set", metavar="SET", help="Reviewed gold file")
-    add_flag(parser, "--seed N", "Seed the bootstrap intervals", type=int, default=0)
-
-
 def agreement_command(args: Namespace) -> int:
-    """Report inter-reviewer agreement beyond chance.
-
-    Cohen's κ for two reviewers, Krippendorff's α for any number; votes for unsure count as missing. Votes after the
-    item was decided or accepted are ignored, because they are unblinded. If a reviewer voted again after seeing other
-    votes, the earlier vote counts.
-    """
     from assay.gold.review.acceptance import read_acceptance_times
     from assay.gold.review.agreement import Resampling, compute_agreement
     from assay.gold.review.votes import read_all_votes, read_decisions

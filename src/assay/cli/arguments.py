@@ -1,0 +1,173 @@
+"""The table of commands, and flags that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+RESULTS: Final = "results"  # the default directory of a run
+
+Argument = tuple[str, dict[str, Any]]  # what `add_argument` of argparse takes
+
+
+class Group:
+    """Flags under a title of the help, or, without a title, flags that exclude each other."""
+
+    def __init__(self, title: str | None, *arguments: Argument, description: str | None = None) -> None:
+        self.title, self.arguments, self.description = title, arguments, description
+
+
+class Command(NamedTuple):
+    """A command or action; its module in `assay.cli` defines `NAME_command`."""
+
+    module: str
+    help: str  # the first line is the summary
+    arguments: tuple[Argument | Group, ...]
+    usage: str | None  # None: made by argparse
+
+
+#: Commands and actions in the order of `assay --help`; `assay.cli.gold` adds its own.
+COMMANDS: Final[dict[str, Command]] = {}
+
+
+def command(path: str, text: str, *arguments: Argument | Group, usage: str | None = None) -> None:
+    """Add a command; `admin:cache prune` means `assay cache prune`, by `prune_command` in `assay.cli.admin`."""
+    module, _, name = path.partition(":")
+    COMMANDS[name] = Command(module, text, arguments, usage)
+
+
+def value(name: str, text: str, **settings: Any) -> Argument:  # noqa: ANN401  # settings of argparse
+    """Return a positional argument."""
+    return name, {"help": text, **settings}
+
+
+def flag(name: str, text: str, *, repeatable: bool = False, **settings: Any) -> Argument:  # noqa: ANN401
+    """Return a flag: `--name` is a switch, `--name VALUE` takes a value."""
+    name, _, metavar = name.partition(" ")
+    if repeatable:
+        settings |= {"action": "append", "default": []}
+        text += " (repeatable)"
+    if metavar:
+        settings["metavar"] = metavar
+    elif settings.keys() <= {"default"}:
+        settings["action"] = "store_true"
+    default = settings.get("default")
+    if isinstance(default, str | int | float) and default not in ("", argparse.SUPPRESS):
+        text += f" [default: {default}]"
+    return name, {"help": text, **settings}
+
+
+def endpoint(purpose: str) -> Group:
+    """Return the flags of a chat endpoint."""
+    return Group(
+        f"{purpose} (any OpenAI-compatible endpoint)",
+        flag("--endpoint URL", "Send requests to this chat completions URL"),
+        flag("--model NAME", "Use this model"),
+        flag("--token-env VAR", "Read the API token from this environment variable"),
+    )
+
+
+class Once(argparse.Action):
+    """A flag that may be given once."""
+
+    def __call__(
+        self,
+        _parser: ArgumentParser,
+        namespace: Namespace,
+        values: str | Sequence[Any] | None,
+        _option: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, "is given twice; name one, or leave it out for all")
+        setattr(namespace, self.dest, values)
+
+
+LISTENING: Final = (
+    flag("--port N", "Listen on this port [default: any free port; a review reuses its last one]", type=int),
+    flag("--host HOST", "Listen on this loopback address: 127.0.0.1 or ::1 [default: 127.0.0.1]"),
+    flag("--open", "Open the browser"),
+)
+_CLAIM = {
+    "measure": flag("--measure M", "Report this measure, such as nDCG@10 (repeatable)", action="append"),
+    "primary": flag("--primary M", "Base verdicts on this measure"),
+    "baseline": flag("--baseline ENGINE", "Compare the other engines with this one"),
+    "margin": flag("--margin X", "Set the equivalence margin [default: 0.02]", type=float),
+    "alpha": flag("--alpha X", "Set the error rate of verdicts [default: 0.05]", type=float),
+    "family": flag("--family LIST", "Give verdicts on these engines only: names or globs, comma-separated"),
+    "cluster_by": flag("--cluster-by UNIT", "Set the independent unit: auto, repository, intent or tag:NAME"),
+    "seed": flag("--seed N", "Seed every random draw [default: 0]", type=int),
+}
+#: Destinations of the flags of the analysis plan.
+CLAIM: Final = tuple(_CLAIM)
+ANALYSIS_PLAN = Group("analysis plan", *_CLAIM.values())
+#: The analysis plan of commands that choose the compared engines in another way.
+JUDGING = Group("analysis plan", *(_CLAIM[name] for name in ("primary", "margin", "alpha", "cluster_by", "seed")))
+FINISHED_RUN = value(RESULTS, "Directory written by `assay run` [default: results]", nargs="?", default=RESULTS)
+FULL = flag("--full", "Print every section of report.html")
+REPORT = (
+    flag("--max-size SIZE", "Limit the size of report.html [default: 3MB]"),
+    flag("--no-source", "Leave source code out of report.html"),
+)
+RUN_OUTPUT = (
+    flag("--drop-stale", "Drop incomparable rows from earlier runs"),
+    flag("--parquet", "Also write per-query.parquet (extra: parquet)"),
+    *REPORT,
+    FULL,
+)
+CONFIG = flag("--config FILE", "Read this assay.toml [default: the one in this directory]")
+EXPERIMENT = (
+    CONFIG,
+    flag("--preset NAME", "Use a shipped experiment instead of an assay.toml"),
+    flag("--set TABLE.KEY=VALUE", "Change a key of the configuration: run.k=20", repeatable=True),
+)
+QUERIES = (
+    flag("--gold PATH", "Use this gold file or directory, or 'stdlib'", repeatable=True),
+    flag("--corpus SPEC", "Search this code: directory, stdlib, git:URL@REV, pypi:NAME==V, npm:NAME@V"),
+    flag("--tag K=V:ROWS", "Tag rows of a CSV: difficulty=hard:101-127", repeatable=True),
+    flag("-k N", "Request and score this many results [default: 10]", type=int),
+    flag("--phrasings LIST", "Use these phrasings only, comma-separated [default: all]"),
+    flag("--allow-missing", "Report targets that are not in the corpus and go on"),
+)
+VARIED = (
+    *EXPERIMENT,
+    *QUERIES,
+    flag("--jobs N", "Use N processes [default: all processors]", type=int),
+    flag("--out FOLDER", "Write the run there, as `assay run` does [default: not written]"),
+    JUDGING,
+)
+TIMEOUT = flag("--timeout S", "Stop a query after this many seconds [default: 60]", type=float)
+ENGINE = value("engine", "Engine kind, kind:value, preset, or name in assay.toml", metavar="ENGINE")
+_ENGINE_PATH = "Directory or corpus [default: this directory, or the corpus of the gold set]"
+ENGINE_CORPUS = (
+    value("path", _ENGINE_PATH, nargs="?", metavar="PATH"),
+    flag("--gold PATH", "Use the queries, targets and corpus of this gold set"),
+    flag("--config FILE", "Read engine names from this assay.toml [default: the one in this directory]"),
+    TIMEOUT,
+)
+QUERY = value("query", "Question, keywords or name", nargs="?", metavar="QUERY")
+DIRECTORY = value("path", "Directory to search [default: this one]", nargs="?", default=".", metavar="PATH")
+PER = flag("--per", "Return files or line spans", choices=("file", "span"), default="file")
+SEARCH_SETTINGS = Group(
+    "settings",
+    flag("--config FILE", "Read the [search] table of this file [default: PATH/assay.toml]"),
+    flag("--set KEY=VALUE", "Change a setting, such as stem.files=0.4", repeatable=True),
+    flag("--workers N", "Index with N processes [default: one per core]", type=int),
+    description="`assay search --show-config` lists all with their meanings",
+)
+LEDGER_RULE = (
+    flag("--rule NAME", "Decide by this rule; an unknown name lists all [default: [ledger] rule]"),
+    flag("--by WHO", "Record who tried the change", default=""),
+    flag("--allow-duplicate", "Add a comparison that is in the ledger already"),
+)
+TO_LEDGER = Group(
+    "ledger",
+    flag("--ledger FILE", "Record the results in a ledger [default: ledger.jsonl]", nargs="?", const=""),
+    *LEDGER_RULE,
+)
+# suppressed, or the default behind an action's name would undo a flag before it
+LEDGER_FILE = (
+    flag("--ledger FILE", "Use this ledger [default: ledger.jsonl]", default=argparse.SUPPRESS),
+    (CONFIG[0], {**CONFIG[1], "default": argparse.SUPPRESS}),
+)
