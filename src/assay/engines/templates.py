@@ -218,7 +218,7 @@ def _fill_filter(template: object, name: str, selected: tuple[str, ...], values:
     if has_placeholder(template, name) and len(selected) > 1:
         raise EngineError(
             f"the {name} filter takes one value, got {len(selected)}",
-            hint=f'if the tool accepts a list, write ["{{{name}}}"]',
+            hint=f'use one value or, if the tool accepts a list, write ["{{{name}}}"]',
         )
     return fill_json(template, {**values, name: selected[0]})
 
