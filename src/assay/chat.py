@@ -77,7 +77,7 @@ def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CH
 
 
 def make_fence(*texts: str) -> str:
-    """Return the beginning of a hash of the texts, a delimiter that the author of a text cannot predict."""
+    """Return the beginning of a hash of the texts, which no author can put into a text, since edits change the hash."""
     digest = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")

@@ -31,7 +31,6 @@ class Deadline:
         return None if self.at is None else max(0.0, self.at - time.monotonic())
 
     def allows(self, seconds: float) -> bool:
-        """Return whether a wait of this many seconds ends before the deadline."""
         return self.at is None or time.monotonic() + seconds < self.at
 
     def within(self, seconds: float | None) -> Deadline:

@@ -85,7 +85,6 @@ class HttpRequest:
     secrets: frozenset[str] = field(repr=False)  # redacted in messages
 
     def redact(self, text: str) -> str:
-        """Return a text as one line, with redacted secrets and without control characters."""
         line = " ".join("".join(char for char in text if char.isprintable() or char.isspace()).split())
         return Redactor(self.secrets).text(line)
 
@@ -141,8 +140,6 @@ class FailedAttempt:
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Timeouts, and the maximum number of retries; a timeout of None means no limit."""
-
     attempt: float | None = 30.0  # seconds for one attempt, from connecting to the last byte read
     retries: int = 2  # after the first attempt
     whole: float | None = None  # seconds for all attempts and the waits between them
@@ -273,7 +270,6 @@ class HttpClient:
         self.close()
 
     def close(self) -> None:
-        """Close idle connections, and each connection in use as soon as its response is read."""
         with self._lock:
             managers, self._managers = self._managers, {}
         for manager in managers.values():

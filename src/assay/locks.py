@@ -73,7 +73,6 @@ class FileLock:
                 return False
 
     def release(self, *, remove: bool = False) -> None:
-        """Release the lock if this process holds it; `remove` deletes the file first."""
         if self not in _held:
             return
         if remove:

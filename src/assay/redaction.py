@@ -45,7 +45,6 @@ class Redactor:
         return text if self._pattern is None else self._pattern.sub(MARK, text)
 
     def value(self, value: object) -> object:
-        """Return a JSON value with redacted strings; keys are not changed."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, Mapping):
@@ -75,7 +74,6 @@ def environment_secrets() -> tuple[str, ...]:
 
 
 def register_secrets(settings: object) -> None:
-    """Register for redaction the values of the environment variables that settings name (`environment_names`)."""
     register_secret_values(os.environ.get(name, "").strip() for name in environment_names(settings))
 
 

@@ -77,7 +77,6 @@ def _check_bounds(value: Any, bounds: Mapping[str, Any], where: str) -> None:  #
 
 
 def merge(settings: Mapping[str, object], changes: Mapping[str, object]) -> dict[str, Any]:
-    """Return settings with `changes`; nested tables are merged, other values replaced."""
     merged = dict(settings)
     for key, value in changes.items():
         old = merged.get(key)
@@ -207,7 +206,6 @@ def apply_overrides(settings: Mapping[str, Any], changes: Mapping[str, Any]) -> 
 
 
 def nest(names: Sequence[str], value: object) -> Any:  # noqa: ANN401 - a table, or the value where there is no name
-    """Wrap a value in nested tables, one per name; the first name is the key of the outermost table."""
     return reduce(lambda inner, name: {name: inner}, reversed(names), value)
 
 

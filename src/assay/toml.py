@@ -28,7 +28,6 @@ class TomlFile:
 
 
 def read_toml(path: Path, *, hint: str = "check the path") -> TomlFile:
-    """Read a TOML file; the ConfigError for invalid syntax has the line number, if tomllib reports one."""
     text = read_utf8(path, ConfigError, hint=hint)
     try:
         return TomlFile(path, text, tomllib.loads(text))

@@ -70,7 +70,6 @@ def document_path(name: str) -> str:
 
 
 def find_document(name: str, paths: Container[str]) -> str | None:
-    """Return the corpus path that belongs to a document id, or None."""
     return next((path for path in (name, document_path(name), _add_hash(name)) if path in paths), None)
 
 

@@ -365,7 +365,6 @@ class AnalysisPlan:
 
     @property
     def primary(self) -> str:
-        """The measure that decides verdicts."""
         return self.measures[0]
 
 
@@ -412,7 +411,6 @@ class Unit:
 
     @property
     def intent(self) -> str:
-        """Key shared by all phrasings of a query."""
         return f"{self.gold}/{self.query}"
 
 
@@ -441,8 +439,6 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallStep:
-    """The effect of one engine stage on one candidate."""
-
     stage: str
     score: float
     change: float

@@ -77,8 +77,6 @@ _CONTROLS: Final = bytes({*range(0x20), 0x7F} - set(b"\t\n\r\f\x1b"))
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """Size, hash and encoding of an included file, or the reason for its exclusion."""
-
     shebang: bytes = b""  # the first line if it is a shebang
     size: int = 0
     sha256: str = ""
@@ -142,8 +140,6 @@ _OLDEST_NS: Final = -(2**63)
 
 
 class StatCache:
-    """A cache of the results of `examine` by path and stat."""
-
     def __init__(self, walking: WalkConfig = DEFAULT_WALKING, clock: Callable[[], int] = time.time_ns) -> None:
         self._walking = walking
         self._clock = clock

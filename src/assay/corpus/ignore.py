@@ -73,7 +73,6 @@ class IgnoreFile:
     sieve: re.Pattern[str] | None = None  # a fast filter: matches every path that a rule matches, and few others
 
     def verdict(self, path: str, is_directory: bool) -> bool | None:
-        """Return whether the last matching rule ignores a path, or None if no rule matches."""
         relative = as_bytes(path[len(self.base) + 1 :] if self.base else path)
         if self.sieve is not None and not self.sieve.match(relative):
             return None

@@ -89,7 +89,6 @@ def locate_corpus(request: CorpusRequest) -> LocatedCorpus:
 
 
 def corpus_digest(hashes: Mapping[str, str]) -> str:
-    """Return a digest of the paths and content hashes, independent of their order."""
     sha = hashlib.sha256()
     for path in sorted(hashes):
         sha.update(path.encode("utf-8") + b"\0" + hashes[path].encode("ascii") + b"\n")
@@ -157,7 +156,7 @@ def read_bytes(corpus: Corpus, path: str) -> bytes:
 
 
 def resolve_inside(root: str, path: str) -> str:
-    """Return the real path of a file; raise CorpusError if it is not below `root`, which must be a real path."""
+    """Return the real path of `path` in the real directory `root`; raise CorpusError for a path outside `root`."""
     if path and "\0" not in path and not path.startswith("/") and ".." not in path.split("/"):
         real = os.path.realpath(os.path.join(root, path))
         if is_inside(real, root):

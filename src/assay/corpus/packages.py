@@ -367,7 +367,6 @@ def parse_npm_package(value: str) -> tuple[str, str]:
 
 
 def pack(package: str, work: Path, limits: ArchiveLimits) -> FetchedTree:
-    """Download a package with `npm pack`, which verifies the hash, and unpack the tarball."""
     into = work / "tarball"
     into.mkdir()
     options = ("--ignore-scripts", "--json", f"--pack-destination={into}")

@@ -43,7 +43,6 @@ _DEFINING: Final = frozenset({"function", "method", "class", "interface", "enum"
 
 
 def file_role(path: str, text: str = "", kind: FileKind = "code", outline: Outline | None = None) -> FileRole:
-    """Return the role of a file from its path, the start of its text, its kind and its outline, or "none"."""
     if _TEST_FILE.search(path):
         return "test"
     for role, pattern in _IN_DIRECTORY:

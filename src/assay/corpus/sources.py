@@ -85,7 +85,6 @@ def locate_path(request: CorpusRequest) -> LocatedCorpus:
 
 
 def locate_stdlib(request: CorpusRequest) -> LocatedCorpus:
-    """Locate the standard library of the running interpreter; raise SetupError if it has no source files."""
     top = Path(sysconfig.get_path("stdlib")).resolve()
     if not (top / "os.py").is_file():
         raise SetupError(
@@ -157,7 +156,10 @@ class TreeCache:
     offline: bool = False  # never fetch
 
     def obtain(self, request: str, fetch: Callable[[Path], FetchedTree], *, refresh: bool = False) -> FetchedTree:
-        """Return the tree of a request; if it is not cached, or with `refresh`, `fetch` it into an empty directory."""
+        """Return the tree of a request; `fetch` it into an empty directory if it is not cached, or with `refresh`.
+
+        If `offline` is set, return the cached tree or raise CorpusError.
+        """
         if (not refresh or self.offline) and (cached := self.recall(request)):
             return cached
         if self.offline:

@@ -35,7 +35,7 @@ def parse_spec(text: str) -> CorpusSpec:
 
 
 def spec_text(spec: CorpusSpec) -> str:
-    """Return text that `parse_spec` parses back into `spec`."""
+    """Format a spec as text for `parse_spec`."""
     body = f"{spec.kind}:{spec.value}"
     if spec.kind == "stdlib":
         body = "stdlib"
@@ -52,7 +52,6 @@ def spec_text(spec: CorpusSpec) -> str:
 
 
 def is_url(value: str) -> bool:
-    """Return whether a value is the address of a remote repository, such as `https://…` or `git@host:path`."""
     return bool(_URL.match(value) or _SCP.match(value))
 
 

@@ -177,7 +177,6 @@ class _Walker:
                 self._skip(path, "unreadable", error.strerror or str(error))
 
     def _find_rejection(self, frame: _Frame, names: frozenset[str]) -> tuple[str, str] | None:
-        """Return the reason and detail if a marker file such as pyvenv.cfg excludes a directory, else None."""
         if frame.real == self.root or frame.closed or frame.path in frame.tracked or not self.located.built_in:
             return None
         if verdict(frame.assay, frame.path, True) is False:
@@ -215,7 +214,6 @@ class _Walker:
             self._add_file(path, entry.path)
 
     def _find_exclusion(self, frame: _Frame, path: str, name: str, is_directory: bool) -> tuple[str, str] | None:
-        """Return the reason and detail if a rule excludes an entry, else None."""
         ignored = verdict(frame.assay, path, is_directory)
         if ignored is not None:
             return ("assayignore", "") if ignored else None

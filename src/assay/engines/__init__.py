@@ -55,7 +55,6 @@ def _make_preset(name: str, changes: Mapping[str, object], context: EngineContex
 
 
 def engine_table(spec: str) -> dict[str, object]:
-    """Return the settings table for an engine named on the command line, such as `command:tool {query}`."""
     name, colon, value = spec.partition(":")
     if name not in KINDS:
         return {"preset": spec}

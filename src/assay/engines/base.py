@@ -306,14 +306,12 @@ class SharedCache:
 
 
 def sharing_engine(engine: object) -> SharingEngine | None:
-    """Unwrap an engine from its handles; return None if it cannot share steps."""
     while type(engine) is Handle:
         engine = engine.inner
     return engine if isinstance(engine, SharingEngine) else None
 
 
 def step_key(corpus: str, steps: Sequence[SharedStep]) -> str:
-    """Return the cache key of the last step: a digest of the corpus digest and all `steps`."""
     return digest_of([corpus, [[step.name, step.digest] for step in steps]])
 
 

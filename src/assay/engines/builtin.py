@@ -111,7 +111,6 @@ def make(settings: Mapping[str, object], _context: EngineContext) -> BuiltinEngi
 
 
 def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings that environment variables define, by dotted key, such as `search.stem.files`."""
     return {f"{TABLE}.{key}": value for key, value in read_environment(environ).items()}
 
 

@@ -92,7 +92,7 @@ class ConfigTemplate:
         return {"template": self.file.name, "template_digest": text_digest(self.text), "edits": edits}
 
     def render(self, values: Mapping[str, str]) -> str:
-        """Apply the edits and fill the placeholders; raise ConfigError if a key is unknown or another value changes."""
+        """Apply the edits and fill the placeholders; raise ConfigError for invalid edits."""
         tree = self.tree
         with self._located_errors("correct config.edits"):
             changes = self._changes(tree)
@@ -203,7 +203,6 @@ def flatten(edits: Mapping[str, object], prefix: Key = ()) -> dict[Key, object]:
 
 
 def nodes(tree: object, prefix: Key = ()) -> dict[Key, object]:
-    """Return all values of a tree by full key, including tables and lists."""
     values: dict[Key, object] = {}
     for name, value in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
         key = (*prefix, str(name))

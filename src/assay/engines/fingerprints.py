@@ -109,7 +109,6 @@ def _packages(program: str) -> list[str]:
 
 
 def digest_path(path: str) -> str:
-    """Return the digest of a file, or of the Python files in a directory."""
     if os.path.isfile(path):
         return digest_file(path)
     return digest_of([(os.path.relpath(file, path), digest_file(file)) for file in python_files(path)])

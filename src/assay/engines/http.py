@@ -208,7 +208,6 @@ class HttpSession(ExternalSession):
             super().close()
 
     def index(self, request: RequestTemplate, seconds: float | None) -> None:
-        """Send a request that builds or updates the index; if `ready` is set, wait until the index is ready."""
         deadline = Deadline(seconds, self._settings.index_timeout)
         try:
             with self.redactor.cleaning():

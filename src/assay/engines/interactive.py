@@ -39,8 +39,6 @@ class OutputMarker:
 
 
 class StartupTimeout(ChildTimeout):
-    """A timeout while waiting for `ready` or the prompt."""
-
     def __init__(self, marker: OutputMarker, output: bytes) -> None:
         printed = strip_ansi(output.decode(errors="replace"))
         # cut at a space, because redaction does not recognize a part of a secret
@@ -187,7 +185,6 @@ class InteractiveSession(ProgramSession):
             super().close()
 
     def drop(self) -> bytes:
-        """Stop the program, if it is running, and return its stderr."""
         child, self._child = self._child, None
         if child is None:
             return b""

@@ -26,8 +26,6 @@ _SHOWN_KEYS = 8
 
 @dataclass(frozen=True, slots=True)
 class Documents:
-    """The JSON documents in an output, in order, and the other lines."""
-
     values: tuple[object, ...]
     other_lines: tuple[str, ...] = ()
 
@@ -50,7 +48,6 @@ def strip_ansi(text: str) -> str:
 
 
 def parse_json(text: str) -> Documents:
-    """Parse a text as one JSON document; raise ValueError if the text is not valid JSON."""
     try:
         return Documents((json.loads(text),))
     except RecursionError as error:
@@ -191,7 +188,6 @@ def _describe(value: object) -> str:
 
 
 def describe_miss(document: object, field: Selector) -> str:
-    """Describe the fields at the level where a selector stops matching."""
     value, done = document, list[str]()
     for step in field.steps:
         try:

@@ -26,8 +26,6 @@ from assay.types import Corpus, EngineRole, Hit
 
 @dataclass(frozen=True, slots=True)
 class CountingLimits:
-    """Limits on memory, time and command lines; they do not affect counts."""
-
     cached_bytes: int = 512_000_000  # bytes of file contents in memory; other files are read again for every word
     argument_bytes: int = 200_000  # bytes of paths in one command line: the smallest common system limit is 256 KiB
     seconds: float = 120.0  # seconds for one run of a tool, even after its query was abandoned

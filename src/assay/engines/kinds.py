@@ -15,8 +15,6 @@ from assay.settings import describe_type, is_required
 
 @dataclass(frozen=True, slots=True)
 class EngineKind:
-    """A kind of engine; its module is imported on first use."""
-
     name: str
     module: str  # relative to assay.engines
     settings: str  # name of the settings class in the module
@@ -42,7 +40,6 @@ class EngineKind:
         return tuple(_describe_fields(self.settings_class(), ""))
 
     def load(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the module
-        """Return an attribute of the kind's module, or None if the module does not define it."""
         return getattr(import_module(f"assay.engines.{self.module}"), name, None)
 
 
@@ -90,8 +87,6 @@ def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SettingPage:
-    """The documentation of one setting; the name is dotted if the setting is in a nested table."""
-
     name: str
     type: str
     default: str | None  # as in TOML, or "none"; None for a required setting

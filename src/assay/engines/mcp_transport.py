@@ -144,7 +144,6 @@ def _result(future: concurrent.futures.Future[T], deadline: float | None) -> T:
 
 
 def _innermost(problem: BaseException) -> BaseException:
-    """Return the first exception of nested groups that is not a cancellation; if there is none, ConnectionError."""
     while isinstance(problem, BaseExceptionGroup):
         real = [error for error in problem.exceptions if not isinstance(error, asyncio.CancelledError)]
         problem = (real or list(problem.exceptions))[0]
@@ -156,8 +155,6 @@ _Queue = queue.SimpleQueue[SessionMessage | None]
 
 
 class StdioTransport:
-    """A server program, and the thread that exchanges messages with the program."""
-
     def __init__(self, task: ProgramSpec) -> None:
         self.child = Child(task)
         self.problem: ChildError | None = None  # why the thread ended

@@ -91,7 +91,6 @@ def load_preset(name: str, directory: Path = Path()) -> Preset:
 
 
 def preset_settings(preset: Preset, changes: Mapping[str, object]) -> dict[str, object]:
-    """Return a preset's engine settings with changes applied; a command engine also gets the version command."""
     probe = preset.facts.version
     own = {"version": list(probe.argv)} if probe and preset.kind == "command" else {}
     merged = merge({**own, **preset.settings}, changes)
@@ -138,7 +137,6 @@ class InstalledTool:
 
 
 def check_installed(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> InstalledTool:
-    """Check the programs and variables that a preset needs; if no program is missing, run the version command."""
     missing = _missing(preset.facts.needs)
     return InstalledTool(missing, _unset(preset.facts.variables), "" if missing else tool_version(preset, limits))
 

@@ -182,7 +182,6 @@ class FunctionEngine(EngineDefaults):
         return self
 
     def search(self, query: str, k: int) -> EngineReply:
-        """Call the function and convert its result; truncate to k if the function does not take k."""
         if self.style == "query":
             reply = read_reply(self.function(query))
             return replace(reply, hits=reply.hits[:k])

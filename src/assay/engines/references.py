@@ -41,7 +41,7 @@ class RandomEngine(EngineDefaults):
         return identity_of(self.config, "engines/references.py")
 
     def open(self, corpus: Corpus) -> Session:
-        """Open a session whose rankings depend only on corpus, seed and query; a smaller k returns a prefix."""
+        """Open a session whose rankings depend only on corpus, settings and query; a smaller k returns a prefix."""
         paths, window = sorted(file.path for file in corpus.files), self.settings.window
 
         def search(query: str, k: int) -> tuple[Hit, ...]:
@@ -58,7 +58,6 @@ class RandomEngine(EngineDefaults):
 
 
 def random_keys(seed: int, query: str, path: str) -> tuple[int, int]:
-    """Return two independent hashes for a file, one to sort by and one to place the window."""
     # not `hash`, which differs between processes
     digest = hashlib.sha256(f"{seed}\0{query}\0{path}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big")

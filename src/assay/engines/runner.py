@@ -157,7 +157,6 @@ def session_usage(session: Session) -> SessionUsage:
 
 
 def close_session(session: Session) -> str | None:
-    """Close a session; return the error message if closing fails, else None."""
     problem = _run_here(session.close).problem
     return None if problem is None else f"close failed: {summarize(problem)}"
 
@@ -169,8 +168,6 @@ def session_notes(session: Session) -> tuple[str, ...]:
 
 
 def summarize(problem: BaseException | None) -> str:
-    """Format an exception in one line: an AssayError with its hint, any other exception with its type."""
-
     def one_line(text: str) -> str:
         return " ".join(text.split())[: CALL_LIMITS.message]
 

@@ -79,7 +79,6 @@ class IndexSettings:
 
     @property
     def shared(self) -> bool:
-        """Whether `index_keys` is set, so that variants may share the index."""
         return self.named is not None
 
     @property
@@ -126,7 +125,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
 
     @abstractmethod
     def open_at(self, index: IndexWorkspace, seconds: float | None, *, indexed: bool) -> ExternalSession:
-        """Open a session; unless `indexed`, build the index first."""
+        """Open a session; unless `indexed`, also build the index."""
 
     @property
     def wants_store(self) -> bool:
@@ -273,8 +272,6 @@ class SharedSession(ExternalSession):
 
 
 class SharedIndex:
-    """One index on one corpus, for all variants that share it."""
-
     def __init__(self, engine: SharedIndexEngine, corpus: Corpus, cache: SharedCache) -> None:
         self._shared = engine.indexing.shared
         self._corpus = corpus

@@ -71,7 +71,6 @@ def parse_location(text: str) -> Hit:
 
 
 def is_location(text: str, known: frozenset[str]) -> bool:
-    """Return whether a text is a location, such as the prefix that grep prints before a line."""
     hit = parse_location(text)
     path = text.removesuffix(":")
     return hit.start is not None or path in known or (text.endswith(":") and _PATH.fullmatch(path) is not None)

@@ -64,7 +64,6 @@ class ExternalSession(ABC):
         self.placeholders = self.workspace.placeholders
 
     def use_corpus(self, corpus: Corpus) -> None:
-        """Record the paths of the corpus; call again after files change."""
         self.known = frozenset(file.path for file in corpus.files)
 
     @abstractmethod
@@ -124,7 +123,6 @@ def _locate(program: str, values: Mapping[str, str]) -> str:
 
 
 def display_name(template: Sequence[str], program: ProgramSpec) -> str:
-    """Return the name of a program for messages; for {python:PROGRAM}, return PROGRAM."""
     match = re.fullmatch(r"\{python:(?P<name>[^{}]+)\}", template[0])
     return match["name"] if match else program.argv[0]
 
@@ -138,7 +136,6 @@ def check_program(program: ProgramSpec) -> None:
 
 
 def stat_files(commands: Sequence[Sequence[str]], values: Mapping[str, str]) -> list[object]:
-    """Return the path, size and modification time of programs and of files in their arguments."""
     arguments = {fill(part, values) for command in commands for part in command[1:]}
     programs = {_locate(fill(command[0], values), values) for command in commands}
     paths = (*arguments, *map(shutil.which, programs))
@@ -186,7 +183,7 @@ def run_index_command(
 
 @contextmanager
 def corpus_checked(program: ProgramSpec) -> Iterator[None]:
-    """Raise CorpusError if a program cannot start because the corpus was removed."""
+    """Raise CorpusError instead of SetupError if the corpus was removed."""
     try:
         yield
     except SetupError as error:
@@ -215,14 +212,11 @@ def repro_command(program: ProgramSpec) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RestartCost:
-    """The time and notes of a restart; zero and empty without a restart."""
-
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
 
     @contextmanager
     def excluded(self) -> Iterator[None]:
-        """Exclude the restart from the time of a failed query."""
         try:
             yield
         except EngineError as error:
@@ -255,8 +249,6 @@ class Restarts:
 
 
 class UsageTracker:
-    """The peak memory, last stderr and leftover processes of a session's programs."""
-
     def __init__(self) -> None:
         self.marker = new_marker()  # environment marker that identifies the processes
         self._killed = 0

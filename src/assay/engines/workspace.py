@@ -100,7 +100,6 @@ class IndexDirectory:
     _backup: Path | None = None
 
     def freeze(self, backup: Path | None) -> None:
-        """Record the current state of the files; `backup` is a copy of the directory."""
         self._files = snapshot(self.path)
         self._backup = backup
 

@@ -37,7 +37,7 @@ class OutputLimitExceeded(ChildError):
 
 
 class Child(ProcessGroup):
-    """A running program. Only one thread at a time may read or write; any thread may call `end`."""
+    """A running program. Only one thread at a time can read or write; any thread may call `end`."""
 
     def __init__(self, task: ProgramSpec, limits: ProcessLimits = PROCESS_LIMITS) -> None:
         super().__init__(task, stdin=subprocess.PIPE)
@@ -70,7 +70,6 @@ class Child(ProcessGroup):
         return last_line(self.stderr)
 
     def describe_end(self) -> str:
-        """Return how the program ended, or that it closed its output but is still running."""
         code = self.wait(self._limits.drain)  # a pipe often closes before the program exits
         if code is None:
             return "closed its output"
@@ -167,7 +166,6 @@ class Child(ProcessGroup):
             self.signal(signal.SIGKILL)  # do not wait for the output of descendants
 
     def _poll(self, deadline: float | None, *, writing: bool) -> bool:
-        """Wait at most one tick, buffer new output, and return whether `writing` is set and stdin is writable."""
         poll = select.poll()
         if not self._stdout_closed:
             poll.register(self.output, select.POLLIN)

@@ -22,7 +22,6 @@ def own_marker() -> str:
 
 
 def new_marker() -> str:
-    """Return a unique marker for one program, or for several programs that are ended together."""
     return f"{own_marker()}-{next(_NUMBERS)}"
 
 
@@ -44,7 +43,6 @@ def read_markers(pid: int) -> list[str]:
 
 
 def has_marker(pid: int, marker: str) -> bool:
-    """Return whether a process has this marker, or a marker with this prefix."""
     return any(own == marker or own.startswith(f"{marker}-") for own in read_markers(pid))
 
 

@@ -128,7 +128,6 @@ class ProgramMemory:
             self._next_sum = end + (end - now) * SAMPLING.cost
 
     def _update(self, now: float) -> bool:
-        """Read the memory of all processes; return whether a process has ended since the last sample."""
         if now >= self._next_listing:
             self._list_processes()
             self._next_listing = now + SAMPLING.listing

@@ -161,8 +161,6 @@ def pack_strings(strings: Sequence[str]) -> tuple[NDArray[np.uint8], NDArray[np.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StringColumn:
-    """Strings from `pack_strings`, decoded on access."""
-
     blob: NDArray[np.uint8]
     offsets: NDArray[np.int64]
 

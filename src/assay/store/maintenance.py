@@ -23,8 +23,6 @@ _OLD: Final = ("artefacts", "locks", "tmp", "rates.json")
 
 @dataclass(frozen=True, slots=True)
 class DiskUsage:
-    """The number and total size of the entries of a kind, and their oldest and newest time of use (Unix time)."""
-
     kind: str
     entries: int
     bytes: int

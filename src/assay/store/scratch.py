@@ -43,7 +43,6 @@ def scratch(prefix: str = "assay-") -> Iterator[Path]:
 
 
 def sweep(home: Path) -> None:
-    """Remove the directories of killed processes, recognized by their free locks."""
     for lock in sorted(home.glob(f"*{_LOCK}")):
         with suppress(OSError), temporary_lock(lock, wait=False) as free:
             if free:

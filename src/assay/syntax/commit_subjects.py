@@ -50,5 +50,4 @@ def strip_kind(subject: str) -> str:
 
 
 def is_internal(subject: str) -> bool:
-    """Return whether a commit subject is about a cleanup, tests, builds or similar rather than behavior."""
     return _NO_BEHAVIOR.search(subject) is not None

@@ -71,7 +71,6 @@ def words(text: str) -> list[str]:
 
 
 def parts(text: str) -> list[str]:
-    """Return the lowercase parts of all identifiers in a text."""
     return [part for raw in _raw(text) for part in split(raw)]
 
 

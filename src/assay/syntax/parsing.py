@@ -60,7 +60,6 @@ class Grammar:
 
 
 def grammar_name(path: str, language: str | None, text: str) -> str | None:
-    """Return the name of the grammar for a file (`.tsx` differs from `.ts`, and `.h` may be C++), or None."""
     if language == "typescript" and path.lower().endswith(".tsx"):
         return "tsx"
     if language == "c" and path.lower().endswith(".h"):
@@ -138,7 +137,6 @@ def parse(source: bytes, grammar: str, limits: ParsingLimits) -> Tree | None:
 
 
 def has_too_many_errors(tree: Tree, limits: ParsingLimits) -> bool:
-    """Return whether a tree has so many syntax errors that querying it would take too long."""
     cost, stack = 0, [tree.root_node] if tree.root_node.has_error else []
     while stack:
         children = stack.pop().children
@@ -172,7 +170,6 @@ _HASHES = re.compile(rb"#{%d}" % (LIMITS.hashes + 1))
 
 
 def nesting_problem(source: bytes, grammar: str) -> str | None:
-    """Return why a source is nested too deeply to be parsed, or None."""
     depth = _bracket_depth(source)
     if grammar in _GENERIC and source.count(b"<") > LIMITS.brackets:
         depth = max(depth, _depth(_ANGLES.findall(source), b"<", b">"))
@@ -188,7 +185,7 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
 
 
 def is_malformed(source: bytes, grammar: str) -> bool:
-    """Return whether a source is probably not code: it has many unmatched brackets, too few brackets, or NUL bytes.
+    """Return whether a source is probably not code: unmatched brackets, few brackets for its language, or NUL bytes.
 
     Parsers try to repair such a source, and some of them hang or crash.
     """

@@ -98,7 +98,6 @@ def mentions_name(sentence: str, name: str) -> bool:
 
 
 def content_words(sentence: str) -> tuple[str, ...]:
-    """Return the distinct words of a sentence in lowercase, without stop words, numbers and single characters."""
     words = (word.lower() for word in _WORD.findall(sentence))
     return tuple(dict.fromkeys(w for w in words if len(w) > 1 and not w.isdigit() and w not in STOP_WORDS))
 
@@ -149,7 +148,6 @@ def find_headings(lines: Sequence[str]) -> Iterator[DocHeading]:
 
 
 def iter_unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    """Yield the number and text of each line outside fenced code, without the fence lines."""
     fence: str | None = None
     for number, line in enumerate(lines, 1):
         match = _FENCE.match(line)

@@ -26,12 +26,10 @@ def split_lines(text: str) -> tuple[str, ...]:
 
 
 def estimate_tokens(nbytes: int) -> int:
-    """Estimate the tokens of a text from its size: one per four UTF-8 bytes, rounded up."""
     return -(-nbytes // BYTES_PER_TOKEN)
 
 
 def line_bytes(text: str) -> tuple[int, ...]:
-    """Return the length of each line in UTF-8 bytes, including the newline."""
     # the text may contain lone surrogates
     return line_sizes(text.encode("utf-8", "surrogatepass").split(b"\n"))
 
