@@ -20,7 +20,7 @@ def test_ablation_tells_of_every_part_and_keeps_the_run_where_asked(small, capsy
     assert by["left out", "stem"]["standing"] == "changed no ranking"
     assert by["left out", "stem"]["comparison"]["difference"] == 0.0
     assert any("Changed no ranking at all:" in text and "stem" in text for text in data["reading"])
-    assert sum("8 clusters cannot decide a family" in note for note in data["notes"]) == 1
+    assert sum("8 clusters may be too few for a family" in note for note in data["notes"]) == 1
     kept = read_run(small / "kept")
     assert kept.engines[0].name == "builtin"
     assert {e.variation.base for e in kept.engines[1:] if e.variation} == {"builtin"}

@@ -135,7 +135,7 @@ REFUSED = {
     "unknown key": (("--set", "run.kk=1"), "--set run.kk=1"),
     "unknown setting": (("--set", "engines.mine.search.steem.files=1"), "--set engines.mine.search.steem.files=1"),
     "unknown family": (("--family", "nobody"), "nobody"),
-    "unknown unit": (("--cluster-by", "repo"), "cluster 'repo' is unknown"),
+    "unknown unit": (("--cluster-by", "repo"), "got 'repo'"),
     "unknown tag": (("--cluster-by", "tag:team"), "no query has the tag 'team'"),
     "unknown preset": (("--preset", "octocode"), "octocode-matrix"),
     "two experiments": (("--preset", "octocode-matrix", "--config", "assay.toml"), "extends"),

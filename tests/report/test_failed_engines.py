@@ -77,7 +77,7 @@ def test_report_says_failed_not_compared_and_marks_the_values(mixed):
     against = next(part for part in page.split("\n## ") if part.startswith("Against base"))
     assert "| dead | base | **failed, not compared** |" in against.replace("\\", "")
     assert "Failed, not compared: dead, shut answered no query" in against
-    assert "One comparison was declared" in against
+    assert "The family has one comparison" in against
     for title in ("Scores", "One intent", "By form"):
         part = next(part for part in page.split("\n## ") if part.startswith(title))
         assert "| dead (failed) |" in part.replace("\\", "")

@@ -118,7 +118,7 @@ def test_measure_call_and_text_mean_the_same():
         ("SpanR(iou=x)@5", ["above 0"]),
         ("RecallAtTokens", ["RecallAtTokens(2000)"]),
         ("RecallAtTokens(0)", ["whole number"]),
-        ("RecallAtTokens(1,2)", ["got '2'"]),
+        ("RecallAtTokens(1,2)", ["unexpected argument '2'"]),
         ("TokensToHit@5", ["no cutoff"]),
         ("Any(nDCG@10)", ["binary measure", "Any(Hit@10)"]),
         ("Worst(Worst(Hit@5))", ["already combines phrasings"]),

@@ -48,7 +48,7 @@ def test_equal_pairs_stay_once_whatever_the_repository():
 def test_pairs_without_a_known_word_go():
     shard = make_shard("o/a", [({"x": 1.0}, {"y": 1.0}), ({"rare": 1.0}, {"y": 1.0})])
     assert len(encode([shard], make_vocabulary(["x", "y"]), KEEP_ALL)) == 1
-    with pytest.raises(InputError, match="nothing to train on"):
+    with pytest.raises(InputError, match="no pair has a known query term"):
         encode([shard], make_vocabulary(["other"]), KEEP_ALL)
 
 

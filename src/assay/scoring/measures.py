@@ -74,7 +74,7 @@ class Measure:
             param = next(fits, None)
             if param is None:
                 takes = " and ".join(param.expects for param in positional) or "named settings only"
-                raise ConfigError(f"{kind.name} takes {takes}, got {text.strip()!r}")
+                raise ConfigError(f"{kind.name}: unexpected argument {text.strip()!r}; expected {takes}")
             fresh[param.name] = _parse_value(kind, param.name, text)
         given |= fresh
         settings = tuple((param.name, given[param.name]) for param in kind.params if param.name in given)
@@ -86,7 +86,7 @@ class Measure:
     def __matmul__(self, k: int) -> Measure:
         """Return the measure with the cutoff `k`; raise ConfigError if it takes no cutoff or `k` is below 1."""
         if not self.kind.cutoff:
-            raise ConfigError(f"{self.name} has no cutoff", hint=f"write {self!r}")
+            raise ConfigError(f"{self.name} takes no cutoff, got {k}", hint=f"write {self!r}")
         if k < 1:
             raise ConfigError(f"{self.name}@{k}: the cutoff must be at least 1")
         return Measure(self.kind, self.settings, int(k))

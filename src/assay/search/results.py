@@ -137,7 +137,7 @@ class ResultFilter:
                 re.compile(self.regex)
             except re.error as error:
                 message = f"invalid regular expression {self.regex!r}: {error}"
-                raise ConfigError(message, hint="escape special characters with a backslash") from error
+                raise ConfigError(message, hint="use the syntax of Python's `re` module") from error
 
     def compile(self, table: IndexTable) -> Callable[[int, int, float, Callable[[], str]], bool]:
         globs = select_paths(self.paths) if self.paths else None

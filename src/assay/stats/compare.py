@@ -70,7 +70,7 @@ def compare(
     for name in declared:
         check_engine(scores, name, "family member")
     if not declared or baseline in declared:
-        message = f"the family must have at least one engine, and not the baseline {baseline!r}"
+        message = f"the family {'includes' if declared else 'has no engine besides'} the baseline {baseline!r}"
         raise ConfigError(message, hint=f"choose from: {', '.join(others)}" if others else "run a second engine")
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
@@ -211,7 +211,7 @@ def assemble(
     secondary = tuple(row for row in rows if row.measure != primary.name)
     size, power = len(judged), f"{DEFAULT.power:.0%} power"
     if size == 1:
-        notes = [f"One comparison was declared; its MDE is for {power} at α = {settings.alpha:g}."]
+        notes = [f"The family has one comparison; its MDE is for {power} at α = {settings.alpha:g}."]
     else:
         notes = [f"The family has {size} comparisons: p-values are adjusted by Holm, MDEs are for {power} at α/{size}."]
     notes.append(UNADJUSTED)

@@ -97,8 +97,9 @@ TAG = "tag:"
 
 def check_cluster(cluster: str) -> None:
     if cluster not in CLUSTERS and not (cluster.startswith(TAG) and cluster.removeprefix(TAG).strip()):
-        hint = did_you_mean(cluster, CLUSTERS) or f"use {', '.join(CLUSTERS)} or {TAG}NAME"
-        raise ConfigError(f"cluster {cluster!r} is unknown", hint=hint)
+        expected = f"{', '.join(CLUSTERS)} or {TAG}NAME"
+        hint = did_you_mean(cluster, CLUSTERS) or f"use {expected}"
+        raise ConfigError(f"cluster must be {expected}, got {cluster!r}", hint=hint)
 
 
 def check_tag(cluster: str, tags: Iterable[str]) -> None:

@@ -122,7 +122,7 @@ def _include(row: ComparisonRow, chance: RunVariance | None, settings: CompareSe
         within_margin=equivalence.inside(settings.margin),
         notes=(
             *row.notes,
-            f"interval and p include between-run variance, which alone reaches ±{chance.reach(settings.alpha):.3f}",
+            f"between-run variance is included; it alone reaches ±{chance.reach(settings.alpha):.3f}",
         ),
     )
     return replace(made, mde=family_mde(made, bounds, 1, settings))

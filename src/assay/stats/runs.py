@@ -177,7 +177,7 @@ def read_values(path: str | Path, *, engine: str | None = None, measure: str | N
     if {"engine", "gold", "query", "form"} <= set(header):
         return _own_values(list(reader), file, engine, measure)
     if engine or measure:
-        problem = "--engine and --primary apply only to the per-query.csv of a run"
+        problem = "cannot select by --engine or --primary: the file is not the per-query.csv of a run"
         raise InputError(problem, file=file, line=1, hint="remove --engine and --primary")
     if not {"query", "value"} <= set(header) <= set(_COLUMNS):
         problem = f"expected the columns query,value[,cluster], got {','.join(header) or 'none'}"
@@ -187,7 +187,7 @@ def read_values(path: str | Path, *, engine: str | None = None, measure: str | N
         query, text, cluster = (line.get(name) for name in _COLUMNS)
         value = _number(text)
         if not query or value is None or None in line:
-            problem = f"expected a query and a number, got {query!r}, {text!r}"
+            problem = f"expected {len(header)} fields with a query and a number, got {query!r}, {text!r}"
             raise InputError(problem, file=file, line=reader.line_num, hint="write query,value[,cluster]")
         if query in rows:
             problem = f"duplicate query {query!r}"

@@ -335,7 +335,7 @@ def plan(
     (`Pilot.power`). The ranges follow from the chi-square intervals of the pilot's variances at confidence 1 − alpha.
     """
     if not 0.0 < delta < math.inf:
-        raise ConfigError(f"expected a difference above 0, got {delta}", hint="use --detect 0.02")
+        raise ConfigError(f"expected a finite difference above 0, got {delta}", hint="use --detect 0.02")
     if not 0.0 < alpha < 0.5 or not alpha < power < 1.0:
         message = f"cannot plan: expected 0 < alpha < 0.5 and alpha < power < 1, got alpha={alpha}, power={power}"
         raise ConfigError(message, hint="use --alpha 0.05 --power 0.8")

@@ -90,7 +90,7 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
     if decided:
         notes.append(f"the interval includes 0, but the sign-flip test gives {tested}")
     elif p <= alpha:
-        notes.append(f"not significant: {tested} assumes symmetry; the differences are skewed and do not confirm it")
+        notes.append(f"not significant: {tested} assumes symmetry, but the differences are skewed and do not confirm p")
     else:
         test = f"the sign-flip test over {row.clusters} clusters gives {tested}"
         notes.append(f"not significant: the interval excludes 0, but {test}")
@@ -102,6 +102,6 @@ def undecidable(row: ComparisonRow, size: int, alpha: float) -> str:
     if row.smallest_p is None or can_decide(row.smallest_p, size, alpha):
         return ""
     return (
-        f"{row.clusters} clusters cannot decide a family of {size}: the smallest attainable p, "
+        f"{row.clusters} clusters may be too few for a family of {size}: the smallest attainable p, "
         f"{row.smallest_p:.3g}, times {size} is above {alpha:g}"
     )

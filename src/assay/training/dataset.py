@@ -244,7 +244,7 @@ def encode(shards: Iterable[PairShard], vocabulary: Vocabulary, config: HeldOutC
             code = take_rows(Bags(code.offset, code.term, weight), rows_kept)
             parts.append((shard.repository, take_rows(query, rows_kept), code, path, kind, shard.file[rows_kept]))
     if not parts:
-        raise InputError("nothing to train on", hint="pass a directory of repositories with documented code")
+        raise InputError("no pair has a known query term and a known code term", hint="use code with more comments")
     names, queries, codes, paths, kinds, files = zip(*parts, strict=True)
     query, code, path = map(_join_bags, (queries, codes, paths))
     repository = np.repeat(np.arange(len(parts), dtype=np.int32), [len(kind) for kind in kinds])

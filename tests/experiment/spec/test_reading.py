@@ -44,7 +44,7 @@ BAD = {
     "engine without kind": ("[engines.mine]\nargv = []\n", 1, "mine"),
     "family of nobody": ('[run]\nfamily = ["mine"]\n', 2, "mine"),
     "family with the baseline": ('[run]\nbaseline = "builtin"\nfamily = ["builtin"]\n', 3, "baseline"),
-    "unit that nobody knows": ('[run]\ncluster = "repo"\n', 2, "cluster 'repo' is unknown"),
+    "unit that nobody knows": ('[run]\ncluster = "repo"\n', 2, "got 'repo'"),
     "tag without a name": ('[run]\ncluster = "tag:"\n', 2, "cluster"),
     "table that nobody makes": ('[run]\n\ntables = ["matrices"]\n', 3, "matrices"),
     "fewer than no jobs": ("[run]\njobs = -1\n", 2, "jobs"),
