@@ -214,7 +214,7 @@ def read_token(name: str | None) -> str:
         return ""
     token = os.environ.get(name, "").strip()
     if not token:
-        raise ConfigError(f"the environment variable {name} is not set", hint=f"set {name} to the API token")
+        raise ConfigError(f"the environment variable {name} is not set or empty", hint=f"set {name} to the API token")
     if not _is_word(token):
         message = f"invalid token in the environment variable {name}: expected ASCII characters without spaces"
         raise ConfigError(message, hint=f"set {name} to the token only")
