@@ -128,10 +128,10 @@ def test_votes_at_once_are_all_kept_and_each_once(client, gold_file):
         ({"value": "3", "reason": "x"}, 400, "invalid vote '3' on the target"),
         ({"value": "accept", "reason": "x"}, 400, "invalid vote 'accept' on the target"),
         ({"value": "2", "reason": "  "}, 400, "has no reason"),
-        ({"value": "2"}, 400, "'reason' must be a text"),
-        ({"value": 2, "reason": "x"}, 400, "'value' must be a text"),
+        ({"value": "2"}, 400, "expected a text as 'reason'"),
+        ({"value": 2, "reason": "x"}, 400, "expected a text as 'value'"),
         ({"value": "2", "reason": "x", "as": "../ada"}, 400, "invalid reviewer name"),
-        ({"value": "2", "reason": "x", "as": ""}, 400, "nobody is named"),
+        ({"value": "2", "reason": "x", "as": ""}, 400, "the request names no reviewer"),
         ({"value": "2", "reason": "x", "as": "ADA"}, 400, "differs only in case from the existing 'ada'"),
         ({"value": "2", "reason": "x", "item": "ffff"}, 404, "the queue has no item 'ffff'"),
         ({"value": "2", "reason": "x", "item": ""}, 404, "the queue has no item ''"),
@@ -424,7 +424,7 @@ def test_a_name_belongs_to_one_browser(client):
     ]
     assert SECRET not in json.dumps(refusals)
     assert [status for status, _ in refusals] == [423, 400, 423, 423, 423]
-    assert refusals[0][1]["error"] == "ada sits at another browser"
+    assert refusals[0][1]["error"] == "ada is signed in at another browser"
     assert "terminal of the server" in refusals[0][1]["hint"]
     assert len(client.get("item", item=item)["past"]) == 0, "the vote of the other was not taken"
 
@@ -453,7 +453,7 @@ def test_a_name_that_somebody_spoke_under_needs_the_code(gold_file, speak):
         for browser in (eve.browser, "browser-of-ada".ljust(32, "-")):
             curious = eve.as_("ada", browser=browser, sits=False)
             refusals = [curious.post("sit"), curious.answer("GET", "queue", {"as": "ada"}), curious.post("give-up")]
-            wanted = (423, "ada has been here before")
+            wanted = (423, "ada has already taken part")
             assert [(status, refusal["error"]) for status, refusal in refusals] == [wanted] * 3
             assert curious.as_("Ada", browser=browser, sits=False).post("sit")[0] in (400, 423)
         curious.post("code")
@@ -464,7 +464,7 @@ def test_a_name_that_somebody_spoke_under_needs_the_code(gold_file, speak):
 def test_a_browser_has_one_name_until_it_signs_out(client):
     other = client.as_("eve", browser=client.browser, sits=False)
     for status, refusal in (other.post("sit"), other.post("give-up"), other.answer("GET", "queue", {"as": "eve"})):
-        assert (status, refusal["error"]) == (409, "this browser sits here as ada")
+        assert (status, refusal["error"]) == (409, "this browser is signed in as ada")
     assert client.post("leave")[0] == 200
     assert client.answer("GET", "queue", {"as": "ada"})[0] == 409, "who left is not there"
     assert other.post("sit")[0] == 200
@@ -483,7 +483,7 @@ def test_who_looked_under_another_name_votes_no_more(client):
     bob.post("sit")
     for path in ("vote", "place"):
         status, refusal = bob.post(path, item=item, value="2", reason="x", anchor="shop/tax.py::with_tax")
-        assert (status, refusal["error"]) == (409, "this browser has seen what others said, as nobody1")
+        assert (status, refusal["error"]) == (409, "this browser has seen other votes, as nobody1")
     assert client.post("vote", item=item, value="2", reason="x")[0] == 200
 
 
@@ -499,7 +499,7 @@ def test_a_name_is_taken_over_with_the_code_of_the_terminal(client):
     assert new.post("take-over", code="")[0] == 409
     assert new.post("code") == (200, {})
     code = client.told[-1].rpartition(" ")[2]
-    assert client.told == [f"a browser wants to sit here as ada; the code that lets it: {code}"]
+    assert client.told == [f"a browser wants to sign in as ada; the code is {code}"]
     wrong = f"{(int(code) + 1) % 1_000_000:06}"
     assert new.post("take-over", code=wrong)[0] == 409
     assert client.get("queue")["as"] == "ada"
@@ -533,7 +533,7 @@ def test_seats_and_giving_up_outlive_the_server(client, gold_file, tmp_path):
 @pytest.mark.parametrize("browser", ["", "short", "x" * 31 + ";", "x" * 99])
 def test_a_browser_without_a_cookie_is_nobody(client, browser):
     status, refusal = replace(client, name="eve", browser=browser).post("sit")
-    assert (status, refusal["error"]) == (409, "this browser is not known here")
+    assert (status, refusal["error"]) == (409, "this browser sent no reviewer cookie")
 
 
 def test_the_page_makes_a_browser_known_and_leaves_one_that_is(client):

@@ -271,7 +271,7 @@ def test_methods_are_taken_or_refused(client):
     own = {"Origin": client.server.origin}
     for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "PROPFIND"):
         reply = client.ask(method, "/say/x", headers=own)
-        assert (reply.status, reply.error) == (405, f"{method} is not taken here")
+        assert (reply.status, reply.error) == (405, f"{method} is not allowed here")
     assert client.ask("POST", "/", b"{}").status == 405
     head = client.ask("HEAD", "/say/x")
     assert (head.status, head.body) == (200, b"")

@@ -62,7 +62,7 @@ def _page_or_error(make: Callable[[WebRequest], bytes], request: WebRequest) -> 
     try:
         return page_response(make(request))
     except AssayError as error:
-        offer = {"href": "?changed=1", "text": "Compare all the same"} if isinstance(error, _CorpusChanged) else None
+        offer = {"href": "?changed=1", "text": "Compare anyway"} if isinstance(error, _CorpusChanged) else None
         problem = {"message": sentence_of(error), "hint": error.hint, "offer": offer}
         return page_response(_small_page("Assay", "problem", json.dumps(problem).encode("utf-8")), status_of(error))
 
@@ -87,7 +87,7 @@ class Explorer:
 
     def pair_page(self, request: WebRequest) -> bytes:
         if request.parts["old"] == request.parts["new"]:
-            raise HttpError(400, "a run is not compared with itself", hint="go back and pick two")
+            raise HttpError(400, "cannot compare a run with itself", hint="go back and pick two runs")
         old, new = self._runs.open(request.parts["old"]), self._runs.open(request.parts["new"])
         moved = request.query.get("changed") == "1"
         key = (old.found.id, old.digest, new.found.id, new.digest, str(moved))
@@ -99,14 +99,14 @@ class Explorer:
         gold, path = opened.gold(request.query.get("gold", "")).name, request.query.get("path", "")
         sizes = opened.run.lines.get(gold, {}).get(path)
         if sizes is None:
-            raise HttpError(404, "no result and no answer of this run is in such a file")
+            raise HttpError(404, "no result or target of this run is in this file")
         if sum(sizes) > self._library.limits.source:
-            raise HttpError(413, "the file is too large to be shown", hint="look at it in an editor")
+            raise HttpError(413, "the file is too large to show", hint="open it in an editor")
         texts = CorpusTexts(opened.run)
         text = texts(gold, path)
         if text is None:
-            message = " ".join(texts.notes) or "the file is not here"
-            raise HttpError(404, message, hint="bring the corpus back as it was")
+            message = " ".join(texts.notes) or "the file does not exist"
+            raise HttpError(404, message, hint="restore the corpus as it was in the run")
         return {"path": path, "text": text}
 
     def rerun(self, request: WebRequest) -> dict[str, object]:
@@ -115,7 +115,7 @@ class Explorer:
         text = known.query.forms[known.form] if known else _own_text(opened, request)
         changes = request.data.get("changes", {})
         if not isinstance(changes, dict):
-            raise HttpError(400, "'changes' must be a table of settings", hint="reload the page")
+            raise HttpError(400, "expected settings in 'changes'", hint="reload the page")
         rerun = RerunRequest(request.text("engine"), request.text("gold"), text, changes, known)
         return self._reruns.run(opened, rerun)
 
@@ -143,8 +143,8 @@ def _own_text(opened: CachedRun, request: WebRequest) -> str:
 
 def _refuse_sealed(query: Query) -> None:
     if split_of(query) == SEALED:
-        hint = "try settings on the dev part; `assay run` asks the sealed one, and logs that"
-        raise HttpError(403, "this query is sealed: nothing is tuned on it", hint=hint)
+        hint = "try settings on queries of the dev split; `assay run` runs sealed queries and logs the access"
+        raise HttpError(403, "this query is sealed and cannot be rerun with other settings", hint=hint)
 
 
 def _run_page(opened: CachedRun) -> bytes:
@@ -294,7 +294,9 @@ def _pair_claim(old: Run, new: Run, names: RunNames) -> AnalysisPlan:
     before, after = engines_under_test(old), engines_under_test(new)
     shared = [name for name in after if name in before]
     if not before or not after:
-        raise NotComparableError("one of the runs has no engine under test", hint="run one more engine")
+        raise NotComparableError(
+            "one of the runs has no engine under test", hint="repeat the run with an engine besides the references"
+        )
     claim = analysis_plan_of(new)
     declared = [name for name in claim.family if name in shared]
     baseline = (declared or shared or [before[0]])[0]

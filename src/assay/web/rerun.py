@@ -67,11 +67,11 @@ def _change_config(engine: EngineRun, changes: Mapping[str, object]) -> dict[str
         if name not in _settings():
             near = closest_match(name, _settings())
             hint = f"did you mean {near[0]}?" if near else "the panel lists the settings"
-            raise ConfigError(f"{name!r} is no setting that can be changed here", hint=hint)
+            raise ConfigError(f"cannot change {name!r} here", hint=hint)
         if name.endswith("model") and value not in ("", SHIPPED, _flatten(engine.config).get(name)):
             raise ConfigError(
-                f"{name} = {value!r}: a page names no new models",
-                hint="here a model is turned off, or taken as it ships; set others in assay.toml",
+                f"{name} = {value!r}: a page cannot select another model",
+                hint="turn the model off or use the bundled one here; set others in assay.toml",
             )
     return apply_overrides(dict(engine.config), changes)
 
@@ -124,7 +124,9 @@ class RerunService:
     def run(self, opened: CachedRun, request: RerunRequest) -> dict[str, Any]:
         """Query the engine with the settings of the run and with the changed ones; return the JSON of both."""
         if not request.text.strip() or len(request.text) > self._limits.query:
-            raise HttpError(400, f"a query has 1 to {self._limits.query} characters", hint="write what you look for")
+            raise HttpError(
+                400, f"expected a query of 1 to {self._limits.query} characters", hint="shorten or complete it"
+            )
         engine = choose_explainable(opened.run, request.engine)
         own, changed = rebuild_engine(engine), make_engine(_change_config(engine, request.changes))
         place = self._prepare(opened, opened.gold(request.gold))
@@ -236,7 +238,7 @@ def _notes(run: Run, rankings: _Rankings, known: JudgedQuery | None) -> list[str
     gold = rankings.place.gold.name
     facts = run.header.corpora.get(gold)
     if facts is None or facts.digest != rankings.place.corpus.digest:
-        return [f"The corpus of {gold} changed since the run: both answers are of today's files."]
+        return [f"The corpus of {gold} changed since the run: both rankings are on the current files."]
     if known is None:
         return []
     key = (known.gold.name, known.query.id, known.form)
@@ -245,5 +247,5 @@ def _notes(run: Run, rankings: _Rankings, known: JudgedQuery | None) -> list[str
         if (ranking.gold, ranking.query, ranking.form) == key and ranking.status is Status.OK:
             if [(hit.path, hit.start, hit.end) for hit in ranking.hits] == now:
                 return []
-            return ["With the run's own settings the engine answers otherwise today: Assay or a model changed since."]
+            return ["With the settings of the run, the ranking differs now: Assay or a model changed since."]
     return []

@@ -263,7 +263,7 @@ class Review:
         """Open the votes of the named reviewer; reject a name that differs from another only by case."""
         name = request.query.get("as") or request.data.get("as")
         if not isinstance(name, str) or not name:
-            raise HttpError(400, "nobody is named", hint="say who you are")
+            raise HttpError(400, "the request names no reviewer", hint="enter your name")
         log = self._logs.get(name) or self._logs.setdefault(name, VoteLog(self._queue, name))
         log.check_namesake()
         return log
@@ -284,8 +284,8 @@ class Review:
         """Open the votes of a blinded reviewer, or raise HttpError."""
         log = self._log_with_name(request)
         if is_adjudicator(self._queue, log.reviewer):
-            hint = "decide what is disputed; somebody else votes"
-            raise HttpError(409, f"{log.reviewer} adjudicates, and has seen what others said", hint=hint)
+            hint = "decide disputed items, or vote as another reviewer in another browser"
+            raise HttpError(409, f"{log.reviewer} is an adjudicator and can no longer vote", hint=hint)
         self._registry.check_blind(request, log.reviewer)
         return log
 
@@ -297,7 +297,7 @@ class Review:
         if left:
             items = "1 item is" if left == 1 else f"{left} items are"
             hint = "vote on them first, or give up voting to adjudicate"
-            raise HttpError(409, f"{items} open for {name}, and this shows what others said", hint=hint)
+            raise HttpError(409, f"{items} open for {name}: other votes stay hidden until then", hint=hint)
         self._registry.look(request, name)
         log_unblinding(log)
         return name
@@ -411,7 +411,7 @@ class SourceBrowser:
         for file in self.workspace.corpus.files:
             if file.path == path:
                 return file
-        raise HttpError(404, f"the corpus has no file '{path[:200]}'", hint="choose one that the search lists")
+        raise HttpError(404, f"the corpus has no file '{path[:200]}'", hint="choose a file that the search lists")
 
 
 def _row(spans: tuple[HighlightSpan, ...]) -> list[list[object]]:
@@ -431,5 +431,5 @@ def _number(request: WebRequest, name: str, otherwise: int) -> int:
     if not text:
         return otherwise
     if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise HttpError(400, f"{name} is no line number")
+        raise HttpError(400, f"expected a line number as {name!r}, got {text[:20]!r}")
     return int(text)

@@ -51,7 +51,7 @@ class ReviewerRegistry:
         browser, state = browser_of(request), self._state()
         if state.browsers.get(name.casefold()) != browser:
             self._check_free(state, browser, name)
-            raise HttpError(409, f"nobody sits here as {name}", hint="reload the page, and say who you are")
+            raise HttpError(409, f"{name} is not signed in at this browser", hint="reload the page and enter your name")
         return browser
 
     def sit(self, request: WebRequest, name: str) -> None:
@@ -80,13 +80,15 @@ class ReviewerRegistry:
         saw = self._state().saw.get(browser_of(request), frozenset()) - {name.casefold()}
         if saw:
             known = ", ".join(sorted(saw))
-            hint = f"who has not seen it votes from another browser, or another profile of this one; {name} decides"
-            raise HttpError(409, f"this browser has seen what others said, as {known}", hint=hint)
+            hint = (
+                f"vote from another browser or profile that has not seen other votes; {name} can decide disputed items"
+            )
+            raise HttpError(409, f"this browser has seen other votes, as {known}", hint=hint)
 
     def print_code(self, name: str) -> None:
         code = "".join(secrets.choice("0123456789") for _ in range(_DIGITS))
         self._codes[name.casefold()] = (code, _TRIES)
-        self._tell(f"a browser wants to sit here as {name}; the code that lets it: {code}")
+        self._tell(f"a browser wants to sign in as {name}; the code is {code}")
 
     def take_over(self, request: WebRequest, name: str, given: str) -> None:
         """Move a name to the browser that sends the code; a code works once."""
@@ -95,27 +97,27 @@ class ReviewerRegistry:
         if not code or not hmac.compare_digest(given.strip().encode(), code.encode()):
             if tries > 1:
                 self._codes[name.casefold()] = (code, tries - 1)
-            hint = "read it off the terminal of the server, or ask for another"
-            raise HttpError(409, "that is not the code", hint=hint)
+            hint = "copy the code from the terminal of the server, or request another"
+            raise HttpError(409, "wrong code", hint=hint)
         with open_journal(self._path) as journal:
             self._check_own(_state(journal.rows()), browser, name)
             journal.append([_line("sit", browser, name)])
-        self._tell(f"{name} was taken over by that browser")
+        self._tell(f"{name} is now signed in at that browser")
 
     def _check_free(self, state: ReviewerState, browser: str, name: str) -> None:
         self._check_own(state, browser, name)
         taken = name.casefold() in state.browsers
         if taken or self._has_spoken(name):
-            problem = f"{name} sits at another browser" if taken else f"{name} has been here before"
-            hint = "if that is you, take it over with a code from the terminal of the server; if not, take another name"
+            problem = f"{name} is signed in at another browser" if taken else f"{name} has already taken part"
+            hint = "if the name is yours, take it over with the code on the terminal of the server; if not, use another"
             raise HttpError(423, problem, hint=hint)  # the page asks for the code
 
     @staticmethod
     def _check_own(state: ReviewerState, browser: str, name: str) -> None:
         own = state.names.get(browser)
         if own is not None and own.casefold() != name.casefold():
-            hint = f"go on as {own}, or sign out first: click the name in the bar"
-            raise HttpError(409, f"this browser sits here as {own}", hint=hint)
+            hint = f"continue as {own}, or sign out first: click the name in the bar"
+            raise HttpError(409, f"this browser is signed in as {own}", hint=hint)
 
 
 def seats_file(gold_file: Path) -> Path:
@@ -130,7 +132,7 @@ def browser_of(request: WebRequest) -> str:
     """Return the digest of the browser's cookie, or raise HttpError."""
     given = request.cookies.get(COOKIE, "")
     if not _ID.fullmatch(given):
-        raise HttpError(409, "this browser is not known here", hint="reload the page, and let it keep cookies")
+        raise HttpError(409, "this browser sent no reviewer cookie", hint="allow cookies and reload the page")
     return hashlib.sha256(given.encode("ascii")).hexdigest()[:32]
 
 

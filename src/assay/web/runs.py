@@ -85,7 +85,7 @@ class RunList:
         if run_id not in self._known:
             self.scan()
         if run_id not in self._known:
-            raise HttpError(404, "this run is not here, or no longer", hint="go back to the list of runs")
+            raise HttpError(404, "this run does not exist", hint="go back to the list of runs")
         return self._known[run_id]
 
     def _describe(self, root: Path, path: Path) -> RunDirectory:
@@ -99,8 +99,8 @@ class RunList:
 
 def _check_root(directory: Path) -> Path:
     if not directory.is_dir():
-        problem = "is a file, not a folder of results" if directory.exists() else "no such folder"
-        raise ConfigError(problem, file=directory, hint="name a folder of results, or one that holds several")
+        problem = "is a file, not a directory of results" if directory.exists() else "no such directory"
+        raise ConfigError(problem, file=directory, hint="name a run directory, or a directory of runs")
     return directory.resolve()
 
 
@@ -116,7 +116,7 @@ def _run_directories(root: Path, limits: ExploringLimits) -> Iterator[Path]:
 
 _MINUTE = len("2026-01-01T12:00")
 _DAY_SECONDS = 24 * 60 * 60 - 1
-_UNREPORTED = "Its reports are of another run, or not written; its page is made from the records."
+_UNREPORTED = "Its reports are missing or belong to another run; its page is built from the records."
 
 
 def card(found: RunDirectory) -> dict[str, Any]:
@@ -132,7 +132,10 @@ def card(found: RunDirectory) -> dict[str, Any]:
     except AssayError as error:
         return entry | {"error": sentence_of(error), "hint": error.hint}
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
-        return entry | {"error": f"{found.path}: it cannot be read ({type(error).__name__})", "hint": "run it again"}
+        return entry | {
+            "error": f"{found.path}: cannot read the run ({type(error).__name__})",
+            "hint": "repeat the run",
+        }
 
 
 def _written(directory: Path) -> float:

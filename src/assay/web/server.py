@@ -73,7 +73,7 @@ class WebRequest:
     def text(self, name: str) -> str:
         value = self.data.get(name)
         if not isinstance(value, str):
-            raise HttpError(400, f"{name!r} must be a text", hint="reload the page")
+            raise HttpError(400, f"expected a text as {name!r}", hint="reload the page")
         return value
 
 
@@ -154,11 +154,11 @@ def serve(
     """Listen on loopback, at any free port by default; `log` gets a line per request, without its query."""
     if host not in LOOPBACK:
         raise ConfigError(
-            f"{host} is not this machine's own address: whoever reaches it could read your code",
-            hint=f"choose one of {', '.join(LOOPBACK)}; to look from elsewhere: ssh -L PORT:127.0.0.1:PORT",
+            f"{host} is not this machine's own address: other machines could read your code",
+            hint=f"choose one of {', '.join(LOOPBACK)}; to connect from elsewhere: ssh -L PORT:127.0.0.1:PORT",
         )
     if not 0 <= port <= _LAST_PORT:
-        raise ConfigError(f"--port {port}", hint=f"ports go to {_LAST_PORT}; leave it out for a free one")
+        raise ConfigError(f"--port {port}", hint=f"use a port up to {_LAST_PORT}, or leave it out for a free one")
     host = "127.0.0.1" if host == "localhost" else host
     try:
         return WebServer(host, port, routes, limits or RequestLimits(), log)
@@ -255,7 +255,7 @@ class RequestAuth:
         """Reject a request for another host name (DNS rebinding)."""
         given = headers.get_all("Host") or []
         if len(given) != 1 or given[0].lower() not in self.hosts:
-            raise HttpError(421, "this server goes by another name", hint="use the address that was printed")
+            raise HttpError(421, "unknown host name", hint="open the address that Assay printed")
 
     def check_source(self, headers: Message, method: str) -> None:
         """Reject requests of other pages: any POST, and every GET except a followed link."""
@@ -267,7 +267,7 @@ class RequestAuth:
             link = headers.get("Sec-Fetch-Mode") == "navigate" and headers.get("Sec-Fetch-Dest") == "document"
             allowed = (origin is None or own) and (site in (None, "none", "same-origin") or link)
         if not allowed:
-            raise HttpError(403, "another page asked for this", hint="open Assay's page itself")
+            raise HttpError(403, "the request came from another page", hint="open Assay's page directly")
 
     def check_session(self, headers: Message) -> None:
         """Reject requests without the session cookie."""
@@ -278,7 +278,7 @@ class RequestAuth:
     def admit(self, headers: Message, path: str, query: Mapping[str, str]) -> Response:
         """Exchange the token of an address for the session cookie, and redirect to the address without it."""
         if not _is_secret(query["token"], self.token):
-            message = "the token is not that of this server"
+            message = "wrong token"
             raise HttpError(403, message, hint="open the address that Assay printed last")
         rest = urlencode({name: value for name, value in query.items() if name != "token"})
         # Two slashes would name another server, and browsers take a backslash for a slash.
@@ -345,11 +345,11 @@ class _Handler(BaseHTTPRequestHandler):
             most = self.server.limits.fields
             pairs = parse_qsl(url.query, keep_blank_values=True, errors="strict", max_num_fields=most)
         except ValueError:
-            raise HttpError(400, "the address cannot be read") from None
+            raise HttpError(400, "invalid address") from None
         if url.scheme or url.netloc or not url.path.startswith("/"):
-            raise HttpError(400, "the address is no path of this server")
+            raise HttpError(400, "the address is not a path on this server")
         if len({name for name, _ in pairs}) < len(pairs):
-            raise HttpError(400, "the address says the same thing twice")
+            raise HttpError(400, "the address repeats a parameter")
         return url.path, dict(pairs)
 
     def _find_route(self, path: str) -> tuple[Route, dict[str, str]]:
@@ -360,28 +360,28 @@ class _Handler(BaseHTTPRequestHandler):
                 return route, parts
         if matches:
             known = ", ".join(sorted({route.method for route, _ in matches}))
-            raise HttpError(405, f"{self.command} is not taken here", hint=f"this address takes {known}")
-        raise HttpError(404, "nothing is at this address", hint="start from the address that was printed")
+            raise HttpError(405, f"{self.command} is not allowed here", hint=f"use {known}")
+        raise HttpError(404, "no page at this address", hint="open the address that Assay printed")
 
     def _read_data(self) -> dict[str, object]:
         kind = self.headers.get_content_type()
         if kind != "application/json":
-            raise HttpError(415, f"{kind} is not taken", hint="send application/json")
+            raise HttpError(415, f"expected application/json, got {kind}")
         body = self._read_body()
         try:
             value = json.loads(body, parse_constant=_reject_constant)
         except (ValueError, RecursionError):
             raise HttpError(400, "the request is not JSON") from None
         if not isinstance(value, dict):
-            raise HttpError(400, "the request is no JSON object")
+            raise HttpError(400, "the request is not a JSON object")
         return value
 
     def _read_body(self) -> bytes:
         lengths, most = self.headers.get_all("Content-Length") or [], self.server.limits.body
         if self.headers.get("Transfer-Encoding") or len(lengths) != 1 or not lengths[0].isascii():
-            raise HttpError(411, "the request does not say how long it is")
+            raise HttpError(411, "the request has no valid Content-Length")
         if not lengths[0].isdigit():
-            raise HttpError(400, "the length of the request is no number")
+            raise HttpError(400, "Content-Length is not a number")
         if len(lengths[0]) > len(str(most)) or int(lengths[0]) > most:
             raise HttpError(413, f"the request is longer than {most} bytes")
         try:

@@ -40,22 +40,22 @@ def _values(reply):
     [
         ({"text": " "}, 400, "characters"),
         ({"text": "x" * 5000}, 400, "characters"),
-        ({}, 400, "'text' must be a text"),
-        ({"text": 3}, 400, "'text' must be a text"),
+        ({}, 400, "expected a text as 'text'"),
+        ({"text": 3}, 400, "expected a text as 'text'"),
         ({"text": "a", "engine": "keywords"}, 400, "cannot trace"),
         ({"text": "a", "gold": "other"}, 404, "no such gold set"),
         ({"query": "nowhere", "form": "human"}, 404, "no such query"),
         ({"query": "cart", "form": "other"}, 404, "no such query"),
-        ({"text": "a", "changes": [1]}, 400, "table of settings"),
-        ({"text": "a", "changes": {"search.stem.file": 1}}, 400, "is no setting"),
+        ({"text": "a", "changes": [1]}, 400, "expected settings"),
+        ({"text": "a", "changes": {"search.stem.file": 1}}, 400, "cannot change"),
         ({"text": "a", "changes": {"search.stem.files": -1}}, 400, "stem.files: expected a number"),
         ({"text": "a", "changes": {"search.stem.files": "much"}}, 400, "much"),
         ({"text": "a", "changes": {"per": "page"}}, 400, "page"),
-        ({"text": "a", "changes": {"kind": "command"}}, 400, "is no setting"),
-        ({"text": "a", "changes": {"search.dense.token_env": "HOME"}}, 400, "is no setting"),
-        ({"text": "a", "changes": {"search.index.description.url": "http://evil"}}, 400, "is no setting"),
-        ({"text": "a", "changes": {"search.rerank.model": "chat:http://evil#m"}}, 400, "no new models"),
-        ({"text": "a", "changes": {"search.dense.model": "openai:http://evil#m"}}, 400, "no new models"),
+        ({"text": "a", "changes": {"kind": "command"}}, 400, "cannot change"),
+        ({"text": "a", "changes": {"search.dense.token_env": "HOME"}}, 400, "cannot change"),
+        ({"text": "a", "changes": {"search.index.description.url": "http://evil"}}, 400, "cannot change"),
+        ({"text": "a", "changes": {"search.rerank.model": "chat:http://evil#m"}}, 400, "cannot select another model"),
+        ({"text": "a", "changes": {"search.dense.model": "openai:http://evil#m"}}, 400, "cannot select another model"),
     ],
 )
 def test_what_cannot_be_asked_is_told(client, data, status, word):
@@ -70,14 +70,14 @@ def test_sealed_queries_are_not_tuned_on(runs, tmp_path):
     write_run(replace(one, suite=replace(one.suite, golds=(sealed,))), tmp_path / "run")
     with exploring(tmp_path) as client:
         reply = ask(client, name="run", query="cart", form="human")
-        assert (reply.status, reply.error) == (403, "this query is sealed: nothing is tuned on it")
+        assert (reply.status, reply.error) == (403, "this query is sealed and cannot be rerun with other settings")
         for words in (
             "how do we put items into the cart?",
             " How do we\tPUT items into  the cart?\n",
             "Try a payment again",
         ):
             reply = ask(client, name="run", text=words)
-            assert (reply.status, reply.error) == (403, "this query is sealed: nothing is tuned on it")
+            assert (reply.status, reply.error) == (403, "this query is sealed and cannot be rerun with other settings")
         assert ask(client, name="run", text="how do we put items into the cart").status == 200, "other words are free"
 
 
