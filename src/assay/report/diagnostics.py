@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,33 +24,28 @@ if TYPE_CHECKING:
     from assay.types import EngineRun, FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class DiagnosticConfig:
-    nearly: float = 0.01  # share of rankings: a parameter that changes fewer moves no mean visibly
-    many: int = 3  # engines; of two the verdict is enough
-    luck: float = 0.5  # of the margin: smaller selection bias does not matter
-    named: int = 8  # engines in a sentence; results.json has all
-
-
-CONFIG = DiagnosticConfig()
+#: Share of rankings: a parameter that changes fewer moves no mean visibly.
+_NEARLY = 0.01
+#: Engines; of two the verdict is enough.
+_MANY = 3
+#: Of the margin: smaller selection bias does not matter.
+_LUCK = 0.5
+#: Engines in a sentence; results.json has all.
+_NAMED = 8
 _MISSING: Any = object()
 
 
-def find_diagnostics(case: ScoredRun, config: DiagnosticConfig = CONFIG) -> tuple[Diagnostic, ...]:
+def find_diagnostics(case: ScoredRun) -> tuple[Diagnostic, ...]:
     """Return all diagnostics of a run, certain ones first."""
     codes = ranking_codes(case.scorer)
     parameters = _parameters(case.run.engines, codes)
     dead = [parameter for parameter in parameters if not parameter.changed]
-    nearly = [parameter for parameter in parameters if 0 < parameter.changed < config.nearly * parameter.rankings]
-    diagnostics = [
-        *_identical_rankings(case.run.engines, codes, dead),
-        *(_dead_parameter(parameter, config) for parameter in dead),
-        *(_nearly_dead_parameter(parameter) for parameter in nearly),
-    ]
+    diagnostics = [*_identical_rankings(case.run.engines, codes, dead), *map(_dead_parameter, dead)]
+    diagnostics += [_nearly_dead_parameter(p) for p in parameters if 0 < p.changed < _NEARLY * p.rankings]
     names, values, parts = _ranked_values(case, codes)
-    if len(names) >= config.many:
-        diagnostics += _lead_within_noise(case, names, values, parts, config)
-        diagnostics += _selection_bias(case, names, values, parts, config)
+    if len(names) >= _MANY:
+        diagnostics += _lead_within_noise(case, names, values, parts)
+        diagnostics += _selection_bias(case, names, values, parts)
     return tuple(diagnostics)
 
 
@@ -81,11 +75,7 @@ def _is_explained(group: Sequence[EngineRun], dead: Sequence[_Parameter]) -> boo
     bases = {_base(engine) for engine in group}
     keys = {key for engine in group for key in _changes(engine)}
     changed = {key for key in keys if len({_value(engine, key) for engine in group}) > 1}
-    return (
-        len(bases) == 1
-        and bool(changed)
-        and changed <= {parameter.key for parameter in dead if parameter.base in bases}
-    )
+    return len(bases) == 1 and bool(changed) and changed <= {p.key for p in dead if p.base in bases}
 
 
 class _Parameter(NamedTuple):
@@ -97,6 +87,11 @@ class _Parameter(NamedTuple):
     pairs: int
     rankings: int  # of all pairs
     changed: int
+
+    def diagnostic(self, kind: str, sentence: str, advice: str, evidence: str, *, grave: bool = True) -> Diagnostic:
+        facts: dict[str, object] = {"base": self.base, "values": list(self.values)}
+        facts |= {evidence: getattr(self, evidence), "rankings": self.rankings}
+        return Diagnostic(kind, (self.key,), f"{self.key} of {self.base} {sentence}", advice, facts, grave=grave)
 
 
 def _parameters(engines: Sequence[EngineRun], codes: IntArray) -> list[_Parameter]:
@@ -145,40 +140,25 @@ def _value(engine: EngineRun, key: str) -> str:
     return "unchanged" if value is _MISSING else json.dumps(value, sort_keys=True, default=str)
 
 
-def _dead_parameter(parameter: _Parameter, config: DiagnosticConfig) -> Diagnostic:
-    values = _join_names([clip(value, SHOWN.example) for value in parameter.values], config.named)
-    pairs = (
-        f"{parameter.pairs} pairs of variants that differ" if parameter.pairs > 1 else "the two variants that differ"
-    )
-    return Diagnostic(
+def _dead_parameter(parameter: _Parameter) -> Diagnostic:
+    values = _join_names([clip(value, SHOWN.example) for value in parameter.values])
+    pairs = f"{parameter.pairs} pairs of variants" if parameter.pairs > 1 else "the two variants"
+    return parameter.diagnostic(
         "dead parameter",
-        (parameter.key,),
-        f"{parameter.key} of {parameter.base} does nothing here: with {values} the rankings are identical on every "
-        f"query, in {pairs} in nothing else.",
+        f"does nothing here: with {values} the rankings are identical on every query, in {pairs} that differ in "
+        "nothing else.",
         "Is it connected, is it misspelt, or does it need another setting beside it? Else take it out of the sweep.",
-        {
-            "base": parameter.base,
-            "values": list(parameter.values),
-            "pairs": parameter.pairs,
-            "rankings": parameter.rankings,
-        },
+        "pairs",
     )
 
 
 def _nearly_dead_parameter(parameter: _Parameter) -> Diagnostic:
     share = parameter.changed / parameter.rankings
-    return Diagnostic(
+    return parameter.diagnostic(
         "nearly dead parameter",
-        (parameter.key,),
-        f"{parameter.key} of {parameter.base} changes {parameter.changed} of {parameter.rankings} rankings "
-        f"({share:.1%}).",
+        f"changes {parameter.changed} of {parameter.rankings} rankings ({share:.1%}).",
         "Too few for any mean to show; a wider range of values may say more.",
-        {
-            "base": parameter.base,
-            "values": list(parameter.values),
-            "changed": parameter.changed,
-            "rankings": parameter.rankings,
-        },
+        "changed",
         grave=False,
     )
 
@@ -206,7 +186,7 @@ def _ranked_values(case: ScoredRun, codes: IntArray) -> tuple[tuple[str, ...], F
 
 
 def _lead_within_noise(
-    case: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition, config: DiagnosticConfig
+    case: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition
 ) -> Iterator[Diagnostic]:
     up = parse_measure(case.primary).higher_is_better
     gaps = near_leader(values, parts, higher_is_better=up, alpha=case.claim.alpha)
@@ -223,7 +203,7 @@ def _lead_within_noise(
         "within noise",
         (leader, *near_names),
         f"{leader} leads on {case.primary}, but {which} differ from it by noise or by less than the margin of "
-        f"{case.claim.margin:g}: {_join_names(near_names, config.named)}. {behind}; between any two "
+        f"{case.claim.margin:g}: {_join_names(near_names)}. {behind}; between any two "
         f"of {len(names)} variants this set would show differences {shows}.",
         "Choose among them by cost, or ask more queries: `assay plan` says how many.",
         {
@@ -236,11 +216,11 @@ def _lead_within_noise(
 
 
 def _selection_bias(
-    case: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition, config: DiagnosticConfig
+    case: ScoredRun, names: Sequence[str], values: FloatArray, parts: Partition
 ) -> Iterator[Diagnostic]:
     up = parse_measure(case.primary).higher_is_better
     bias = selection_bias(values, parts, np.random.default_rng(case.claim.seed), higher_is_better=up)
-    if bias is None or abs(bias.apparent - bias.honest) < config.luck * case.claim.margin:
+    if bias is None or abs(bias.apparent - bias.honest) < _LUCK * case.claim.margin:
         return
     leader, many = names[0], len(names)
     yield Diagnostic(
@@ -253,6 +233,6 @@ def _selection_bias(
     )
 
 
-def _join_names(names: Sequence[str], most: int = CONFIG.named) -> str:
-    shown = [*names] if len(names) <= most else [*names[: most - 1], f"{len(names) - most + 1} more"]
+def _join_names(names: Sequence[str]) -> str:
+    shown = [*names] if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import Final, cast
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from assay.experiment.records.directory import FOREST as FOREST_FILE
 from assay.report.comparison import mark_identical
 from assay.report.render.document import Block, Cell, Forest, Heading, IntervalPoint, Paragraph, Table, Tone, table
 from assay.report.render.text import format_interval, signed_ends
-from assay.report.results import Ranks, Results
+from assay.report.results import Results
 from assay.report.scored_run import (
     ScoredRun,
     by_tag,
@@ -31,34 +31,19 @@ from assay.stats.config import DEFAULT, compare_options
 from assay.stats.records import Comparison, Interval, MeanRow, Verdict
 from assay.stats.tables import headline
 
-T = TypeVar("T")
 
-
-@dataclass(frozen=True, slots=True)
-class OptionalTable(Generic[T]):
-    """One table, with its name in `[run] tables` and in results.json."""
-
-    name: str
-    blocks: Callable[[Results], list[Block]]
-    numbers: Callable[[ScoredRun, Comparison], Iterable[T]] = lambda _case, _comparison: ()
-    files: Callable[[Results], Mapping[str, str]] = lambda _results: {}  # by name in the run directory
-
-    def of(self, results: Results) -> tuple[T, ...]:
-        return cast(tuple[T, ...], results.numbers.get(self.name, ()))
-
-
-def table_numbers(names: tuple[str, ...], case: ScoredRun, comparison: Comparison) -> dict[str, tuple[object, ...]]:
+def table_numbers(names: Sequence[str], case: ScoredRun, comparison: Comparison) -> dict[str, tuple[object, ...]]:
     """Compute the numbers of tables that the results do not contain otherwise."""
-    tables = {name: tuple(TABLES[name].numbers(case, comparison)) for name in names}
+    tables = {name: tuple(_NUMBERS[name](case, comparison)) for name in names if name in _NUMBERS}
     return {name: numbers for name, numbers in tables.items() if numbers}
 
 
 def table_blocks(results: Results) -> list[Block]:
-    return [block for name in results.tables for block in TABLES[name].blocks(results)]
+    return [block for name in results.tables for block in TABLES[name](results)]
 
 
 def table_files(results: Results) -> dict[str, str]:
-    return {file: text for name in results.tables for file, text in TABLES[name].files(results).items()}
+    return {FOREST_FILE: _forest_csv(results)} if "forest" in results.tables else {}
 
 
 _DIFFERS = (
@@ -105,31 +90,21 @@ def _bootstrap_numbers(case: ScoredRun, comparison: Comparison) -> Iterator[Resa
             both = ~(np.isnan(new) | np.isnan(old))
             rng = np.random.default_rng(case.claim.seed)
             published = paired_percentile_bootstrap(old[both], new[both], rng, level=level)
-            yield Resampled(
-                pair.engine,
-                pair.baseline,
-                pair.measure,
-                pair.difference,
-                published,
-                pair.interval,
-                pair.queries,
-                number,
-            )
+            key = (pair.engine, pair.baseline, pair.measure)
+            yield Resampled(*key, pair.difference, published, pair.interval, pair.queries, number)
 
 
 def _bootstrap_blocks(results: Results) -> list[Block]:
-    means = [row for row in BOOTSTRAP.of(results) if not row.against]
-    pairs = [row for row in BOOTSTRAP.of(results) if row.against]
+    every = cast("tuple[Resampled, ...]", results.numbers.get("bootstrap", ()))
+    means, pairs = [row for row in every if not row.against], [row for row in every if row.against]
     if not means:
         return []
     published, ours = f">percentile bootstrap, B = {DEFAULT.percentile_resamples:,}", ">ours"
     rows = [
         [row.engine, f"{row.value:.3f}", format_interval(row.published), format_interval(row.ours)] for row in means
     ]
-    blocks: list[Block] = [
-        Heading(f"Bootstrap of {results.comparison.primary}"),
-        table(["engine", ">mean", published, ours], rows),
-    ]
+    title = Heading(f"Bootstrap of {results.comparison.primary}")
+    blocks: list[Block] = [title, table(["engine", ">mean", published, ours], rows)]
     if pairs:
         columns = ["engine", "against", ">difference", published, "excludes 0", ours, "excludes 0"]
         note = f"Paired, query by query, over {pairs[0].queries} queries."
@@ -142,9 +117,6 @@ def _bootstrap_row(row: Resampled) -> list[str | Cell]:
     tone: Tone = "plain" if first == second else "warning"
     published, ours = signed_ends(row.published), signed_ends(row.ours)
     return [row.engine, row.against, f"{row.value:+.3f}", published, Cell(first, tone), ours, Cell(second, tone)]
-
-
-BOOTSTRAP: Final = OptionalTable("bootstrap", _bootstrap_blocks, _bootstrap_numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,10 +150,8 @@ def compare_pairwise(
     scores = pick(case.scores, engines=names, measures=(case.primary,))
     pairs = all_pairs(scores, case.primary, **compare_options(case.claim))
     return tuple(
-        PairwiseDifference(
-            row.engine, row.baseline, row.measure, row.difference, row.interval, row.verdict, row.identical
-        )
-        for row in mark_identical(pairs, case.scorer).rows
+        PairwiseDifference(r.engine, r.baseline, r.measure, r.difference, r.interval, r.verdict, r.identical)
+        for r in mark_identical(pairs, case.scorer).rows
     )
 
 
@@ -193,7 +163,7 @@ def _ranked(comparison: Comparison, primary: str, names: Iterable[str]) -> list[
 
 
 def _pairwise_blocks(results: Results) -> list[Block]:
-    pairs = PAIRS.of(results)
+    pairs = cast("tuple[PairwiseDifference, ...]", results.numbers.get("pairs", ()))
     if not pairs:
         return []
     primary, engines = results.comparison.primary, {name for pair in pairs for name in (pair.first, pair.second)}
@@ -215,24 +185,22 @@ def _pairwise_blocks(results: Results) -> list[Block]:
     return [Heading("All pairs"), table(["", *(str(rank) for rank in range(1, len(names) + 1))], rows, note)]
 
 
-PAIRS: Final = OptionalTable("pairs", _pairwise_blocks, compare_pairwise)
-
-
-def forest_csv(results: Results) -> str:
+def _forest_csv(results: Results) -> str:
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["engine", "against", "measure", "mean", "low", "high", "n", "interval"])
-
-    def write(engine: str, against: str, measure: str, value: float, interval: Interval, queries: int) -> None:
+    comparison = results.comparison
+    resampled = cast("tuple[Resampled, ...]", results.numbers.get("bootstrap", ()))
+    for engine, against, measure, value, interval, queries in (
+        *((m.engine, "", m.measure, m.mean, m.interval, m.queries) for m in comparison.means),
+        *(
+            (p.engine, p.baseline, p.measure, p.difference, p.interval, p.queries)
+            for p in (*comparison.rows, *comparison.secondary)
+        ),
+        *((b.engine, b.against, b.measure, b.value, b.published, b.queries) for b in resampled),
+    ):
         numbers = [repr(float(number)) for number in (value, interval.low, interval.high)]
         writer.writerow([engine, against, measure, *numbers, queries, interval.method])
-
-    for row in results.comparison.means:
-        write(row.engine, "", row.measure, row.mean, row.interval, row.queries)
-    for pair in (*results.comparison.rows, *results.comparison.secondary):
-        write(pair.engine, pair.baseline, pair.measure, pair.difference, pair.interval, pair.queries)
-    for drawn in BOOTSTRAP.of(results):
-        write(drawn.engine, drawn.against, drawn.measure, drawn.value, drawn.published, drawn.queries)
     return stream.getvalue()
 
 
@@ -258,11 +226,6 @@ def _forest_blocks(results: Results) -> list[Block]:
     return blocks
 
 
-FOREST: Final[OptionalTable[object]] = OptionalTable(
-    "forest", _forest_blocks, files=lambda results: {FOREST_FILE: forest_csv(results)}
-)
-
-
 #: Each value of this tag gets its own matrix.
 _SPLIT_TAG = "difficulty"
 _WITHOUT = "Means without intervals, as published tables have them: Scores has them with. The best variant is in bold."
@@ -286,7 +249,7 @@ def _matrix_numbers(case: ScoredRun, _comparison: Comparison) -> Iterator[Matrix
 
 def _matrix_blocks(results: Results) -> list[Block]:
     blocks: list[Block] = []
-    for part in MATRIX.of(results):
+    for part in cast("tuple[MatrixPart, ...]", results.numbers.get("matrix", ())):
         title = "Matrix" if part.part == "all" else f"Matrix, {part.part}"
         blocks += [Heading(f"{title} ({part.queries} queries)"), _matrix(results, part.means)]
     return blocks
@@ -295,69 +258,43 @@ def _matrix_blocks(results: Results) -> list[Block]:
 def _matrix(results: Results, rows: Sequence[MeanRow]) -> Table:
     tested = {facts.name for facts in results.engines if facts.role == "candidate"}
     means = {(row.engine, row.measure): row.mean for row in rows}
-    best: dict[str, float] = {}
+    columns: list[list[Cell]] = []
     for measure in results.measures:
         values = [mean for (engine, name), mean in means.items() if name == measure and engine in tested]
-        if len(values) > 1:
-            best[measure] = max(values) if parse_measure(measure).higher_is_better else min(values)
-
-    def cell(engine: str, measure: str) -> Cell:
-        mean = means.get((engine, measure))
-        if mean is None:
-            return Cell("–")
-        return Cell(f"{mean:.3f}", "good" if mean == best.get(measure) and engine in tested else "plain")
-
-    names = [facts.name for facts in results.engines]
-    cells: list[list[str | Cell]] = [
-        [results.label(name), *(cell(name, m) for m in results.measures)] for name in names
-    ]
+        best = (max if parse_measure(measure).higher_is_better else min)(values) if len(values) > 1 else None
+        column = []
+        for facts in results.engines:
+            mean = means.get((facts.name, measure))
+            tone: Tone = "good" if mean is not None and mean == best and facts.name in tested else "plain"
+            column.append(Cell("–" if mean is None else f"{mean:.3f}", tone))
+        columns.append(column)
+    names = [results.label(facts.name) for facts in results.engines]
+    cells: list[list[str | Cell]] = [[name, *row] for name, row in zip(names, zip(*columns, strict=True), strict=True)]
     skipped = results.header.skipped
     cells += [[f"{name} (skipped)", *["–"] * len(results.measures)] for name in skipped]
     reasons = [f"Skipped: {name}: {why}." for name, why in skipped.items()]
     return table(["variant", *(f">{m}" for m in results.measures)], cells, " ".join([_WITHOUT, *reasons]))
 
 
-MATRIX: Final = OptionalTable("matrix", _matrix_blocks, _matrix_numbers)
-
-
-@dataclass(frozen=True, slots=True)
-class RuleOfThumb:
-    """Uncalibrated words for a mean reciprocal rank, from Pyckle's measure-it-yourself guide."""
-
-    strong: float = 0.4
-    usable: float = 0.2
-
-    def word(self, value: float) -> str:
-        return "strong" if value >= self.strong else "usable" if value >= self.usable else "poor"
-
-
-THUMB = RuleOfThumb()
+#: Uncalibrated words for a mean reciprocal rank, from Pyckle's measure-it-yourself guide: from these values on.
+_STRONG, _USABLE = 0.4, 0.2
 
 
 def _rank_blocks(results: Results) -> list[Block]:
     measure = rank_measure(results.comparison.primary, results.k)
     columns = ["engine", f">{measure}", "the guide says", *(f">{rank}" for rank in range(1, results.k + 1))]
-    means = {item.engine: _mean_reciprocal(item) for item in results.ranks}
-    rows = [
-        [
-            results.label(item.engine),
-            f"{means[item.engine]:.3f}",
-            THUMB.word(means[item.engine]),
-            *map(str, item.counts),
-            str(item.missed),
-        ]
-        for item in results.ranks
-    ]
+    means, rows = dict[str, float](), []
+    for item in results.ranks:
+        total = sum(item.counts) + item.missed
+        mean = sum(count / rank for rank, count in enumerate(item.counts, start=1)) / total if total else 0.0
+        word = "strong" if mean >= _STRONG else "usable" if mean >= _USABLE else "poor"
+        rows.append([results.label(item.engine), f"{mean:.3f}", word, *map(str, item.counts), str(item.missed)])
+        means[item.engine] = mean
     note = (
-        f"Queries by the rank of their first right answer. The guide calls {THUMB.strong:g} and more strong and less "
-        f"than {THUMB.usable:g} poor, on any code and any questions: read the verdict and the references instead."
+        f"Queries by the rank of their first right answer. The guide calls {_STRONG:g} and more strong and less "
+        f"than {_USABLE:g} poor, on any code and any questions: read the verdict and the references instead."
     )
     return [Heading("Ranks"), table([*columns, ">not found"], rows, note), *_winner(results, measure, means)]
-
-
-def _mean_reciprocal(item: Ranks) -> float:
-    total = sum(item.counts) + item.missed
-    return sum(count / rank for rank, count in enumerate(item.counts, start=1)) / total if total else 0.0
 
 
 def _winner(results: Results, measure: str, every_mean: Mapping[str, float]) -> list[Block]:
@@ -377,9 +314,16 @@ def _winner(results: Results, measure: str, every_mean: Mapping[str, float]) -> 
     return [Paragraph(text)]
 
 
-RANKS: Final[OptionalTable[object]] = OptionalTable("ranks", _rank_blocks)
-
 #: All optional tables by name.
-TABLES: Final[Mapping[str, OptionalTable[Any]]] = {
-    each.name: each for each in (MATRIX, BOOTSTRAP, FOREST, RANKS, PAIRS)
+TABLES: Final[Mapping[str, Callable[[Results], list[Block]]]] = {
+    "matrix": _matrix_blocks,
+    "bootstrap": _bootstrap_blocks,
+    "forest": _forest_blocks,
+    "ranks": _rank_blocks,
+    "pairs": _pairwise_blocks,
+}
+_NUMBERS: Final[Mapping[str, Callable[[ScoredRun, Comparison], Iterable[object]]]] = {
+    "matrix": _matrix_numbers,
+    "bootstrap": _bootstrap_numbers,
+    "pairs": compare_pairwise,
 }

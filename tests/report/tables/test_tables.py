@@ -18,7 +18,7 @@ from assay.report.render.terminal import print_document
 from assay.report.results import results_json
 from assay.report.scored_run import open_case
 from assay.report.sections import document
-from assay.report.tables import BOOTSTRAP, TABLES, THUMB, compare_pairwise
+from assay.report.tables import TABLES, compare_pairwise
 from assay.types import AnalysisPlan, EngineRole, EngineRun, RunMetadata, Status
 from tests.report.labs import lab
 
@@ -47,14 +47,12 @@ def texts(table):
 
 def test_the_names_that_a_file_may_say_are_those_that_are_made():
     assert tuple(TABLES) == TABLE_NAMES
-    assert all(name == each.name for name, each in TABLES.items())
 
 
 def test_numbers_of_tables_that_nobody_wants_are_not_computed():
     wanted = analysed(lab(RANKS), "matrix", "pairs")
     assert list(wanted.numbers) == ["matrix", "pairs"]
     assert results_json(wanted)["numbers"]["matrix"][0]["part"] == "all"
-    assert BOOTSTRAP.of(wanted) == ()
     assert analysed(lab(RANKS), "ranks", "forest").numbers == {}
 
 
@@ -131,8 +129,8 @@ def test_bootstrap_stands_beside_our_interval_and_says_what_differs():
 
 
 def test_bootstrap_ends_are_drawn_values_and_the_same_every_time():
-    found = BOOTSTRAP.of(analysed(lab(RANKS), "bootstrap"))
-    assert found == BOOTSTRAP.of(analysed(lab(RANKS), "bootstrap"))
+    found = analysed(lab(RANKS), "bootstrap").numbers["bootstrap"]
+    assert found == analysed(lab(RANKS), "bootstrap").numbers["bootstrap"]
     one = next(row for row in found if row.engine == "a" and row.against == "b")
     differences = np.tile([0.5, 0.0, -0.5, 0.5], 10)
     rng = np.random.default_rng(0)
@@ -144,7 +142,7 @@ def test_bootstrap_ends_are_drawn_values_and_the_same_every_time():
 
 def test_bootstrap_of_equals_claims_certainty_and_ours_does_not():
     made = lab({"b": [1, 2] * 20, "x": [1, 2] * 20})
-    row = next(r for r in BOOTSTRAP.of(analysed(made, "bootstrap")) if r.against)
+    row = next(r for r in analysed(made, "bootstrap").numbers["bootstrap"] if r.against)
     assert (row.published.low, row.published.high) == (0, 0)
     assert row.ours.low < 0 < row.ours.high
 
@@ -190,11 +188,6 @@ def test_ranks_count_each_engine_and_say_what_the_guide_would():
     assert "against b" in winner.text
 
 
-@pytest.mark.parametrize(("value", "word"), [(0.4, "strong"), (0.399, "usable"), (0.2, "usable"), (0.199, "poor")])
-def test_the_guides_words(value, word):
-    assert THUMB.word(value) == word
-
-
 def test_pairs_are_a_square_best_first_and_mirrored():
     made = lab({"low": [0, 9] * 30, "high": [1, 1] * 30, "twin": [1, 1, 1, 2] * 15})
     square, *_ = section(analyze(made, AnalysisPlan(("RR@10",), "low", tables=("pairs",))), "All pairs")
@@ -228,7 +221,7 @@ def test_tables_survive_markdown_and_engines_that_failed():
     results = analysed(made, *TABLES)
     page = to_markdown(document(results))
     assert "dead (failed)" in page
-    assert not any(row.engine == "dead" for row in BOOTSTRAP.of(results))
+    assert not any(row.engine == "dead" for row in results.numbers["bootstrap"])
     assert all(isinstance(block, Table | Heading) or block for block in document(results).blocks)
 
 
