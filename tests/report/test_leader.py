@@ -105,7 +105,11 @@ def test_all_pairs_leave_references_out_of_the_family_and_of_the_lead(baseline):
     found, results = compare_all_pairs(made, claim), analyze(made, claim)
     assert engines_of(found) == {"a", "b", "c"}
     assert found.family_size == 3
-    assert {name for pair in results_json(results)["numbers"]["pairs"] for name in (pair["first"], pair["second"])} == {"a", "b", "c"}
+    assert {name for pair in results_json(results)["numbers"]["pairs"] for name in (pair["first"], pair["second"])} == {
+        "a",
+        "b",
+        "c",
+    }
     assert found.leader == results.leader == "a"
     assert found.leaders[0] == "a"
 

@@ -205,25 +205,19 @@ def require_comparable(old: Run | QueryScores, new: Run | QueryScores, *, moved:
 
 def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None) -> Comparison:
     names = RunNames(old.name, new.name)
-    engines = [(engine,) if engine else engines_under_test(side) for side in (old, new)]
-    scores = [
-        pick(side.scores, engines=chosen, measures=claim.measures)
-        for side, chosen in zip((old, new), engines, strict=True)
-    ]
-    failed = [
-        (name, f"{name} ({side.name})")
-        for side, chosen in zip((old, new), engines, strict=True)
-        for name in chosen
-        if name in side.dead
-    ]
-    dead, labels = {name for name, _ in failed}, [label for _, label in failed]
-    left = [[name for name in table.engines if name not in dead] for table in scores]
-    shared = set(engines[0]) & set(engines[1])
-    if failed and (not all(left) or (shared and shared <= dead)):
-        return _note_failed(_means_only(scores[1], claim, names.old), labels)
+    tables, failed, labels = list[Scores](), set[str](), list[str]()
+    for side in (old, new):
+        chosen = (engine,) if engine else engines_under_test(side)
+        tables.append(pick(side.scores, engines=chosen, measures=claim.measures))
+        failed |= side.dead.intersection(chosen)
+        labels += [f"{name} ({side.name})" for name in chosen if name in side.dead]
+    left = [[name for name in scores.engines if name not in failed] for scores in tables]
+    shared = set(tables[0].engines) & set(tables[1].engines)
+    if failed and (not all(left) or (shared and shared <= failed)):
+        return _note_failed(_means_only(tables[1], claim, names.old), labels)
     comparison = compare_scores(
-        pick(scores[0], engines=left[0]),
-        pick(scores[1], engines=left[1]),
+        pick(tables[0], engines=left[0]),
+        pick(tables[1], engines=left[1]),
         primary=claim.primary,
         names=names,
         family=None if engine else claim.family or None,
@@ -280,18 +274,14 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
         return [grid]
     largest = max(abs(end) for row in rows for end in (row.interval.low, row.interval.high))
     reach = max(0.05, math.ceil(largest * 20 - 1e-9) / 20)
-    points = tuple(
-        IntervalPoint(
-            f"{row.engine} − {row.baseline}", row.difference, row.interval.low, row.interval.high, verdict_tone(row)
-        )
-        for row in rows
-    )
-    notes: dict[str, list[str]] = {}
+    points, notes = [], dict[str, list[str]]()
     for row in rows:
+        pair = f"{row.engine} − {row.baseline}"
+        points.append(IntervalPoint(pair, row.difference, row.interval.low, row.interval.high, verdict_tone(row)))
         for note in row.notes:
-            notes.setdefault(note, []).append(f"{row.engine} − {row.baseline}")
+            notes.setdefault(note, []).append(pair)
     limits = (Paragraph(f"{', '.join(pairs)}: {note}", "quiet") for note, pairs in notes.items())
-    return [grid, Paragraph(_LEGEND, "quiet"), Forest(points, -reach, reach, line=0.0), *limits]
+    return [grid, Paragraph(_LEGEND, "quiet"), Forest(tuple(points), -reach, reach, line=0.0), *limits]
 
 
 def _cells(row: ComparisonRow) -> list[str | Cell]:
@@ -321,9 +311,7 @@ def verdict_tone(row: ComparisonRow) -> Tone:
 def comparison_document(comparison: Comparison | AllPairs) -> Document:
     """Show the comparisons of the family, the leaders of all pairs, and the secondary measures."""
     judged = [row for row in comparison.rows if row.in_family]
-    blocks: list[Block] = []
-    if isinstance(comparison, AllPairs):
-        blocks.append(Paragraph(_leader_sentence(comparison)))
+    blocks: list[Block] = [Paragraph(_leader_sentence(comparison))] if isinstance(comparison, AllPairs) else []
     blocks += comparison_blocks(comparison)
     if comparison.secondary:
         cells = [

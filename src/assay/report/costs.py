@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from operator import add
 
@@ -15,15 +15,9 @@ from assay.report.results import EngineResources, Results, TimingConditions
 from assay.report.scored_run import real_engines
 from assay.types import EngineRun, Ranking, Resources, Run, Status
 
-
-@dataclass(frozen=True, slots=True)
-class CostFloors:
-    index_seconds: float = 0.05  # the engine opened without building an index
-    query_ms: float = 0.05  # clock and call, not a search
-    peak_bytes: int = 1_000_000  # no process is smaller: the engine ran in ours without raising its peak
-
-
-FLOORS = CostFloors()
+#: Values too small to measure an engine: it opened without building an index; clock and call, not a search; no
+#: process is smaller, so the engine ran in ours without raising its peak.
+_LEAST_INDEX_SECONDS, _LEAST_QUERY_MS, _LEAST_PEAK_BYTES = 0.05, 0.05, 1_000_000
 #: Characters of a version; some tools print a page.
 _VERSION_LENGTH = 40
 
@@ -35,14 +29,13 @@ def measure_costs(run: Run) -> tuple[EngineResources, ...]:
         return tuple(rows)
     real = set(real_engines(run))
     warm = {row.engine: None if row.mostly_failed else row.warm_ms for row in rows}
-    fastest = _least((warm[name] for name in real), FLOORS.query_ms)
-    quickest = _least((row.index_seconds for row in rows if row.engine in real), FLOORS.index_seconds)
-    return tuple(
-        replace(row, warm_ratio=_ratio(warm[row.engine], fastest), index_ratio=_ratio(row.index_seconds, quickest))
-        if row.engine in real
-        else row
-        for row in rows
-    )
+    fastest = _least((warm[name] for name in real), _LEAST_QUERY_MS)
+    quickest = _least((row.index_seconds for row in rows if row.engine in real), _LEAST_INDEX_SECONDS)
+    for at, row in enumerate(rows):
+        if row.engine in real:
+            ratios = _ratio(warm[row.engine], fastest), _ratio(row.index_seconds, quickest)
+            rows[at] = replace(row, warm_ratio=ratios[0], index_ratio=ratios[1])
+    return tuple(rows)
 
 
 def limit_of(engine: EngineRun, cap: float) -> float:
@@ -89,6 +82,7 @@ def _costs(engine: EngineRun, cap: float, *, timed: bool) -> EngineResources:
     resources = engine.resources.values()
     startups = [used.startup_seconds for used in resources if used.startup_seconds is not None]
     sizes = [used.index_bytes for used in resources if used.index_bytes is not None]
+    peaks = [used.peak_bytes for used in resources if (used.peak_bytes or 0) >= _LEAST_PEAK_BYTES]
     asked = (ranking for ranking in failed if ranking.gold in engine.index_seconds and ranking.seconds > 0)
     return replace(
         untimed,
@@ -99,18 +93,13 @@ def _costs(engine: EngineRun, cap: float, *, timed: bool) -> EngineResources:
         warm_ms=_quantile(warm, 0.5, cap),
         warm_p95_ms=_quantile(warm, 0.95, cap),
         warm_queries=len(warm),
-        peak_bytes=_peak(engine),
+        peak_bytes=max(filter(None, peaks), default=None),
         index_bytes=sum(sizes) if sizes else None,
         first_failed=sum(ranking.status != Status.OK for ranking in first) * 2 > len(first),
         warm_failed=sum(ranking.status != Status.OK for ranking in warm),
         answered_ms=_median_ms(ranking for ranking in warm if ranking.status == Status.OK),
         failed_ms=_median_ms(asked),
     )
-
-
-def _peak(engine: EngineRun) -> int | None:
-    peaks = (used.peak_bytes for used in engine.resources.values())
-    return max((peak for peak in peaks if peak is not None and peak >= FLOORS.peak_bytes), default=None)
 
 
 def _quantile(rankings: Sequence[Ranking], share: float, cap: float) -> float | None:
@@ -151,8 +140,7 @@ def cost_blocks(results: Results) -> list[Block]:
     shown = [
         at
         for at, title in enumerate(titles)
-        if (timed and title not in _OPTIONAL)
-        or (title in _OPTIONAL and any(row[at][1] not in ("", "–") for row in cells))
+        if (any(row[at][1] not in ("", "–") for row in cells) if title in _OPTIONAL else timed)
     ]
     lines = [[row.engine, *(of_row[at][1] for at in shown)] for row, of_row in zip(rows, cells, strict=True)]
     columns = ["engine", *(titles[at] for at in shown)]
@@ -180,15 +168,15 @@ def _cells(row: EngineResources) -> tuple[tuple[str, str], ...]:
         (">warm ms", warm),
         (">ratio", _times(row.warm_ratio)),
         (">p95 ms", _FAILED if row.mostly_failed else _number(row.warm_p95_ms)),
-        (">memory MB", _number(None if row.peak_bytes is None else row.peak_bytes / _MEGABYTE)),
-        (">index MB", _number(None if row.index_bytes is None else row.index_bytes / _MEGABYTE)),
+        (">memory MB", _number(row.peak_bytes, scale=_MEGABYTE)),
+        (">index MB", _number(row.index_bytes, scale=_MEGABYTE)),
         (">calls", _number(row.calls, 0)),
         (">tokens", _number(row.tokens, 0)),
     )
 
 
-def _number(value: float | None, digits: int = 1) -> str:
-    return "–" if value is None else f"{value:,.{digits}f}"
+def _number(value: float | None, digits: int = 1, scale: int = 1) -> str:
+    return "–" if value is None else f"{value / scale:,.{digits}f}"
 
 
 def _times(ratio: float | None) -> str:
@@ -211,7 +199,7 @@ def _footnotes(results: Results) -> Iterator[str]:
         )
     yield (
         "ratio: to the fastest engine of this run that competes; openings under "
-        f"{FLOORS.index_seconds * 1000:g} ms, queries under {FLOORS.query_ms:g} ms and medians of failures "
+        f"{_LEAST_INDEX_SECONDS * 1000:g} ms, queries under {_LEAST_QUERY_MS:g} ms and medians of failures "
         "are not compared."
     )
     yield (

@@ -86,16 +86,9 @@ def path_mismatches(run: Run) -> tuple[PathMismatch, ...]:
                 continue
             similar = next(_similar_paths(paths, known), None)
             returned, there = similar or (paths[0], next(iter(known), ""))
-            mismatches.append(
-                PathMismatch(
-                    engine.name,
-                    gold.name,
-                    len(paths),
-                    clip(returned, SHOWN.example),
-                    clip(there, SHOWN.example),
-                    clip(_mismatch_cause(returned, there), SHOWN.message),
-                )
-            )
+            examples = (clip(returned, SHOWN.example), clip(there, SHOWN.example))
+            cause = clip(_mismatch_cause(returned, there), SHOWN.message)
+            mismatches.append(PathMismatch(engine.name, gold.name, len(paths), *examples, cause))
     return tuple(mismatches)
 
 
@@ -146,12 +139,8 @@ def failure_blocks(results: Results) -> list[Block]:
     ]
     worst = ", ".join(f"{name} {parse_measure(name).worst:g}" for name in results.measures)
     timeout = results.header.timeout
-    limits = [f"{timeout:g} s"]
-    limits += [
-        f"{row.engine} {row.limit_seconds:g} s"
-        for row in results.spending
-        if row.charged and row.limit_seconds < timeout
-    ]
+    own = [row for row in results.spending if row.charged and row.limit_seconds < timeout]
+    limits = [f"{timeout:g} s", *(f"{row.engine} {row.limit_seconds:g} s" for row in own)]
     failed = {failure.engine for failure in results.failed_queries}
     stderr = any(tail.engine in failed for tail in results.stderr)
     note = (

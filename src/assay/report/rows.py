@@ -208,14 +208,14 @@ def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str])
             known: dict[str, str | Cell] = {"engine": row.engine, "verdict": Cell(f"skipped: {row.reason}", "warning")}
             lines.append([known.get(column, "–") for column in columns])
     blocks: list[Block] = [Heading("Results"), table(columns, lines, _NOTE)]
-    stale = [
-        [row.engine, row.reason, row.primary, _interval(row, row.primary), str(row.queries), str(row.k), *_origin(row)]
-        for row in rows
-        if row.state == "stale"
-    ]
+    stale = [row for row in rows if row.state == "stale"]
     if stale:
         columns = ["engine", "stale because", "measure", ">mean", ">queries", ">k", *_ORIGIN]
-        blocks += [Heading("Rows of earlier runs"), table(columns, stale, _STALE_NOTE)]
+        lines = [
+            [r.engine, r.reason, r.primary, _interval(r, r.primary), str(r.queries), str(r.k), *_origin(r)]
+            for r in stale
+        ]
+        blocks += [Heading("Rows of earlier runs"), table(columns, lines, _STALE_NOTE)]
     return blocks
 
 
