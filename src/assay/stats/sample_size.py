@@ -329,8 +329,8 @@ def plan(
 
     `cluster` is the unit of sampling; for a tag, "repositories" are the values of the tag.
 
-    With R repositories of q queries the variance of the mean is σ²_between/R + σ²_within/(Rq). More queries lower only
-    the second term; if the first alone is too large, no number of queries is enough. `planned_mde` assumes normal
+    With R repositories of q queries as clusters, the variance of the mean is σ²_between/R + σ²_within/(Rq). More queries
+    lower only the second term; if the first alone is too large, no number of queries is enough. `planned_mde` assumes normal
     means; with a pilot, its MDE is corrected by simulating sets of the planned size from the pilot's differences
     (`Pilot.power`). The ranges follow from the chi-square intervals of the pilot's variances at confidence 1 − alpha.
     """
@@ -365,8 +365,8 @@ def plan(
 def _ends(components: Components, pilot: Pilot, alpha: float) -> Iterator[_Variances]:
     """Yield the variances at both ends of the chi-square intervals, ν s²/χ²(1 − α/2) and ν s²/χ²(α/2).
 
-    s² has ν degrees of freedom; χ² is a quantile. The variance of repository means is estimated directly; its excess
-    over the queries' part is the variance between repositories. Without an estimated ICC, all are scaled alike.
+    s² has ν degrees of freedom; χ² is a quantile. With an estimated ICC, the interval is that of the variance of
+    repository means, and between repositories its excess over σ²_within/q; otherwise all variances are scaled alike.
     """
     inside = components.within / components.queries
     for tail in (1.0 - alpha / 2.0, alpha / 2.0):
