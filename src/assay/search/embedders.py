@@ -195,7 +195,7 @@ def _open_openai(target: str, config: EmbedderConfig) -> ModelEmbedder:
     address, _, model = target.rpartition("#")
     hint = "write openai:https://host/v1#model"
     if not address or not model:
-        raise ConfigError("expected the URL and model of an embedding server", hint=hint)
+        raise ConfigError("the embedder openai needs a URL and a model", hint=hint)
     try:
         parts = urlsplit(address)
     except ValueError as error:

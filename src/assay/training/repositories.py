@@ -83,7 +83,7 @@ def open_repository(directory: Path) -> GitRepo:
         git_dir = (directory / text.removeprefix("gitdir:").strip()).resolve()
     repository = _read_repository(git_dir, directory.parent) if git_dir else None
     if repository is None:
-        problem = "not a git repository" if git_dir is None else "the repository has no commits"
+        problem = "the directory is not a git repository" if git_dir is None else "the repository has no commit"
         raise CorpusError(problem, file=directory, hint="pass the directory of a git repository with commits")
     return repository
 
