@@ -329,10 +329,10 @@ def plan(
 
     `cluster` is the unit of sampling; for a tag, "repositories" are the values of the tag.
 
-    With R repositories of q queries as clusters, the variance of the mean is σ²_between/R + σ²_within/(Rq). More queries
-    lower only the second term; if the first alone is too large, no number of queries is enough. `planned_mde` assumes normal
-    means; with a pilot, its MDE is corrected by simulating sets of the planned size from the pilot's differences
-    (`Pilot.power`). The ranges follow from the chi-square intervals of the pilot's variances at confidence 1 − alpha.
+    With R repositories of q queries as clusters, the variance of the mean is σ²_between/R + σ²_within/(Rq). More
+    queries lower only the second term; if the first alone is too large, no number of queries is enough. `planned_mde`
+    assumes normal means; with a pilot, its MDE is corrected by simulated sets of the planned size (`Pilot.power`).
+    The ranges follow from the chi-square intervals of the pilot's variances at confidence 1 − alpha.
     """
     if not 0.0 < delta < math.inf:
         raise ConfigError(f"expected a finite difference above 0, got {delta}", hint="use --detect 0.02")

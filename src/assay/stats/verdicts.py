@@ -90,7 +90,7 @@ def judgment_notes(row: ComparisonRow, size: int, alpha: float) -> list[str]:
     if decided:
         notes.append(f"the interval includes 0, but the sign-flip test gives {tested}")
     elif p <= alpha:
-        notes.append(f"not significant: {tested} assumes symmetry, but the differences are skewed and do not confirm p")
+        notes.append(f"not significant: {tested} assumes symmetry; bounds for skewed differences include 0")
     else:
         test = f"the sign-flip test over {row.clusters} clusters gives {tested}"
         notes.append(f"not significant: the interval excludes 0, but {test}")
