@@ -71,7 +71,7 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
 
 
 def modules(code: CodeIndex) -> tuple[ModuleListing, ...]:
-    """List the definitions of each directory that has enough of them; return the listings in path order."""
+    """List the possible targets of each directory with at least two, cut to the length of a prompt, in path order."""
     directories: dict[str, dict[str, list[DefinitionRef]]] = {}
     for ref in code.definitions:
         if code.can_be_target(ref):

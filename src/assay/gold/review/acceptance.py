@@ -248,7 +248,7 @@ def _anchors(query: Query) -> list[str]:
 
 
 def _update_labels(query: Query, status: ItemStatus, anchor: str) -> tuple[LabelProvenance, ...]:
-    """Return the labels of a query with the label of one anchor set, or removed if its item was rejected.
+    """Return the labels of a query, with that of one anchor replaced or added, or removed if its item was rejected.
 
     If the query already has the anchor, `shown_by` does not change: no engine caused the addition.
     """
