@@ -63,7 +63,7 @@ BAD = {
         {"gold_context": "context0：\nfile: a\nstart_line: x\nend_line: 2"},
         "expected an integer",
     ),
-    "no owner": ({"repo": "till", "original_inst_id": "owner__shop-1"}, "'till' is not a GitHub repository"),
+    "no owner": ({"repo": "till", "original_inst_id": "owner__shop-1"}, "invalid GitHub repository 'till'"),
 }
 
 

@@ -76,7 +76,7 @@ def test_a_json_list_is_read_too(tmp_path):
 
 BAD = {
     "no commit": ({"base_commit": "--help"}, "invalid commit '--help'"),
-    "no repository": ({"repo": "shop"}, "'shop' is not a GitHub repository"),
+    "no repository": ({"repo": "shop"}, "invalid GitHub repository 'shop'"),
     "no patch": ({"patch": None}, "'patch' of row 2: expected a string"),
     "an empty patch": ({"patch": " "}, "is empty"),
     "a broken patch": ({"patch": "--- a/x\n+++ b/x\n@@ -1,9 +1 @@\n-a"}, "of the patch is incomplete"),

@@ -87,7 +87,7 @@ def test_what_holds_is_let_through_with_what_the_model_said(intake):
         ({"targets": ["tests/test_net.py::test_fetch_archive_unpacks_members"]}, "is not a definition in project code"),
         ({"targets": []}, "lacks a text or targets"),
         ({"targets": "pkg/net.py"}, "lacks a text or targets"),
-        ({"targets": ["pkg/net.py::Backoff"] * 5}, "too many"),
+        ({"targets": ["pkg/net.py::Backoff"] * 5}, "expected at most 4 targets"),
         ({"human": "wait"}, "too short or too long"),
         ({"human": 7}, "lacks a text"),
         ({"human": "where is the password=hunter2hunter2 of the server read"}, "a possible secret"),

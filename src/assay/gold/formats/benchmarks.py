@@ -57,7 +57,7 @@ class RepoRevision(NamedTuple):
 
 def _on_github(repository: str, commit: str, location: GoldLocation) -> RepoRevision:
     if not _REPOSITORY.fullmatch(repository):
-        raise location.error(f"'{repository}' is not a GitHub repository", "write it as owner/name")
+        raise location.error(f"invalid GitHub repository '{repository}'", "write it as owner/name")
     if not _COMMIT.fullmatch(commit):
         raise location.error(f"invalid commit '{commit}'", "use a hexadecimal commit id")
     return RepoRevision(repository, commit)

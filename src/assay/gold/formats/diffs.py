@@ -165,4 +165,4 @@ def _unquote(name: str, location: GoldLocation) -> str:
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise location.error(f"path {name} of the patch is not UTF-8", _HINT) from error
+        raise location.error(f"path {name} of the patch is not UTF-8", "remove the file from the patch") from error

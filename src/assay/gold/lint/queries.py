@@ -46,7 +46,7 @@ def check(view: LintContext) -> Iterator[LintFinding]:
     for query in view.resolved():
         for target in () if is_symbol_query(query) else query.primaries:
             if quoted := _find_name(query.headline, target):
-                message = f"'{query.id}' quotes '{quoted}', the name of its target {target.anchor}"
+                message = f"query '{query.id}' quotes '{quoted}', the name of its target {target.anchor}"
                 yield view.finding("answer-given-away", query, target.anchor, message)
                 break
 

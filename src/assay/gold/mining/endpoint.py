@@ -132,7 +132,7 @@ def _intent(code: CodeIndex, entry: Mapping[str, object], endpoint: Endpoint, wh
     if not is_query_length(human):
         return Rejection(where, "the text is too short or too long for a query", human)
     if len(named) > ProposalRules.targets:
-        return Rejection(where, f"{len(named)} targets are too many for one query", human)
+        return Rejection(where, f"expected at most {ProposalRules.targets} targets, got {len(named)}", human)
     targets: dict[str, Target] = {}
     for name in named:
         try:
