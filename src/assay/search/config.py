@@ -145,7 +145,7 @@ class DescriptionSettings:
 
 @dataclass(frozen=True, slots=True)
 class FieldConfig:
-    """How many occurrences a word counts as, by the field that contains it."""
+    """Number of occurrences that a word counts as, by the field that contains the word."""
 
     body: float = setting(1.0, "weight of words in the lines of the chunk, including comments")
     # +.011 on octocode's code, +.023 on its docs
