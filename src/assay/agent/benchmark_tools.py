@@ -270,17 +270,7 @@ async def _report_progress(ctx: Context, monitor: RunMonitor) -> None:
         await anyio.sleep(_PROGRESS_SECONDS)
         if monitor.last is not None and monitor.last != reported:
             reported, step = monitor.last, step + 1
-            await ctx.report_progress(step, None, _progress_text(reported))
-
-
-def _progress_text(progress: Progress) -> str:
-    if progress.step == "corpus":
-        return f"reading the corpus of {progress.gold}"
-    if progress.step == "index":
-        return f"{progress.engine} is indexing {progress.gold}"
-    if progress.step == "trouble":
-        return f"{progress.engine} {progress.trouble}"
-    return f"{progress.engine}: {progress.done} of {progress.total} queries of {progress.gold}"
+            await ctx.report_progress(step, None, str(reported))
 
 
 def _report_response(results: Results, directory: Path, section: str | None) -> ToolResponse:

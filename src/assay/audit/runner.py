@@ -12,7 +12,7 @@ from typing import cast
 from assay.audit.checks import determinism, edge_cases, filters, paths, rankings, reachability, update
 from assay.audit.records import Audit, AuditConfig, AuditFinding, AuditQuery, Severity, make_finding
 from assay.audit.report import audit_json, document
-from assay.audit.sessions import AuditSessions, AuditTarget
+from assay.audit.sessions import AuditSessions, AuditTarget, shuffle
 from assay.engines.runner import summarize
 from assay.errors import CorpusError, EngineError, SetupError
 from assay.experiment.plan import environment
@@ -114,7 +114,7 @@ def write_audit(audit: Audit, directory: Path) -> None:
 
 def gold_queries(queries: Sequence[Query], count: int, seed: int) -> tuple[AuditQuery, ...]:
     """Draw queries of a gold set in their headline phrasing, in file order."""
-    drawn = sorted(_permutation(len(queries), seed)[:count])
+    drawn = sorted(shuffle(range(len(queries)), seed)[:count])
     return tuple(AuditQuery(queries[index].headline, f"query {queries[index].id}") for index in drawn)
 
 
@@ -125,11 +125,10 @@ def code_queries(corpus: Corpus, count: int, seed: int) -> tuple[AuditQuery, ...
     from assay.syntax.identifiers import split
 
     suite = synthesize(corpus, name="audit", kinds=tuple(_ORIGINS), wanted=SampleSize(count=count, seed=seed))
-    drawn = []
-    for gold in suite.golds:
-        order = _permutation(len(gold.queries), seed)
-        origin = _ORIGINS[gold.provenance["synthetic"]]
-        drawn.append([AuditQuery(gold.queries[index].headline, origin) for index in order])
+    drawn = [
+        [AuditQuery(query.headline, _ORIGINS[gold.provenance["synthetic"]]) for query in shuffle(gold.queries, seed)]
+        for gold in suite.golds
+    ]
     found: dict[str, AuditQuery] = {}
     for query in (query for row in zip_longest(*drawn) for query in row if query is not None):
         found.setdefault(query.text, query)
@@ -139,10 +138,3 @@ def code_queries(corpus: Corpus, count: int, seed: int) -> tuple[AuditQuery, ...
     if not found:
         raise CorpusError("the corpus gives no query", file=corpus.root, hint="give queries with --gold")
     return tuple(found.values())[:count]
-
-
-def _permutation(size: int, seed: int) -> list[int]:
-    import numpy as np
-
-    order: list[int] = np.random.default_rng(seed).permutation(size).tolist()
-    return order

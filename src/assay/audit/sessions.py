@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from assay.audit.records import AuditConfig, AuditFinding, AuditQuery, ReproCommand, Severity, make_finding
 from assay.engines.base import FullEngine, SearchFilter, Session
@@ -29,6 +29,7 @@ from assay.types import Corpus, Hit, Query, Status
 if TYPE_CHECKING:
     from assay.gold.lint.rules import EngineReach
 
+_Item = TypeVar("_Item")
 #: Reason not to try a law that compares two rankings of an engine that is not deterministic.
 UNSTEADY = "the engine is not deterministic"
 
@@ -117,6 +118,12 @@ def score_gap(one: AuditRanking, other: AuditRanking) -> float:
     pairs = zip(one.scores, other.scores, strict=False)
     gaps = [abs(a - b) for a, b in pairs if isinstance(a, int | float) and isinstance(b, int | float) and a != b]
     return max((gap for gap in gaps if gap == gap), default=0.0)  # NaN is found by the check of scores
+
+
+def shuffle(items: Sequence[_Item], seed: int) -> list[_Item]:
+    import numpy as np
+
+    return [items[index] for index in np.random.default_rng(seed).permutation(len(items)).tolist()]
 
 
 class RankingReader:

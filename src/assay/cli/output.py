@@ -95,25 +95,13 @@ def progress_callback(args: Namespace) -> Callable[[Progress], None] | None:
 def _update_line(progress: Progress) -> None:
     last = progress.step in ("search", "cells") and progress.done == progress.total
     end = "\n" if last or progress.step == "trouble" else ""
-    sys.stderr.write(f"\r\033[K{_describe_step(progress)}{end}")
+    sys.stderr.write(f"\r\033[K{progress}{end}")
     sys.stderr.flush()
 
 
 def _print_step(progress: Progress) -> None:
     if progress.step != "search" or progress.done == progress.total:
-        log(_describe_step(progress))
-
-
-def _describe_step(progress: Progress) -> str:
-    if progress.step == "corpus":
-        return f"{progress.gold}: reading the corpus"
-    if progress.step == "index":
-        return f"{progress.engine}: opening on {progress.gold}"
-    if progress.step == "trouble":
-        return f"{progress.engine}: {progress.trouble}"
-    if progress.step == "cells":
-        return f"{progress.done}/{progress.total} cells{f', last on {progress.gold}' if progress.gold else ''}"
-    return f"{progress.engine}: {progress.done}/{progress.total} queries of {progress.gold}"
+        log(str(progress))
 
 
 def pluralize(number: int, noun: str, plural: str = "") -> str:

@@ -52,6 +52,17 @@ class Progress:
     step: Literal["corpus", "index", "search", "trouble", "cells"]
     trouble: str = ""  # why an engine gets no more queries
 
+    def __str__(self) -> str:
+        if self.step == "corpus":
+            return f"{self.gold}: reading the corpus"
+        if self.step == "index":
+            return f"{self.engine}: opening on {self.gold}"
+        if self.step == "trouble":
+            return f"{self.engine}: {self.trouble}"
+        if self.step == "cells":
+            return f"{self.done}/{self.total} cells{f', last on {self.gold}' if self.gold else ''}"
+        return f"{self.engine}: {self.done}/{self.total} queries of {self.gold}"
+
 
 ProgressCallback = Callable[[Progress], None]
 

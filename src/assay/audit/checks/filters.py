@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
-from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions, ResultLocation, is_prefix
+from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions, ResultLocation, is_prefix, shuffle
 from assay.corpus import read_text
 from assay.corpus.ignore import select_paths
 from assay.corpus.languages import LANGUAGES
@@ -75,16 +75,13 @@ def _make_cases(sessions: AuditSessions, field: str) -> list[_Case] | None:
 
 def _namesakes(sessions: AuditSessions) -> list[str]:
     """Draw names that occur in the file of that name: a boost for definitions may lift them past a filter."""
-    import numpy as np
-
     config, corpus = sessions.config, sessions.target.corpus
     files = [file.path for file in corpus.files if file.kind == "code" and file.size <= config.largest_edited]
     found: list[str] = []
-    for index in np.random.default_rng(config.seed).permutation(len(files)).tolist():
+    for path in shuffle(files, config.seed):
         if len(found) == config.namesakes:
             break
-        text = read_text(corpus, files[index])
-        parts = split(PurePosixPath(files[index]).stem)
+        text, parts = read_text(corpus, path), split(PurePosixPath(path).stem)
         names = ("".join(part.title() for part in parts), "_".join(parts))
         found += [name for name in names if name.isidentifier() and re.search(rf"\b{name}\b", text)][:1]
     return found

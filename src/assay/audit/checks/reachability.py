@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable
-from assay.audit.sessions import AuditSessions
+from assay.audit.sessions import AuditSessions, shuffle
 from assay.corpus import read_text
 from assay.gold.lint.reachability import Ceiling, compute_ceiling
 from assay.gold.lint.rules import EngineReach
@@ -49,13 +49,10 @@ def check_reachability(sessions: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _draw(sessions: AuditSessions, gold: Sequence[Query]) -> list[Query]:
-    import numpy as np
-
-    drawn, targets = [], 0
-    for index in np.random.default_rng(sessions.config.seed).permutation(len(gold)).tolist():
-        if targets < sessions.config.targets:
-            drawn.append(gold[index])
-            targets += len(gold[index].targets)
+    drawn: list[Query] = []
+    for query in shuffle(gold, sessions.config.seed):
+        if sum(len(one.targets) for one in drawn) < sessions.config.targets:
+            drawn.append(query)
     return drawn
 
 

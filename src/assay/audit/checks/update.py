@@ -8,7 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
-from assay.audit.sessions import AuditRanking, AuditSessions, EngineClient, changed_queries, differ, first_difference
+from assay.audit.sessions import (
+    AuditRanking,
+    AuditSessions,
+    EngineClient,
+    changed_queries,
+    differ,
+    first_difference,
+    shuffle,
+)
 from assay.corpus import read_bytes
 from assay.corpus.languages import detect_type
 from assay.corpus.opening import corpus_digest
@@ -120,39 +128,24 @@ def _report(
 
 def _make_edits(sessions: AuditSessions, corpus: Corpus) -> list[_Edit]:
     """Return up to four edits of different files: the last file is never renamed or deleted."""
-    import numpy as np
-
     fit = [f.path for f in corpus.files if f.kind == "code" and 0 < f.size <= sessions.config.largest_edited]
-    paths = [fit[index] for index in np.random.default_rng(sessions.config.seed).permutation(len(fit)).tolist()]
-    makers = (_change, _add, _rename, _delete)
-    return [make(corpus, path) for make, path in zip(makers, paths, strict=False)]
-
-
-def _change(corpus: Corpus, path: str) -> _Edit:
-    lines = read_bytes(corpus, path).split(b"\n")
-    middle = len(lines) // 2
-    new = [*lines[:middle], f"{_NEW_WORD} = {_NEW_WORD}".encode(), *lines[middle + middle // 2 :]]
-    return _Edit("change", f"a change of {path}", {path: b"\n".join(new)})
-
-
-def _add(corpus: Corpus, path: str) -> _Edit:
-    new = _sibling(path, "added")
-    data = read_bytes(corpus, path) + f"\n{_NEW_WORD} = 1\n".encode()
-    return _Edit("add", f"the addition of {new}", {new: data})
-
-
-def _rename(corpus: Corpus, path: str) -> _Edit:
-    files = {path: None, _sibling(path, "renamed"): read_bytes(corpus, path)}
-    return _Edit("rename", f"the renaming of {path}", files)
-
-
-def _delete(_corpus: Corpus, path: str) -> _Edit:
-    return _Edit("delete", f"the deletion of {path}", {path: None})
-
-
-def _sibling(path: str, prefix: str) -> str:
-    file = PurePosixPath(path)
-    return file.with_name(f"{prefix}_{file.name}").as_posix()
+    edits = []
+    for name, path in zip(("change", "add", "rename", "delete"), shuffle(fit, sessions.config.seed), strict=False):
+        data, file = read_bytes(corpus, path), PurePosixPath(path)
+        if name == "change":
+            lines = data.split(b"\n")
+            middle = len(lines) // 2
+            new = [*lines[:middle], f"{_NEW_WORD} = {_NEW_WORD}".encode(), *lines[middle + middle // 2 :]]
+            edits.append(_Edit(name, f"a change of {path}", {path: b"\n".join(new)}))
+        elif name == "add":
+            added = str(file.with_name(f"added_{file.name}"))
+            edits.append(_Edit(name, f"the addition of {added}", {added: data + f"\n{_NEW_WORD} = 1\n".encode()}))
+        elif name == "rename":
+            renamed = str(file.with_name(f"renamed_{file.name}"))
+            edits.append(_Edit(name, f"the renaming of {path}", {path: None, renamed: data}))
+        else:
+            edits.append(_Edit(name, f"the deletion of {path}", {path: None}))
+    return edits
 
 
 def _apply(corpus: Corpus, edit: _Edit) -> Corpus:
