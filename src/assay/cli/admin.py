@@ -9,20 +9,26 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from shutil import disk_usage, get_terminal_size, which
+from tempfile import NamedTemporaryFile
+from typing import Any
 
 from assay.cli.output import emit_blocks, info, pluralize
+from assay.corpus import open_corpus, parse_spec
+from assay.engines.tool import PROBE_LIMITS
 from assay.errors import AssayError, ConfigError, did_you_mean
-
-if TYPE_CHECKING:
-    from assay.report.render.document import Block
+from assay.experiment.spec import FILE, load_spec
+from assay.experiment.spec.starter import starter_config, starter_gold
+from assay.files import write_atomic
+from assay.gold import load_gold, resolve
+from assay.processes.running import ProgramSpec, run_process
+from assay.report.render.document import Block, Cell, Paragraph, Tone, table
+from assay.search.config import load_search_config
+from assay.store.kinds import KINDS, LIMITED, cache_dir, parse_age, parse_size
+from assay.store.store import Store
 
 
 def init_command(args: Namespace) -> int:
-    from assay.corpus import open_corpus, parse_spec
-    from assay.experiment.spec.starter import starter_config, starter_gold
-    from assay.files import write_atomic
-
     config, gold = Path(args.folder) / "assay.toml", Path(args.folder) / "gold.yaml"
     for path in (config, gold):
         if path.exists():
@@ -42,8 +48,6 @@ def init_command(args: Namespace) -> int:
 
 
 def doctor_command(args: Namespace) -> int:
-    from assay.report.render.document import Cell, Tone, table
-
     checks = [
         _check_python(),
         _check_tool("git", "needed for git corpora and tracked files", "install git"),
@@ -78,11 +82,6 @@ def _check_python() -> dict[str, object]:
 
 
 def _check_tool(name: str, use: str, hint: str) -> dict[str, object]:
-    from shutil import which
-
-    from assay.engines.tool import PROBE_LIMITS
-    from assay.processes.running import ProgramSpec, run_process
-
     path = which(name)
     if path is None:
         return _check(name, "missing", f"not on PATH; {use}", hint, required=False)
@@ -97,11 +96,6 @@ def _check_tool(name: str, use: str, hint: str) -> dict[str, object]:
 
 
 def _check_cache() -> dict[str, object]:
-    from shutil import disk_usage
-    from tempfile import NamedTemporaryFile
-
-    from assay.store.kinds import cache_dir
-
     directory = cache_dir()
     try:
         directory.mkdir(parents=True, exist_ok=True)
@@ -114,9 +108,6 @@ def _check_cache() -> dict[str, object]:
 
 
 def _check_stdlib() -> dict[str, object]:
-    from assay.corpus import open_corpus
-    from assay.gold import load_gold, resolve
-
     try:
         gold = load_gold("stdlib").golds[0]
         corpus = open_corpus(gold.corpus)
@@ -128,8 +119,6 @@ def _check_stdlib() -> dict[str, object]:
 
 
 def _check_terminal() -> dict[str, object]:
-    from shutil import get_terminal_size
-
     detail = "not a terminal: plain text"
     if sys.stdout.isatty():
         color = "no colour (NO_COLOR)" if os.environ.get("NO_COLOR") else "colour"
@@ -138,9 +127,6 @@ def _check_terminal() -> dict[str, object]:
 
 
 def _check_config() -> dict[str, object]:
-    from assay.experiment.spec import FILE, load_spec
-    from assay.search.config import load_search_config
-
     if not Path(FILE).is_file():
         return _check(FILE, "missing", "none in this folder", "`assay init` writes one", required=False)
     try:
@@ -152,9 +138,6 @@ def _check_config() -> dict[str, object]:
 
 
 def show_command(args: Namespace) -> int:
-    from assay.store.kinds import KINDS, LIMITED
-    from assay.store.store import Store
-
     store = Store()
     known = {kind.name: kind for kind in KINDS}
     usage = [(entry, known[entry.kind]) for entry in store.usage()]
@@ -184,9 +167,6 @@ def show_command(args: Namespace) -> int:
 
 
 def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
-    from assay.report.render.document import table
-    from assay.store.kinds import KINDS
-
     if data["kinds"]:
         rows = [
             [
@@ -209,9 +189,6 @@ def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
 
 
 def prune_command(args: Namespace) -> int:
-    from assay.store.kinds import KINDS, LIMITED, parse_age, parse_size
-    from assay.store.store import Store
-
     most = None if args.to is None else parse_size(args.to, "--to")
     age = None if args.older_than is None else parse_age(args.older_than, "--older-than")
     known = [kind.name for kind in KINDS]
@@ -233,10 +210,6 @@ def prune_command(args: Namespace) -> int:
 
 
 def verify_command(args: Namespace) -> int:
-    from assay.report.render.document import Paragraph
-    from assay.store.kinds import KINDS
-    from assay.store.store import Store
-
     store = Store()
     info(args, f"reading {store.root} ...")
     plain = {kind.name for kind in KINDS if kind.workspace or kind.name == "old"}

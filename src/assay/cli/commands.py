@@ -516,7 +516,7 @@ command(
     ),
 )
 command(
-    "audit:audit",
+    "engines:audit",
     """Check an engine's determinism, ranking consistency, filters and paths
 
     assay audit builtin                                 on this directory, with queries made from its code

@@ -7,37 +7,42 @@ import re
 import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assay.cli.options import (
-    config_file,
-    find_corpus,
-    find_engine,
-    given_flags,
-    open_without_ours,
-    without_ours,
-)
-from assay.cli.output import emit_blocks, info, pluralize, progress_callback
+from assay.audit.records import AuditConfig, ReproCommand
+from assay.audit.report import audit_json, document
+from assay.audit.runner import FILES, choose_checks, code_queries, gold_queries, run_audit, write_audit
+from assay.audit.sessions import AuditRanking, AuditSessions, AuditTarget
+from assay.cli.gold.lint import builtin_reach
+from assay.cli.options import config_file, given_flags, split_list
+from assay.cli.output import emit, emit_blocks, info, pluralize, progress_callback
+from assay.corpus import open_corpus, parse_spec, spec_text
+from assay.corpus.languages import language_name
+from assay.engines import KINDS
+from assay.engines.base import SearchFilter
+from assay.engines.builtin import BuiltinEngine
+from assay.engines.kinds import EngineKind
+from assay.engines.presets import check_installed, load_preset, shipped_presets
 from assay.errors import ConfigError, CorpusError, EngineError
-
-if TYPE_CHECKING:
-    from assay.audit.sessions import AuditRanking, AuditSessions
-    from assay.engines.kinds import EngineKind
-    from assay.experiment.engine_check import EngineCheck, ParsedReply
-    from assay.report.render.document import Block, Cell
-    from assay.types import Corpus
+from assay.experiment.corpora import exclude_paths, own_files, paths_inside, prepare
+from assay.experiment.engine_check import EngineCheck, ParsedReply, check_engine, check_gold
+from assay.experiment.spec import FILE, engine_factory, load_spec
+from assay.experiment.spec.model import EngineFactory
+from assay.experiment.spec.variants import with_environment
+from assay.files import read_utf8
+from assay.gold import load_gold
+from assay.gold.split import select
+from assay.redaction import make_redactor
+from assay.report.render.document import Block, Cell, Heading, Paragraph, table
+from assay.toml import find_line
+from assay.types import Corpus, CorpusSpec, GoldSet, Query, Suite
 
 
 def list_command(args: Namespace) -> int:
-    from concurrent.futures import ThreadPoolExecutor
-
-    from assay.engines import KINDS
-    from assay.engines.presets import check_installed, load_preset, shipped_presets
-    from assay.report.render.document import Cell, Heading, table
-
     presets = [load_preset(name) for name in shipped_presets()]
     with ThreadPoolExecutor(4) as pool:  # each check starts a program that mostly waits for the disk
         tools = list(pool.map(check_installed, presets))
@@ -91,10 +96,6 @@ def show_command(args: Namespace) -> int:
 
 def _declared_toml(name: str, config: str | None) -> tuple[str, str] | None:
     """Return the lines of assay.toml that declare an engine, and the file."""
-    from assay.experiment.spec import load_spec
-    from assay.files import read_utf8
-    from assay.toml import find_line
-
     path = config_file(config)
     if path is None:
         return None
@@ -110,9 +111,6 @@ def _declared_toml(name: str, config: str | None) -> tuple[str, str] | None:
 
 
 def _shipped_toml(name: str) -> tuple[str, str | None]:
-    from assay.engines import KINDS
-    from assay.engines.presets import load_preset, shipped_presets
-
     if name in KINDS:
         return "\n".join(_kind_template(KINDS[name])) + "\n", None
     preset = load_preset(name)
@@ -132,10 +130,6 @@ def _kind_template(kind: EngineKind) -> Iterator[str]:
 
 
 def check_command(args: Namespace) -> int:
-    from assay.corpus import spec_text
-    from assay.experiment.engine_check import check_engine, check_gold
-    from assay.types import CorpusSpec, GoldSet, Suite
-
     given = given_flags(args, "timeout", "index_timeout")
     for flag, seconds in given.items():
         if not seconds > 0:
@@ -172,9 +166,6 @@ def check_command(args: Namespace) -> int:
 
 
 def _open_code(path: str | None, config: str | None) -> Corpus:
-    from assay.corpus import open_corpus, parse_spec
-    from assay.types import CorpusSpec
-
     if path is not None:
         return open_without_ours(parse_spec(path), config)
     try:
@@ -207,8 +198,6 @@ def _reply_json(reply: ParsedReply) -> dict[str, Any]:
 
 
 def _check_blocks(check: EngineCheck, notes: tuple[str, ...]) -> Iterator[Block]:
-    from assay.report.render.document import Paragraph, table
-
     if check.index_seconds is not None:
         used = check.resources
         facts = [
@@ -232,8 +221,6 @@ def _format_amount(value: float | None, unit: str, digits: int, scale: float = 1
 
 
 def _reply_row(reply: ParsedReply) -> list[str | Cell]:
-    from assay.report.render.document import Cell
-
     total, seconds = len(reply.hits), f"{reply.seconds:.3f}"
     if reply.error is not None:
         return [reply.what, reply.query, str(total), "", "", "", seconds, Cell(str(reply.status), "bad")]
@@ -257,9 +244,6 @@ def _format_share(part: int, total: int, noun: str) -> str:
 
 
 def _check_verdict(name: str, check: EngineCheck, file: str | None) -> Block:
-    from assay.experiment.spec import FILE
-    from assay.report.render.document import Paragraph
-
     if check.problems:
         kind = name.partition(":")[0]  # of `kind:value`
         settings = f"Its settings stand in {file}." if file else f"`assay engines show {kind}` prints its settings."
@@ -269,11 +253,6 @@ def _check_verdict(name: str, check: EngineCheck, file: str | None) -> Block:
 
 
 def query_command(args: Namespace) -> int:
-    from assay.audit.records import AuditConfig, ReproCommand
-    from assay.audit.sessions import AuditSessions, AuditTarget
-    from assay.redaction import make_redactor
-    from assay.report.render.document import table
-
     config = AuditConfig(k=args.k, **given_flags(args, "timeout", "seed"))
     named = find_corpus(args.path, args.gold, args.config)
     recipe = replace(find_engine(args.engine, args.config), suite=named.suite, **given_flags(args, "seed"))
@@ -306,9 +285,6 @@ def query_command(args: Namespace) -> int:
 
 
 def _send(sessions: AuditSessions, args: Namespace) -> AuditRanking:
-    from assay.corpus.languages import language_name
-    from assay.engines.base import SearchFilter
-
     languages = tuple(language_name(name) for name in args.language)
     if not args.paths and not languages:
         return sessions.main.query(args.query, args.k)
@@ -318,3 +294,97 @@ def _send(sessions: AuditSessions, args: Namespace) -> AuditRanking:
         names = " and ".join(name for name in ("paths", "languages") if getattr(wanted, name))
         raise ConfigError(f"{args.engine} has no filter for {names}", hint="leave out --paths and --language")
     return ranking
+
+
+def audit_command(args: Namespace) -> int:
+    only = tuple(filter(None, split_list(args.only) or ()))
+    given = given_flags(args, "queries", "seed", "k", "repeats", "timeout")
+    config = replace(AuditConfig(), **given, only=only)
+    choose_checks(config.only)
+    directory = Path(args.out) if args.out else None
+    if directory and directory.exists() and not directory.is_dir():
+        raise ConfigError("is a file, not a folder", file=args.out, hint="name another place with --out")
+    audit = run_audit(_target(args, config), config, lambda text: info(args, text))
+    if directory:
+        write_audit(audit, directory)
+    emit(args, document(audit), audit_json(audit))
+    if directory:
+        info(args, f"\nwritten to {directory}/: {', '.join(FILES)}")
+    return 0 if audit.answered else 4
+
+
+def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
+    named = find_corpus(args.path, args.gold, args.config)
+    recipe = replace(find_engine(args.engine, args.config), suite=named.suite, **given_flags(args, "seed"))
+    engine = recipe.make()
+    if args.gold:
+        queries = gold_queries(named.queries, config.queries, config.seed)
+    else:
+        queries = code_queries(named.corpus, config.queries, config.seed)
+    reach = None
+    if isinstance(engine, BuiltinEngine):
+        reach = builtin_reach(named.corpus, engine.settings.search.index.chunks)
+    return AuditTarget(
+        name=args.engine,
+        engine=engine,
+        corpus=named.corpus,
+        queries=queries,
+        repro=ReproCommand(args.engine, args.path or "", args.gold or "", args.config or ""),
+        factory=recipe,
+        gold=named.queries,
+        reach=reach,
+        ours=named.ours,
+        notes=named.notes,
+    )
+
+
+def find_engine(text: str, config: str | None) -> EngineFactory:
+    """Return the factory of an engine that assay.toml declares, else of a kind, `kind:value`, a preset or a file."""
+    path = config_file(config)
+    if path:
+        spec = load_spec(path)
+        if text in spec.engines or spec.entry(text) is not None:
+            return engine_factory(spec, text)
+    return EngineFactory(with_environment(text))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCorpus:
+    """A corpus, and the gold set that names it, if one was given."""
+
+    corpus: Corpus
+    ours: Callable[[str], bool]  # whether a path is a gold or configuration file, which engines must not return
+    suite: Suite | None = None
+    queries: tuple[Query, ...] = ()  # anchors resolved
+    notes: tuple[str, ...] = ()
+
+
+def find_corpus(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
+    """Open the corpus at the path, or that of the gold set, or this directory."""
+    if not gold:
+        spec = parse_spec(path or ".")
+        return NamedCorpus(open_without_ours(spec, config), frozenset(_own_files(spec, config)).__contains__)
+
+    suite = select(load_gold(gold, corpus=path or None), ()).suite
+    if len(suite.golds) != 1:
+        names = ", ".join(one.name for one in suite.golds)
+        raise ConfigError(f"{gold} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")
+    prepared = prepare(suite.golds[0], None, None, "report")
+    missing = prepared.problems
+    notes = (f"{len(missing)} targets of the gold set are not in this corpus, e.g. {missing[0]}",) if missing else ()
+    return NamedCorpus(prepared.corpus, prepared.is_own, suite, prepared.gold.queries, notes)
+
+
+def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
+    """Open a corpus without assay.toml and its gold files, under its original name."""
+    return replace(open_corpus(without_ours(corpus, config)), spec=corpus)
+
+
+def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
+    """Exclude assay.toml and the gold files that it names from a corpus."""
+    return exclude_paths(corpus, _own_files(corpus, config))
+
+
+def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
+    path = config_file(config)
+    return paths_inside(corpus, None, own_files(load_spec(path))) if path else []

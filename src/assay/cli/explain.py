@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from assay.cli.output import ResultPrinter, clean, emit_blocks, format_headline, info, result_printer, write_result
 from assay.cli.search import check_count, check_query, open_index, path_inside
 from assay.errors import ConfigError, closest_match
+from assay.search import Index, Per
+from assay.search.results import rank_rows
+from assay.search.trace import LostFile, Trace, find_lost_stage, translate_terms
+from assay.types import EngineRun, Hit, Query, Ranking, Run, Status, Suite, WaterfallRow
 
 if TYPE_CHECKING:
     from assay.report.render.document import Block
-    from assay.search import Index, Per
-    from assay.search.trace import LostFile, Trace
-    from assay.types import EngineRun, Hit, Query, Ranking, Run, WaterfallRow
 
 _LEAST = 1e-9  # smaller changes of a score are rounding
 
@@ -61,9 +62,6 @@ def _expected_path(index: Index, text: str) -> str:
 
 
 def _format_waterfall(printer: ResultPrinter, index: Index, trace: Trace) -> Iterator[str]:
-    from assay.search.trace import translate_terms
-    from assay.types import Hit
-
     query = trace.query
     yield printer.bold(clean(query.text))
     pairs = [term for term in query.joined if index.view.term(term) >= 0]
@@ -143,7 +141,6 @@ def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
     from assay.engines.builtin import BuiltinEngine
     from assay.experiment.corpora import check_corpus_here, prepare
     from assay.experiment.tracing import choose_explainable, rebuild_engine
-    from assay.search import Index
 
     engine = choose_explainable(run, args.engine)
     settings = cast(BuiltinEngine, rebuild_engine(engine)).settings
@@ -184,9 +181,6 @@ def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
 
 def _find_miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: int) -> list[dict[str, Any]]:
     """Return where a query lost its last relevant file, if none is among the first k."""
-    from assay.search.trace import find_lost_stage
-    from assay.types import Status
-
     expected = list(dict.fromkeys(target.span.path for target in query.targets))
     if any(hit.path in expected for hit in ranking.hits[:k]):
         return []
@@ -202,9 +196,6 @@ def _find_miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: in
 
 def _stage_rankings(index: Index, trace: Trace, ranking: Ranking, k: int) -> Iterator[tuple[str, Ranking]]:
     """Return the ranking after each stage, and the recorded one."""
-    from assay.search.results import rank_rows
-    from assay.types import Status
-
     for stage in trace.stages:
         hits = tuple(_hit_at(index, row, trace.per) for row in rank_rows(stage.scores)[:k].tolist())
         yield stage.name, replace(ranking, hits=hits, tokens=(0,) * len(hits), status=Status.OK)
@@ -212,8 +203,6 @@ def _stage_rankings(index: Index, trace: Trace, ranking: Ranking, k: int) -> Ite
 
 
 def _hit_at(index: Index, row: int, per: Per) -> Hit:
-    from assay.types import Hit
-
     files, chunks = index.table.files, index.table.chunks
     if per == "file":
         return Hit(files.paths[row])
@@ -227,7 +216,6 @@ def _score_stages(
     import numpy as np
 
     from assay.scoring import parse_measure, score
-    from assay.types import Suite
 
     measure = parse_measure(f"nDCG@{min(run.k, 10)}")
     asked = {(ranking.gold, ranking.query) for ranking in next(iter(by_stage.values()), [])}

@@ -2,27 +2,34 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.cli.arguments import RESULTS
 from assay.cli.options import claim_for, log_look, read_results, reject_flags
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from assay.report.evidence import QueryScores
-    from assay.report.gate import Gate, Threshold
-    from assay.report.github import JobOutput
-    from assay.types import Run
+from assay.experiment.records.directory import repeats_in
+from assay.report.baseline import read_baseline, write_baseline
+from assay.report.comparison import compare_evidence, compare_within, require_comparable
+from assay.report.evidence import QueryScores, gather
+from assay.report.gate import Gate, Threshold, gate_document, judge_gate, parse_threshold, threshold_measures
+from assay.report.github import (
+    AnnotationLine,
+    JobOutput,
+    error_page,
+    gate_page,
+    of_error,
+    of_gate,
+    place_in_checkout,
+    publish,
+    read_context,
+)
+from assay.types import Run
 
 
 def gate_command(args: Namespace) -> int:
-    from assay.report.gate import gate_document, parse_threshold
-
     _check_flags(args)
     if args.write_baseline:
         return _write_baseline(args)
@@ -34,15 +41,11 @@ def gate_command(args: Namespace) -> int:
         gate = _judge(args, runs, name, thresholds)
     except AssayError as error:
         if args.github:
-            from assay.report.github import error_page, of_error, publish
-
             publish(_job_output(args), error_page(error), [of_error(error, "assay gate")])
         raise
     data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
     emit(args, gate_document(gate), data)
     if args.github:
-        from assay.report.github import AnnotationLine, gate_page, of_gate, publish
-
         lines = {
             (gold.name, query.id): AnnotationLine(gold.source, query.line)
             for gold in runs[0].suite.golds
@@ -63,9 +66,6 @@ def _check_flags(args: Namespace) -> None:
 
 
 def _write_baseline(args: Namespace) -> int:
-    from assay.report.baseline import write_baseline
-    from assay.report.evidence import gather
-
     runs, name = _read_repeats(args.results or [RESULTS])
     claim = claim_for(runs[0], args)
     scores = gather(runs, claim.measures, name)
@@ -79,8 +79,6 @@ def _write_baseline(args: Namespace) -> int:
 
 
 def _read_repeats(paths: Sequence[str]) -> tuple[list[Run], str]:
-    from assay.experiment.records.directory import repeats_in
-
     directories = [str(directory) for path in paths for directory in (repeats_in(Path(path)) or (path,))]
     runs = [read_results(directory) for directory in directories]
     return runs, paths[0] if len(runs) == 1 else f"{paths[0]} ×{len(runs)}"
@@ -110,10 +108,6 @@ def _check_made(path: Path) -> None:
 
 
 def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Threshold]) -> Gate:
-    from assay.report.comparison import compare_evidence, compare_within
-    from assay.report.evidence import gather
-    from assay.report.gate import judge_gate, threshold_measures
-
     claim = claim_for(runs[0], args)
     log_look(args, runs[0], "gate")
     measures = tuple(dict.fromkeys((*claim.measures, *threshold_measures(thresholds, runs[0].k))))
@@ -128,10 +122,6 @@ def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Thresho
 
 
 def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryScores | None:
-    from assay.report.baseline import read_baseline
-    from assay.report.comparison import require_comparable
-    from assay.report.evidence import gather
-
     if not args.against:
         return None
     reject_flags(args, "two runs", "baseline")
@@ -150,8 +140,6 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
 
 
 def _job_output(args: Namespace) -> JobOutput:
-    from assay.report.github import JobOutput, place_in_checkout, read_context
-
     paths = [place_in_checkout(os.environ, path) for path in args.results or [RESULTS]]
     subject = "\0".join([*paths, args.engine or ""])
     return JobOutput(read_context(os.environ, subject), log, comment=not args.no_comment)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from assay.cli.output import info, warn, write_result
-from assay.errors import ConfigError, SetupError
-
-if TYPE_CHECKING:
-    from assay.chat import Endpoint
-    from assay.experiment.spec import Spec
-    from assay.experiment.spec.model import EngineFactory
-    from assay.report.explorer.excerpts import PagePlan
-    from assay.types import AnalysisPlan, Corpus, CorpusSpec, Query, Run, Suite
-    from assay.web.server import Route, WebServer
+from assay.chat import Endpoint
+from assay.cli.output import info
+from assay.errors import ConfigError
+from assay.experiment import read_run
+from assay.experiment.spec import FILE, Spec, load_spec
+from assay.experiment.spec.model import (
+    analysis_plan_of,
+    change_plan,
+    check_plan,
+    check_suite,
+    resolve_family,
+    split_names,
+)
+from assay.gold.load import log_reaccess, reload_set
+from assay.gold.split import TAG, sealed_queries, split_of
+from assay.report.explorer.excerpts import PagePlan
+from assay.types import AnalysisPlan, Run, Suite
 
 
 def claim_flags(args: Namespace) -> dict[str, Any]:
@@ -31,15 +35,6 @@ def claim_flags(args: Namespace) -> dict[str, Any]:
 
 def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
     """Return the analysis plan of a run, changed by the flags."""
-    from assay.experiment.spec.model import (
-        analysis_plan_of,
-        change_plan,
-        check_plan,
-        check_suite,
-        resolve_family,
-        split_names,
-    )
-
     names = [*(engine.name for engine in run.engines), *run.header.skipped]
     claim = change_plan(analysis_plan_of(run), run.k, **claim_flags(args))
     family = getattr(args, "family", None)
@@ -62,8 +57,6 @@ def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
 
 def read_results(text: str) -> Run:
     """Read the run in a directory."""
-    from assay.experiment import read_run
-
     path = Path(text)
     if not path.is_dir():
         problem = "is a file, not a folder of results" if path.exists() else "no such folder"
@@ -73,12 +66,9 @@ def read_results(text: str) -> Run:
 
 def log_look(args: Namespace, run: Run, command: str) -> None:
     """Log the access to the sealed queries of a run whose results are shown again."""
-    from assay.gold.split import sealed_queries
-
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
     if not sealed:
         return
-    from assay.gold.load import log_reaccess
 
     if not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
         info(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")
@@ -86,9 +76,6 @@ def log_look(args: Namespace, run: Run, command: str) -> None:
 
 def split_today(suite: Suite) -> Suite:
     """Tag the queries of a run with the splits that their gold sets have now."""
-    from assay.gold.load import reload_set
-    from assay.gold.split import TAG, split_of
-
     golds = []
     for gold in suite.golds:
         now = reload_set(gold)
@@ -131,8 +118,6 @@ def split_list(text: str | None) -> tuple[str, ...] | None:
 
 def config_file(config: str | None) -> Path | None:
     """Return the path of the given assay.toml, or of the one in this directory, or None."""
-    from assay.experiment.spec import FILE
-
     if config:
         return Path(config)
     return Path(FILE) if Path(FILE).is_file() else None
@@ -140,15 +125,11 @@ def config_file(config: str | None) -> Path | None:
 
 def load_config(config: str | None) -> Spec:
     """Load the given assay.toml, or the one in this directory, or the defaults."""
-    from assay.experiment.spec import load_spec
-
     return load_spec(config_file(config))
 
 
 def load_experiment(args: Namespace) -> Spec:
     """Load the experiment that --config or --preset names, changed by --set."""
-    from assay.experiment.spec import load_spec
-
     if args.preset and args.config:
         hint = f'write extends = "preset:{args.preset}" into {args.config}'
         raise ConfigError("--preset and --config are two experiments", hint=hint)
@@ -157,124 +138,11 @@ def load_experiment(args: Namespace) -> Spec:
 
 def endpoint_of(args: Namespace) -> Endpoint | None:
     """Return the endpoint of the flags, if one is given."""
-    from assay.chat import Endpoint
-
     if bool(args.endpoint) != bool(args.model):
         raise ConfigError("--endpoint and --model go together", hint="such as --endpoint URL --model qwen3")
     if args.token_env and not args.endpoint:
         raise ConfigError("--token-env means nothing without --endpoint", hint="name the endpoint, or leave it out")
     return Endpoint(args.endpoint, args.model, args.token_env) if args.endpoint else None
-
-
-def find_engine(text: str, config: str | None) -> EngineFactory:
-    """Return the factory of an engine that assay.toml declares, else of a kind, `kind:value`, a preset or a file."""
-    from assay.experiment.spec import engine_factory, load_spec
-    from assay.experiment.spec.model import EngineFactory
-    from assay.experiment.spec.variants import with_environment
-
-    path = config_file(config)
-    if path:
-        spec = load_spec(path)
-        if text in spec.engines or spec.entry(text) is not None:
-            return engine_factory(spec, text)
-    return EngineFactory(with_environment(text))
-
-
-@dataclass(frozen=True, slots=True)
-class NamedCorpus:
-    """A corpus, and the gold set that names it, if one was given."""
-
-    corpus: Corpus
-    ours: Callable[[str], bool]  # whether a path is a gold or configuration file, which engines must not return
-    suite: Suite | None = None
-    queries: tuple[Query, ...] = ()  # anchors resolved
-    notes: tuple[str, ...] = ()
-
-
-def find_corpus(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
-    """Open the corpus at the path, or that of the gold set, or this directory."""
-    from assay.corpus import parse_spec
-
-    if not gold:
-        spec = parse_spec(path or ".")
-        return NamedCorpus(open_without_ours(spec, config), frozenset(_own_files(spec, config)).__contains__)
-    from assay.experiment.corpora import prepare
-    from assay.gold import load_gold
-    from assay.gold.split import select
-
-    suite = select(load_gold(gold, corpus=path or None), ()).suite
-    if len(suite.golds) != 1:
-        names = ", ".join(one.name for one in suite.golds)
-        raise ConfigError(f"{gold} holds {len(suite.golds)} gold sets: {names}", hint="name one of its files")
-    prepared = prepare(suite.golds[0], None, None, "report")
-    missing = prepared.problems
-    notes = (f"{len(missing)} targets of the gold set are not in this corpus, e.g. {missing[0]}",) if missing else ()
-    return NamedCorpus(prepared.corpus, prepared.is_own, suite, prepared.gold.queries, notes)
-
-
-def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
-    """Open a corpus without assay.toml and its gold files, under its original name."""
-    from assay.corpus import open_corpus
-
-    return replace(open_corpus(without_ours(corpus, config)), spec=corpus)
-
-
-def without_ours(corpus: CorpusSpec, config: str | None) -> CorpusSpec:
-    """Exclude assay.toml and the gold files that it names from a corpus."""
-    from assay.experiment.corpora import exclude_paths
-
-    return exclude_paths(corpus, _own_files(corpus, config))
-
-
-def _own_files(corpus: CorpusSpec, config: str | None) -> list[str]:
-    from assay.experiment.corpora import own_files, paths_inside
-    from assay.experiment.spec import load_spec
-
-    path = config_file(config)
-    return paths_inside(corpus, None, own_files(load_spec(path))) if path else []
-
-
-def serve_until_stopped(
-    args: Namespace, routes: Sequence[Route], path: str, facts: Mapping[str, object], last: Path | None
-) -> None:
-    """Serve the routes until Ctrl-C, after printing the address of a path; `last` is a file that keeps the port."""
-    with listen(args, routes, last) as server:
-        url = server.address(path)
-        if args.json:
-            write_result(json.dumps({"schema": "assay/serve/1", "url": url, **facts}))
-        else:
-            write_result(url)
-            text = (
-                "open this address in a browser on this machine; it is a key, so keep it to yourself. Ctrl-C ends it."
-            )
-            info(args, text)
-        if args.open:
-            open_page(args, url, "the address")
-        server.wait()
-
-
-def listen(args: Namespace, routes: Sequence[Route], last: Path | None = None) -> WebServer:
-    """Start the server; reuse the port in the file `last`, under which open pages stored unsaved votes."""
-    from assay.files import write_atomic
-    from assay.web.server import LOOPBACK, serve
-
-    host = LOOPBACK[0] if args.host is None else args.host
-    before = 0
-    if last and args.port is None:
-        with suppress(OSError, ValueError):
-            before = int(last.read_text("ascii"))
-    if not 0 < before < 1 << 16:
-        before = 0
-    try:
-        server = serve(routes, port=args.port or before, host=host)
-    except SetupError:
-        if not before:
-            raise
-        server = serve(routes, host=host)
-        warn(f"port {before}, where this review was before, is taken; pages that are open there wait for it")
-    if last:
-        write_atomic(last, f"{server.port}\n")
-    return server
 
 
 def open_page(args: Namespace, url: str, name: str) -> None:

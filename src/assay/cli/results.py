@@ -6,7 +6,7 @@ import shlex
 from argparse import Namespace
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from assay.cli.arguments import CLAIM, RESULTS
 from assay.cli.options import (
@@ -20,21 +20,29 @@ from assay.cli.options import (
 )
 from assay.cli.output import emit, emit_blocks, info, paused_gc, pluralize, warn
 from assay.errors import AssayError, ConfigError, EngineError, InputError
-
-if TYPE_CHECKING:
-    from assay.report.show import ShownEngine
-    from assay.stats.records import AllPairs, Comparison, SamplePlan
-    from assay.types import AnalysisPlan, GoldSet, Query, Run
+from assay.experiment import lock_directory
+from assay.experiment.records.directory import HTML, is_run
+from assay.experiment.spec.model import analysis_plan_of
+from assay.gold import load_gold, query_hash
+from assay.gold.split import SEALED, split_of
+from assay.report.analysis import challenger_of
+from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
+from assay.report.explorer.page import in_folder
+from assay.report.publish import reopen, require_parquet, write_html, write_reports
+from assay.report.render.document import Heading, Paragraph
+from assay.report.results import results_json
+from assay.report.scored_run import failed_engines, family_of
+from assay.report.sections import document, headline, unpooled_section
+from assay.report.show import ShownEngine, find_query, no_query, show_document, show_json, show_query
+from assay.scoring import parse_measure, score
+from assay.stats import RunNames, compare_values, components_of, plan, plan_comparison, read_values
+from assay.stats.config import DEFAULT
+from assay.stats.records import AllPairs, Comparison, SamplePlan, one_digit
+from assay.types import AnalysisPlan, GoldSet, Query, Run
 
 
 @paused_gc()
 def score_command(args: Namespace) -> int:
-    from assay.experiment import lock_directory
-    from assay.report.publish import reopen, require_parquet, write_reports
-    from assay.report.render.document import Heading
-    from assay.report.results import results_json
-    from assay.report.sections import document, unpooled_section
-
     for flag in ("parquet", "max_size", "no_source"):
         if getattr(args, flag) and not args.write:
             raise ConfigError(f"--{flag.replace('_', '-')} means nothing without --write", hint="add --write")
@@ -65,9 +73,6 @@ def score_command(args: Namespace) -> int:
 
 def _count_changed(run: Run, gold: GoldSet) -> int:
     """Count the queries of a gold file that were added, removed or changed since the run."""
-    from assay.gold import load_gold, query_hash
-    from assay.gold.split import split_of
-
     path = Path(gold.source or "")
     if not path.is_file():
         return 0
@@ -95,12 +100,6 @@ def _count_changed(run: Run, gold: GoldSet) -> int:
 
 @paused_gc()
 def report_command(args: Namespace) -> int:
-    from assay.experiment.records.directory import HTML
-    from assay.report.explorer.page import in_folder
-    from assay.report.publish import reopen, write_html
-    from assay.report.render.document import Paragraph
-    from assay.report.sections import headline
-
     page = report_plan(args)
     run = read_results(args.results)
     out = Path(args.out or Path(args.results) / HTML)
@@ -137,16 +136,12 @@ def _command_line(args: Namespace, *more: str) -> str:
 
 
 def compare_command(args: Namespace) -> int:
-    from assay.report.comparison import comparison_document
-
     comparison = _compare(args)
     emit(args, comparison_document(comparison), {"schema": "assay/compare/1", **asdict(comparison)})
     return EngineError.exit_code if comparison.failed else 0
 
 
 def _compare(args: Namespace) -> Comparison | AllPairs:
-    from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs
-
     tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
     if any(tables):
         if args.all_pairs:
@@ -173,9 +168,6 @@ def _compare(args: Namespace) -> Comparison | AllPairs:
 
 
 def _compare_tables(args: Namespace) -> Comparison:
-    from assay.scoring import parse_measure
-    from assay.stats import RunNames, compare_values, read_values
-
     reject_flags(args, "two tables", "measure", "baseline", "family", "cluster_by")
     settings = given_flags(args, "margin", "alpha", "seed")
     names = RunNames(args.first, args.second)
@@ -187,11 +179,6 @@ def _compare_tables(args: Namespace) -> Comparison:
 
 
 def show_command(args: Namespace) -> int:
-    from assay.experiment.records.directory import is_run
-    from assay.experiment.spec.model import analysis_plan_of
-    from assay.gold.split import SEALED, split_of
-    from assay.report.show import find_query, no_query, show_document, show_json, show_query
-
     if len(args.words) > 3:
         raise ConfigError("several words", hint='put the query into quotes: assay show results "a part of its text"')
     *directories, wanted = args.words
@@ -213,9 +200,6 @@ def show_command(args: Namespace) -> int:
 
 
 def _choose_engines(args: Namespace, runs: list[Run], directories: list[str], claim: AnalysisPlan) -> list[ShownEngine]:
-    from assay.report.analysis import challenger_of
-    from assay.report.show import ShownEngine
-
     if len(runs) == 1:
         names = args.engines or ([args.engine] if args.engine else [claim.baseline, challenger_of(runs[0], claim)])
         return [ShownEngine(name, name, runs[0]) for name in dict.fromkeys(names)]
@@ -237,8 +221,6 @@ def _shared_engine(runs: list[Run], best: str) -> str:
 
 
 def plan_command(args: Namespace) -> int:
-    from assay.stats.records import one_digit
-
     if not args.detect > 0 or not 0 < args.power < 1:
         raise ConfigError("--detect is above 0, --power between 0 and 1", hint="such as --detect 0.02 --power 0.8")
     if args.sd is None:
@@ -254,9 +236,6 @@ def plan_command(args: Namespace) -> int:
 
 
 def _plan_from_assumptions(args: Namespace) -> tuple[SamplePlan, str]:
-    from assay.stats import components_of, plan
-    from assay.stats.config import DEFAULT
-
     reject_flags(args, "a plan from assumptions", "results", "engine", "baseline", "primary", "cluster_by")
     icc = DEFAULT.assumed_icc if args.icc is None else args.icc
     repositories = 1 if args.repositories is None else args.repositories
@@ -268,10 +247,6 @@ def _plan_from_assumptions(args: Namespace) -> tuple[SamplePlan, str]:
 
 
 def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
-    from assay.report.scored_run import failed_engines, family_of
-    from assay.scoring import score
-    from assay.stats import plan_comparison
-
     reject_flags(args, "a plan from a pilot", "repositories", "queries")
     directory = args.results or RESULTS
     run = read_results(directory)

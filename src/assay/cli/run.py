@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assay.cli.options import (
     claim_flags,
@@ -17,22 +17,33 @@ from assay.cli.options import (
     split_list,
 )
 from assay.cli.output import emit, emit_blocks, info, pluralize, print_error, progress_callback, warn
+from assay.engines.resources import available_threads
 from assay.errors import ConfigError, EngineError
-
-if TYPE_CHECKING:
-    from assay.experiment.corpora import Missing
-    from assay.experiment.plan import ExecutionOptions
-    from assay.experiment.records.merge import RetainedEngine
-    from assay.experiment.runner import RunOutcome
-    from assay.experiment.spec import Spec
-    from assay.report.explorer.excerpts import PagePlan
-    from assay.report.publish import WrittenRun
-    from assay.types import AnalysisPlan, Run, Suite
+from assay.experiment import check_directory
+from assay.experiment.cluster import DaskExecutor
+from assay.experiment.corpora import Missing, load_suite
+from assay.experiment.forecast import dry_run
+from assay.experiment.plan import ExecutionOptions
+from assay.experiment.records.directory import repeat_directories, write_timings
+from assay.experiment.records.merge import RetainedEngine
+from assay.experiment.runner import RunOutcome, assemble, execute_spec, failed_engines
+from assay.experiment.shards import execute_shard, merge_shards, parse_shard, shard_path, write_shard
+from assay.experiment.spec import Spec, check, override, with_engines
+from assay.experiment.spec.model import analysis_plan_of, match_names, retained_engines, split_names
+from assay.experiment.spec.variants import duplicate_notes, environment_note, missing_requirement
+from assay.gold import load_gold
+from assay.gold.split import SEALED, select
+from assay.report.dry_run import dry_run_document, dry_run_json
+from assay.report.evidence import gather, stability, stability_blocks
+from assay.report.explorer.excerpts import PagePlan
+from assay.report.publish import WRITTEN, WrittenRun, publish, require_parquet
+from assay.report.results import results_json
+from assay.report.scored_run import real_engines
+from assay.report.sections import document
+from assay.types import AnalysisPlan, Run, Suite
 
 
 def run_command(args: Namespace) -> int:
-    from assay.experiment.corpora import load_suite
-
     spec = _load_spec(args)
     suite = load_suite(spec)
     missing: Missing | None = "report" if args.allow_missing else None
@@ -44,9 +55,6 @@ def run_command(args: Namespace) -> int:
 
 
 def _load_spec(args: Namespace) -> Spec:
-    from assay.experiment.spec import override, with_engines
-    from assay.experiment.spec.model import match_names, split_names
-
     given = {
         **question_flags(args),
         "split": split_list(args.split),
@@ -70,8 +78,6 @@ def _load_spec(args: Namespace) -> Spec:
 
 
 def _check_runnable(args: Namespace, spec: Spec) -> None:
-    from assay.experiment.spec.variants import duplicate_notes, environment_note, missing_requirement
-
     if args.repeat is not None and args.repeat < 2:
         raise ConfigError(f"--repeat {args.repeat}", hint="2 or more; a run that is not repeated needs no flag")
     if args.repeat is not None and args.shard:
@@ -90,10 +96,6 @@ def _check_runnable(args: Namespace, spec: Spec) -> None:
 
 
 def _show_plan(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
-    from assay.engines.resources import available_threads
-    from assay.experiment.forecast import dry_run
-    from assay.report.dry_run import dry_run_document, dry_run_json
-
     with _execution_options(args, Path(spec.out)) as how:
         width = how.executor.width if how.executor else spec.jobs or available_threads()
         plan = dry_run(spec, suite, missing=missing, options=how, width=width)
@@ -102,9 +104,6 @@ def _show_plan(args: Namespace, spec: Spec, suite: Suite, missing: Missing | Non
 
 
 def _run_shard(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
-    from assay.experiment import check_directory
-    from assay.experiment.shards import execute_shard, parse_shard, shard_path, write_shard
-
     shard = parse_shard(args.shard)
     directory = check_directory(Path(spec.out))
     with _execution_options(args, directory) as how:
@@ -123,11 +122,6 @@ def _run_shard(args: Namespace, spec: Spec, suite: Suite, missing: Missing | Non
 
 def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     """Run a checked configuration, once or --repeat times, and report the results."""
-    from assay.experiment import check_directory
-    from assay.experiment.records.directory import repeat_directories
-    from assay.experiment.spec.model import retained_engines
-    from assay.gold.split import SEALED, select
-
     repeats = getattr(args, "repeat", None)
     directories = repeat_directories(Path(spec.out), repeats) if repeats else [check_directory(Path(spec.out))]
     page = _plan_report(args, spec)
@@ -156,14 +150,11 @@ def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> 
 @contextmanager
 def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOptions]:
     """Return the execution options of the flags; close the connection to a cluster afterwards."""
-    from assay.experiment.plan import ExecutionOptions
-
     fresh, reuse = getattr(args, "no_cache", False), getattr(args, "reuse_index", False)
     address = getattr(args, "cluster", None)
     if not address:
         yield ExecutionOptions(directory, fresh=fresh, reuse_index=reuse)
         return
-    from assay.experiment.cluster import DaskExecutor
 
     cluster = DaskExecutor(address)
     try:
@@ -175,8 +166,6 @@ def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOp
 
 
 def _execute(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions) -> RunOutcome:
-    from assay.experiment.runner import execute_spec
-
     completed = execute_spec(spec, suite, missing=missing, progress=progress_callback(args), options=how)
     for trouble in completed.results.warnings:
         info(args, trouble)
@@ -187,8 +176,6 @@ def _execute(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None,
 
 
 def _plan_report(args: Namespace, spec: Spec | None = None) -> PagePlan:
-    from assay.report.publish import require_parquet
-
     if getattr(args, "parquet", False):
         require_parquet()
     return report_plan(args, spec)
@@ -202,9 +189,6 @@ def _publish(
     declared: Mapping[str, RetainedEngine],
     page: PagePlan,
 ) -> WrittenRun:
-    from assay.experiment.records.directory import write_timings
-    from assay.report.publish import publish
-
     forget, parquet = getattr(args, "drop_stale", False), getattr(args, "parquet", False)
     written = publish(completed.run, claim, directory, declared=declared, forget=forget, parquet=parquet, page=page)
     if not completed.run.header.timed:
@@ -214,18 +198,11 @@ def _publish(
 
 
 def _report_run(args: Namespace, written: WrittenRun, directory: Path) -> None:
-    from assay.report.publish import WRITTEN
-    from assay.report.results import results_json
-    from assay.report.sections import document
-
     emit(args, document(written.results, full=args.full), results_json(written.results) if args.json else {})
     info(args, f"\nwritten to {directory}/: {WRITTEN}")
 
 
 def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
-    from assay.report.evidence import gather, stability, stability_blocks
-    from assay.report.scored_run import real_engines
-
     primary = spec.analysis_plan().primary
     scores = gather(runs, (primary,), spec.out)
     engines = [stability(scores, name, primary) for name in real_engines(scores)]
@@ -236,8 +213,6 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
 
 def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
     """Print engines that failed on every query and return the exit code."""
-    from assay.experiment.runner import failed_engines
-
     failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
     for name, reason in failed.items():
         print_error(args, f"{name} failed on every query: {reason}")
@@ -245,11 +220,6 @@ def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
 
 
 def merge_command(args: Namespace) -> int:
-    from assay.experiment import check_directory
-    from assay.experiment.runner import RunOutcome, assemble
-    from assay.experiment.shards import merge_shards
-    from assay.experiment.spec.model import analysis_plan_of
-
     directory = check_directory(Path(args.out))
     page = _plan_report(args)
     merged = merge_shards(Path(part) for part in args.parts)
@@ -260,9 +230,6 @@ def merge_command(args: Namespace) -> int:
 
 
 def demo_command(args: Namespace) -> int:
-    from assay.experiment.spec import Spec, check
-    from assay.gold import load_gold
-
     engines: dict[str, Mapping[str, Any] | str] = {
         "builtin": "builtin",
         "whole-file": {"kind": "builtin", "search": {"index": {"chunks": {"kind": "file"}}}},

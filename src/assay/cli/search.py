@@ -26,15 +26,21 @@ from assay.cli.output import (
     result_printer,
     write_result,
 )
+from assay.corpus.languages import LANGUAGES, language_name
 from assay.errors import ConfigError, did_you_mean
+from assay.files import write_atomic
+from assay.search import Index, SearchConfig
+from assay.search.building import FILE_NAME, OpenedTable, index_directory, index_key, open_table
+from assay.search.config import config_text, find_config, load_search_config
+from assay.search.dense import embed_table
+from assay.search.query import parse_query
+from assay.search.related import Related
+from assay.search.results import KINDS, ResultFilter
+from assay.search.trace import choose_lines, term_weights
+from assay.types import Hit
 
 if TYPE_CHECKING:
     from assay.report.render.document import Block
-    from assay.search import Index, SearchConfig
-    from assay.search.building import OpenedTable
-    from assay.search.related import Related
-    from assay.search.results import ResultFilter
-    from assay.types import Hit
 
 _K = 10
 
@@ -42,7 +48,6 @@ _K = 10
 def search_command(args: Namespace) -> int:
     if args.show_config:
         return _show_config(args)
-    from assay.corpus.languages import LANGUAGES
 
     query = check_query(args.query)
     if args.lines < 0:
@@ -64,8 +69,6 @@ def search_command(args: Namespace) -> int:
 
 
 def _show_config(args: Namespace) -> int:
-    from assay.search.config import config_text
-
     if args.query is not None:
         raise ConfigError("--show-config does not search", hint="leave the query out")
     config = _load_config(args, check_directory(args.path))
@@ -75,9 +78,6 @@ def _show_config(args: Namespace) -> int:
 
 
 def _read_filter(args: Namespace) -> ResultFilter:
-    from assay.corpus.languages import language_name
-    from assay.search.results import KINDS, ResultFilter
-
     _check_known("kind", args.kind, KINDS)
     if args.min_score is not None and not math.isfinite(args.min_score):
         raise ConfigError(f"--min-score {args.min_score}", hint="it is a number")
@@ -94,8 +94,6 @@ def _check_known(noun: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def _write_trace(index: Index, args: Namespace, query: str, k: int) -> None:
-    from assay.files import write_atomic
-
     trace = index.explain(query, per=args.per, k=k)
     text = "".join(f"{line}\n" for line in trace.json_lines())
     if args.trace == "-":
@@ -125,9 +123,6 @@ def _print_json(args: Namespace, index: Index, query: str, k: int | None, hits: 
 
 
 def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> None:
-    from assay.search.query import parse_query
-    from assay.search.trace import choose_lines, term_weights
-
     printer = result_printer()
     weights = term_weights(parse_query(query), index.view)
     rank = 0
@@ -144,8 +139,6 @@ def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> No
 def index_command(args: Namespace) -> int:
     directory = check_directory(args.path)
     config, workers = _load_config(args, directory), workers_of(args)
-    from assay.search.building import index_directory, index_key, open_table
-    from assay.search.dense import embed_table
 
     if args.rebuild:
         for file in index_directory(directory, index_key(config.index)).glob("*.assay"):
@@ -264,8 +257,6 @@ def check_directory(text: str) -> Path:
 
 
 def _load_config(args: Namespace, directory: Path) -> SearchConfig:
-    from assay.search.config import find_config, load_search_config
-
     return load_search_config(args.set, Path(args.config) if args.config else find_config(directory), os.environ)
 
 
@@ -292,8 +283,6 @@ def open_index(args: Namespace) -> Index:
     """Open the index of the directory, building it on first use."""
     directory = check_directory(args.path)
     config, workers = _load_config(args, directory), workers_of(args)
-    from assay.search import Index
-    from assay.search.building import FILE_NAME, index_directory, index_key
 
     new = not (index_directory(directory, index_key(config.index)) / FILE_NAME).exists()
     if new:

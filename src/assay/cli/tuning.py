@@ -6,7 +6,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.cli.options import (
     claim_flags,
@@ -19,22 +18,77 @@ from assay.cli.options import (
 )
 from assay.cli.output import emit, emit_blocks, info, pluralize, progress_callback, warn, write_result
 from assay.errors import ConfigError, EngineError, GoldError
-
-if TYPE_CHECKING:
-    from assay.experiment.ablation import DataNote, DevData, EngineComponents, ForwardSelection, SplitUse
-    from assay.experiment.corpora import Missing
-    from assay.experiment.ledger import AcceptanceRule, LedgerEntry, LedgerPlan, MeasuredChange
-    from assay.experiment.spec import Spec
-    from assay.experiment.spec.variants import SettingChange
-    from assay.experiment.tuning import GridPoint, TuneSettings
-    from assay.report.tuning import AblationResult, TuneReport
-    from assay.types import AnalysisPlan, EngineRun, Run, Suite
+from assay.experiment import check_directory
+from assay.experiment.ablation import (
+    ABLATING,
+    TUNING,
+    WAYS,
+    DataNote,
+    DevData,
+    EngineComponents,
+    ForwardSelection,
+    SplitUse,
+    dev_data,
+    find_parts,
+    plan_ablation,
+    select_forward,
+    spent_warning,
+)
+from assay.experiment.corpora import CorpusTexts, Missing, load_suite
+from assay.experiment.ledger import (
+    AcceptanceRule,
+    LedgerEntry,
+    LedgerPlan,
+    MeasuredChange,
+    Tuning,
+    add_entries,
+    find_entry,
+    ledger_plan,
+    make_entry,
+    read_ledger,
+    scan,
+    scan_notes,
+)
+from assay.experiment.plan import ExecutionOptions
+from assay.experiment.runner import run_spec
+from assay.experiment.spec import Spec, make_engines, override
+from assay.experiment.spec.model import (
+    analysis_plan_of,
+    change_plan,
+    check_plan,
+    locate_error,
+    read_table,
+    retained_engines,
+)
+from assay.experiment.spec.variants import SettingChange
+from assay.experiment.tracing import trace_queries
+from assay.experiment.tuning import GridPoint, TuneSettings, find_base, grid_points, parse_param, spec_with, tune_scores
+from assay.gold.load import log_reaccess
+from assay.gold.split import sealed_queries
+from assay.report.comparison import compare_engines, require_comparable
+from assay.report.explorer.excerpts import PagePlan
+from assay.report.ledger import entry_document, entry_json, ledger_document, ledger_json
+from assay.report.publish import publish
+from assay.report.render.document import Paragraph
+from assay.report.render.markup import to_markdown
+from assay.report.scored_run import compared_engines, failed_engines, pick
+from assay.report.tuning import (
+    AblationResult,
+    TuneReport,
+    ablation_document,
+    ablation_json,
+    ablation_result,
+    tune_document,
+    tune_json,
+)
+from assay.scoring import score
+from assay.stats.compare import by_repository, compare_pairs
+from assay.stats.config import compare_options
+from assay.stats.runs import EngineOfRun, join_sides
+from assay.types import AnalysisPlan, EngineRun, Run, Suite
 
 
 def ablate_command(args: Namespace) -> int:
-    from assay.experiment.ablation import ABLATING, find_parts
-    from assay.report.tuning import ablation_document, ablation_json, ablation_result
-
     spec = _load_spec(args)
     components = find_parts(spec, args.engine, args.only)
     ledger = _open_ledger(args, spec)
@@ -53,9 +107,6 @@ def ablate_command(args: Namespace) -> int:
 
 
 def _measure_parts(args: Namespace, components: EngineComponents, suite: Suite) -> ForwardSelection:
-    from assay.experiment.ablation import WAYS, ForwardSelection, plan_ablation, select_forward
-    from assay.experiment.tuning import spec_with
-
     base = components.base
 
     def run(*variants: SettingChange) -> Run:
@@ -74,8 +125,6 @@ def _measure_parts(args: Namespace, components: EngineComponents, suite: Suite) 
 def _ablation_entries(
     args: Namespace, ledger: LedgerPlan, result: AblationResult, run: Run, claim: AnalysisPlan
 ) -> Iterator[LedgerEntry]:
-    from assay.experiment.ledger import MeasuredChange, make_entry
-
     engines = {engine.name: engine for engine in run.engines}
     for row in result.rows:
         step = row.step
@@ -87,9 +136,6 @@ def _ablation_entries(
 
 
 def tune_command(args: Namespace) -> int:
-    from assay.experiment.ablation import TUNING
-    from assay.report.tuning import tune_document, tune_json
-
     spec = _load_spec(args)
     settings = _tune_settings(args, spec)
     grid, engine, points = _plan_grid(args, spec, settings)
@@ -111,9 +157,6 @@ def tune_command(args: Namespace) -> int:
 
 
 def _tune_settings(args: Namespace, spec: Spec) -> TuneSettings:
-    from assay.experiment.spec.model import read_table
-    from assay.experiment.tuning import TuneSettings, parse_param
-
     settings = read_table(TuneSettings, spec, "tune", spec.tune)
     if args.partitions is not None:
         settings = replace(settings, partitions=args.partitions)
@@ -129,11 +172,6 @@ def _tune_settings(args: Namespace, spec: Spec) -> TuneSettings:
 
 def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spec, str, tuple[GridPoint, ...]]:
     """Return the configuration of the grid, the tuned engine, and the points."""
-    from assay.experiment.spec import make_engines
-    from assay.experiment.spec.model import locate_error
-    from assay.experiment.tuning import find_base, grid_points, spec_with
-    from assay.types import Suite
-
     base = find_base(spec, args.engine or settings.engine or None)
     primary = args.primary or settings.measure or base.spec.primary
     base = replace(base, spec=replace(base.spec, primary=primary))
@@ -154,12 +192,6 @@ def _score_grid(
     partitions: int,
     notes: Sequence[DataNote],
 ) -> TuneReport:
-    from assay.experiment.ablation import DataNote
-    from assay.experiment.tuning import tune_scores
-    from assay.report.scored_run import failed_engines, pick
-    from assay.report.tuning import TuneReport
-    from assay.scoring import score
-
     failed = failed_engines(run)
     names = ", ".join(sorted(failed))
     left = tuple(point for point in points if point.change.name not in failed)
@@ -174,8 +206,6 @@ def _score_grid(
 def _tuning_entries(
     args: Namespace, rule: AcceptanceRule, report: TuneReport, run: Run, claim: AnalysisPlan
 ) -> list[LedgerEntry]:
-    from assay.experiment.ledger import MeasuredChange, Tuning, make_entry
-
     tuned = report.tuned
     if tuned.best == 0:
         return []
@@ -189,17 +219,11 @@ def _tuning_entries(
 
 
 def _load_spec(args: Namespace) -> Spec:
-    from assay.experiment.spec import override
-
     return override(load_experiment(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
 
 
 def _load_queries(args: Namespace, spec: Spec, use: SplitUse) -> DevData:
     """Load the queries that tuning may use."""
-    from assay.experiment.ablation import dev_data
-    from assay.experiment.corpora import load_suite
-    from assay.experiment.spec.model import locate_error
-
     splits = split_list(args.split)
     suite = load_suite(spec)
     try:
@@ -213,22 +237,12 @@ def _load_queries(args: Namespace, spec: Spec, use: SplitUse) -> DevData:
 
 
 def _run_varied(args: Namespace, spec: Spec, suite: Suite) -> Run:
-    from assay.experiment import check_directory
-    from assay.experiment.plan import ExecutionOptions
-    from assay.experiment.runner import run_spec
-
     options = ExecutionOptions(check_directory(Path(args.out)) if args.out else None)
     missing: Missing | None = "report" if args.allow_missing else None
     return run_spec(spec, suite, missing=missing, progress=progress_callback(args), options=options)
 
 
 def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:
-    from assay.experiment.corpora import CorpusTexts
-    from assay.experiment.spec.model import retained_engines
-    from assay.experiment.tracing import trace_queries
-    from assay.report.explorer.excerpts import PagePlan
-    from assay.report.publish import publish
-
     if args.out:
         page, declared = PagePlan(texts=CorpusTexts, tracer=trace_queries), retained_engines(spec, suite)
         publish(run, spec.analysis_plan(), Path(args.out), declared=declared, page=page)
@@ -237,8 +251,6 @@ def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:
 
 def _open_ledger(args: Namespace, spec: Spec) -> LedgerPlan | None:
     """Check the ledger and the rule before anything runs; return None without --ledger."""
-    from assay.experiment.ledger import ledger_plan, read_ledger
-
     if args.ledger is None:
         return None
     plan = ledger_plan(spec, args.ledger or None, args.rule)
@@ -247,9 +259,6 @@ def _open_ledger(args: Namespace, spec: Spec) -> LedgerPlan | None:
 
 
 def _add_entries(args: Namespace, plan: LedgerPlan, entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
-    from assay.experiment.ablation import spent_warning
-    from assay.experiment.ledger import add_entries
-
     added = add_entries(plan.path, entries, again=args.allow_duplicate)
     accepted = sum(entry.accepted for entry in added)
     numbers = f"{added[0].number}" if len(added) == 1 else f"{added[0].number} to {added[-1].number}"
@@ -261,10 +270,6 @@ def _add_entries(args: Namespace, plan: LedgerPlan, entries: Sequence[LedgerEntr
 
 
 def list_command(args: Namespace) -> int:
-    from assay.experiment.ledger import read_ledger
-    from assay.report.ledger import ledger_document, ledger_json
-    from assay.report.render.markup import to_markdown
-
     ledger = read_ledger(_find_ledger(args).path)
     document = ledger_document(ledger)
     if getattr(args, "markdown", False) and not args.json:
@@ -275,10 +280,6 @@ def list_command(args: Namespace) -> int:
 
 
 def add_command(args: Namespace) -> int:
-    from assay.experiment.ledger import make_entry, read_ledger
-    from assay.experiment.spec.model import analysis_plan_of, change_plan
-    from assay.report.ledger import entry_document, entry_json
-
     plan = _find_ledger(args)
     read_ledger(plan.path)
     run = read_results(args.results)
@@ -299,9 +300,6 @@ def add_command(args: Namespace) -> int:
 
 
 def _log_sealed(suite: Suite, engine: str) -> None:
-    from assay.gold.load import log_reaccess
-    from assay.gold.split import sealed_queries
-
     sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
     if sealed and not log_reaccess(suite, "ledger add", [engine]):
         raise GoldError(
@@ -311,13 +309,6 @@ def _log_sealed(suite: Suite, engine: str) -> None:
 
 
 def _compare_engines(args: Namespace, run: Run, claim: AnalysisPlan) -> MeasuredChange:
-    from assay.experiment.ledger import MeasuredChange
-    from assay.experiment.spec.model import check_plan
-    from assay.report.comparison import compare_engines
-    from assay.report.scored_run import compared_engines, pick
-    from assay.scoring import score
-    from assay.stats.compare import by_repository
-
     claim = replace(claim, family=tuple(name for name in claim.family if name != claim.baseline))
     check_plan(claim, run.k, [engine.name for engine in run.engines])
     new, old = _find_engine(run, args.engine), _find_engine(run, claim.baseline)
@@ -334,14 +325,6 @@ def _compare_engines(args: Namespace, run: Run, claim: AnalysisPlan) -> Measured
 
 
 def _compare_runs(args: Namespace, old_run: Run, new_run: Run, claim: AnalysisPlan) -> MeasuredChange:
-    from assay.experiment.ledger import MeasuredChange
-    from assay.report.comparison import require_comparable
-    from assay.report.scored_run import failed_engines
-    from assay.scoring import score
-    from assay.stats.compare import by_repository, compare_pairs
-    from assay.stats.config import compare_options
-    from assay.stats.runs import EngineOfRun, join_sides
-
     require_comparable(old_run, new_run, moved=args.allow_changed_corpus)
     old, new = _find_engine(old_run, args.baseline or args.engine), _find_engine(new_run, args.engine)
     failed = [e.name for run, e in ((old_run, old), (new_run, new)) if e.name in failed_engines(run)]
@@ -372,18 +355,12 @@ def _all_failed(names: Sequence[str]) -> EngineError:
 
 
 def show_command(args: Namespace) -> int:
-    from assay.experiment.ledger import find_entry, read_ledger
-    from assay.report.ledger import entry_document, entry_json
-
     entry = find_entry(read_ledger(_find_ledger(args).path), args.number)
     emit(args, entry_document(entry), entry_json(entry))
     return 0
 
 
 def verify_command(args: Namespace) -> int:
-    from assay.experiment.ledger import scan, scan_notes
-    from assay.report.render.document import Paragraph
-
     path = _find_ledger(args).path
     scanned = scan(path)
     notes = scan_notes(path, scanned)
@@ -402,7 +379,5 @@ def verify_command(args: Namespace) -> int:
 
 
 def _find_ledger(args: Namespace) -> LedgerPlan:
-    from assay.experiment.ledger import ledger_plan
-
     spec = load_config(getattr(args, "config", None))
     return ledger_plan(spec, getattr(args, "ledger", None), getattr(args, "rule", None))

@@ -173,7 +173,7 @@ command(
     value("set", "Gold file", metavar="SET"),
 )
 command(
-    "gold.reanchor:gold reanchor",
+    "gold.convert:gold reanchor",
     """Migrate the anchors of a gold set from one commit to another
 
     assay gold reanchor gold.yaml --to HEAD                     show moved and lost anchors, with candidates

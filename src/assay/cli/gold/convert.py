@@ -2,26 +2,41 @@ from __future__ import annotations
 
 import os
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.cli.output import emit_blocks, info, warn
-from assay.errors import ConfigError
-
-if TYPE_CHECKING:
-    from assay.gold.formats.registry import GoldFormat
-    from assay.report.render.document import Block
-    from assay.types import CorpusSpec, GoldSet, Suite
+from assay.corpus import open_corpus, read_text
+from assay.corpus.spec import is_url
+from assay.errors import ConfigError, GoldError
+from assay.files import write_atomic
+from assay.gold import load_gold
+from assay.gold.build import NO_CORPUS
+from assay.gold.formats.beir_trec import is_document_directory, unpack, write_documents
+from assay.gold.formats.losses import FieldLoss, describe_losses, needs_lines, resolve_lines, unseals
+from assay.gold.formats.registry import FORMATS, GoldFormat, find_format, ignored_notes, save
+from assay.gold.reanchor.commits import CommitTree
+from assay.gold.reanchor.config import DEFAULT
+from assay.gold.reanchor.moves import (
+    GoldMoves,
+    LineReader,
+    LostPolicy,
+    ReanchoredGold,
+    TargetMove,
+    add_digests,
+    apply_moves,
+    count_unlabeled,
+    labeled_revision,
+    locate_commits,
+    reanchor,
+)
+from assay.report.render.document import Block, Heading, Paragraph, table
+from assay.syntax.text import split_lines
+from assay.types import CorpusSpec, GoldSet, Suite
 
 
 def convert_command(args: Namespace) -> int:
-    from assay.gold import load_gold
-    from assay.gold.formats.losses import unseals
-    from assay.gold.formats.registry import FORMATS, find_format, ignored_notes
-    from assay.report.render.document import table
-
     format_ = find_format(args.to, write=True)
     if format_.write is None:
         names = ", ".join(other.name for other in FORMATS if other.write is not None)
@@ -69,10 +84,6 @@ class _Converted:
 
 
 def _convert(args: Namespace, suite: Suite, format_: GoldFormat) -> _Converted:
-    from assay.corpus import open_corpus
-    from assay.gold.formats.beir_trec import unpack
-    from assay.gold.formats.losses import FieldLoss, describe_losses, needs_lines, resolve_lines
-
     lost: list[str] = []
     golds: list[GoldSet] = []
     for gold in suite.golds:
@@ -112,8 +123,6 @@ def _directory(gold: GoldSet) -> Path:
 
 def relative_corpus(gold: GoldSet, directory: Path) -> CorpusSpec:
     """Return the corpus of a set with its path relative to the directory of the new file."""
-    from assay.corpus.spec import is_url
-
     spec = gold.corpus
     local = spec.kind == "path" or (spec.kind == "git" and not is_url(spec.value))
     if not local or os.path.isabs(spec.value):
@@ -127,9 +136,6 @@ def missing_directory(out: Path) -> Path | None:
 
 
 def _write(out: Path, converted: _Converted, format_: GoldFormat, *, force: bool) -> None:
-    from assay.files import write_atomic
-    from assay.gold.formats.beir_trec import is_document_directory, write_documents
-
     if format_.matches_directory is not None and not force and out.is_dir() and any(out.iterdir()):
         message = f"the folder is not empty, and {format_.name} is read as a whole folder"
         raise ConfigError(message, file=out, hint="name a new folder, or give --force to write into this one")
@@ -146,3 +152,136 @@ def _write(out: Path, converted: _Converted, format_: GoldFormat, *, force: bool
         write_documents(directory, texts)
     for path, content in converted.files.items():
         write_atomic(path, content)
+
+
+def reanchor_command(args: Namespace) -> int:
+    gold = _load_labeled(args)
+    if args.new is None:
+        if not args.digest:
+            raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
+        return _add_digests(args, gold)
+
+    old = args.old or labeled_revision(gold)
+    info(args, f"comparing {old} with {args.new}")
+    moves = reanchor(gold, locate_commits(gold, args.repo, old, args.new))
+    notes: list[str] = []
+    unlabeled = count_unlabeled(gold)
+    if unlabeled and not args.old and not gold.corpus.rev:
+        count = f"anchors without a label that says their commit: {unlabeled}"
+        notes.append(f"{count}; taken as made at {labeled_revision(gold)[:12]}, as the others are")
+    if args.out or args.in_place:
+        lost: LostPolicy = "drop" if args.drop_lost else "keep" if args.keep_lost else "refuse"
+        applied = apply_moves(moves, lost=lost, digest=args.digest)
+        notes += (*applied.notes, *_save_moves(args, gold, applied))
+    title = f"{moves.gold.name}: {moves.old[:12]} → {moves.new[:12]}"
+    emit_blocks(args, title, _move_blocks(moves, notes, every=args.all), _moves_json(moves, notes))
+    return 0
+
+
+def _load_labeled(args: Namespace) -> GoldSet:
+    try:
+        golds = load_gold(args.gold).golds
+    except GoldError as error:
+        if args.repo is None and error.message == NO_CORPUS:
+            hint = "name its repository with --repo, and the commit it was made at with --from"
+            raise GoldError(error.message, file=error.file, line=error.line, hint=hint) from error
+        if args.repo is None:
+            raise
+        golds = load_gold(args.gold, corpus=CorpusSpec("git", args.repo, args.old)).golds
+    if len(golds) != 1:
+        names = ", ".join(gold.name for gold in golds[:3])
+        raise GoldError(f"it holds {len(golds)} sets: {names}", file=args.gold, hint="move them one by one")
+    return golds[0]
+
+
+def _save_moves(args: Namespace, gold: GoldSet, applied: ReanchoredGold) -> tuple[str, ...]:
+    new, out, missing = applied.gold, None, None
+    if args.out:
+        out = Path(args.out)
+        new = replace(new, corpus=relative_corpus(new, out.parent))
+        missing = missing_directory(out)
+    saved = save(gold, new, out)
+    info(args, f"written to {saved.path}" + (f"; the folder {missing} was made for it" if missing else ""))
+    return saved.notes
+
+
+def _add_digests(args: Namespace, gold: GoldSet) -> int:
+    applied = add_digests(gold, _line_reader(args, gold))
+    notes = applied.notes + (_save_moves(args, gold, applied) if args.out or args.in_place else ())
+    count = sum(target.digest is not None for query in applied.gold.queries for target in query.targets)
+    blocks: Sequence[Block | str] = (
+        f"{count} line anchors of {gold.name} carry a content hash",
+        *(Paragraph(note, "warning") for note in notes),
+    )
+    data = {"schema": "assay/gold-reanchor/1", "name": gold.name, "hashed": count, "notes": list(notes)}
+    emit_blocks(args, "Content hashes", blocks, data)
+    return 0
+
+
+def _line_reader(args: Namespace, gold: GoldSet) -> LineReader:
+    """Return a function that reads the lines of a file at the old commit, or in the corpus."""
+    if args.old or args.repo:
+        located = locate_commits(gold, args.repo, args.old, args.old or gold.corpus.rev or "HEAD")
+        tree = CommitTree(located.repository, located.old, DEFAULT.file_bytes)
+        return lambda path: tree.lines(path) if path in tree else None
+    corpus = open_corpus(gold.corpus, base=Path(gold.source).parent if gold.source else None)
+    known = frozenset(file.path for file in corpus.files)
+    return lambda path: split_lines(read_text(corpus, path)) if path in known else None
+
+
+def _move_blocks(moves: GoldMoves, notes: Sequence[str], *, every: bool) -> Iterator[Block]:
+    counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
+    same = moves.counts["unchanged"] + moves.counts["exact"]
+    hidden = f"with the same text: {same}, {moves.counts['exact']} of them elsewhere; --all lists them"
+    yield table(["anchors", ">count"], counts, "" if every or not same else hidden)
+    groups = {
+        "The same text": ("unchanged", "exact") if every else (),
+        "Moved with changes": ("sure",),
+        "To look at": ("low", "lost"),
+    }
+    for title, confidences in groups.items():
+        rows = [
+            [row.query, row.role, row.move.old.anchor, row.move.confidence, _format_move(row.move)]
+            for row in moves.rows
+            if row.move.confidence in confidences
+        ]
+        if rows:
+            yield Heading(title)
+            yield table(["query", "as", "anchor", "moved", "to, or candidates"], rows)
+    yield from (Paragraph(note, "warning") for note in notes)
+
+
+def _format_move(move: TargetMove) -> str:
+    if move.new is not None:
+        return f"{move.new.anchor} ({move.likeness:.2f}, {move.reason})"
+    candidates = [f"{other.span}? ({other.likeness:.2f}, {other.reason})" for other in move.candidates]
+    return "; ".join(candidates) or move.reason
+
+
+def _moves_json(moves: GoldMoves, notes: Sequence[str]) -> dict[str, object]:
+    rows = [
+        {
+            "query": row.query,
+            "role": row.role,
+            "grade": row.move.old.grade if row.role == "target" else None,
+            "old": row.move.old.anchor,
+            "new": row.move.new.anchor if row.move.new else None,
+            "confidence": row.move.confidence,
+            "likeness": round(row.move.likeness, 4),
+            "reason": row.move.reason,
+            "candidates": [
+                {"anchor": str(other.span), "likeness": round(other.likeness, 4), "reason": other.reason}
+                for other in row.move.candidates
+            ],
+        }
+        for row in moves.rows
+    ]
+    return {
+        "schema": "assay/gold-reanchor/1",
+        "name": moves.gold.name,
+        "from": moves.old,
+        "to": moves.new,
+        "counts": dict(moves.counts),
+        "moves": rows,
+        "notes": list(notes),
+    }

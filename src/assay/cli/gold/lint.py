@@ -7,19 +7,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from assay.cli.options import load_config, reject_flags
 from assay.cli.output import emit, info, log, pluralize, warn
+from assay.corpus import open_corpus, parse_spec, read_text
 from assay.errors import AssayError, ConfigError
-
-if TYPE_CHECKING:
-    from assay.gold.lint.coverage import DetectionPower
-    from assay.gold.lint.registry import RuleSelection
-    from assay.gold.lint.rules import EngineReach, LintConfig, LintDependencies, LintFinding, LintReport
-    from assay.report.github import JobOutput
-    from assay.report.render.document import Block, Cell, Document, Tone
-    from assay.search.chunking import ChunkConfig
-    from assay.types import Corpus, CorpusSpec, GoldSet, Suite
+from assay.experiment.corpora import load_suite
+from assay.gold import load_gold
+from assay.gold.build import read_source
+from assay.gold.formats.native import read_native
+from assay.gold.formats.registry import detect, save
+from assay.gold.lint.coverage import DetectionPower
+from assay.gold.lint.reachability import read_chunks
+from assay.gold.lint.registry import RuleSelection, fix_all, lint, merge_reports
+from assay.gold.lint.rules import SEVERITIES, EngineReach, LintConfig, LintDependencies, LintFinding, LintReport
+from assay.gold.load import join
+from assay.report.github import SUMMARY_BYTES, JobOutput, of_error, of_findings, read_context, summarize, to_summary
+from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Tone, table
+from assay.search.chunking import ChunkConfig, SourceText, chunk_file
+from assay.stats import components_of, plan
+from assay.stats.config import DEFAULT
+from assay.types import Corpus, CorpusSpec, GoldSet, Span, Suite
 
 _BUILTIN = "builtin"  # the name of the bundled engine in --reach
 
@@ -29,17 +37,11 @@ def lint_command(args: Namespace) -> int:
         return _lint(args)
     except AssayError as error:
         if args.github:
-            from assay.report.github import of_error
-
             _job_output().annotate([of_error(error, "assay gold lint")], "")
         raise
 
 
 def _lint(args: Namespace) -> int:
-    from assay.gold.lint.reachability import read_chunks
-    from assay.gold.lint.registry import RuleSelection, merge_reports
-    from assay.gold.lint.rules import SEVERITIES, LintConfig
-
     codes = {key: getattr(args, key) for key in ("select", "ignore") if getattr(args, key) is not None}
     selection = RuleSelection(
         **{key: tuple(filter(None, map(str.strip, text.split(",")))) for key, text in codes.items()}
@@ -69,12 +71,6 @@ def _lint(args: Namespace) -> int:
 
 
 def _load_sets(args: Namespace) -> Suite:
-    from assay.cli.options import load_config, reject_flags
-    from assay.corpus import parse_spec
-    from assay.experiment.corpora import load_suite
-    from assay.gold import load_gold
-    from assay.gold.load import join
-
     if args.sets:
         corpus = parse_spec(args.corpus) if args.corpus else None
         if corpus and corpus.kind in ("path", "git") and Path(corpus.value).exists():
@@ -90,9 +86,6 @@ def _load_sets(args: Namespace) -> Suite:
 def _lint_set(
     args: Namespace, gold: GoldSet, selection: RuleSelection, config: LintConfig, reaches: tuple[EngineReach, ...]
 ) -> tuple[LintReport, Sequence[LintFinding]]:
-    from assay.corpus import open_corpus
-    from assay.gold.lint.registry import fix_all, lint
-
     info(args, f"{gold.name}: reading the corpus")
     base = Path(gold.source).parent if gold.source else None
     corpus = open_corpus(gold.corpus, base=base)
@@ -107,10 +100,6 @@ def _lint_set(
 
 
 def _save(old: GoldSet, new: GoldSet) -> None:
-    from assay.gold.build import read_source
-    from assay.gold.formats.native import read_native
-    from assay.gold.formats.registry import detect, save
-
     source = read_source(Path(old.source or ""))
     # a native file keeps the corpus that it names
     corpus = read_native(source).corpus if detect(source).name == "native" else old.corpus
@@ -119,10 +108,6 @@ def _save(old: GoldSet, new: GoldSet) -> None:
 
 
 def _power(margin: float) -> DetectionPower:
-    from assay.gold.lint.coverage import DetectionPower
-    from assay.stats import components_of, plan
-    from assay.stats.config import DEFAULT
-
     sd, icc = DEFAULT.assumed_sd, DEFAULT.assumed_icc
 
     def smallest(queries: int, repositories: int) -> float:
@@ -139,8 +124,6 @@ def _finding_json(finding: LintFinding) -> dict[str, object]:
 
 
 def _report_to_github(report: LintReport, repaired: Sequence[LintFinding]) -> None:
-    from assay.report.github import SUMMARY_BYTES, of_findings, summarize, to_summary
-
     output = _job_output()
     output.annotate(of_findings(report.findings), "the job summary lists them")
     if report.findings:
@@ -148,8 +131,6 @@ def _report_to_github(report: LintReport, repaired: Sequence[LintFinding]) -> No
 
 
 def _job_output() -> JobOutput:
-    from assay.report.github import JobOutput, read_context
-
     return JobOutput(read_context(os.environ, ""), log)
 
 
@@ -157,8 +138,6 @@ def lint_dependencies(
     name: str, spec: CorpusSpec, base: Path | None, reaches: Sequence[EngineReach] = ()
 ) -> LintDependencies:
     """Return what lint rules need from other packages: the unfiltered corpus, and reachable chunks."""
-    from assay.corpus import open_corpus
-    from assay.gold.lint.rules import LintDependencies
 
     @cache
     def whole() -> Corpus | None:
@@ -173,11 +152,6 @@ def lint_dependencies(
 
 def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineReach:
     """Return the chunks that the builtin engine can return."""
-    from assay.corpus import read_text
-    from assay.gold.lint.rules import EngineReach
-    from assay.search.chunking import ChunkConfig, SourceText, chunk_file
-    from assay.types import Span
-
     files = {file.path: file for file in corpus.files}
 
     @cache
@@ -191,8 +165,6 @@ def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineRe
 
 def _document(report: LintReport, repaired: Sequence[LintFinding], *, every: bool = False) -> Document:
     """Show findings, repairs and counts; equal findings are one row unless `every` is set."""
-    from assay.report.render.document import Document, Heading, Paragraph, table
-
     blocks: list[Block] = []
     for gold in dict.fromkeys(finding.gold for finding in report.findings):
         findings = [finding for finding in report.findings if finding.gold == gold]
@@ -217,9 +189,6 @@ _Rows = Iterator["list[str | Cell]"]
 
 
 def _findings_table(findings: Sequence[LintFinding], rows_of: Callable[[Sequence[LintFinding]], _Rows]) -> Block:
-    from assay.gold.lint.rules import SEVERITIES
-    from assay.report.render.document import table
-
     rows = [row for severity in SEVERITIES for row in rows_of([f for f in findings if f.severity == severity])]
     return table(["code", "query", "line", "finding"], rows)
 
@@ -230,8 +199,6 @@ def _single_rows(findings: Sequence[LintFinding]) -> _Rows:
 
 
 def _grouped_rows(findings: Sequence[LintFinding]) -> _Rows:
-    from assay.report.render.document import Cell
-
     most = 8  # rows per rule and set
     for code in sorted({finding.code for finding in findings}):
         groups: dict[str, list[LintFinding]] = {}
@@ -245,8 +212,6 @@ def _grouped_rows(findings: Sequence[LintFinding]) -> _Rows:
 
 def _row(findings: Sequence[LintFinding]) -> list[str | Cell]:
     """Return the row of findings that have the same text."""
-    from assay.report.render.document import Cell
-
     first, most = findings[0], 4
     names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
     queries = ", ".join(names[:most]) + (f" +{len(names) - most}" if len(names) > most else "")

@@ -4,25 +4,43 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from assay.cli.gold.lint import lint_dependencies
 from assay.cli.options import endpoint_of, read_results
 from assay.cli.output import emit_blocks, info, pluralize
+from assay.clock import today
+from assay.corpus import open_corpus, parse_spec
 from assay.errors import AssayError, ConfigError, GoldError, closest_match
-
-if TYPE_CHECKING:
-    from assay.gold.mining.intake import Intake, IntakeResult, MinedItems, Rejection, UnlocatedQuery
-    from assay.gold.review.items import ReviewItem, ReviewQueue
-    from assay.report.render.document import Block
-    from assay.types import CorpusSpec, GoldSet, Run
+from assay.gold import load_gold
+from assay.gold.code_index import CodeIndex, SampleSize
+from assay.gold.git_history import commit_of
+from assay.gold.mining.adversaries import mine_adversaries
+from assay.gold.mining.docs import mine_comments, mine_docs, mine_names
+from assay.gold.mining.endpoint import ask_phrasings, propose
+from assay.gold.mining.history import mine_history
+from assay.gold.mining.intake import (
+    DEFAULT_SOURCES,
+    SOURCES,
+    Intake,
+    IntakeResult,
+    MinedItems,
+    Rejection,
+    UnlocatedQuery,
+    check_same_corpus,
+    lint_check,
+)
+from assay.gold.mining.log_queries import mine_shell, mine_transcript
+from assay.gold.mining.phrasings import mine_phrasings
+from assay.gold.review.items import ReviewItem, ReviewQueue, item_mapping
+from assay.gold.split import refuse_sealed, sealed_queries
+from assay.report.render.document import Block, Heading, Paragraph, table
+from assay.types import CorpusSpec, GoldSet, Run, Suite
 
 #: Other words for sources, whose nearest spelling would be another source.
 _SYNONYMS = {"commits": "history", "commit": "history", "git": "history", "log": "history", "docstrings": "comments"}
 
 
 def mine_command(args: Namespace) -> int:
-    from assay.gold.mining.intake import DEFAULT_SOURCES
-
     _check_flags(args)
     gold = _load_set(Path(args.set), needed=args.adversaries or args.phrasings)
     run = _load_run(args.run, gold) if args.run and gold else None
@@ -67,8 +85,6 @@ def _check_flags(args: Namespace) -> None:
 
 
 def _source_names(args: Namespace) -> tuple[str, ...]:
-    from assay.gold.mining.intake import DEFAULT_SOURCES, SOURCES
-
     if args.sources is None:
         other = args.shell or args.transcript or args.propose or args.adversaries or args.phrasings
         return () if other else DEFAULT_SOURCES
@@ -84,8 +100,6 @@ def _source_names(args: Namespace) -> tuple[str, ...]:
 
 
 def _load_set(path: Path, *, needed: bool) -> GoldSet | None:
-    from assay.gold import load_gold
-
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="name one gold file, such as gold.yaml")
     if not path.exists():
@@ -103,9 +117,6 @@ def _load_set(path: Path, *, needed: bool) -> GoldSet | None:
 
 def _load_run(directory: str, gold: GoldSet) -> Run:
     """Read a run, and refuse queries that were sealed then or are sealed now."""
-    from assay.gold.split import refuse_sealed, sealed_queries
-    from assay.types import Suite
-
     run = read_results(directory)
     refuse_sealed(run.suite, "mining")
     ran = {query.id for one in run.suite.golds if one.name == gold.name for query in one.queries}
@@ -115,14 +126,6 @@ def _load_run(directory: str, gold: GoldSet) -> Run:
 
 
 def _open_intake(args: Namespace, gold: GoldSet | None) -> tuple[Intake, ReviewQueue]:
-    from assay.cli.gold.lint import lint_dependencies
-    from assay.clock import today
-    from assay.corpus import open_corpus
-    from assay.gold.code_index import CodeIndex
-    from assay.gold.git_history import commit_of
-    from assay.gold.mining.intake import Intake, check_same_corpus, lint_check
-    from assay.gold.review.items import ReviewQueue
-
     spec = _corpus_spec(args.repo, gold)
     info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)
@@ -135,8 +138,6 @@ def _open_intake(args: Namespace, gold: GoldSet | None) -> tuple[Intake, ReviewQ
 
 
 def _corpus_spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
-    from assay.corpus import parse_spec
-
     spec = parse_spec(repo)
     if gold is None:
         return spec
@@ -149,14 +150,6 @@ def _mine(
     args: Namespace, intake: Intake, gold: GoldSet | None, run: Run | None
 ) -> Iterator[tuple[str, Iterable[IntakeResult | MinedItems]]]:
     """Return the sources with their proposals; `map` mines them one by one, so that earlier ones are queued first."""
-    from assay.gold.code_index import SampleSize
-    from assay.gold.mining.adversaries import mine_adversaries
-    from assay.gold.mining.docs import mine_comments, mine_docs, mine_names
-    from assay.gold.mining.endpoint import ask_phrasings, propose
-    from assay.gold.mining.history import mine_history
-    from assay.gold.mining.log_queries import mine_shell, mine_transcript
-    from assay.gold.mining.phrasings import mine_phrasings
-
     miners = {"history": mine_history, "docs": mine_docs, "comments": mine_comments, "names": mine_names}
     code, size, endpoint = intake.code, SampleSize(count=args.count, seed=args.seed), endpoint_of(args)
     for name in _source_names(args):
@@ -181,8 +174,6 @@ def _collect(
     tallies: list[_Tally],
     batches: Iterable[IntakeResult | MinedItems],
 ) -> None:
-    from assay.gold.mining.intake import MinedItems
-
     tally = tallies[-1]
     try:
         for mined in batches:
@@ -211,8 +202,6 @@ def _collect(
 
 
 def _report(args: Namespace, gold: GoldSet | None, tallies: list[_Tally]) -> None:
-    from assay.gold.review.items import item_mapping
-
     items = [item for tally in tallies for item in tally.items]
     data = {
         "schema": "assay/gold-mine/1",
@@ -242,8 +231,6 @@ def _report(args: Namespace, gold: GoldSet | None, tallies: list[_Tally]) -> Non
 
 
 def _tally_blocks(tallies: list[_Tally], items: list[ReviewItem] | None) -> Iterator[Block]:
-    from assay.report.render.document import Heading, Paragraph, table
-
     rows = [[t.source, str(len(t.items)), str(t.known), str(len(t.refused)), str(len(t.unplaced))] for t in tallies]
     yield table(["source", ">new", ">known", ">refused", ">asked, no location"], rows)
     yield from (Paragraph(note, "warning") for tally in tallies for note in tally.notes)

@@ -5,25 +5,30 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.cli.options import read_results
 from assay.cli.output import emit_blocks, info, pluralize
+from assay.clock import today
+from assay.corpus import open_corpus, read_text
 from assay.errors import AssayError, ConfigError, GoldError
-
-if TYPE_CHECKING:
-    from assay.gold.review.items import ReviewItem, ReviewQueue
-    from assay.report.render.document import Block
-    from assay.scoring.pooling import Judged, LabelPool, PoolCandidate, TopTwoGap
-    from assay.types import Corpus, GoldSet, Query, Run, Span, Suite, Target
+from assay.experiment.spec.model import analysis_plan_of
+from assay.gold import load_gold, query_hash, resolve
+from assay.gold.anchors import content_digest
+from assay.gold.review.acceptance import read_statuses
+from assay.gold.review.items import ItemOrigin, ReviewItem, ReviewQueue, make_item
+from assay.gold.review.votes import AGAINST
+from assay.gold.split import refuse_sealed
+from assay.report.render.document import Block, Heading, table
+from assay.scoring import parse_measure
+from assay.scoring.pooling import Judged, LabelPool, PoolCandidate, PoolConfig, TopTwoGap, pool
+from assay.scoring.runs import join_runs, restrict_run
+from assay.stats import compare
+from assay.stats.config import compare_options
+from assay.syntax.text import line_bytes, split_lines
+from assay.types import Corpus, GoldSet, Query, Run, Span, Suite, Target
 
 
 def pool_command(args: Namespace) -> int:
-    from assay.gold.review.items import ReviewQueue
-    from assay.gold.split import refuse_sealed
-    from assay.scoring import parse_measure
-    from assay.scoring.pooling import PoolConfig, pool
-
     if args.limit < 1:
         raise ConfigError(f"--limit {args.limit}", hint="at least 1")
     gold = _load_set(Path(args.set))
@@ -55,8 +60,6 @@ def pool_command(args: Namespace) -> int:
 
 
 def _load_set(path: Path) -> GoldSet:
-    from assay.gold import load_gold
-
     if not path.is_file():
         problem = "is a folder" if path.is_dir() else "there is no such file"
         raise GoldError(problem, file=path, hint="name one gold file")
@@ -68,8 +71,6 @@ def _load_set(path: Path) -> GoldSet:
 
 def _load_run(args: Namespace, gold: GoldSet) -> Run:
     """Join the runs and restrict them to the queries of the set, with the labels that it has now."""
-    from assay.scoring.runs import join_runs, restrict_run
-
     run, left_out = join_runs({directory: read_results(directory) for directory in args.results})
     if left_out:
         info(args, f"left out, not the same in all runs: {_count_queries(left_out)}")
@@ -87,9 +88,6 @@ def _count_queries(number: int) -> str:
 
 def _current_queries(gold: GoldSet, run: Run) -> Suite:
     """Return the queries of a run with the labels that the set has now; their phrasings must be the same."""
-    from assay.gold import query_hash, resolve
-    from assay.types import Suite
-
     ran = {query.id: query for one in run.suite.golds if one.name == gold.name for query in one.queries}
 
     def is_same(query: Query) -> bool:
@@ -110,16 +108,11 @@ def _current_queries(gold: GoldSet, run: Run) -> Suite:
 
 
 def _open_corpus(gold: GoldSet) -> Corpus:
-    from assay.corpus import open_corpus
-
     return open_corpus(gold.corpus, base=Path(gold.source).parent if gold.source else None)
 
 
 def _rejected_spans(queue: ReviewQueue) -> Judged:
     """Return a function that tells whether reviewers rejected a span as target of a query."""
-    from assay.gold.review.acceptance import read_statuses
-    from assay.gold.review.votes import AGAINST
-
     rejected: dict[str, list[Span]] = {}
     for status in read_statuses(queue) if queue.path.is_file() else ():
         if status.item.kind == "target" and status.value in AGAINST:
@@ -128,9 +121,6 @@ def _rejected_spans(queue: ReviewQueue) -> Judged:
 
 
 def _make_items(candidates: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) -> list[ReviewItem]:
-    from assay.clock import today
-    from assay.gold.review.items import ItemOrigin, make_item
-
     anchor = _anchoring(gold, run)
     queries = {query.id: query for gold in run.suite.golds for query in gold.queries}
     revisions = {name: facts.revision or "" for name, facts in run.header.corpora.items()}
@@ -148,11 +138,6 @@ def _make_items(candidates: tuple[PoolCandidate, ...], run: Run, gold: GoldSet) 
 
 def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
     """Return a function that makes targets, with the digest of their lines if the file is as it was in the run."""
-    from assay.corpus import read_text
-    from assay.gold.anchors import content_digest
-    from assay.syntax.text import line_bytes, split_lines
-    from assay.types import Target
-
     try:
         corpus = _open_corpus(gold)
     except AssayError:
@@ -178,10 +163,6 @@ def _gap_json(gap: TopTwoGap, verdicts: dict[str, str]) -> dict[str, object]:
 
 def _verdicts(gap: TopTwoGap, run: Run) -> dict[str, str]:
     """Return the verdict on the two best engines under each assumption about unjudged results."""
-    from assay.experiment.spec.model import analysis_plan_of
-    from assay.stats import compare
-    from assay.stats.config import compare_options
-
     settings = compare_options(analysis_plan_of(run))
     verdicts = {}
     for name, scores in gap.scenes.items():
@@ -193,8 +174,6 @@ def _verdicts(gap: TopTwoGap, run: Run) -> dict[str, str]:
 def _pool_blocks(
     pooled: LabelPool, listed: tuple[PoolCandidate, ...], verdicts: dict[str, str]
 ) -> Iterator[Block | str]:
-    from assay.report.render.document import Heading, table
-
     results = f"{pluralize(len(pooled.candidates), 'result')} of {_count_queries(pooled.queries)}"
     depth = f"(first {pluralize(pooled.depth, 'rank')}, headline phrasings)"
     yield f"Judged by nobody: {results}, at {pooled.level} level {depth}."

@@ -4,7 +4,6 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.cli.gold.vote import (
     ask_each,
@@ -24,16 +23,26 @@ from assay.cli.gold.vote import (
     warn_truncated,
     workspace_routes,
 )
-from assay.cli.options import endpoint_of, serve_until_stopped
+from assay.cli.options import endpoint_of
 from assay.cli.output import emit_blocks, info, pluralize
+from assay.cli.serve import serve_until_stopped
+from assay.clock import timestamp, today
 from assay.errors import ConfigError, GoldError
-
-if TYPE_CHECKING:
-    from assay.gold.review.acceptance import Acceptance
-    from assay.gold.review.reviewers import VoteInput
-    from assay.gold.review.views import ReviewWorkspace
-    from assay.gold.review.votes import ItemStatus
-    from assay.report.render.document import Block
+from assay.gold.review.acceptance import Acceptance, accept, read_closed, read_statuses
+from assay.gold.review.reviewers import VoteInput, count_progress, make_decision, make_label_items
+from assay.gold.review.views import ReviewWorkspace, format_view, view_mapping
+from assay.gold.review.votes import (
+    UNSURE,
+    ItemStatus,
+    VoteLog,
+    log_unblinding,
+    record_decisions,
+    vote_mapping,
+    vote_values,
+)
+from assay.report.render.document import Block, Paragraph, table
+from assay.web.review import REVIEW
+from assay.web.reviewers import port_file
 
 #: Flags and the actions that they belong to; "" is the dialogue on a terminal.
 _FLAGS_OF_ACTIONS = {
@@ -65,9 +74,6 @@ def _flag(name: str) -> str:
 
 
 def _review_in_browser(args: Namespace, workspace: ReviewWorkspace) -> int:
-    from assay.web.review import REVIEW
-    from assay.web.reviewers import port_file
-
     workspace.items()
     warn_truncated(workspace)
     routes = workspace_routes(workspace, rules_of(args), name=reviewer_of(args) if args.reviewer else "")
@@ -77,10 +83,6 @@ def _review_in_browser(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 
 def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
-    from assay.gold.review.acceptance import read_closed
-    from assay.gold.review.reviewers import count_progress
-    from assay.report.render.document import table
-
     _log_unblinding(args, workspace)
     progress = count_progress(_read_statuses(args, workspace), read_closed(workspace.queue))
     kinds = list(progress.kinds)
@@ -108,15 +110,11 @@ def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 
 def _read_statuses(args: Namespace, workspace: ReviewWorkspace) -> tuple[ItemStatus, ...]:
-    from assay.gold.review.acceptance import read_statuses
-
     warn_truncated(workspace)
     return read_statuses(workspace.queue, rules_of(args))
 
 
 def _log_unblinding(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[ItemStatus] = ()) -> None:
-    from assay.gold.review.votes import VoteLog, log_unblinding
-
     if args.reviewer:
         log_unblinding(VoteLog(workspace.queue, reviewer_of(args)), [status.item.id for status in disputed])
 
@@ -139,9 +137,6 @@ def _adjudicate(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 
 def _ask_decision(args: Namespace, workspace: ReviewWorkspace, status: ItemStatus, position: str) -> VoteInput | None:
-    from assay.gold.review.views import format_view
-    from assay.gold.review.votes import UNSURE, vote_values
-
     values = [value for value in vote_values(status.item.kind) if value != UNSURE]
     lines = format_view(workspace.viewer.view(status.item), engines=args.show_engines)
     print_lines(["", f"── {position} " + "─" * 40, *lines, "", *_vote_lines(status), ""])
@@ -153,10 +148,6 @@ def _vote_lines(status: ItemStatus) -> list[str]:
 
 
 def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[ItemStatus]) -> int:
-    from assay.gold.review.views import view_mapping
-    from assay.gold.review.votes import vote_mapping
-    from assay.report.render.document import table
-
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
     count = f"{pluralize(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
     then = f"{count} One who did not vote decides: --reviewer NAME --decide ITEM=VALUE --reason TEXT."
@@ -175,9 +166,6 @@ def _decide_by_flags(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 
 def _decide(args: Namespace, workspace: ReviewWorkspace, given: Sequence[VoteInput]) -> int:
-    from assay.gold.review.reviewers import make_decision
-    from assay.gold.review.votes import record_decisions
-
     reviewer = reviewer_of(args)
     workspace.items()
     statuses = _read_statuses(args, workspace)
@@ -193,9 +181,6 @@ def _report_decided(args: Namespace, decided: int, left: int) -> int:
 
 
 def _accept(args: Namespace, workspace: ReviewWorkspace) -> int:
-    from assay.clock import timestamp
-    from assay.gold.review.acceptance import accept
-
     workspace.items()
     accepted = accept(
         workspace.queue,
@@ -223,8 +208,6 @@ def _accept(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 
 def _acceptance_blocks(workspace: ReviewWorkspace, accepted: Acceptance, left: dict[str, int]) -> list[Block | str]:
-    from assay.report.render.document import Paragraph, table
-
     rejected = len(accepted.taken) - accepted.added
     size = f"There is no {workspace.path} yet."
     if accepted.gold:
@@ -244,9 +227,6 @@ def _acceptance_blocks(workspace: ReviewWorkspace, accepted: Acceptance, left: d
 
 
 def _queue_labels(args: Namespace, workspace: ReviewWorkspace) -> int:
-    from assay.clock import today
-    from assay.gold.review.reviewers import make_label_items
-
     gold = workspace.load()
     if gold is None:
         raise GoldError("there is no such file", file=workspace.path, hint="check the path")

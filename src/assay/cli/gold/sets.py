@@ -7,26 +7,38 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from assay.cli.gold.vote import open_review, warn_truncated
 from assay.cli.options import split_list
 from assay.cli.output import emit_blocks, info, pluralize
+from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError, GoldError, InputError
-
-if TYPE_CHECKING:
-    from assay.gold.review.agreement import Coefficient, KindAgreement
-    from assay.gold.split import SplitMethod, SplitOptions, SplitSuite
-    from assay.report.render.document import Block
-    from assay.types import CorpusSpec, Suite
+from assay.gold import load_gold
+from assay.gold.access_log import access_log_path, log_division, read_access_log
+from assay.gold.code_index import SampleSize
+from assay.gold.formats.registry import save
+from assay.gold.review.acceptance import read_acceptance_times
+from assay.gold.review.agreement import Coefficient, KindAgreement, Resampling, compute_agreement
+from assay.gold.review.votes import read_all_votes, read_decisions
+from assay.gold.split import (
+    SplitMethod,
+    SplitOptions,
+    SplitShares,
+    SplitSuite,
+    assign_splits,
+    more_groups_hint,
+    read_split_method,
+    store_split_method,
+)
+from assay.gold.synth import KINDS, check_directory, synthesize, write_sets
+from assay.report.render.document import Block, Heading, Paragraph, table
+from assay.stats.power import mde_from_se
+from assay.types import CorpusSpec, Suite
 
 _OFF = 0.1  # a larger deviation from a share noticeably changes what the split can show
 
 
 def split_command(args: Namespace) -> int:
-    from assay.gold import load_gold
-    from assay.gold.split import SplitMethod, SplitOptions, SplitShares, assign_splits, read_split_method
-
     if args.depth is not None and args.depth < 1:
         raise ConfigError(f"--depth {args.depth}", hint="at least one folder names a module")
     if not Path(args.set).exists():  # shipped sets cannot be split
@@ -58,10 +70,6 @@ def split_command(args: Namespace) -> int:
 
 
 def _save(args: Namespace, suite: Suite, split: SplitSuite, options: SplitOptions) -> Iterator[str]:
-    from assay.gold.access_log import access_log_path, log_division
-    from assay.gold.formats.registry import save
-    from assay.gold.split import store_split_method
-
     for old, new in zip(suite.golds, split.suite.golds, strict=True):
         if old == new:
             continue
@@ -73,8 +81,6 @@ def _save(args: Namespace, suite: Suite, split: SplitSuite, options: SplitOption
 
 
 def _split_warnings(options: SplitOptions, split: SplitSuite, before: SplitMethod | None) -> list[str]:
-    from assay.gold.split import SplitMethod, more_groups_hint
-
     total = sum(split.sizes.values())
     if split.already_split == total:
         method = SplitMethod(options.by, options.depth)
@@ -89,16 +95,12 @@ def _split_warnings(options: SplitOptions, split: SplitSuite, before: SplitMetho
 
 
 def _smallest_difference(queries: int, sd: float) -> float:
-    from assay.stats.power import mde_from_se
-
     return mde_from_se(sd / math.sqrt(queries), queries - 1) if queries > 1 else math.inf
 
 
 def _split_blocks(
     args: Namespace, split: SplitSuite, unit: str, smallest: dict[str, float], warnings: list[str]
 ) -> Iterator[Block | str]:
-    from assay.report.render.document import Paragraph, table
-
     total = sum(split.sizes.values())
     kept = f"; {pluralize(split.already_split, 'query', 'queries')} kept their part" if split.already_split else ""
     yield f"{total} queries in {pluralize(split.groups, 'group')} by {unit}, seed {args.seed}{kept}."
@@ -115,9 +117,6 @@ def _split_blocks(
 
 
 def access_log_command(args: Namespace) -> int:
-    from assay.gold.access_log import access_log_path, read_access_log
-    from assay.report.render.document import table
-
     path = Path(args.set)
     if not path.is_file() and not access_log_path(path).is_file():
         problem = "is a folder" if path.is_dir() else "there is no such file"
@@ -135,11 +134,6 @@ def access_log_command(args: Namespace) -> int:
 
 
 def synth_command(args: Namespace) -> int:
-    from assay.corpus import open_corpus, parse_spec
-    from assay.gold.code_index import SampleSize
-    from assay.gold.synth import KINDS, check_directory, synthesize, write_sets
-    from assay.report.render.document import Paragraph, table
-
     directory = check_directory(Path(args.out))
     kinds = split_list(args.kinds) or KINDS
     size = SampleSize(args.count, args.max_per_file, args.seed)
@@ -170,10 +164,6 @@ def _set_name(spec: CorpusSpec) -> str:
 
 
 def agreement_command(args: Namespace) -> int:
-    from assay.gold.review.acceptance import read_acceptance_times
-    from assay.gold.review.agreement import Resampling, compute_agreement
-    from assay.gold.review.votes import read_all_votes, read_decisions
-
     workspace = open_review(Path(args.set), None)
     warn_truncated(workspace)
     queue = workspace.queue
@@ -189,8 +179,6 @@ def agreement_command(args: Namespace) -> int:
 
 
 def _agreement_blocks(kind: KindAgreement) -> Iterator[Block | str]:
-    from assay.report.render.document import Heading, table
-
     yield Heading(kind.kind)
     items, votes = pluralize(kind.items, "item"), pluralize(kind.votes, "vote")
     text = f"{items} with two votes or more, {votes}, {kind.unsure} unsure"

@@ -7,21 +7,34 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from assay.cli.gold.lint import lint_dependencies
 from assay.cli.options import endpoint_of
 from assay.cli.output import clean, emit_blocks, info, log, pluralize, warn, write_result
+from assay.corpus import parse_spec
 from assay.errors import ConfigError, GoldError, InputError
-
-if TYPE_CHECKING:
-    from assay.gold.anchors import AnchorProblem
-    from assay.gold.review.items import ReviewItem
-    from assay.gold.review.reviewers import VoteInput
-    from assay.gold.review.views import ReviewWorkspace
-    from assay.gold.review.votes import ReviewRules, Vote, VoteLog
-    from assay.report.render.document import Block
-    from assay.types import GoldSet
-    from assay.web.server import Route
+from assay.files import read_utf8
+from assay.gold.anchors import AnchorProblem
+from assay.gold.lint.registry import lint
+from assay.gold.load import relative_corpus
+from assay.gold.review.items import ReviewItem
+from assay.gold.review.reviewers import VoteInput, ask_model, list_open_items, make_vote, review_prompt_version
+from assay.gold.review.views import ReviewWorkspace, format_view, view_mapping
+from assay.gold.review.votes import (
+    ReviewRules,
+    Vote,
+    VoteLog,
+    check_may_vote,
+    check_name,
+    find_item,
+    vote_question,
+    vote_values,
+)
+from assay.report.render.document import Block, Paragraph, table
+from assay.types import GoldSet
+from assay.web.review import review_routes
+from assay.web.server import Route
 
 T = TypeVar("T")
 
@@ -33,10 +46,6 @@ _COLUMNS = ("item", "vote", "reason")
 
 def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
     """Open the review of a gold file."""
-    from assay.corpus import parse_spec
-    from assay.gold.load import relative_corpus
-    from assay.gold.review.views import ReviewWorkspace
-
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
     workspace = ReviewWorkspace(path, relative_corpus(parse_spec(corpus), str(path)) if corpus else None)
@@ -54,17 +63,11 @@ def warn_truncated(workspace: ReviewWorkspace, reviewer: str | None = None) -> N
 
 def workspace_routes(workspace: ReviewWorkspace, rules: ReviewRules, *, name: str = "") -> tuple[Route, ...]:
     """Return the routes of the review page."""
-    from assay.web.review import review_routes
-
     return review_routes(workspace, lambda gold: set_problems(workspace, gold), tell=warn, rules=rules, name=name)
 
 
 def set_problems(workspace: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProblem, ...]:
     """Return the errors that lint finds in a set."""
-    from assay.cli.gold.lint import lint_dependencies
-    from assay.gold.anchors import AnchorProblem
-    from assay.gold.lint.registry import lint
-
     tools = lint_dependencies(gold.name, workspace.corpus.spec, workspace.path.parent)
     findings = lint(gold, workspace.corpus, tools=tools).findings
     return tuple(
@@ -76,8 +79,6 @@ def set_problems(workspace: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProbl
 
 def reviewer_of(args: Namespace) -> str:
     """Return the checked name of the reviewer."""
-    from assay.gold.review.votes import check_name
-
     if not args.reviewer:
         raise ConfigError("nobody is named", hint="say who you are: --reviewer NAME")
     return check_name(args.reviewer)
@@ -85,16 +86,11 @@ def reviewer_of(args: Namespace) -> str:
 
 def rules_of(args: Namespace) -> ReviewRules:
     """Return the rules by which votes settle an item."""
-    from assay.gold.review.votes import ReviewRules
-
     return ReviewRules() if args.min_votes is None else ReviewRules(args.min_votes)
 
 
 def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> int:
     """Show item after item and ask for votes; each vote is written before the next item is shown."""
-    from assay.gold.review.views import format_view
-    from assay.gold.review.votes import vote_question, vote_values
-
     log = _open_log(args, workspace)
     if not is_interactive() or args.json:
         hint = "use --list to see what is open, then --vote ITEM=VALUE --reason TEXT, or --votes FILE"
@@ -151,8 +147,6 @@ def ask_each(
 
 def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str]) -> VoteInput | None:
     """Ask for a value and a reason; an empty value skips the item, None ends the dialogue."""
-    from assay.gold.review.reviewers import VoteInput
-
     while True:
         answer = _ask_line(f"{question} (Enter or s skips, b goes back, q ends): ")
         if answer is None or answer.casefold() in ("q", "quit"):
@@ -178,11 +172,6 @@ def _ask_line(prompt: str) -> str | None:
 
 def list_open(args: Namespace, workspace: ReviewWorkspace) -> int:
     """List the items that a reviewer has not voted on."""
-    from assay.gold.review.reviewers import list_open_items
-    from assay.gold.review.views import view_mapping
-    from assay.gold.review.votes import vote_question
-    from assay.report.render.document import Paragraph, table
-
     log = _open_log(args, workspace)
     items = _open_items(args, workspace, log)
     views = [view_mapping(workspace.viewer.view(item), engines=args.show_engines) for item in items]
@@ -206,8 +195,6 @@ def list_open(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 def vote_by_flags(args: Namespace, workspace: ReviewWorkspace) -> int:
     """Cast the votes of the command line."""
-    from assay.gold.review.votes import find_item
-
     log, items = _open_log(args, workspace), workspace.items()
     given = read_flags(args.vote, args.reason)
     log.cast([_make_vote(args, workspace, log, find_item(items, one.item), one) for one in given])
@@ -216,8 +203,6 @@ def vote_by_flags(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 def read_flags(given: list[str], reasons: list[str] | None) -> list[VoteInput]:
     """Parse `ITEM=VALUE` flags with their reasons: one for each, or one for all."""
-    from assay.gold.review.reviewers import VoteInput
-
     reasons = reasons or []
     if len(reasons) == 1:
         reasons = reasons * len(given)
@@ -235,8 +220,6 @@ def read_flags(given: list[str], reasons: list[str] | None) -> list[VoteInput]:
 
 def vote_by_file(args: Namespace, workspace: ReviewWorkspace) -> int:
     """Cast the votes of a CSV file: all, or none if a line is wrong; the error lists every wrong line."""
-    from assay.gold.review.votes import find_item
-
     log, items, path = _open_log(args, workspace), workspace.items(), Path(args.votes)
     given, wrong = _read_votes(path)
     votes = []
@@ -255,9 +238,6 @@ def vote_by_file(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 def _read_votes(path: Path) -> tuple[list[VoteInput], list[GoldError]]:
     """Return the votes of a CSV file, and an error for every line that is none."""
-    from assay.files import read_utf8
-    from assay.gold.review.reviewers import VoteInput
-
     votes: list[VoteInput] = []
     wrong: list[GoldError] = []
     reader = csv.reader(read_utf8(path, GoldError).splitlines(keepends=True), strict=True)
@@ -300,8 +280,6 @@ def _join_errors(errors: Sequence[GoldError]) -> GoldError:
 
 def vote_by_model(args: Namespace, workspace: ReviewWorkspace) -> int:
     """Let a model vote on its open items; answers that are no vote are reported and not counted."""
-    from assay.gold.review.reviewers import VoteInput, ask_model, make_vote, review_prompt_version
-
     endpoint = endpoint_of(args)
     assert endpoint is not None
     log = _open_log(args, workspace)
@@ -320,8 +298,6 @@ def vote_by_model(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 
 def _open_log(args: Namespace, workspace: ReviewWorkspace) -> VoteLog:
-    from assay.gold.review.votes import VoteLog, check_may_vote
-
     log = VoteLog(workspace.queue, reviewer_of(args))
     check_may_vote(workspace.queue, log.reviewer)
     warn_truncated(workspace, log.reviewer)
@@ -329,22 +305,16 @@ def _open_log(args: Namespace, workspace: ReviewWorkspace) -> VoteLog:
 
 
 def _open_items(args: Namespace, workspace: ReviewWorkspace, log: VoteLog) -> list[ReviewItem]:
-    from assay.gold.review.reviewers import list_open_items
-
     if args.limit is not None and args.limit < 1:
         raise ConfigError(f"--limit {args.limit}", hint="at least 1")
     return list_open_items(workspace, log)[: args.limit]
 
 
 def _make_vote(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, item: ReviewItem, given: VoteInput) -> Vote:
-    from assay.gold.review.reviewers import make_vote
-
     return make_vote(workspace, log.reviewer, item, given, engines=args.show_engines)
 
 
 def _report(args: Namespace, workspace: ReviewWorkspace, log: VoteLog, cast: int) -> int:
-    from assay.gold.review.reviewers import list_open_items
-
     left = len(list_open_items(workspace, log))
     data = {"schema": "assay/gold-review-vote/1", "reviewer": log.reviewer, "cast": cast, "open": left}
     emit_blocks(args, "Votes", [f"{log.reviewer}: {pluralize(cast, 'vote')} kept, {left} open."], data)
