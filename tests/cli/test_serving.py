@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from assay.cli.serve import listen
+from assay.cli.options import listen
 from assay.errors import SetupError
 
 

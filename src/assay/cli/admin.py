@@ -225,7 +225,6 @@ def verify_command(args: Namespace) -> int:
 
 
 def _format_size(size: float) -> str:
-    """Return a size with its unit, such as 1.5 MB."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

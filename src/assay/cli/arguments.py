@@ -39,7 +39,6 @@ def command(path: str, text: str, *arguments: Argument | Group, usage: str | Non
 
 
 def value(name: str, text: str, **settings: Any) -> Argument:  # noqa: ANN401  # settings of argparse
-    """Return a positional argument."""
     return name, {"help": text, **settings}
 
 
@@ -60,7 +59,6 @@ def flag(name: str, text: str, *, repeatable: bool = False, **settings: Any) -> 
 
 
 def endpoint(purpose: str) -> Group:
-    """Return the flags of a chat endpoint."""
     return Group(
         f"{purpose} (any OpenAI-compatible endpoint)",
         flag("--endpoint URL", "Send requests to this chat completions URL"),
@@ -70,8 +68,6 @@ def endpoint(purpose: str) -> Group:
 
 
 class Once(argparse.Action):
-    """A flag that may be given once."""
-
     def __call__(
         self,
         _parser: ArgumentParser,

@@ -137,7 +137,6 @@ def _explain_run(args: Namespace) -> int:
 
 
 def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
-    """Query the builtin engine of a run again, stage by stage."""
     from assay.engines.builtin import BuiltinEngine
     from assay.experiment.corpora import check_corpus_here, prepare
     from assay.experiment.tracing import choose_explainable, rebuild_engine
@@ -195,7 +194,6 @@ def _find_miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: in
 
 
 def _stage_rankings(index: Index, trace: Trace, ranking: Ranking, k: int) -> Iterator[tuple[str, Ranking]]:
-    """Return the ranking after each stage, and the recorded one."""
     for stage in trace.stages:
         hits = tuple(_hit_at(index, row, trace.per) for row in rank_rows(stage.scores)[:k].tolist())
         yield stage.name, replace(ranking, hits=hits, tokens=(0,) * len(hits), status=Status.OK)

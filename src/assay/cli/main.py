@@ -230,7 +230,6 @@ class _Parser(ArgumentParser):
         super()._check_value(action, value)
 
     def error(self, message: str, hint: str = "") -> NoReturn:
-        """Print the error and a hint; exit with code 2."""
         command = "" if self.prog == "assay" else f"{self.prog}: "
         self.exit(2, f"error: {command}{message}\nhint: {hint or f'{self.prog} --help'}\n")
 

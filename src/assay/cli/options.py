@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay.chat import Endpoint
-from assay.cli.output import info
-from assay.errors import ConfigError
+from assay.cli.output import info, warn, write_result
+from assay.errors import ConfigError, SetupError
 from assay.experiment import read_run
 from assay.experiment.spec import FILE, Spec, load_spec
 from assay.experiment.spec.model import (
@@ -20,10 +23,14 @@ from assay.experiment.spec.model import (
     resolve_family,
     split_names,
 )
+from assay.files import write_atomic
 from assay.gold.load import log_reaccess, reload_set
 from assay.gold.split import TAG, sealed_queries, split_of
 from assay.report.explorer.excerpts import PagePlan
 from assay.types import AnalysisPlan, Run, Suite
+
+if TYPE_CHECKING:
+    from assay.web.server import Route, WebServer
 
 
 def claim_flags(args: Namespace) -> dict[str, Any]:
@@ -34,7 +41,6 @@ def claim_flags(args: Namespace) -> dict[str, Any]:
 
 
 def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
-    """Return the analysis plan of a run, changed by the flags."""
     names = [*(engine.name for engine in run.engines), *run.header.skipped]
     claim = change_plan(analysis_plan_of(run), run.k, **claim_flags(args))
     family = getattr(args, "family", None)
@@ -45,7 +51,6 @@ def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
 
 
 def given_flags(args: Namespace, *names: str) -> dict[str, Any]:
-    """Return the flags that were given."""
     return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
 
 
@@ -56,7 +61,6 @@ def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
 
 
 def read_results(text: str) -> Run:
-    """Read the run in a directory."""
     path = Path(text)
     if not path.is_dir():
         problem = "is a file, not a folder of results" if path.exists() else "no such folder"
@@ -112,24 +116,20 @@ def question_flags(args: Namespace) -> dict[str, Any]:
 
 
 def split_list(text: str | None) -> tuple[str, ...] | None:
-    """Split a comma-separated list; None if it is absent."""
     return tuple(part.strip() for part in text.split(",")) if text else None
 
 
 def config_file(config: str | None) -> Path | None:
-    """Return the path of the given assay.toml, or of the one in this directory, or None."""
     if config:
         return Path(config)
     return Path(FILE) if Path(FILE).is_file() else None
 
 
 def load_config(config: str | None) -> Spec:
-    """Load the given assay.toml, or the one in this directory, or the defaults."""
     return load_spec(config_file(config))
 
 
 def load_experiment(args: Namespace) -> Spec:
-    """Load the experiment that --config or --preset names, changed by --set."""
     if args.preset and args.config:
         hint = f'write extends = "preset:{args.preset}" into {args.config}'
         raise ConfigError("--preset and --config are two experiments", hint=hint)
@@ -137,7 +137,6 @@ def load_experiment(args: Namespace) -> Spec:
 
 
 def endpoint_of(args: Namespace) -> Endpoint | None:
-    """Return the endpoint of the flags, if one is given."""
     if bool(args.endpoint) != bool(args.model):
         raise ConfigError("--endpoint and --model go together", hint="such as --endpoint URL --model qwen3")
     if args.token_env and not args.endpoint:
@@ -146,8 +145,49 @@ def endpoint_of(args: Namespace) -> Endpoint | None:
 
 
 def open_page(args: Namespace, url: str, name: str) -> None:
-    """Open a page in a browser, or print that there is none."""
     import webbrowser
 
     if not webbrowser.open(url):
         info(args, f"no browser was found; open {name} yourself")
+
+
+def serve_until_stopped(
+    args: Namespace, routes: Sequence[Route], path: str, facts: Mapping[str, object], last: Path | None
+) -> None:
+    """Serve the routes until Ctrl-C, after printing the address of a path; `last` is a file that keeps the port."""
+    with listen(args, routes, last) as server:
+        url = server.address(path)
+        if args.json:
+            write_result(json.dumps({"schema": "assay/serve/1", "url": url, **facts}))
+        else:
+            write_result(url)
+            text = (
+                "open this address in a browser on this machine; it is a key, so keep it to yourself. Ctrl-C ends it."
+            )
+            info(args, text)
+        if args.open:
+            open_page(args, url, "the address")
+        server.wait()
+
+
+def listen(args: Namespace, routes: Sequence[Route], last: Path | None = None) -> WebServer:
+    """Start the server; reuse the port in the file `last`, under which open pages stored unsaved votes."""
+    from assay.web.server import LOOPBACK, serve
+
+    host = LOOPBACK[0] if args.host is None else args.host
+    before = 0
+    if last and args.port is None:
+        with suppress(OSError, ValueError):
+            before = int(last.read_text("ascii"))
+    if not 0 < before < 1 << 16:
+        before = 0
+    try:
+        server = serve(routes, port=args.port or before, host=host)
+    except SetupError:
+        if not before:
+            raise
+        server = serve(routes, host=host)
+        warn(f"port {before}, where this review was before, is taken; pages that are open there wait for it")
+    if last:
+        write_atomic(last, f"{server.port}\n")
+    return server

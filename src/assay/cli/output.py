@@ -45,7 +45,6 @@ def emit_blocks(args: Namespace, title: str, blocks: Iterable[Block | str], data
 
 
 def write_result(text: str) -> None:
-    """Print a line of the result on stdout, at once."""
     print(text, flush=True)  # noqa: T201  # stdout is the result
 
 
@@ -67,7 +66,6 @@ def print_error(args: Namespace, message: str) -> None:
 
 
 def log(text: str) -> None:
-    """Print a line on stderr."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201  # stderr is for what is not the result
 
 
@@ -77,7 +75,6 @@ def quote_json(text: str) -> str:
 
 
 def escape(args: Namespace, text: str) -> str:
-    """Escape workflow commands in text that GitHub's runner reads."""
     if not getattr(args, "github", False):
         return text
     from assay.report.render.text import escape_commands
@@ -105,14 +102,11 @@ def _print_step(progress: Progress) -> None:
 
 
 def pluralize(number: int, noun: str, plural: str = "") -> str:
-    """Return the number with its noun: 1 item, 2 items."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 @dataclass(frozen=True, slots=True)
 class ResultLayout:
-    """Sizes of printed search results."""
-
     lines: int = 6  # per result: ten results fit on a screen
     piped: int = 240  # columns without a terminal: code fits, a minified file does not flood
     tab: int = 4
@@ -130,7 +124,6 @@ class ResultPrinter:
     color: bool
 
     def paint(self, text: str, code: str) -> str:
-        """Return the text in a color, where the terminal has colors."""
         return f"\033[{code}m{text}\033[0m" if self.color else text
 
     def bold(self, text: str) -> str:
@@ -141,7 +134,6 @@ class ResultPrinter:
 
 
 def result_printer() -> ResultPrinter:
-    """Return the printer for stdout."""
     from assay.terminal import detect_terminal
 
     terminal = detect_terminal(sys.stdout, LAYOUT.piped)
@@ -165,7 +157,6 @@ def format_hit(
 
 
 def format_headline(printer: ResultPrinter, rank: int, hit: Hit) -> str:
-    """Return rank, location and score of a hit as one line."""
     score = "" if hit.score is None else printer.dim(f"  {hit.score:.3f}")
     return f"{rank:>3}  {printer.bold(clean(str(hit.span)))}{score}"
 

@@ -124,7 +124,6 @@ def report_command(args: Namespace) -> int:
 
 
 def _command_line(args: Namespace, *more: str) -> str:
-    """Return the arguments of this call, to be repeated with other values of the omitted flags."""
     words = [args.results]
     for name, value in given_flags(args, "out", *CLAIM, *more).items():
         flag = f"--{name.replace('_', '-')}"

@@ -212,7 +212,6 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
 
 
 def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
-    """Print engines that failed on every query and return the exit code."""
     failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
     for name, reason in failed.items():
         print_error(args, f"{name} failed on every query: {reason}")

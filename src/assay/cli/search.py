@@ -246,7 +246,6 @@ def _format_related(printer: ResultPrinter, related: Related) -> Iterator[str]:
 
 
 def check_directory(text: str) -> Path:
-    """Return the directory to search, or raise ConfigError."""
     directory = Path(text)
     if directory.is_file():
         hint = f"name its folder, and the file by --path: {directory.parent} --path {directory.name}"
@@ -261,19 +260,16 @@ def _load_config(args: Namespace, directory: Path) -> SearchConfig:
 
 
 def workers_of(args: Namespace) -> int | None:
-    """Return the number of worker processes, if it is given."""
     return None if args.workers is None else check_count("--workers", args.workers)
 
 
 def check_count(flag: str, count: int) -> int:
-    """Return the count, or raise ConfigError if it is less than 1."""
     if count < 1:
         raise ConfigError(f"{flag} {count}", hint="it is 1 or more")
     return count
 
 
 def check_query(text: str | None) -> str:
-    """Return the query, or raise ConfigError if it is empty."""
     if text is None or not text.strip():
         raise ConfigError("there is nothing to search for", hint='write what you look for: assay search "retry limit"')
     return text

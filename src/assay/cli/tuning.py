@@ -171,7 +171,6 @@ def _tune_settings(args: Namespace, spec: Spec) -> TuneSettings:
 
 
 def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spec, str, tuple[GridPoint, ...]]:
-    """Return the configuration of the grid, the tuned engine, and the points."""
     base = find_base(spec, args.engine or settings.engine or None)
     primary = args.primary or settings.measure or base.spec.primary
     base = replace(base, spec=replace(base.spec, primary=primary))
@@ -223,7 +222,6 @@ def _load_spec(args: Namespace) -> Spec:
 
 
 def _load_queries(args: Namespace, spec: Spec, use: SplitUse) -> DevData:
-    """Load the queries that tuning may use."""
     splits = split_list(args.split)
     suite = load_suite(spec)
     try:

@@ -75,8 +75,6 @@ def convert_command(args: Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Converted:
-    """Files to write, and what they do not hold."""
-
     files: Mapping[Path, str | bytes]
     documents: Mapping[Path, Mapping[str, str]]  # directories of texts that are the corpus of a set
     lost: tuple[str, ...]
@@ -131,7 +129,6 @@ def relative_corpus(gold: GoldSet, directory: Path) -> CorpusSpec:
 
 
 def missing_directory(out: Path) -> Path | None:
-    """Return the directory of a file if it must be created."""
     return None if out.parent.exists() else out.parent
 
 

@@ -151,7 +151,6 @@ def lint_dependencies(
 
 
 def builtin_reach(corpus: Corpus, config: ChunkConfig | None = None) -> EngineReach:
-    """Return the chunks that the builtin engine can return."""
     files = {file.path: file for file in corpus.files}
 
     @cache
@@ -211,7 +210,6 @@ def _grouped_rows(findings: Sequence[LintFinding]) -> _Rows:
 
 
 def _row(findings: Sequence[LintFinding]) -> list[str | Cell]:
-    """Return the row of findings that have the same text."""
     first, most = findings[0], 4
     names = list(dict.fromkeys(finding.query for finding in findings if finding.query))
     queries = ", ".join(names[:most]) + (f" +{len(names) - most}" if len(names) > most else "")

@@ -58,8 +58,6 @@ def mine_command(args: Namespace) -> int:
 
 @dataclass(slots=True)
 class _Tally:
-    """The proposals of one source."""
-
     source: str
     items: list[ReviewItem] = field(default_factory=list)
     known: int = 0

@@ -23,9 +23,8 @@ from assay.cli.gold.vote import (
     warn_truncated,
     workspace_routes,
 )
-from assay.cli.options import endpoint_of
+from assay.cli.options import endpoint_of, serve_until_stopped
 from assay.cli.output import emit_blocks, info, pluralize
-from assay.cli.serve import serve_until_stopped
 from assay.clock import timestamp, today
 from assay.errors import ConfigError, GoldError
 from assay.gold.review.acceptance import Acceptance, accept, read_closed, read_statuses

@@ -45,7 +45,6 @@ _COLUMNS = ("item", "vote", "reason")
 
 
 def open_review(path: Path, corpus: str | None) -> ReviewWorkspace:
-    """Open the review of a gold file."""
     if path.is_dir():
         raise GoldError("is a folder", file=path, hint="review one gold file at a time")
     workspace = ReviewWorkspace(path, relative_corpus(parse_spec(corpus), str(path)) if corpus else None)
@@ -62,12 +61,10 @@ def warn_truncated(workspace: ReviewWorkspace, reviewer: str | None = None) -> N
 
 
 def workspace_routes(workspace: ReviewWorkspace, rules: ReviewRules, *, name: str = "") -> tuple[Route, ...]:
-    """Return the routes of the review page."""
     return review_routes(workspace, lambda gold: set_problems(workspace, gold), tell=warn, rules=rules, name=name)
 
 
 def set_problems(workspace: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProblem, ...]:
-    """Return the errors that lint finds in a set."""
     tools = lint_dependencies(gold.name, workspace.corpus.spec, workspace.path.parent)
     findings = lint(gold, workspace.corpus, tools=tools).findings
     return tuple(
@@ -78,14 +75,12 @@ def set_problems(workspace: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProbl
 
 
 def reviewer_of(args: Namespace) -> str:
-    """Return the checked name of the reviewer."""
     if not args.reviewer:
         raise ConfigError("nobody is named", hint="say who you are: --reviewer NAME")
     return check_name(args.reviewer)
 
 
 def rules_of(args: Namespace) -> ReviewRules:
-    """Return the rules by which votes settle an item."""
     return ReviewRules() if args.min_votes is None else ReviewRules(args.min_votes)
 
 
@@ -110,12 +105,10 @@ def vote_on_terminal(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 
 def is_interactive() -> bool:
-    """Return whether stdin is a terminal."""
     return sys.stdin.isatty()
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines on stdout without control characters."""
     for line in lines:
         write_result(clean(line))
 
@@ -171,7 +164,6 @@ def _ask_line(prompt: str) -> str | None:
 
 
 def list_open(args: Namespace, workspace: ReviewWorkspace) -> int:
-    """List the items that a reviewer has not voted on."""
     log = _open_log(args, workspace)
     items = _open_items(args, workspace, log)
     views = [view_mapping(workspace.viewer.view(item), engines=args.show_engines) for item in items]
@@ -194,7 +186,6 @@ def list_open(args: Namespace, workspace: ReviewWorkspace) -> int:
 
 
 def vote_by_flags(args: Namespace, workspace: ReviewWorkspace) -> int:
-    """Cast the votes of the command line."""
     log, items = _open_log(args, workspace), workspace.items()
     given = read_flags(args.vote, args.reason)
     log.cast([_make_vote(args, workspace, log, find_item(items, one.item), one) for one in given])
