@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from assay._version import __version__
-from assay.clock import now, today
+from assay.clock import now
 from assay.digests import text_digest
 from assay.engines import as_engine
 from assay.engines.base import Engine
 from assay.errors import EngineError, InputError
-from assay.experiment.cache import CacheKey, CellId, CellResult, CorpusSnapshot, ResultCache, relabel
+from assay.experiment.cache import CellId, CellResult, CorpusSnapshot, ResultCache, relabel
 from assay.experiment.corpora import Missing, PreparedGold, load_suite, phrased_queries
 from assay.experiment.executors import (
     Executor,
@@ -39,19 +39,10 @@ from assay.experiment.plan import (
 )
 from assay.experiment.records.codec import Lines, join_lines
 from assay.experiment.records.directory import IN_TURN, KEPT, SHARDED, SIDE_BY_SIDE, CellTiming
-from assay.experiment.sessions import EngineLimits, EngineOutcome, Progress, ProgressCallback, ignore_progress
+from assay.experiment.sessions import EngineLimits, Progress, ProgressCallback, engine_record, ignore_progress
 from assay.experiment.spec import FILE, Spec, load_spec, override
 from assay.experiment.spec.model import check_encodable, match_names
-from assay.experiment.worker import (
-    CellSink,
-    CellTask,
-    CorpusAccess,
-    engine_run,
-    measure,
-    prepare_corpus,
-    survey,
-    take_snapshot,
-)
+from assay.experiment.worker import CellTask, CorpusAccess, measure, prepare_corpus, survey, take_snapshot
 from assay.gold import gold_hash, query_hash
 from assay.gold.access_log import log_access
 from assay.gold.split import select
@@ -247,23 +238,25 @@ def execute(
         snapshots, prepared = _survey(plan, suite, executor, report)
         log_access(suite, "run", list(plan.engines))
         register_secret_values(secret for planned in plan.engines.values() for secret in planned.engine.secrets)
-        tables = _LineTables()
+        tables: defaultdict[str, dict[str, tuple[int, ...]]] = defaultdict(dict)
         with plan.conditions() as conditions:
             keys = {cell: plan.key(cell, snapshots[cell.gold], conditions) for cell in cells} if cache else {}
-            results = {cell: tables.share(cell, result) for cell, result in _read_cached(keys, cache)}
+            found = {cell: cache.read(key) for cell, key in keys.items()} if cache else {}
+            results = {cell: _share_lines(relabel(hit, cell), tables[cell.gold]) for cell, hit in found.items() if hit}
             pending = plan.pending(cells, results)
             cached = frozenset(results).difference(pending)
             report_cells(Progress("", "", len(cached), len(cells), "cells"))
             tasks = plan.tasks(pending, snapshots, executor.width, prepared)
             if cache and executor.shares_disk:
-                tasks = [_with_sink(task, cache, keys) for task in tasks]
+                directory = cache.directory.absolute()
+                tasks = [replace(t, cache=directory, keys={c.engine: keys[c] for c in t.cells}) for t in tasks]
             lost = partial(_crashed_cells, plan, snapshots)
             for task, measured in gather(executor, measure_task, tasks, on_lost=lost):
                 for cell in task.cells:
                     result = measured[cell.engine]
                     if cache and not cache.is_stored(keys[cell]):
                         cache.write(keys[cell], result)
-                    results[cell] = tables.share(cell, result)
+                    results[cell] = _share_lines(result, tables[cell.gold])
                 report_cells(Progress("", task.access.gold.name, len(results), len(cells), "cells"))
         reason = IN_TURN if executor.width == 1 else SIDE_BY_SIDE
     if not timed:
@@ -300,30 +293,11 @@ def _survey(
     return {gold.name: snapshots[gold.name] for gold in suite.golds}, {}
 
 
-def _read_cached(keys: Mapping[CellId, CacheKey], cache: ResultCache | None) -> Iterator[tuple[CellId, CellResult]]:
-    for cell, key in keys.items():
-        result = cache.read(key) if cache else None
-        if result is not None:
-            yield cell, relabel(result, cell)
-
-
-def _with_sink(task: CellTask, cache: ResultCache, keys: Mapping[CellId, CacheKey]) -> CellTask:
-    sink = CellSink(cache.directory.absolute(), {cell.engine: keys[cell] for cell in task.cells})
-    return replace(task, sink=sink)
-
-
-class _LineTables(defaultdict[str, dict[str, tuple[int, ...]]]):
-    """Line sizes by gold set and path, in one table per gold set: thousands of cells name the same files."""
-
-    def __init__(self) -> None:
-        super().__init__(dict)
-
-    def share(self, cell: CellId, result: CellResult) -> CellResult:
-        """Return a result whose line sizes are in the table of its gold set."""
-        table = self[cell.gold]
-        for path, sizes in result.lines.items():
-            table.setdefault(path, sizes)
-        return replace(result, lines=table)
+def _share_lines(result: CellResult, table: dict[str, tuple[int, ...]]) -> CellResult:
+    """Move the line sizes of a result into the table of its gold set: thousands of cells name the same files."""
+    for path, sizes in result.lines.items():
+        table.setdefault(path, sizes)
+    return replace(result, lines=table)
 
 
 #: Names no worker, because results do not depend on the worker.
@@ -335,16 +309,13 @@ def _crashed_cells(
 ) -> dict[str, CellResult]:
     """Return crashed queries for a task that killed every worker, so that other engines keep their results."""
     gold = snapshots[task.access.gold.name].gold
-    rankings = tuple(
+    rankings = [
         Ranking(gold.name, phrased.query.id, phrased.form, status=Status.CRASH, error=_DIED)
         for phrased in phrased_queries(gold, task.access.forms)
-    )
-    outcome = EngineOutcome(rankings, None, notes=(f"on {gold.name}: {_DIED}",))
-    cells = {}
-    for name in task.names:
-        record = engine_run(name, plan.engines[name].engine, gold.name, outcome)
-        cells[name] = CellResult(replace(record, resources={}, date=today()), {})
-    return cells
+    ]
+    notes = (f"on {gold.name}: {_DIED}",)
+    engines = {name: plan.engines[name].engine for name in task.names}
+    return {name: CellResult(engine_record(name, engine, rankings, notes), {}) for name, engine in engines.items()}
 
 
 def assemble(summary: PlanSummary, results: PlanResult) -> Run:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, cast
 
+from assay.clock import today
 from assay.corpus.opening import directory_size
 from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine
 from assay.engines.normalize import Normalizer
@@ -23,12 +24,15 @@ from assay.engines.runner import (
     summarize,
 )
 from assay.errors import EngineError, SetupError
+from assay.experiment.cache import result_code
 from assay.experiment.corpora import PhrasedQuery, PreparedGold, private_copy
+from assay.experiment.spec.model import BASELINE
 from assay.redaction import make_redactor
-from assay.types import Corpus, Hit, Ranking, Resources, Status
+from assay.types import Corpus, EngineRun, Hit, Ranking, Resources, Status
 
 #: Times are rounded to the microsecond, so that numbers computed from memory and from disk are equal.
 TIME_DIGITS = 6
+_CODE_DIGITS = 16  # of a digest, enough to distinguish any two versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +75,6 @@ def ignore_progress(_: Progress) -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class EngineOutcome:
-    """Output and resource use of one engine on one gold set."""
-
-    rankings: tuple[Ranking, ...]
-    index_seconds: float | None  # None: the engine did not open
-    resources: Resources = field(default_factory=Resources)
-    version: str = ""
-    stderr: str = ""
-    notes: tuple[str, ...] = ()
-    parallel: int = 1
-
-
 def run_interleaved(
     engines: Mapping[str, FullEngine],
     prepared: PreparedGold,
@@ -92,7 +83,7 @@ def run_interleaved(
     report: ProgressCallback,
     *,
     shared: SharedCache | None = None,
-) -> dict[str, EngineOutcome]:
+) -> dict[str, EngineRun]:
     """Open every engine and send each query to all of them in a rotating order; concurrent engines run at the end.
 
     With a shared cache, engines share what they can, and neither memory nor index sizes are measured.
@@ -166,22 +157,26 @@ class _EngineSession:
             for query, outcome in zip(queries, pool.map(self._query, queries), strict=True):
                 self._record(query, outcome)
 
-    def finish(self) -> EngineOutcome:
-        """Close the engine and return its results."""
+    def finish(self) -> EngineRun:
+        """Close the engine and return its record."""
         usage = SessionUsage() if self._session is None else session_usage(self._session)
         self._close()
+        gold = self._prepared.gold.name
         sizes = [size for size in (self._index_bytes, usage.store_bytes) if size is not None]
-        return EngineOutcome(
-            rankings=tuple(self._rankings),
-            index_seconds=self._index_seconds,
-            resources=Resources(
-                None if usage.startup_seconds is None else round(usage.startup_seconds, TIME_DIGITS),
-                sum(sizes) if sizes else None,
-                self._memory.peak if usage.peak_bytes is None else usage.peak_bytes,
-            ),
+        resources = Resources(
+            None if usage.startup_seconds is None else round(usage.startup_seconds, TIME_DIGITS),
+            sum(sizes) if sizes else None,
+            self._memory.peak if usage.peak_bytes is None else usage.peak_bytes,
+        )
+        stderr = self._clean(usage.stderr or self._open_stderr)[-self._limits.stderr :]
+        concurrent = [f"{self.parallel} questions were in flight at once"] if self.parallel > 1 else []
+        record = engine_record(self.name, self._engine, self._rankings, [*concurrent, *map(self._clean, self._notes)])
+        return replace(
+            record,
+            index_seconds={} if self._index_seconds is None else {gold: self._index_seconds},
+            resources={gold: resources},
             version=self._clean(usage.version),
-            stderr=self._clean(usage.stderr or self._open_stderr)[-self._limits.stderr :],
-            notes=tuple(map(self._clean, self._notes)),
+            stderr={gold: stderr} if stderr else {},
             parallel=self.parallel,
         )
 
@@ -263,3 +258,22 @@ class _EngineSession:
 
     def _clean_path(self, path: str) -> str:
         return path if path in self._prepared.sizes else self._clean(path)
+
+
+def engine_record(name: str, engine: FullEngine, rankings: Iterable[Ranking], notes: Iterable[str]) -> EngineRun:
+    """Return the record of an engine on one gold set, without secrets and resources."""
+    redactor = make_redactor(engine.secrets)
+    oversampled = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
+    # A keywords engine under another name was declared by the user, so it is under test.
+    renamed = engine.role == "reference" and name != BASELINE
+    return EngineRun(
+        name=name,
+        rankings=tuple(rankings),
+        role="candidate" if renamed else engine.role,
+        oversample=engine.oversample,
+        config=cast(dict[str, object], redactor.value(engine.config)),
+        notes=tuple(dict.fromkeys((*map(redactor.text, engine.notes), *oversampled, *notes))),
+        date=today(),
+        fingerprint=engine.fingerprint,
+        code=result_code()[:_CODE_DIGITS],
+    )

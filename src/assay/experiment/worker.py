@@ -10,33 +10,28 @@ import socket
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import cast
 
-from assay.clock import today
 from assay.corpus.sources import find_work_tree
 from assay.digests import digest_of, package_digest, text_digest
 from assay.engines.base import FullEngine, SharedCache, TimedEngine
 from assay.errors import CorpusError, SetupError
-from assay.experiment.cache import CacheKey, CellCost, CellId, CellResult, CorpusSnapshot, ResultCache, result_code
+from assay.experiment.cache import CacheKey, CellCost, CellId, CellResult, CorpusSnapshot, ResultCache
 from assay.experiment.corpora import Missing, PreparedGold, prepare, reopen
 from assay.experiment.records.codec import Lines, hit_paths, query_paths
 from assay.experiment.records.directory import is_excluded
 from assay.experiment.sessions import (
     TIME_DIGITS,
     EngineLimits,
-    EngineOutcome,
     ProgressCallback,
     ignore_progress,
     run_interleaved,
 )
-from assay.experiment.spec.model import BASELINE, EngineFactory
-from assay.redaction import make_redactor, register_secret_values
+from assay.experiment.spec.model import EngineFactory
+from assay.redaction import register_secret_values
 from assay.store.store import Store
-from assay.types import Corpus, CorpusInfo, EngineRole, EngineRun, GoldSet, Suite
-
-_CODE_DIGITS = 16  # of a digest, enough to distinguish any two versions
+from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Suite
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +47,6 @@ class CorpusAccess:
 
     def __str__(self) -> str:
         return f"reading {self.gold.name}"
-
-
-@dataclass(frozen=True, slots=True)
-class CellSink:
-    """Cache that a worker writes finished cells to, so that a kill costs only the cells in progress."""
-
-    directory: Path
-    keys: Mapping[str, CacheKey]  # by engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +67,8 @@ class CellTask:
     k: int
     limits: EngineLimits
     reuse_index: bool = False
-    sink: CellSink | None = None  # None: the worker may not share the planner's file system
+    cache: Path | None = None  # of finished cells, so that a kill costs only those in progress; None: not on this disk
+    keys: Mapping[str, CacheKey] = field(default_factory=dict)  # of the cells, by engine
     timed: TimedInputs | None = None
 
     @property
@@ -103,8 +91,8 @@ def survey(access: CorpusAccess) -> CorpusSnapshot:
 
 
 def prepare_corpus(access: CorpusAccess) -> PreparedGold:
-    prepared = prepare(_localize_gold(access), access.forms, access.cache, access.missing)
-    return _with_planned_source(prepared, access)
+    prepared = prepare(_local_gold(access), access.forms, access.cache, access.missing)
+    return replace(prepared, gold=replace(prepared.gold, source=access.gold.source))
 
 
 def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
@@ -138,11 +126,11 @@ def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[
         return _run_group(task, task.timed.engines, task.timed.prepared, None, report)
     _check_code(task.access)
     # Always reopened, because files may have changed since the survey.
-    prepared = _with_planned_source(reopen(_localize_gold(task.access), task.access.forms), task.access)
+    prepared = replace(reopen(_local_gold(task.access), task.access.forms), gold=task.access.gold)
     if prepared.corpus.digest != task.corpus:
         raise _corpus_changed(prepared)
     suite = Suite((prepared.gold,))
-    engines = {factory.name: replace(_localize(factory, task.access), suite=suite).make() for factory in task.factories}
+    engines = {factory.name: _make_engine(factory, task.access, suite) for factory in task.factories}
     register_secret_values(secret for engine in engines.values() for secret in engine.secrets)
     with Store() as store:
         shared = SharedCache(prepared.corpus, store, reuse_index=task.reuse_index)
@@ -171,55 +159,27 @@ def _run_group(
     report: ProgressCallback,
 ) -> dict[str, CellResult]:
     before = shared.made.copy() if shared else Counter[str]()
-    outcomes = run_interleaved(engines, prepared, task.k, task.limits, report, shared=shared)
+    records = run_interleaved(engines, prepared, task.k, task.limits, report, shared=shared)
     made = tuple(sorted((shared.made - before).elements())) if shared else ()
     cells = {}
-    for name, outcome in outcomes.items():
-        run = replace(engine_run(name, engines[name], prepared.gold.name, outcome), date=today())
-        lines = _line_table(prepared, hit_paths(run.rankings))
-        cells[name] = CellResult(run, lines) if shared is None else _untimed(CellResult(run, lines), outcome, made)
-    if task.sink and not (shared and shared.moved):
-        cache = ResultCache(task.sink.directory)
+    for name, record in records.items():
+        lines = _line_table(prepared, hit_paths(record.rankings))
+        cells[name] = CellResult(record, lines) if shared is None else _untimed(record, lines, made)
+    if task.cache and not (shared and shared.moved):
+        cache = ResultCache(task.cache)
         with suppress(SetupError):  # the planning process tries again, and reports the failure
             for name, cell in cells.items():
-                cache.write(task.sink.keys[name], cell)
+                cache.write(task.keys[name], cell)
     return cells
 
 
-def _untimed(cell: CellResult, outcome: EngineOutcome, made: tuple[str, ...]) -> CellResult:
-    """Move the times of a cell out of its records: other cells ran at the same time."""
-    seconds = round(sum(ranking.seconds for ranking in outcome.rankings), TIME_DIGITS)
-    spent = CellCost(outcome.index_seconds, seconds, f"{socket.gethostname()}:{os.getpid()}", made)
-    rankings = tuple(replace(ranking, seconds=0.0) for ranking in cell.engine.rankings)
-    return replace(cell, engine=replace(cell.engine, rankings=rankings, index_seconds={}, resources={}), spent=spent)
-
-
-def engine_run(name: str, engine: FullEngine, gold: str, outcome: EngineOutcome) -> EngineRun:
-    """Return the record of an engine on one gold set."""
-    oversampled = [f"asked for {engine.oversample} × k results (oversample)"] if engine.oversample > 1 else []
-    concurrent = [f"{outcome.parallel} questions were in flight at once"] if outcome.parallel > 1 else []
-    redactor = make_redactor(engine.secrets)
-    notes = (*map(redactor.text, engine.notes), *oversampled, *concurrent, *outcome.notes)
-    return EngineRun(
-        name=name,
-        rankings=outcome.rankings,
-        role=_role(name, engine),
-        oversample=engine.oversample,
-        config=cast(dict[str, object], redactor.value(engine.config)),
-        index_seconds={} if outcome.index_seconds is None else {gold: outcome.index_seconds},
-        notes=tuple(dict.fromkeys(notes)),
-        resources={gold: outcome.resources},
-        version=outcome.version,
-        stderr={gold: outcome.stderr} if outcome.stderr else {},
-        parallel=outcome.parallel,
-        fingerprint=engine.fingerprint,
-        code=result_code()[:_CODE_DIGITS],
-    )
-
-
-def _role(name: str, engine: FullEngine) -> EngineRole:
-    # A keywords engine under another name was declared by the user, so it is under test.
-    return "candidate" if engine.role == "reference" and name != BASELINE else engine.role
+def _untimed(record: EngineRun, lines: Lines, made: tuple[str, ...]) -> CellResult:
+    """Return a cell whose times are not in its record: other cells ran at the same time."""
+    seconds = round(sum(ranking.seconds for ranking in record.rankings), TIME_DIGITS)
+    index_seconds = next(iter(record.index_seconds.values()), None)
+    spent = CellCost(index_seconds, seconds, f"{socket.gethostname()}:{os.getpid()}", made)
+    rankings = tuple(replace(ranking, seconds=0.0) for ranking in record.rankings)
+    return CellResult(replace(record, rankings=rankings, index_seconds={}, resources={}), lines, spent)
 
 
 def _line_table(prepared: PreparedGold, paths: Iterable[str]) -> Lines:
@@ -267,19 +227,16 @@ def _check_code(access: CorpusAccess) -> None:
         )
 
 
-def _with_planned_source(prepared: PreparedGold, access: CorpusAccess) -> PreparedGold:
-    return replace(prepared, gold=replace(prepared.gold, source=access.gold.source))
+def _local_directory(access: CorpusAccess) -> Path:
+    return Path() if access.directory in (None, Path.cwd()) else access.directory
 
 
-def _localize_gold(access: CorpusAccess) -> GoldSet:
-    source = access.gold.source
-    if source is None or access.directory is None or access.directory == Path.cwd():
-        return access.gold
-    return replace(access.gold, source=str(access.directory / source))
+def _local_gold(access: CorpusAccess) -> GoldSet:
+    gold = access.gold
+    return gold if gold.source is None else replace(gold, source=str(_local_directory(access) / gold.source))
 
 
-def _localize(factory: EngineFactory, access: CorpusAccess) -> EngineFactory:
-    if access.directory is None or access.directory == Path.cwd():
-        return factory
-    file = None if factory.file is None else str(access.directory / factory.file)
-    return replace(factory, directory=access.directory / factory.directory, file=file)
+def _make_engine(factory: EngineFactory, access: CorpusAccess, suite: Suite) -> FullEngine:
+    base = _local_directory(access)
+    file = factory.file and str(base / factory.file)
+    return replace(factory, directory=base / factory.directory, file=file, suite=suite).make()
