@@ -10,7 +10,7 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError, Future, InvalidStateError
+from concurrent.futures import BrokenExecutor, CancelledError, Future, InvalidStateError
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -18,7 +18,6 @@ from typing import Any, Final, TypeVar
 from assay._version import __version__
 from assay.digests import package_digest
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, SetupError, install_hint
-from assay.experiment.executors import WorkerLost
 
 T = TypeVar("T")
 Client = Any  # distributed is optional, and only half of it is typed
@@ -127,7 +126,7 @@ class DaskExecutor:
 
         if isinstance(error, KilledWorker):
             times = error.allowed_failures + 1
-            return WorkerLost.for_good(f"it killed {times} workers (allowed-failures of Dask)")
+            return BrokenExecutor(f"it killed {times} workers (allowed-failures of Dask)")
         if isinstance(error, CancelledError):
             return _scheduler_lost(self.address)
         if isinstance(error, ImportError | AttributeError) and not isinstance(error, AssayError):

@@ -19,18 +19,10 @@ from assay.types import TIME_LIMITS, Corpus, GoldSet, Hit, Query, Resources, Spa
 NAME, SENTENCE, NONSENSE = "a name", "a sentence", "a nonsense word"
 
 
-@dataclass(frozen=True, slots=True)
-class CheckConfig:
-    """Settings of a check."""
-
-    files: int = 300  # searched for names and sentences; parsing more takes longer than many an index
-    drawn: int = 8  # names and sentences drawn, of which the longest is used: `_au` says little about an engine
-    k: int = 10
-    nonsense: str = "zqxvkjwyblorfgh"  # in no language and no code
-    seed: int = 0
-
-
-CHECK = CheckConfig()
+_FILES = 300  # searched for names and sentences; parsing more takes longer than many an index
+_DRAWN = 8  # names and sentences, of which the longest is used: `_au` says little about an engine
+_K = 10
+_NONSENSE = "zqxvkjwyblorfgh"  # in no language and no code
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,30 +74,27 @@ class EngineCheck:
         return tuple(dict.fromkeys(_problems(self)))
 
 
-def check_gold(corpus: Corpus, config: CheckConfig = CHECK) -> GoldSet:
+def check_gold(corpus: Corpus) -> GoldSet:
     """Return the three queries for a corpus; equal corpora have equal queries."""
     code = [file for file in corpus.files if file.kind == "code"]
     if not code:
         raise CorpusError("no source code found", file=corpus.root, hint="name a directory with source code")
-    files = code[:: max(1, len(code) // config.files)][: config.files]
-    size = SampleSize(config.drawn, 1, config.seed)
+    files = code[:: max(1, len(code) // _FILES)][:_FILES]
+    size = SampleSize(_DRAWN, 1, 0)
     sets = synthesize(replace(corpus, files=tuple(files)), name="check", kinds=("symbol", "doc"), wanted=size)
-    drawn = {gold.provenance["synthetic"]: max(gold.queries, key=_length) for gold in sets.golds if gold.queries}
-    name = drawn.get("symbol") or _file_query(max(files, key=lambda file: (file.size, file.path)).path)
+    drawn = {
+        gold.provenance["synthetic"]: max(gold.queries, key=lambda query: (len(query.headline), query.headline))
+        for gold in sets.golds
+        if gold.queries
+    }
+    largest = max(files, key=lambda file: (file.size, file.path)).path
+    name = drawn.get("symbol") or Query(NAME, {"human": Path(largest).stem}, (Target(Span(largest)),))
     sentence = drawn.get("doc") or replace(name, forms={"human": " ".join(split(name.headline))})
-    nonsense = replace(name, forms={"human": config.nonsense})
+    nonsense = replace(name, forms={"human": _NONSENSE})
     queries = zip((NAME, SENTENCE, NONSENSE), (name, sentence, nonsense), strict=True)
     return GoldSet(
         "check", corpus.spec, tuple(Query(what, {"human": query.headline}, query.targets) for what, query in queries)
     )
-
-
-def _length(query: Query) -> tuple[int, str]:
-    return len(query.headline), query.headline
-
-
-def _file_query(path: str) -> Query:
-    return Query(NAME, {"human": Path(path).stem}, (Target(Span(path)),))
 
 
 def check_engine(
@@ -116,13 +105,12 @@ def check_engine(
     timeout: float = TIME_LIMITS.query,
     index_timeout: float = TIME_LIMITS.index,
     progress: ProgressCallback | None = None,
-    config: CheckConfig = CHECK,
 ) -> EngineCheck:
     """Run the three queries of `check_gold` on an engine."""
     done = run(
         {name: engine},
         gold,
-        k=config.k,
+        k=_K,
         timeout=timeout,
         index_timeout=index_timeout,
         missing="report",

@@ -49,16 +49,7 @@ class Executor(Protocol):
 
 
 class WorkerLost(EngineError):
-    """Worker that died during a task; the cause is unknown."""
-
-    retry: bool = True  # whether another worker may try
-
-    @classmethod
-    def for_good(cls, message: str) -> WorkerLost:
-        """Return an error for a task that is not worth another try."""
-        error = cls(message)
-        error.retry = False
-        return error
+    """Worker that died during a task; another one may try."""
 
 
 class TaskLost(EngineError):
@@ -103,7 +94,7 @@ def gather(
             try:
                 result = future.result()
             except (WorkerLost, BrokenExecutor, CancelledError) as error:
-                if isinstance(error, WorkerLost) and error.retry and sent < attempts:
+                if isinstance(error, WorkerLost) and sent < attempts:
                     retries.append((task, sent))
                     continue
                 lost = _task_lost(task, sent, error)
@@ -212,7 +203,7 @@ class ProcessExecutor:
         except BrokenExecutor as error:
             self._own.worker = None
             message = "a worker process cannot be started" if worker is None else self._remove(worker)
-            raise (WorkerLost.for_good(message) if self._closed else WorkerLost(message)) from error
+            raise (BrokenExecutor(message) if self._closed else WorkerLost(message)) from error
 
     def _start(self) -> _Worker:
         worker = _Worker()
@@ -222,7 +213,7 @@ class ProcessExecutor:
                 return worker
         worker.process.terminate()
         worker.end()
-        raise WorkerLost.for_good("the workers were stopped")
+        raise BrokenExecutor("the workers were stopped")
 
     def _remove(self, worker: _Worker) -> str:
         with self._lock:

@@ -13,16 +13,9 @@ from assay.experiment.corpora import is_corpus_here, reopen
 from assay.store.store import Store
 from assay.types import Corpus, EngineRun, GoldSet, Run, Waterfall
 
-
-@dataclass(frozen=True, slots=True)
-class TraceLimits:
-    """Largest corpus whose queries are traced without being asked for."""
-
-    files: int = 500  # a corpus with more is not even opened
-    small: int = 2_000_000  # bytes, indexed in about two seconds (measured: a megabyte per second)
-
-
-LIMITS = TraceLimits()
+#: Largest corpus whose queries are traced without a request.
+_MOST_FILES = 500  # a corpus with more is not even opened
+_MOST_BYTES = 2_000_000  # indexed in about two seconds (measured: a megabyte per second)
 _COSTLY = "its corpus is large, and its index would have to be made first"
 
 
@@ -117,13 +110,13 @@ def _open_corpus(run: Run, gold: GoldSet, engine: FullEngine, *, cheap: bool) ->
     if facts is None:
         raise _Untraced("the run does not say which corpus it saw")
     # an engine without identity uses a remote model, which takes time and may cost money
-    if cheap and (engine.identity is None or facts.files > LIMITS.files):
+    if cheap and (engine.identity is None or facts.files > _MOST_FILES):
         raise _Untraced(_COSTLY)
     corpus = reopen(gold, None).corpus
     if facts.digest != corpus.digest:
         here = is_corpus_here(gold)
         raise _Untraced("its corpus is not what it was in the run" if here else "its gold set is not here")
-    if cheap and sum(file.size for file in corpus.files) > LIMITS.small:
+    if cheap and sum(file.size for file in corpus.files) > _MOST_BYTES:
         raise _Untraced(_COSTLY)
     return corpus
 

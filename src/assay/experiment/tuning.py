@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from assay.types import FloatArray
 
 TUNED, APPARENT = "tuned, unseen", "tuned, seen"
+_FEWEST_CLUSTERS = 4  # two per half: a choice by the mean of one cluster would be meaningless
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +174,15 @@ def tune_scores(
     complete = ~np.isnan(values).any(axis=0)
     values = values[:, complete]
     units = tuple(table.units[index] for index in np.flatnonzero(complete))
-    matrix = ScoreMatrix(values, tuple(map(len, moved)), higher_is_better=measure.bounds.higher_is_better)
-    found = split_half(matrix, units, HalvingConfig(partitions, plan.seed, plan.cluster))
+    found = split_half(
+        values,
+        tuple(map(len, moved)),
+        units,
+        partitions=partitions,
+        seed=plan.seed,
+        cluster=plan.cluster,
+        higher_is_better=measure.bounds.higher_is_better,
+    )
     stacked = np.stack([values[0], found.honest, found.apparent])[:, None, :]
     unseen = Scores((default, TUNED, APPARENT), (plan.primary,), units, stacked)
     rows = {row.engine: row for row in means(unseen, alpha=plan.alpha, cluster=plan.cluster)}
@@ -238,25 +246,6 @@ def _widen(row: ComparisonRow, se: float, bounds: ValueRange, plan: AnalysisPlan
 
 
 @dataclass(frozen=True, slots=True)
-class HalvingConfig:
-    """How the data are split in halves."""
-
-    partitions: int = 20
-    seed: int = 0
-    cluster: str = "auto"  # the independent unit, as in the analysis plan
-    clusters: int = 4  # two per half: a choice by the mean of one cluster would be meaningless
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreMatrix:
-    """The values of every point on every query, the default first."""
-
-    values: FloatArray  # (points, queries)
-    changes: tuple[int, ...]  # number of settings in which each point differs from the default
-    higher_is_better: bool = True
-
-
-@dataclass(frozen=True, slots=True)
 class SplitHalfScores:
     """Scores per query over all split halves, and how often each point was chosen."""
 
@@ -270,19 +259,31 @@ class SplitHalfScores:
     optimism_se: float  # jackknife standard error of apparent mean − honest mean
 
 
-def split_half(matrix: ScoreMatrix, units: Sequence[Unit], config: HalvingConfig) -> SplitHalfScores:
-    """Choose the best point on each half and score it on the other."""
-    parts = partition(units, config.cluster)
-    if parts.count < config.clusters:
+def split_half(
+    values: FloatArray,
+    changes: Sequence[int],
+    units: Sequence[Unit],
+    *,
+    partitions: int,
+    seed: int = 0,
+    cluster: str = "auto",
+    higher_is_better: bool = True,
+) -> SplitHalfScores:
+    """Choose the best point on each half and score it on the other.
+
+    `values` has one row per point, the default first, and one column per query; `changes` is the number of settings in
+    which each point differs from the default.
+    """
+    parts = partition(units, cluster)
+    if parts.count < _FEWEST_CLUSTERS:
         raise GoldError(
-            f"{parts.nouns} cannot be halved: at least {config.clusters} are needed",
+            f"{parts.nouns} cannot be halved: at least {_FEWEST_CLUSTERS} are needed",
             hint="tune on more queries; `assay plan` says how many would show something",
         )
-    values = matrix.values
-    table = cluster_table((values if matrix.higher_is_better else -values).T, parts)
-    first = draw_halves(table, np.random.default_rng(config.seed), config.partitions)
+    table = cluster_table((values if higher_is_better else -values).T, parts)
+    first = draw_halves(table, np.random.default_rng(seed), partitions)
     halves = np.stack([first, ~first]).astype(np.float64)  # (2, partitions, clusters)
-    preferred = sorted(range(len(matrix.changes)), key=lambda point: (matrix.changes[point], point))
+    preferred = sorted(range(len(changes)), key=lambda point: (changes[point], point))
     order = np.array(preferred, dtype=np.intp)
     sums, sizes = halves @ table.sums, halves @ table.sizes
     chosen = _best(sums / sizes[..., None], order)  # (2, partitions)

@@ -1,6 +1,6 @@
 """Every task exactly once, a window at a time, whatever the workers do."""
 
-from concurrent.futures import CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
 
@@ -103,7 +103,7 @@ def test_gather_sends_a_lost_task_three_times_and_then_names_it():
 def test_gather_does_not_send_again_what_is_not_worth_it():
     class Spent(Flaky):
         def settled(self, function, task):
-            return failed(WorkerLost.for_good("all of them died"))
+            return failed(BrokenExecutor("all of them died"))
 
     executor = Spent({})
     with pytest.raises(EngineError, match=r"^5 was lost once because its worker died: all of them died"):

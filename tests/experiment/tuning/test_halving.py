@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from assay.errors import GoldError
 from assay.experiment.spec.variants import SettingChange
-from assay.experiment.tuning import GridPoint, HalvingConfig, ScoreMatrix, split_half, tune_scores
+from assay.experiment.tuning import GridPoint, split_half, tune_scores
 from assay.types import AnalysisPlan, Scores, Unit
 from tests.properties import examples
 
@@ -40,8 +40,8 @@ def fields(draw):
 def test_laws_of_halving(field, seed):
     values, homes = field
     units = units_of(homes)
-    config = HalvingConfig(partitions=7, seed=seed)
-    found = split_half(ScoreMatrix(values, (0, *[1] * (len(values) - 1))), units, config)
+
+    found = split_half(values, (0, *[1] * (len(values) - 1)), units, partitions=7, seed=seed)
     assert sum(found.chosen) == 14
     for seen in (found.honest, found.apparent):
         assert (values.min(axis=0) - 1e-12 <= seen).all()
@@ -49,10 +49,12 @@ def test_laws_of_halving(field, seed):
     assert found.apparent.mean() >= values[0].mean() - 1e-9  # what is chosen on a half is never worse there
     assert found.best == 0 or values[found.best].mean() > values[0].mean()
     assert values[found.best].mean() >= values.mean(axis=1).max() - 1e-9
-    turned = split_half(ScoreMatrix(1.0 - values, (0, *[1] * (len(values) - 1)), higher_is_better=False), units, config)
+    turned = split_half(
+        1.0 - values, (0, *[1] * (len(values) - 1)), units, higher_is_better=False, partitions=7, seed=seed
+    )
     assert turned.chosen == found.chosen
     np.testing.assert_allclose(1.0 - turned.honest, found.honest)
-    again = split_half(ScoreMatrix(values, (0, *[1] * (len(values) - 1))), units, config)
+    again = split_half(values, (0, *[1] * (len(values) - 1)), units, partitions=7, seed=seed)
     assert (again.honest == found.honest).all()
 
 
@@ -60,7 +62,7 @@ def test_each_query_is_unseen_exactly_once_in_every_halving():
     homes = np.repeat(np.arange(8), 4)
     one_for_all = np.full((3, 32), 0.5)
     one_for_all[2] += np.where(homes == 0, 0.5, -0.1)  # wins only where repository 0 is seen
-    found = split_half(ScoreMatrix(one_for_all, (0, 1, 1)), units_of(homes), HalvingConfig(partitions=40))
+    found = split_half(one_for_all, (0, 1, 1), units_of(homes), partitions=40)
     assert found.honest[homes == 0] == pytest.approx(0.5)  # never chosen by the half without it
     assert found.apparent[homes == 0] == pytest.approx(1.0)
     assert found.honest[homes != 0].min() < 0.5
@@ -70,19 +72,19 @@ def test_each_query_is_unseen_exactly_once_in_every_halving():
 def test_ties_go_to_the_default_then_to_the_fewest_changes_then_to_the_first():
     homes, flat = range(12), np.full(12, 0.5)
     better = flat + 0.1
-    config = HalvingConfig(partitions=3)
-    assert split_half(ScoreMatrix(np.stack([flat, flat, flat]), (0, 1, 1)), units_of(homes), config).best == 0
-    assert split_half(ScoreMatrix(np.stack([flat, better, better]), (0, 2, 1)), units_of(homes), config).best == 2
-    assert split_half(ScoreMatrix(np.stack([flat, better, better]), (0, 1, 1)), units_of(homes), config).best == 1
+
+    assert split_half(np.stack([flat, flat, flat]), (0, 1, 1), units_of(homes), partitions=3).best == 0
+    assert split_half(np.stack([flat, better, better]), (0, 2, 1), units_of(homes), partitions=3).best == 2
+    assert split_half(np.stack([flat, better, better]), (0, 1, 1), units_of(homes), partitions=3).best == 1
     nearly = np.stack([better, better + 1e-12, better])
-    assert split_half(ScoreMatrix(nearly, (0, 1, 1)), units_of(homes), config).chosen == (6, 0, 0)
+    assert split_half(nearly, (0, 1, 1), units_of(homes), partitions=3).chosen == (6, 0, 0)
 
 
 def test_clusters_are_never_torn_apart():
     homes = np.repeat(np.arange(6), 5)
     rng = np.random.default_rng(3)
     effects = rng.normal(size=(4, 6))[:, homes]
-    found = split_half(ScoreMatrix(effects, (0, 1, 1, 1)), units_of(homes), HalvingConfig(partitions=9))
+    found = split_half(effects, (0, 1, 1, 1), units_of(homes), partitions=9)
     for repository in range(6):
         assert len(set(np.round(found.honest[homes == repository], 12))) == 1
     assert found.clusters == 6
@@ -92,14 +94,14 @@ def test_clusters_are_never_torn_apart():
 def test_intents_are_halved_inside_each_of_a_few_repositories():
     homes = np.repeat([0, 1], 6)
     values = np.stack([np.zeros(12), np.where(homes == 0, 1.0, -1.0)])
-    found = split_half(ScoreMatrix(values, (0, 1)), units_of(homes), HalvingConfig(partitions=10))
+    found = split_half(values, (0, 1), units_of(homes), partitions=10)
     assert found.clusters == 12
     assert found.chosen == (20, 0)  # both halves hold as much of either: a tie, so the default
 
 
 def test_too_few_clusters_are_refused():
     with pytest.raises(GoldError, match="3 intents cannot be halved"):
-        split_half(ScoreMatrix(np.zeros((2, 3)), (0, 1)), units_of([0, 0, 0]), HalvingConfig())
+        split_half(np.zeros((2, 3)), (0, 1), units_of([0, 0, 0]), partitions=20)
 
 
 def test_queries_that_the_measure_does_not_apply_to_are_left_out():
