@@ -152,7 +152,6 @@ def engine_identity(engine: FullEngine, settings: object) -> EngineIdentity:
 
 
 def cell_key(identity: EngineIdentity, snapshot: CorpusSnapshot, k: int) -> CacheKey:
-    """Return the key of an untimed cell."""
     labels = gold_hash(snapshot.gold) if identity.uses_gold else ""
     inputs = [snapshot.facts.digest, snapshot.asked, snapshot.own, labels]
     return CacheKey(digest_of([_FORMAT, result_code(), identity.parts, identity.oversample, inputs, k]), identity.known)
@@ -216,7 +215,6 @@ class ResultCache:
         self._unfinished.put(KIND, key.digest, data)
 
     def has(self, key: CacheKey) -> bool:
-        """Return whether a cell is cached, without reading it."""
         return any(store.has(KIND, key.digest) for store in self._stores(key))
 
     def is_stored(self, key: CacheKey) -> bool:

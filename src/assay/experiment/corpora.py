@@ -111,17 +111,16 @@ def _gold_files(source: Path) -> list[Path]:
     return []
 
 
-def changing_files(corpus: CorpusSpec, base: Path | None, source: str) -> list[str]:
+def _changing_files(corpus: CorpusSpec, base: Path | None, source: Path) -> list[str]:
     """Return the ledgers and experiments in a corpus, from its root down to the gold file.
 
     All are left out, whichever is in use, so that every experiment sees the same corpus.
     """
-    root, directory = _root(corpus, base), Path(source).parent.resolve()
+    root, directory = _root(corpus, base), source.parent.resolve()
     if root is None:
         return []
     between = [path for path in (directory, *directory.parents) if path != root and path.is_relative_to(root)]
-    files = dict.fromkeys((*_ledgers_above(directory), *find_experiments([root, *between])))
-    return paths_inside(corpus, base, files)
+    return paths_inside(corpus, base, dict.fromkeys((*_ledgers_above(directory), *find_experiments([root, *between]))))
 
 
 def paths_inside(corpus: CorpusSpec, base: Path | None, files: Iterable[Path]) -> list[str]:
@@ -138,12 +137,8 @@ def _root(corpus: CorpusSpec, base: Path | None) -> Path | None:
 
 
 def exclude_paths(corpus: CorpusSpec, paths: Sequence[str]) -> CorpusSpec:
-    """Return a corpus specification without some paths."""
-    return replace(corpus, exclude=(*corpus.exclude, *("/" + _escaped(path) for path in paths)))
-
-
-def _escaped(path: str) -> str:
-    return re.sub(r"([\\*?\[\]!# ])", r"\\\1", path)
+    escaped = (re.sub(r"([\\*?\[\]!# ])", r"\\\1", path) for path in paths)
+    return replace(corpus, exclude=(*corpus.exclude, *(f"/{path}" for path in escaped)))
 
 
 def ledger_head(path: Path) -> Path:
@@ -172,7 +167,6 @@ Missing = Literal["error", "report"]
 
 
 def load_suite(spec: Spec) -> Suite:
-    """Load the gold sets of a specification."""
     if not spec.gold:
         raise ConfigError("no gold set given", hint="pass --gold PATH or --gold stdlib, or run `assay init`")
     rules = [TagRule.parse(text) for text in spec.tags]
@@ -201,7 +195,6 @@ class LineSizes:
         return self._lines[path]
 
     def tokens(self, hit: Hit) -> int:
-        """Return the number of tokens in the lines of a hit."""
         lines = self.lines(hit.path)
         return estimate_tokens(sum(lines if hit.start is None else lines[hit.start - 1 : hit.end]))
 
@@ -263,8 +256,11 @@ def prepare(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None, miss
 def reopen(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None = None) -> PreparedGold:
     """Open the corpus of a gold set without resolving anchors."""
     base = Path(gold.source).parent if gold.source else None
-    own = _own_files(gold.corpus, base, gold.source)
-    changing = changing_files(gold.corpus, base, gold.source) if gold.source else []
+    own, changing = list[str](), list[str]()
+    if gold.source:
+        source = Path(gold.source)
+        own = paths_inside(gold.corpus, base, [source, access_log_path(source), source.parent / FILE])
+        changing = _changing_files(gold.corpus, base, source)
     corpus = _open(gold, base, [*own, *changing], cache)
     queries = phrased_queries(gold, forms)
     return PreparedGold(gold, corpus, (), queries, frozenset(own), LineSizes(corpus), frozenset(changing))
@@ -326,12 +322,6 @@ def _check_measures(gold: GoldSet) -> None:
         raise GoldError(error.message, file=gold.source, line=error.line, hint=hint) from error
 
 
-def _own_files(spec: CorpusSpec, base: Path | None, source: str | None) -> list[str]:
-    if source is None:
-        return []
-    return paths_inside(spec, base, [Path(source), access_log_path(Path(source)), Path(source).parent / FILE])
-
-
 class CorpusTexts:
     """Source texts of a run by gold set and path, from corpora that have not changed since.
 
@@ -358,7 +348,11 @@ class CorpusTexts:
     def lines(self, gold: str, path: str) -> Sequence[str] | None:
         r"""Return the text of a file, split at `\n`."""
         sizes = self._run.lines.get(gold, {}).get(path)
-        corpus = self._corpus(gold) if sizes is not None else None
+        if sizes is None or gold not in self._golds:
+            return None
+        if gold not in self._corpora:
+            self._corpora[gold] = self._find(self._golds[gold])
+        corpus = self._corpora[gold]
         if corpus is None:
             return None
         content = self._read(corpus, path)
@@ -371,16 +365,11 @@ class CorpusTexts:
     def notes(self) -> Sequence[str]:
         """Return sentences on the requested files that were unavailable."""
         absent = [f"No source of {', '.join(golds)}: {reason}." for reason, golds in self._reasons.items()]
-        changed = [
-            f"No source of {_files(paths)} of {gold}: not here, or no longer as in the run."
-            for gold, paths in self._changed.items()
-        ]
+        changed = []
+        for gold, paths in self._changed.items():
+            files = min(paths) if len(paths) == 1 else f"{len(paths):,} files such as {min(paths)}"
+            changed.append(f"No source of {files} of {gold}: not here, or no longer as in the run.")
         return [*absent, *changed]
-
-    def _corpus(self, gold: str) -> LocalCorpus | None:
-        if gold not in self._corpora:
-            self._corpora[gold] = self._find(self._golds[gold]) if gold in self._golds else None
-        return self._corpora[gold]
 
     def _find(self, gold: GoldSet) -> LocalCorpus | None:
         facts = self._run.header.corpora.get(gold.name)
@@ -417,11 +406,6 @@ def _difference(gold: GoldSet, facts: CorpusInfo | None) -> str | None:
     if reopen(gold, None).corpus.digest == facts.digest:
         return None
     return "the corpus changed since the run" if is_corpus_here(gold) else "its gold set is not here"
-
-
-def _files(paths: set[str]) -> str:
-    first = min(paths)
-    return first if len(paths) == 1 else f"{len(paths):,} files such as {first}"
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -42,12 +41,10 @@ class ParsedReply:
 
     @property
     def ranged(self) -> int:
-        """Number of hits with lines."""
         return sum(hit.start is not None for hit in self.hits)
 
     @property
     def scored(self) -> int:
-        """Number of hits with a score."""
         return sum(hit.score is not None for hit in self.hits)
 
     @property
@@ -71,7 +68,21 @@ class EngineCheck:
     @property
     def problems(self) -> tuple[str, ...]:
         """Return why the engine cannot be measured; empty if it can."""
-        return tuple(dict.fromkeys(_problems(self)))
+        if self.index_seconds is None:
+            return (self.answers[0].error or "it could not be opened",)
+        problems = [f"{answer.what}: {answer.error}" for answer in self.answers if answer.status is not Status.OK]
+        real = [answer for answer in self.answers if answer.expected and answer.status is Status.OK]
+        hits = [hit for answer in real for hit in answer.hits]
+        spans = [[hit.span for hit in answer.hits] for answer in (*real, *self.answers)]
+        if real and not hits:
+            problems.append(
+                "no results for words in the code: check that the corpus is indexed and {root} is in the template"
+            )
+        elif hits and not any(answer.known for answer in real):
+            problems.append(f"no path is a file of the corpus, e.g. {hits[0].path}: print paths relative to {{root}}")
+        elif len(real) > 1 and all(other == spans[0] for other in spans):
+            problems.append("every query got the same results: check the position of {query} in the command")
+        return tuple(dict.fromkeys(problems))
 
 
 def check_gold(corpus: Corpus) -> GoldSet:
@@ -145,24 +156,3 @@ def check_engine(
         record.stderr.get(gold.name, ""),
         tuple(note for note in record.notes if opened and note not in engine.notes),
     )
-
-
-def _problems(check: EngineCheck) -> list[str]:
-    if check.index_seconds is None:
-        return [check.answers[0].error or "it could not be opened"]
-    problems = [f"{answer.what}: {answer.error}" for answer in check.answers if answer.status is not Status.OK]
-    real = [answer for answer in check.answers if answer.expected and answer.status is Status.OK]
-    hits = [hit for answer in real for hit in answer.hits]
-    if real and not hits:
-        problems.append(
-            "no results for words in the code: check that the corpus is indexed and {root} is in the template"
-        )
-    elif hits and not any(answer.known for answer in real):
-        problems.append(f"no path is a file of the corpus, e.g. {hits[0].path}: print paths relative to {{root}}")
-    elif len(real) > 1 and all(_spans(answer.hits) == _spans(real[0].hits) for answer in check.answers):
-        problems.append("every query got the same results: check the position of {query} in the command")
-    return problems
-
-
-def _spans(hits: Sequence[Hit]) -> list[Span]:
-    return [hit.span for hit in hits]

@@ -64,7 +64,6 @@ class AcceptanceRule:
             raise ConfigError(f"rule: repository_queries = {self.repository_queries}", hint="it must be 1 or more")
 
     def __str__(self) -> str:
-        """Return the rule as a sentence."""
         parts = [f"the verdict is {' or '.join(self.verdict)}"] if self.verdict else []
         parts.append(f"the gain is more than {self.least:g}")
         if self.worst_repository > -1.0:
@@ -109,7 +108,6 @@ class RuleOutcome:
 
 
 def apply_rule(rule: AcceptanceRule, row: ComparisonRow, repositories: Sequence[RepositoryChange]) -> RuleOutcome:
-    """Apply a rule to a comparison."""
     reasons = []
     if rule.verdict:
         verdict = str(row.verdict or "none")
@@ -282,14 +280,11 @@ def make_entry(
 
 
 def _differences(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[tuple[str, tuple[object, object]]]:
-    before, after = (_flatten(json.loads(json.dumps(config, default=str))) for config in (old, new))
+    plain = (json.loads(json.dumps(config, default=str)) for config in (old, new))
+    before, after = ({write_key(names): value for names, value in iter_leaves(config) if names} for config in plain)
     for key in sorted({*before, *after}):
         if before.get(key) != after.get(key):
             yield key, (before.get(key), after.get(key))
-
-
-def _flatten(table: Mapping[str, Any]) -> dict[str, object]:
-    return {write_key(names): value for names, value in iter_leaves(table)} if table else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +359,6 @@ def _reject_known(ledger: Ledger, entries: Sequence[LedgerEntry]) -> None:
 
 
 def find_entry(ledger: Ledger, number: int) -> LedgerEntry:
-    """Return an entry by its number."""
     if not 1 <= number <= len(ledger.entries):
         hint = f"there are 1 to {len(ledger.entries)}" if ledger.entries else "the ledger is empty"
         raise InputError(f"there is no entry {number}", file=ledger.path, hint=hint)
@@ -522,7 +516,6 @@ def add_hash(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def write_head(path: Path, entries: int, last: str) -> None:
-    """Write the number of entries and the hash of the last one."""
     write_atomic(ledger_head(path), json.dumps({"entries": entries, "hash": last}) + "\n")
 
 

@@ -132,23 +132,20 @@ def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[
     suite = Suite((prepared.gold,))
     engines = {factory.name: _make_engine(factory, task.access, suite) for factory in task.factories}
     register_secret_values(secret for engine in engines.values() for secret in engine.secrets)
+    # Engines in this process share what they look up for a query; others run one by one.
+    local = {name: engine for name, engine in engines.items() if not isinstance(engine, TimedEngine)}
+    groups = [local, *({name: engines[name]} for name in engines if name not in local)]
     with Store() as store:
         shared = SharedCache(prepared.corpus, store, reuse_index=task.reuse_index)
         try:
             cells: dict[str, CellResult] = {}
-            for group in _groups(engines):
+            for group in filter(None, groups):
                 cells |= _run_group(task, group, prepared, shared, report)
         finally:
             shared.close()
     if shared.moved:
         raise _corpus_changed(prepared)
     return {name: cells[name] for name in engines}
-
-
-def _groups(engines: Mapping[str, FullEngine]) -> list[dict[str, FullEngine]]:
-    """Group engines that run in this process, which share what they look up for a query; others run one by one."""
-    local = {name: engine for name, engine in engines.items() if not isinstance(engine, TimedEngine)}
-    return [*([local] if local else []), *({name: engines[name]} for name in engines if name not in local)]
 
 
 def _run_group(
