@@ -127,7 +127,7 @@ def test_determinism_elsewhere_is_not_passed_in_silence(market):
     audit = audited(specimens.Clean(), market, replace(SMALL, only=("determinism",)))
     untried = {f.law: f.sentence for f in audit.findings if f.severity == Severity.NOT_TRIED}
     assert set(untried) == {"hash seed", "threads"}
-    assert "no other process can make it" in untried["hash seed"]
+    assert "another process cannot create" in untried["hash seed"]
 
 
 def test_engine_that_differs_from_itself_is_not_blamed_for_more(market):

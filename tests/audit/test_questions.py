@@ -24,7 +24,7 @@ def test_code_questions_fall_back_to_names_of_files(tmp_path):
 
 def test_code_questions_need_something_to_ask(tmp_path):
     (tmp_path / "_.md").write_text("#\n")
-    with pytest.raises(CorpusError, match="gives no query"):
+    with pytest.raises(CorpusError, match="cannot make queries"):
         code_queries(open_corpus(parse_spec(str(tmp_path))), 5, 0)
 
 

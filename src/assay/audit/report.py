@@ -39,7 +39,7 @@ def _blocks(audit: Audit) -> Iterator[Block]:
         severity = Cell(finding.severity, _TONES[finding.severity])
         share = "" if finding.share is None else str(finding.share)
         rows.append([finding.check, finding.law, severity, finding.sentence, share])
-    yield table(["check", "law", "", "what was found", ">share (95 %)"], rows)
+    yield table(["check", "law", "", "finding", ">share (95%)"], rows)
     problems = [finding for finding in audit.findings if finding.severity in _DETAILED]
     for finding in problems:
         yield Heading(f"{finding.check}, {finding.law}: {finding.severity}")
@@ -47,12 +47,12 @@ def _blocks(audit: Audit) -> Iterator[Block]:
         yield Paragraph(sentence if sentence.endswith(".") else f"{sentence}.")
         if finding.example:
             yield Code("\n".join(finding.example))
-        yield Paragraph("To see it again:", "quiet")
+        yield Paragraph("To reproduce:", "quiet")
         yield Code("\n".join(finding.commands))
     detailed = {finding.check for finding in problems}
     commands = [finding.commands[-1] for finding in audit.findings if finding.check not in detailed]
     if commands:
-        yield Heading("The other checks, one by one" if detailed else "The checks, one by one")
+        yield Heading("Commands for the other checks" if detailed else "Commands for the checks")
         yield Code("\n".join(dict.fromkeys(commands)))
 
 
@@ -64,7 +64,7 @@ def _summary(audit: Audit) -> str:
         if count
     ]
     laws = "1 law" if len(audit.findings) == 1 else f"{len(audit.findings)} laws"
-    return f"{laws} looked at: {', '.join(parts)}."
+    return f"{laws} checked: {', '.join(parts)}."
 
 
 def _method(audit: Audit) -> str:
@@ -72,6 +72,5 @@ def _method(audit: Audit) -> str:
     origins = ["of the gold set" if q.origin.startswith("query ") else q.origin for q in audit.questions]
     return (
         f"{len(audit.questions)} ordinary queries ({', '.join(dict.fromkeys(origins))}), k = {settings.get('k')}, "
-        f"seed {settings.get('seed')}, on {audit.files} files. Shares are with their 95 % Wilson interval over the "
-        "cases that were tried."
+        f"seed {settings.get('seed')}, on {audit.files} files. Shares have 95% Wilson intervals over the tried cases."
     )

@@ -100,7 +100,7 @@ def _run_check(check: AuditCheck, sessions: AuditSessions) -> Iterator[AuditFind
     try:
         yield from check.run(sessions)
     except (EngineError, SetupError) as error:
-        yield make_finding("opening", Severity.BROKEN, f"the engine does not open again: {summarize(error)}")
+        yield make_finding("opening", Severity.BROKEN, f"cannot open the engine again: {summarize(error)}")
 
 
 def write_audit(audit: Audit, directory: Path) -> None:
@@ -136,5 +136,5 @@ def code_queries(corpus: Corpus, count: int, seed: int) -> tuple[AuditQuery, ...
         if words := " ".join(split(PurePosixPath(file.path).stem)):
             found.setdefault(words, AuditQuery(words, "the name of a file"))
     if not found:
-        raise CorpusError("the corpus gives no query", file=corpus.root, hint="give queries with --gold")
+        raise CorpusError("cannot make queries from the corpus", file=corpus.root, hint="pass queries with --gold")
     return tuple(found.values())[:count]

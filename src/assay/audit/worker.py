@@ -23,13 +23,13 @@ def query_in_subprocess(sessions: AuditSessions, hash_seed: int, threads: int) -
     """Send the ordinary queries in another process; raise EngineError if the engine fails there."""
     target, config, queries = sessions.target, sessions.config, sessions.queries
     if target.factory is None:
-        raise NotPortableError("the engine was handed in as an object, so no other process can make it")
+        raise NotPortableError("the engine was passed as an object, which another process cannot create")
     corpus, directory = sessions.corpus_for_engine(), sessions.new_directory()
     job, answers_file = directory / "job", directory / "answers"
     try:
         job.write_bytes(pickle.dumps((target.factory, corpus, queries, config, threads)))
     except (TypeError, AttributeError, pickle.PicklingError) as error:
-        raise NotPortableError(f"its settings cannot be handed to another process: {error}") from error
+        raise NotPortableError(f"cannot send its settings to another process: {error}") from error
     seconds = config.start + config.index_timeout + config.timeout * len(queries)
     argv = (sys.executable, "-P", "-m", "assay.audit.worker", str(job), str(answers_file))
     variables = {"PYTHONHASHSEED": str(hash_seed), **dict.fromkeys(THREAD_VARIABLES, str(threads))}
@@ -37,8 +37,8 @@ def query_in_subprocess(sessions: AuditSessions, hash_seed: int, threads: int) -
     if not answers_file.is_file():
         message = finished.last_error_line or finished.end
         if finished.end == "exit":  # errors of the engine are in the answers; this is an error of the worker
-            raise NotPortableError(f"the process that was to ask it ended by itself: {message}")
-        raise EngineError(f"in another process it failed: {message}", hint="run it by itself")
+            raise NotPortableError(f"the worker process exited: {message}")
+        raise EngineError(f"it failed in another process: {message}", hint="run the engine alone")
     answers = pickle.loads(answers_file.read_bytes())  # noqa: S301 - written by our process
     if isinstance(answers, AssayError):
         raise answers

@@ -41,7 +41,7 @@ def _new_session(sessions: AuditSessions, base: Rankings) -> AuditFinding:
         with sessions.session() as session:
             fresh = [session.query(query, sessions.config.k) for query in sessions.queries]
     except AssayError as error:
-        return make_finding(law, Severity.BROKEN, f"a second session cannot be opened: {summarize(error)}")
+        return make_finding(law, Severity.BROKEN, f"cannot open a second session: {summarize(error)}")
     return _compare(sessions, law, f"in a new session {index}", base, [fresh])
 
 
@@ -49,7 +49,7 @@ def _other_processes(sessions: AuditSessions) -> Iterator[AuditFinding]:
     seeds, threads = sessions.config.hash_seeds, available_threads()
     reason = ""
     if sessions.is_remote:
-        reason = "Assay does not start the server, so its hash seed and threads are not ours to set"
+        reason = "Assay does not start the server and cannot set its hash seed and threads"
     else:
         try:
             base = query_in_subprocess(sessions, seeds[0], threads)
@@ -72,7 +72,7 @@ def _other_processes(sessions: AuditSessions) -> Iterator[AuditFinding]:
     condition = f"with PYTHONHASHSEED = {', '.join(map(str, seeds))}"
     yield compare("hash seed", condition, [(seed, threads) for seed in seeds[1:]], first, last)
     if threads == 1:
-        yield not_tried("threads", "this process may use one processor only")
+        yield not_tried("threads", "only one processor is available")
         return
     condition = f"on 1 and on {threads} processors (affinity and thread variables)"
     single = f"{first} OMP_NUM_THREADS=1 RAYON_NUM_THREADS=1 taskset -c 0"

@@ -105,7 +105,7 @@ def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
     """Send the edge cases in a new session, with an ordinary query after each failure."""
     control = next((query for query in sessions.queries if sessions.ranking(query, sessions.config.k).ok), None)
     if control is None:
-        yield not_tried("odd queries", "no ordinary query succeeds, so edge cases prove nothing")
+        yield not_tried("odd queries", "no ordinary query succeeds, so edge cases show nothing")
         return
     trial = _run_trial(sessions, control, always=False)
     yield from _report_outcomes(sessions, trial.outcomes)
@@ -154,7 +154,7 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
     if len(bad) == len(outcomes):
         return
     refused = [outcome.case.name for outcome in outcomes if not outcome.ranking.ok and outcome not in bad]
-    sentence = f"{len(outcomes) - len(bad)} of {len(outcomes)} edge cases end well"
+    sentence = f"{len(outcomes) - len(bad)} of {len(outcomes)} edge cases pass"
     sentence += f"; rejected with an error, which is allowed: {', '.join(refused)}" if refused else ""
     example = [f"{o.case.name}: {o.ranking.status}, {len(o.ranking.locations)} results" for o in outcomes]
     yield make_finding("the others", Severity.FINE, sentence, len(bad), len(outcomes), example=example)
@@ -163,7 +163,7 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
 def _report_aftermath(sessions: AuditSessions, control: str, trial: _Trial) -> AuditFinding:
     law, k, repro = "afterwards", sessions.config.k, sessions.target.repro
     if trial.again.outcome != trial.before.outcome:
-        return not_tried(law, "the ordinary query already changes without an edge case before it")
+        return not_tried(law, "the ordinary query changes even without an edge case before it")
     if trial.culprit is None and trial.after.outcome == trial.before.outcome:
         return fine(law, "after the edge cases an ordinary query gives the same ranking as before")
     culprit = trial.culprit or _run_trial(sessions, control, always=True).culprit

@@ -107,7 +107,7 @@ def _check_short(sessions: AuditSessions) -> AuditFinding:
                 if len(one.locations) < min(k, len(set(other.locations))):
                     broken.append((query, k, deeper))
     if not broken:
-        return fine(law, f"none of {total} answers stops short of k while a deeper one has more", total)
+        return fine(law, f"none of {total} answers has fewer than k results while a deeper one has more", total)
     query, k, deeper = broken[0]
     sentence = f"{len(broken)} of {total} answers have fewer than k results though a deeper one has more"
     got = f"asked for {k}, got {len(sessions.ranking(query, k).locations)}"
@@ -121,7 +121,7 @@ def check_ties(sessions: AuditSessions) -> Iterator[AuditFinding]:
     rankings = [(query, sessions.ranking(query, sessions.config.k)) for query in sessions.queries]
     scored = [(query, one) for query, one in rankings if one.ok and any(score is not None for score in one.scores)]
     if not scored:
-        yield not_applicable("scores", "the engine gives no scores")
+        yield not_applicable("scores", "the engine returns no scores")
         return
     yield _check_numbers(sessions, scored)
     clean = [(query, ranking) for query, ranking in scored if all(map(_is_number, ranking.scores))]
@@ -151,7 +151,7 @@ def _check_order(sessions: AuditSessions, clean: Scored) -> AuditFinding:
         sentence = f"scores follow the rank in all {total} answers"
         return fine(law, sentence + ("; they rise, as distances do" if rising else ""), total)
     query, ranking = fewer[0]
-    sentence = f"scores do not follow the rank in {len(fewer)} of {total} answers: something else orders them"
+    sentence = f"scores do not follow the rank in {len(fewer)} of {total} answers: the results are not sorted by score"
     scores = f"scores: {list(ranking.scores)}"
     return sessions.problem(law, Severity.WEAKNESS, sentence, query, scores, share=(len(fewer), total))
 

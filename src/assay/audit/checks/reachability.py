@@ -30,18 +30,16 @@ def check_reachability(sessions: AuditSessions) -> Iterator[AuditFinding]:
         lost = [(query, target) for query, target in targets if not _in_chunks(reach, target.span)]
     else:
         verb, limit = "were not returned", "would be at most, if they never are,"
-        method = (
-            f"each was asked for at k = {config.deep} by its query and by its name and path and text, which shows "
-            "what can be returned but does not prove that the rest never is"
-        )
+        method = f"each was searched at k = {config.deep} by its query, name, path and text"
         lost = [one for one in targets if not _is_found(sessions, *one)]
     if not lost:
-        sentence = f"all {len(targets)} targets of {len(queries)} queries can be returned: {method.partition(',')[0]}"
+        sentence = f"all {len(targets)} targets of {len(queries)} queries can be returned: {method}"
         yield fine(_LAW, sentence, len(targets))
         return
     ceiling = _ceiling(queries, lost, config.k)
     sentence = f"{len(lost)} of {len(targets)} targets of {len(queries)} queries {verb}: R@{config.k} and "
     sentence += f"nDCG@{config.k} {limit} {ceiling.recall:.3f} and {ceiling.ndcg:.3f}; {method}"
+    sentence += "" if reach else ", which does not prove that they are never returned"
     example = [f"query {query.id}: {target.anchor}" for query, target in lost[: config.shown]]
     commands = [sessions.target.repro.query(probe, config.deep) for probe in _probes(sessions, *lost[0])]
     share = (len(lost), len(targets))

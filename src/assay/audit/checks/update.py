@@ -77,7 +77,7 @@ def _compare(
     try:
         rebuilt = _rebuild(sessions, corpus, queries)
     except AssayError as error:
-        sentence = f"after {edit.description} a new session cannot be opened: {summarize(error)}"
+        sentence = f"after {edit.description} cannot open a new session: {summarize(error)}"
         return make_finding(edit.name, Severity.BROKEN, sentence)
     changed = [n for n, (a, b) in enumerate(zip(updated, rebuilt, strict=True)) if differ(a, b)]
     if changed:
@@ -90,9 +90,9 @@ def _compare(
             reason = "the same files and queries get different rankings without any update too"
             return not_tried(edit.name, f"after {edit.description} {reason}")
     elif all(ranking.outcome == before[query].outcome for query, ranking in zip(queries, rebuilt, strict=True)):
-        why = "it may read other files than those it is given, or the edited file is never among its results"
+        why = "it may read other files, or never return the edited file"
         if sessions.is_remote:
-            why = "its settings do not name {root}, so the server reads files of its own"
+            why = "its settings do not name {root}, so the server reads other files"
         reason = f"{_UNSEEN}: after {edit.description} all {len(queries)} queries give the old rankings, after a "
         return not_tried(edit.name, f"{reason}rebuild too; {why}")
     return _report(sessions, edit, queries, updated, rebuilt)
