@@ -2,34 +2,8 @@
 
 import argparse
 
-from assay.cli.arguments import (
-    ANALYSIS_PLAN,
-    CONFIG,
-    DIRECTORY,
-    ENGINE,
-    ENGINE_CORPUS,
-    EXPERIMENT,
-    FINISHED_RUN,
-    FULL,
-    JUDGING,
-    LEDGER_FILE,
-    LEDGER_RULE,
-    LISTENING,
-    PER,
-    QUERIES,
-    QUERY,
-    REPORT,
-    RUN_OUTPUT,
-    SEARCH_SETTINGS,
-    TIMEOUT,
-    TO_LEDGER,
-    VARIED,
-    Group,
-    Once,
-    command,
-    flag,
-    value,
-)
+from assay.cli import arguments as shared
+from assay.cli.arguments import Group, Once, command, flag, value
 
 command(
     "search:search",
@@ -42,10 +16,10 @@ command(
     The first search builds the index; later ones refresh it when files change. Settings come from the [search] table
     of assay.toml, then ASSAY_SEARCH__STEM__FILES=0.4 (two underscores for a dot), then --set stem.files=0.4.
     """,
-    QUERY,
-    DIRECTORY,
+    shared.QUERY,
+    shared.DIRECTORY,
     flag("-k N", "Show this many results [default: 10]", type=int),
-    PER,
+    shared.PER,
     flag("--all", "Show every match, ranked"),
     Group(
         "filters",
@@ -63,7 +37,7 @@ command(
         flag("--trace FILE", "Write the effect of every stage as JSON lines; - for stderr"),
         flag("--show-config", "Print every setting as TOML instead of searching"),
     ),
-    SEARCH_SETTINGS,
+    shared.SEARCH_SETTINGS,
 )
 command(
     "explain:explain",
@@ -73,10 +47,10 @@ command(
     assay explain "where are retries decided" --expect src/http.py  also where that file was lost
     assay explain --run results --missed                            the same for every query that a run missed
     """,
-    QUERY,
-    DIRECTORY,
+    shared.QUERY,
+    shared.DIRECTORY,
     flag("-k N", "Explain this many results [default: 10, or the k of the run]", type=int),
-    PER,
+    shared.PER,
     flag("--expect FILE", "Show the stage at which this file was lost"),
     flag("--jsonl", "Print the trace as JSON lines, one per result and stage"),
     Group(
@@ -85,7 +59,7 @@ command(
         flag("--missed", "List every missed query"),
         flag("--engine NAME", "Explain this engine, if the run has several builtin ones"),
     ),
-    SEARCH_SETTINGS,
+    shared.SEARCH_SETTINGS,
 )
 command(
     "search:related",
@@ -95,9 +69,9 @@ command(
     assay related src/http.py:120 ~/repository -k 5
     """,
     value("place", "Line of the code in question", metavar="FILE:LINE"),
-    DIRECTORY,
+    shared.DIRECTORY,
     flag("-k N", "Show this many results of each kind", type=int, default=5),
-    SEARCH_SETTINGS,
+    shared.SEARCH_SETTINGS,
 )
 command(
     "search:index",
@@ -106,9 +80,9 @@ command(
     The index is in the user's cache ($ASSAY_INDEX_DIR, or $ASSAY_CACHE_DIR, or the XDG cache); nothing is written
     into the directory itself. Only changed files are read again.
     """,
-    DIRECTORY,
+    shared.DIRECTORY,
     flag("--rebuild", "Delete the cached index and read every file again"),
-    SEARCH_SETTINGS,
+    shared.SEARCH_SETTINGS,
 )
 command(
     "serve:mcp",
@@ -165,7 +139,7 @@ command(
     a table for assay.toml, with every setting and its default. An engine of assay.toml is printed as written there.
     """,
     value("name", "Engine of assay.toml, preset, kind, or file", metavar="NAME"),
-    CONFIG,
+    shared.CONFIG,
 )
 command(
     "engines:engines check",
@@ -183,7 +157,7 @@ command(
         metavar="CORPUS",
     ),
     flag("--config FILE", "Read engine names from this assay.toml"),
-    TIMEOUT,
+    shared.TIMEOUT,
     flag("--index-timeout S", "Stop indexing after this many seconds [default: 3600]", type=float),
 )
 command(
@@ -194,9 +168,9 @@ command(
     assay engines query mine parse_config src -k 5                an engine of assay.toml, on src
     assay engines query -k 5 -- mine --help src                   a query that looks like an option
     """,
-    ENGINE,
+    shared.ENGINE,
     value("query", "Query to send", metavar="QUERY"),
-    *ENGINE_CORPUS,
+    *shared.ENGINE_CORPUS,
     flag("-k N", "Request this many results", type=int, default=10),
     flag("--paths GLOB", "Keep paths such as 'src/**'", repeatable=True),
     flag("--language NAME", "Keep a language such as python", repeatable=True),
@@ -230,23 +204,23 @@ command(
 
       assay run --only 'weights:*' --set run.k=20 --set engines.mine.search.stem.files=0.4
     """,
-    *EXPERIMENT,
+    *shared.EXPERIMENT,
     flag("--only NAME", "Run this engine or variant, or a glob", repeatable=True),
-    *QUERIES,
+    *shared.QUERIES,
     flag(
         "--engine [NAME=]SPEC",
         "Run this engine instead of those of assay.toml: name, preset, command:…",
         repeatable=True,
     ),
     flag("--split LIST", "Use these splits, comma-separated [default: all but sealed]"),
-    TIMEOUT,
+    shared.TIMEOUT,
     flag("--threads N", "Limit every engine to this many processors [default: all]", type=int),
     flag("--one-at-a-time", "Open one engine at a time instead of interleaving queries"),
     flag("--repeat N", "Run N times, into OUT/1 to OUT/N, to measure between-run variance", type=int),
     flag("--out FOLDER", "Write the run there [default: results]"),
-    *RUN_OUTPUT,
+    *shared.RUN_OUTPUT,
     flag("--no-references", "Leave out random, keywords and oracle"),
-    ANALYSIS_PLAN,
+    shared.ANALYSIS_PLAN,
     Group(
         "execution",
         flag("--dry-run", "Show the plan, cached results and a time estimate"),
@@ -273,18 +247,18 @@ command(
     """,
     value("parts", "Directories with shards, or shard files", nargs="+", metavar="FOLDER|FILE"),
     flag("--out FOLDER", "Write the run there [default: results]", default="results"),
-    *RUN_OUTPUT,
+    *shared.RUN_OUTPUT,
 )
 command(
     "results:score",
     "Rescore a saved run without rerunning engines",
-    FINISHED_RUN,
+    shared.FINISHED_RUN,
     flag("--write", "Replace every report in the directory"),
     flag("--parquet", "With --write: also write per-query.parquet (extra: parquet)"),
-    *REPORT,
-    FULL,
+    *shared.REPORT,
+    shared.FULL,
     flag("--exclude-pooled", "Also score without pooled labels"),
-    ANALYSIS_PLAN,
+    shared.ANALYSIS_PLAN,
 )
 command(
     "results:report",
@@ -297,12 +271,12 @@ command(
       assay report results --no-source --out to-send.html
       assay report results --traces 100 --open
     """,
-    FINISHED_RUN,
+    shared.FINISHED_RUN,
     flag("--out FILE", "Write the page there [default: report.html in the directory]"),
-    *REPORT,
+    *shared.REPORT,
     flag("--traces N", "Trace N queries of the builtin engine, indexing if needed", type=int),
     flag("--open", "Open the page in a browser"),
-    ANALYSIS_PLAN,
+    shared.ANALYSIS_PLAN,
 )
 command(
     "results:compare",
@@ -319,7 +293,7 @@ command(
     flag("--all-pairs", "Compare every engine with every other, as one family"),
     flag("--allow-changed-corpus", "Compare runs whose corpora differ, with a note"),
     flag("--lower-is-better", "With two CSV files: lower values are better, such as times"),
-    ANALYSIS_PLAN,
+    shared.ANALYSIS_PLAN,
 )
 command(
     "results:show",
@@ -361,7 +335,7 @@ command(
         metavar="FOLDER",
     ),
     flag("--gold SET", "Also serve the review of this gold file"),
-    *LISTENING,
+    *shared.LISTENING,
 )
 command(
     "gate:gate",
@@ -393,7 +367,7 @@ command(
     ),
     flag("--github", "Report to GitHub Actions: job summary, annotations, comment"),
     flag("--no-comment", "With --github: write no comment on the pull request"),
-    ANALYSIS_PLAN,
+    shared.ANALYSIS_PLAN,
 )
 command(
     "tuning:ablate",
@@ -412,12 +386,12 @@ command(
         nargs="?",
         metavar="ENGINE",
     ),
-    *VARIED,
+    *shared.VARIED,
     flag("--split LIST", "Use these splits, comma-separated [default: dev]"),
     flag("--only PART", "Ablate this part only, or a glob", repeatable=True),
     flag("--strategy", "Leave parts out, add them, or both", choices=("both", "out", "in"), default="both"),
     flag("--kept", "Add each part to the last one that gained, not to the previous one"),
-    TO_LEDGER,
+    shared.TO_LEDGER,
 )
 command(
     "tuning:tune",
@@ -431,11 +405,11 @@ command(
     unbiased estimate of the gain. The best point on all dev queries is recommended only if that gain is significant.
     """,
     value("engine", "Engine to tune [default: [tune] engine, or the only one]", nargs="?", metavar="ENGINE"),
-    *VARIED,
+    *shared.VARIED,
     flag("--param KEY=V1,V2", "Try these values of a setting", repeatable=True),
     flag("--partitions N", "Split the data into random halves N times [default: 20]", type=int),
     flag("--split PART", "Use this split; only dev is allowed [default: dev]"),
-    TO_LEDGER,
+    shared.TO_LEDGER,
 )
 command(
     "tuning:ledger",
@@ -454,7 +428,7 @@ command(
 command(
     "tuning:ledger list",
     "List recorded changes and their outcomes",
-    *LEDGER_FILE,
+    *shared.LEDGER_FILE,
     flag("--markdown", "Print the table as Markdown", default=argparse.SUPPRESS),
 )
 command(
@@ -465,26 +439,26 @@ command(
     code 5). A rejected change is recorded too, and is no error. A run on test or sealed queries gets a warning: it uses
     them up, and the entry is marked.
     """,
-    FINISHED_RUN,
+    shared.FINISHED_RUN,
     flag("--engine NEW", "Engine with the change", required=True),
     flag("--baseline OLD", "Engine without the change [with --against: the same name]"),
     flag("--against FOLDER", "Read OLD from this run"),
     flag("--title TEXT", "Describe the change in a few words [default: NEW against OLD]"),
     flag("--allow-changed-corpus", "Compare runs whose corpora differ"),
-    JUDGING,
-    *LEDGER_RULE,
-    *LEDGER_FILE,
+    shared.JUDGING,
+    *shared.LEDGER_RULE,
+    *shared.LEDGER_FILE,
 )
 command(
     "tuning:ledger show",
     "Show one entry with its evidence",
     value("number", "Number of the entry", type=int, metavar="N"),
-    *LEDGER_FILE,
+    *shared.LEDGER_FILE,
 )
 command(
     "tuning:ledger verify",
     "Check that no line of the ledger was changed, removed or moved (else exit code 2)",
-    *LEDGER_FILE,
+    *shared.LEDGER_FILE,
 )
 command(
     "results:plan",
@@ -526,8 +500,8 @@ command(
     Each finding has a count, an example and a command that reproduces it. Findings are no failure: the exit code is 0
     after a complete audit, and 4 if the engine fails on every query.
     """,
-    ENGINE,
-    *ENGINE_CORPUS,
+    shared.ENGINE,
+    *shared.ENGINE_CORPUS,
     flag("--queries N", "Send this many ordinary queries [default: 20]", type=int),
     flag("--seed N", "Seed the choice of queries and random engines [default: 0]", type=int),
     flag("-k N", "Request this many results [default: 10]", type=int),
@@ -600,5 +574,5 @@ command(
     "run:demo",
     "Benchmark the built-in engines on the Python standard library, offline",
     flag("--out FOLDER", "Write the run there", default="demo-results"),
-    FULL,
+    shared.FULL,
 )

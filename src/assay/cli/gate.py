@@ -11,21 +11,11 @@ from assay.cli.options import claim_for, log_look, read_results, reject_flags
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
 from assay.experiment.records.directory import repeats_in
+from assay.report import github
 from assay.report.baseline import read_baseline, write_baseline
 from assay.report.comparison import compare_evidence, compare_within, require_comparable
 from assay.report.evidence import QueryScores, gather
 from assay.report.gate import Gate, Threshold, gate_document, judge_gate, parse_threshold, threshold_measures
-from assay.report.github import (
-    AnnotationLine,
-    JobOutput,
-    error_page,
-    gate_page,
-    of_error,
-    of_gate,
-    place_in_checkout,
-    publish,
-    read_context,
-)
 from assay.types import Run
 
 
@@ -41,17 +31,17 @@ def gate_command(args: Namespace) -> int:
         gate = _judge(args, runs, name, thresholds)
     except AssayError as error:
         if args.github:
-            publish(_job_output(args), error_page(error), [of_error(error, "assay gate")])
+            github.publish(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
         raise
     data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
     emit(args, gate_document(gate), data)
     if args.github:
         lines = {
-            (gold.name, query.id): AnnotationLine(gold.source, query.line)
+            (gold.name, query.id): github.AnnotationLine(gold.source, query.line)
             for gold in runs[0].suite.golds
             for query in gold.queries
         }
-        publish(_job_output(args), gate_page(gate), of_gate(gate, lines))
+        github.publish(_job_output(args), github.gate_page(gate), github.of_gate(gate, lines))
     return gate.exit_code
 
 
@@ -139,7 +129,7 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
     return gather(old, measures, name)
 
 
-def _job_output(args: Namespace) -> JobOutput:
-    paths = [place_in_checkout(os.environ, path) for path in args.results or [RESULTS]]
+def _job_output(args: Namespace) -> github.JobOutput:
+    paths = [github.place_in_checkout(os.environ, path) for path in args.results or [RESULTS]]
     subject = "\0".join([*paths, args.engine or ""])
-    return JobOutput(read_context(os.environ, subject), log, comment=not args.no_comment)
+    return github.JobOutput(github.read_context(os.environ, subject), log, comment=not args.no_comment)

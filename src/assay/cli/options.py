@@ -14,15 +14,7 @@ from assay.chat import Endpoint
 from assay.cli.output import info, warn, write_result
 from assay.errors import ConfigError, SetupError
 from assay.experiment import read_run
-from assay.experiment.spec import FILE, Spec, load_spec
-from assay.experiment.spec.model import (
-    analysis_plan_of,
-    change_plan,
-    check_plan,
-    check_suite,
-    resolve_family,
-    split_names,
-)
+from assay.experiment.spec import FILE, Spec, load_spec, model
 from assay.files import write_atomic
 from assay.gold.load import log_reaccess, reload_set
 from assay.gold.split import TAG, sealed_queries, split_of
@@ -42,12 +34,12 @@ def claim_flags(args: Namespace) -> dict[str, Any]:
 
 def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
     names = [*(engine.name for engine in run.engines), *run.header.skipped]
-    claim = change_plan(analysis_plan_of(run), run.k, **claim_flags(args))
+    claim = model.change_plan(model.analysis_plan_of(run), run.k, **claim_flags(args))
     family = getattr(args, "family", None)
     if family is not None:
-        claim = replace(claim, family=resolve_family(split_names(family, names), names, claim.baseline))
-    check_suite(claim.cluster, run.suite)
-    return check_plan(claim, run.k, names)
+        claim = replace(claim, family=model.resolve_family(model.split_names(family, names), names, claim.baseline))
+    model.check_suite(claim.cluster, run.suite)
+    return model.check_plan(claim, run.k, names)
 
 
 def given_flags(args: Namespace, *names: str) -> dict[str, Any]:

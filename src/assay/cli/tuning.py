@@ -18,53 +18,18 @@ from assay.cli.options import (
 )
 from assay.cli.output import emit, emit_blocks, info, pluralize, progress_callback, warn, write_result
 from assay.errors import ConfigError, EngineError, GoldError
-from assay.experiment import check_directory
-from assay.experiment.ablation import (
-    ABLATING,
-    TUNING,
-    WAYS,
-    DataNote,
-    DevData,
-    EngineComponents,
-    ForwardSelection,
-    SplitUse,
-    dev_data,
-    find_parts,
-    plan_ablation,
-    select_forward,
-    spent_warning,
-)
+from assay.experiment import ablation, check_directory
+from assay.experiment import ledger as ledgers
 from assay.experiment.corpora import CorpusTexts, Missing, load_suite
-from assay.experiment.ledger import (
-    AcceptanceRule,
-    LedgerEntry,
-    LedgerPlan,
-    MeasuredChange,
-    Tuning,
-    add_entries,
-    find_entry,
-    ledger_plan,
-    make_entry,
-    read_ledger,
-    scan,
-    scan_notes,
-)
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.runner import run_spec
-from assay.experiment.spec import Spec, make_engines, override
-from assay.experiment.spec.model import (
-    analysis_plan_of,
-    change_plan,
-    check_plan,
-    locate_error,
-    read_table,
-    retained_engines,
-)
+from assay.experiment.spec import Spec, make_engines, model, override
 from assay.experiment.spec.variants import SettingChange
 from assay.experiment.tracing import trace_queries
 from assay.experiment.tuning import GridPoint, TuneSettings, find_base, grid_points, parse_param, spec_with, tune_scores
 from assay.gold.load import log_reaccess
 from assay.gold.split import sealed_queries
+from assay.report import tuning as report_tuning
 from assay.report.comparison import compare_engines, require_comparable
 from assay.report.explorer.excerpts import PagePlan
 from assay.report.ledger import entry_document, entry_json, ledger_document, ledger_json
@@ -72,15 +37,6 @@ from assay.report.publish import publish
 from assay.report.render.document import Paragraph
 from assay.report.render.markup import to_markdown
 from assay.report.scored_run import compared_engines, failed_engines, pick
-from assay.report.tuning import (
-    AblationResult,
-    TuneReport,
-    ablation_document,
-    ablation_json,
-    ablation_result,
-    tune_document,
-    tune_json,
-)
 from assay.scoring import score
 from assay.stats.compare import by_repository, compare_pairs
 from assay.stats.config import compare_options
@@ -90,49 +46,49 @@ from assay.types import AnalysisPlan, EngineRun, Run, Suite
 
 def ablate_command(args: Namespace) -> int:
     spec = _load_spec(args)
-    components = find_parts(spec, args.engine, args.only)
+    components = ablation.find_parts(spec, args.engine, args.only)
     ledger = _open_ledger(args, spec)
-    queries = _load_queries(args, spec, ABLATING)
+    queries = _load_queries(args, spec, ablation.ABLATING)
     measured = _measure_parts(args, components, queries.suite)
     base = components.base
     claim = base.spec.analysis_plan()
-    result = ablation_result(measured.run, claim, base.name, measured.steps, queries.notes)
+    result = report_tuning.ablation_result(measured.run, claim, base.name, measured.steps, queries.notes)
     _save_run(args, measured.run, base.spec, queries.suite)
-    data = ablation_json(result)
+    data = report_tuning.ablation_json(result)
     if ledger:
         added = _add_entries(args, ledger, list(_ablation_entries(args, ledger, result, measured.run, claim)))
         data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
-    emit(args, ablation_document(result), data)
+    emit(args, report_tuning.ablation_document(result), data)
     return 4 if result.failed else 0
 
 
-def _measure_parts(args: Namespace, components: EngineComponents, suite: Suite) -> ForwardSelection:
+def _measure_parts(args: Namespace, components: ablation.EngineComponents, suite: Suite) -> ablation.ForwardSelection:
     base = components.base
 
     def run(*variants: SettingChange) -> Run:
         return _run_varied(args, replace(spec_with(base, variants), split=()), suite)
 
-    ways = WAYS[args.strategy]
+    ways = ablation.WAYS[args.strategy]
     at_once = tuple(way for way in ways if way != "added") if args.kept else ways
-    plan = plan_ablation(components.parts, base.name, at_once)
+    plan = ablation.plan_ablation(components.parts, base.name, at_once)
     first = run(*plan.variants)
     if at_once == ways:
-        return ForwardSelection(first, plan.steps)
-    selected = select_forward(first, base.name, components.parts, base.spec.analysis_plan().primary, run)
-    return ForwardSelection(selected.run, (*plan.steps, *selected.steps))
+        return ablation.ForwardSelection(first, plan.steps)
+    selected = ablation.select_forward(first, base.name, components.parts, base.spec.analysis_plan().primary, run)
+    return ablation.ForwardSelection(selected.run, (*plan.steps, *selected.steps))
 
 
 def _ablation_entries(
-    args: Namespace, ledger: LedgerPlan, result: AblationResult, run: Run, claim: AnalysisPlan
-) -> Iterator[LedgerEntry]:
+    args: Namespace, ledger: ledgers.LedgerPlan, result: report_tuning.AblationResult, run: Run, claim: AnalysisPlan
+) -> Iterator[ledgers.LedgerEntry]:
     engines = {engine.name: engine for engine in run.engines}
     for row in result.rows:
         step = row.step
         sign = "without" if step.strategy == "left out" else "plus"
         new, old = engines[step.variant], engines[step.against]
-        measured = MeasuredChange(run, new, old, row.comparison, row.repositories, result.family)
+        measured = ledgers.MeasuredChange(run, new, old, row.comparison, row.repositories, result.family)
         title = f"{result.engine} {sign} {step.part}"
-        yield make_entry(measured, claim, ledger.rule, title=title, how="ablate", by=args.by)
+        yield ledgers.make_entry(measured, claim, ledger.rule, title=title, how="ablate", by=args.by)
 
 
 def tune_command(args: Namespace) -> int:
@@ -140,24 +96,24 @@ def tune_command(args: Namespace) -> int:
     settings = _tune_settings(args, spec)
     grid, engine, points = _plan_grid(args, spec, settings)
     ledger = _open_ledger(args, spec)
-    queries = _load_queries(args, spec, TUNING)
+    queries = _load_queries(args, spec, ablation.TUNING)
     run = _run_varied(args, grid, queries.suite)
     claim = grid.analysis_plan()
     report = _score_grid(engine, points, run, claim, settings.partitions, queries.notes)
     _save_run(args, run, grid, queries.suite)
-    data = tune_json(report)
+    data = report_tuning.tune_json(report)
     if ledger:
         entries = _tuning_entries(args, ledger.rule, report, run, claim)
         added = _add_entries(args, ledger, entries) if entries else ()
         data["ledger"] = {"file": str(ledger.path), "entries": [entry.number for entry in added]}
         if not entries:
             info(args, f"{ledger.path}: nothing added; the best point is the default itself")
-    emit(args, tune_document(report), data)
+    emit(args, report_tuning.tune_document(report), data)
     return 4 if len(report.points) < len(points) else 0
 
 
 def _tune_settings(args: Namespace, spec: Spec) -> TuneSettings:
-    settings = read_table(TuneSettings, spec, "tune", spec.tune)
+    settings = model.read_table(TuneSettings, spec, "tune", spec.tune)
     if args.partitions is not None:
         settings = replace(settings, partitions=args.partitions)
     if not args.param:
@@ -179,7 +135,7 @@ def _plan_grid(args: Namespace, spec: Spec, settings: TuneSettings) -> tuple[Spe
         grid = replace(spec_with(base, [point.change for point in points]), split=())
         make_engines(grid, Suite(()))  # report unknown settings before anything runs
     except ConfigError as error:
-        raise (error if args.param else locate_error(error, spec, "tune", spec.tune)) from error
+        raise (error if args.param else model.locate_error(error, spec, "tune", spec.tune)) from error
     return grid, base.name, points
 
 
@@ -189,8 +145,8 @@ def _score_grid(
     run: Run,
     claim: AnalysisPlan,
     partitions: int,
-    notes: Sequence[DataNote],
-) -> TuneReport:
+    notes: Sequence[ablation.DataNote],
+) -> report_tuning.TuneReport:
     failed = failed_engines(run)
     names = ", ".join(sorted(failed))
     left = tuple(point for point in points if point.change.name not in failed)
@@ -198,36 +154,36 @@ def _score_grid(
         raise EngineError(f"{names} answered no query", hint="`assay engines check` tells why")
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in failed])
     if failed:
-        notes = (*notes, DataNote("failed", f"Failed, left out of the grid: {names} answered no query."))
-    return TuneReport(tune_scores(scores, engine, left, claim, partitions), left, tuple(notes))
+        notes = (*notes, ablation.DataNote("failed", f"Failed, left out of the grid: {names} answered no query."))
+    return report_tuning.TuneReport(tune_scores(scores, engine, left, claim, partitions), left, tuple(notes))
 
 
 def _tuning_entries(
-    args: Namespace, rule: AcceptanceRule, report: TuneReport, run: Run, claim: AnalysisPlan
-) -> list[LedgerEntry]:
+    args: Namespace, rule: ledgers.AcceptanceRule, report: report_tuning.TuneReport, run: Run, claim: AnalysisPlan
+) -> list[ledgers.LedgerEntry]:
     tuned = report.tuned
     if tuned.best == 0:
         return []
     engines = {engine.name: engine for engine in run.engines}
     best = tuned.tried[tuned.best].name
-    measured = MeasuredChange(run, engines[best], engines[tuned.engine], tuned.gain, tuned.repositories)
+    measured = ledgers.MeasuredChange(run, engines[best], engines[tuned.engine], tuned.gain, tuned.repositories)
     apparent = tuned.honest.mean + tuned.optimism.difference
-    tuning = Tuning(len(tuned.tried), tuned.partitions, apparent, tuned.honest.mean)
+    tuning = ledgers.Tuning(len(tuned.tried), tuned.partitions, apparent, tuned.honest.mean)
     title = f"{tuned.engine} tuned: {best}"
-    return [make_entry(measured, claim, rule, title=title, how="tune", by=args.by, tuning=tuning)]
+    return [ledgers.make_entry(measured, claim, rule, title=title, how="tune", by=args.by, tuning=tuning)]
 
 
 def _load_spec(args: Namespace) -> Spec:
     return override(load_experiment(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
 
 
-def _load_queries(args: Namespace, spec: Spec, use: SplitUse) -> DevData:
+def _load_queries(args: Namespace, spec: Spec, use: ablation.SplitUse) -> ablation.DevData:
     splits = split_list(args.split)
     suite = load_suite(spec)
     try:
-        data = dev_data(suite, spec.split if splits is None else splits, use)
+        data = ablation.dev_data(suite, spec.split if splits is None else splits, use)
     except ConfigError as error:
-        raise (error if splits else locate_error(error, spec, "run", {"split": spec.split})) from error
+        raise (error if splits else model.locate_error(error, spec, "run", {"split": spec.split})) from error
     for note in data.notes:
         if note.kind == "used up":
             warn(note.text)
@@ -242,33 +198,35 @@ def _run_varied(args: Namespace, spec: Spec, suite: Suite) -> Run:
 
 def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:
     if args.out:
-        page, declared = PagePlan(texts=CorpusTexts, tracer=trace_queries), retained_engines(spec, suite)
+        page, declared = PagePlan(texts=CorpusTexts, tracer=trace_queries), model.retained_engines(spec, suite)
         publish(run, spec.analysis_plan(), Path(args.out), declared=declared, page=page)
         info(args, f"written to {args.out}/")
 
 
-def _open_ledger(args: Namespace, spec: Spec) -> LedgerPlan | None:
+def _open_ledger(args: Namespace, spec: Spec) -> ledgers.LedgerPlan | None:
     """Check the ledger and the rule before anything runs; return None without --ledger."""
     if args.ledger is None:
         return None
-    plan = ledger_plan(spec, args.ledger or None, args.rule)
-    read_ledger(plan.path)
+    plan = ledgers.ledger_plan(spec, args.ledger or None, args.rule)
+    ledgers.read_ledger(plan.path)
     return plan
 
 
-def _add_entries(args: Namespace, plan: LedgerPlan, entries: Sequence[LedgerEntry]) -> tuple[LedgerEntry, ...]:
-    added = add_entries(plan.path, entries, again=args.allow_duplicate)
+def _add_entries(
+    args: Namespace, plan: ledgers.LedgerPlan, entries: Sequence[ledgers.LedgerEntry]
+) -> tuple[ledgers.LedgerEntry, ...]:
+    added = ledgers.add_entries(plan.path, entries, again=args.allow_duplicate)
     accepted = sum(entry.accepted for entry in added)
     numbers = f"{added[0].number}" if len(added) == 1 else f"{added[0].number} to {added[-1].number}"
     info(args, f"{plan.path}: entry {numbers} added; {accepted} of {len(added)} accepted")
     spent = sorted({part for entry in added for part in entry.spent})
     if spent:
-        warn(f"{plan.path}: entry {numbers}: {spent_warning(spent).text}")
+        warn(f"{plan.path}: entry {numbers}: {ablation.spent_warning(spent).text}")
     return added
 
 
 def list_command(args: Namespace) -> int:
-    ledger = read_ledger(_find_ledger(args).path)
+    ledger = ledgers.read_ledger(_find_ledger(args).path)
     document = ledger_document(ledger)
     if getattr(args, "markdown", False) and not args.json:
         write_result(to_markdown(document).removesuffix("\n"))
@@ -279,18 +237,18 @@ def list_command(args: Namespace) -> int:
 
 def add_command(args: Namespace) -> int:
     plan = _find_ledger(args)
-    read_ledger(plan.path)
+    ledgers.read_ledger(plan.path)
     run = read_results(args.results)
     old = read_results(args.against) if args.against else run
     suite = split_today(run.suite)  # the entry names the splits of today
     _log_sealed(suite, args.engine)
-    claim = change_plan(analysis_plan_of(run), run.k, **{**claim_flags(args), "baseline": None})
+    claim = model.change_plan(model.analysis_plan_of(run), run.k, **{**claim_flags(args), "baseline": None})
     if args.baseline and not args.against:
         claim = replace(claim, baseline=args.baseline)
     measured = _compare_runs(args, old, run, claim) if args.against else _compare_engines(args, run, claim)
     title = args.title or f"{measured.new.name} against {measured.old.name}"
     measured = replace(measured, run=replace(run, suite=suite))
-    (added,) = _add_entries(args, plan, [make_entry(measured, claim, plan.rule, title=title, by=args.by)])
+    (added,) = _add_entries(args, plan, [ledgers.make_entry(measured, claim, plan.rule, title=title, by=args.by)])
     emit(args, entry_document(added), entry_json(added))
     if not added.changes and not args.against:
         info(args, "the two engines have the same settings: is it the program that changed?")
@@ -306,9 +264,9 @@ def _log_sealed(suite: Suite, engine: str) -> None:
         )
 
 
-def _compare_engines(args: Namespace, run: Run, claim: AnalysisPlan) -> MeasuredChange:
+def _compare_engines(args: Namespace, run: Run, claim: AnalysisPlan) -> ledgers.MeasuredChange:
     claim = replace(claim, family=tuple(name for name in claim.family if name != claim.baseline))
-    check_plan(claim, run.k, [engine.name for engine in run.engines])
+    model.check_plan(claim, run.k, [engine.name for engine in run.engines])
     new, old = _find_engine(run, args.engine), _find_engine(run, claim.baseline)
     if new is old:
         raise ConfigError(f"{new.name} is compared with itself", hint="name another --baseline")
@@ -319,10 +277,10 @@ def _compare_engines(args: Namespace, run: Run, claim: AnalysisPlan) -> Measured
         raise _all_failed(comparison.failed)
     scores = pick(score(run, (claim.primary,)), engines=(args.engine, claim.baseline))
     changes = by_repository(scores, args.engine, claim.baseline, claim.primary)
-    return MeasuredChange(run, new, old, row, changes, comparison.family_size)
+    return ledgers.MeasuredChange(run, new, old, row, changes, comparison.family_size)
 
 
-def _compare_runs(args: Namespace, old_run: Run, new_run: Run, claim: AnalysisPlan) -> MeasuredChange:
+def _compare_runs(args: Namespace, old_run: Run, new_run: Run, claim: AnalysisPlan) -> ledgers.MeasuredChange:
     require_comparable(old_run, new_run, moved=args.allow_changed_corpus)
     old, new = _find_engine(old_run, args.baseline or args.engine), _find_engine(new_run, args.engine)
     failed = [e.name for run, e in ((old_run, old), (new_run, new)) if e.name in failed_engines(run)]
@@ -337,7 +295,7 @@ def _compare_runs(args: Namespace, old_run: Run, new_run: Run, claim: AnalysisPl
     comparison = compare_pairs(joined.scores, [pair], primary=claim.primary, **compare_options(claim))
     changes = by_repository(joined.scores, *pair, claim.primary)
     info(args, joined.sentence)
-    return MeasuredChange(new_run, new, old, comparison.rows[0], changes)
+    return ledgers.MeasuredChange(new_run, new, old, comparison.rows[0], changes)
 
 
 def _find_engine(run: Run, name: str) -> EngineRun:
@@ -353,15 +311,15 @@ def _all_failed(names: Sequence[str]) -> EngineError:
 
 
 def show_command(args: Namespace) -> int:
-    entry = find_entry(read_ledger(_find_ledger(args).path), args.number)
+    entry = ledgers.find_entry(ledgers.read_ledger(_find_ledger(args).path), args.number)
     emit(args, entry_document(entry), entry_json(entry))
     return 0
 
 
 def verify_command(args: Namespace) -> int:
     path = _find_ledger(args).path
-    scanned = scan(path)
-    notes = scan_notes(path, scanned)
+    scanned = ledgers.scan(path)
+    notes = ledgers.scan_notes(path, scanned)
     problems = [Paragraph(f"{path}:{problem.line}: {problem.text}", "bad") for problem in scanned.problems]
     entries = pluralize(len(scanned.links), "entry", "entries")
     title = f"{path}: {pluralize(len(problems), 'problem')}" if problems else f"{path}: {entries}, all in place"
@@ -376,6 +334,6 @@ def verify_command(args: Namespace) -> int:
     return 2 if problems else 0
 
 
-def _find_ledger(args: Namespace) -> LedgerPlan:
+def _find_ledger(args: Namespace) -> ledgers.LedgerPlan:
     spec = load_config(getattr(args, "config", None))
-    return ledger_plan(spec, getattr(args, "ledger", None), getattr(args, "rule", None))
+    return ledgers.ledger_plan(spec, getattr(args, "ledger", None), getattr(args, "rule", None))

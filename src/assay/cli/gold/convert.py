@@ -16,21 +16,9 @@ from assay.gold.build import NO_CORPUS
 from assay.gold.formats.beir_trec import is_document_directory, unpack, write_documents
 from assay.gold.formats.losses import FieldLoss, describe_losses, needs_lines, resolve_lines, unseals
 from assay.gold.formats.registry import FORMATS, GoldFormat, find_format, ignored_notes, save
+from assay.gold.reanchor import moves as reanchoring
 from assay.gold.reanchor.commits import CommitTree
 from assay.gold.reanchor.config import DEFAULT
-from assay.gold.reanchor.moves import (
-    GoldMoves,
-    LineReader,
-    LostPolicy,
-    ReanchoredGold,
-    TargetMove,
-    add_digests,
-    apply_moves,
-    count_unlabeled,
-    labeled_revision,
-    locate_commits,
-    reanchor,
-)
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.syntax.text import split_lines
 from assay.types import CorpusSpec, GoldSet, Suite
@@ -158,17 +146,17 @@ def reanchor_command(args: Namespace) -> int:
             raise ConfigError("there is nothing to do", hint="name the commit to move to with --to, or use --digest")
         return _add_digests(args, gold)
 
-    old = args.old or labeled_revision(gold)
+    old = args.old or reanchoring.labeled_revision(gold)
     info(args, f"comparing {old} with {args.new}")
-    moves = reanchor(gold, locate_commits(gold, args.repo, old, args.new))
+    moves = reanchoring.reanchor(gold, reanchoring.locate_commits(gold, args.repo, old, args.new))
     notes: list[str] = []
-    unlabeled = count_unlabeled(gold)
+    unlabeled = reanchoring.count_unlabeled(gold)
     if unlabeled and not args.old and not gold.corpus.rev:
         count = f"anchors without a label that says their commit: {unlabeled}"
-        notes.append(f"{count}; taken as made at {labeled_revision(gold)[:12]}, as the others are")
+        notes.append(f"{count}; taken as made at {reanchoring.labeled_revision(gold)[:12]}, as the others are")
     if args.out or args.in_place:
-        lost: LostPolicy = "drop" if args.drop_lost else "keep" if args.keep_lost else "refuse"
-        applied = apply_moves(moves, lost=lost, digest=args.digest)
+        lost: reanchoring.LostPolicy = "drop" if args.drop_lost else "keep" if args.keep_lost else "refuse"
+        applied = reanchoring.apply_moves(moves, lost=lost, digest=args.digest)
         notes += (*applied.notes, *_save_moves(args, gold, applied))
     title = f"{moves.gold.name}: {moves.old[:12]} → {moves.new[:12]}"
     emit_blocks(args, title, _move_blocks(moves, notes, every=args.all), _moves_json(moves, notes))
@@ -191,7 +179,7 @@ def _load_labeled(args: Namespace) -> GoldSet:
     return golds[0]
 
 
-def _save_moves(args: Namespace, gold: GoldSet, applied: ReanchoredGold) -> tuple[str, ...]:
+def _save_moves(args: Namespace, gold: GoldSet, applied: reanchoring.ReanchoredGold) -> tuple[str, ...]:
     new, out, missing = applied.gold, None, None
     if args.out:
         out = Path(args.out)
@@ -203,7 +191,7 @@ def _save_moves(args: Namespace, gold: GoldSet, applied: ReanchoredGold) -> tupl
 
 
 def _add_digests(args: Namespace, gold: GoldSet) -> int:
-    applied = add_digests(gold, _line_reader(args, gold))
+    applied = reanchoring.add_digests(gold, _line_reader(args, gold))
     notes = applied.notes + (_save_moves(args, gold, applied) if args.out or args.in_place else ())
     count = sum(target.digest is not None for query in applied.gold.queries for target in query.targets)
     blocks: Sequence[Block | str] = (
@@ -215,10 +203,10 @@ def _add_digests(args: Namespace, gold: GoldSet) -> int:
     return 0
 
 
-def _line_reader(args: Namespace, gold: GoldSet) -> LineReader:
+def _line_reader(args: Namespace, gold: GoldSet) -> reanchoring.LineReader:
     """Return a function that reads the lines of a file at the old commit, or in the corpus."""
     if args.old or args.repo:
-        located = locate_commits(gold, args.repo, args.old, args.old or gold.corpus.rev or "HEAD")
+        located = reanchoring.locate_commits(gold, args.repo, args.old, args.old or gold.corpus.rev or "HEAD")
         tree = CommitTree(located.repository, located.old, DEFAULT.file_bytes)
         return lambda path: tree.lines(path) if path in tree else None
     corpus = open_corpus(gold.corpus, base=Path(gold.source).parent if gold.source else None)
@@ -226,7 +214,7 @@ def _line_reader(args: Namespace, gold: GoldSet) -> LineReader:
     return lambda path: split_lines(read_text(corpus, path)) if path in known else None
 
 
-def _move_blocks(moves: GoldMoves, notes: Sequence[str], *, every: bool) -> Iterator[Block]:
+def _move_blocks(moves: reanchoring.GoldMoves, notes: Sequence[str], *, every: bool) -> Iterator[Block]:
     counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
     same = moves.counts["unchanged"] + moves.counts["exact"]
     hidden = f"with the same text: {same}, {moves.counts['exact']} of them elsewhere; --all lists them"
@@ -248,14 +236,14 @@ def _move_blocks(moves: GoldMoves, notes: Sequence[str], *, every: bool) -> Iter
     yield from (Paragraph(note, "warning") for note in notes)
 
 
-def _format_move(move: TargetMove) -> str:
+def _format_move(move: reanchoring.TargetMove) -> str:
     if move.new is not None:
         return f"{move.new.anchor} ({move.likeness:.2f}, {move.reason})"
     candidates = [f"{other.span}? ({other.likeness:.2f}, {other.reason})" for other in move.candidates]
     return "; ".join(candidates) or move.reason
 
 
-def _moves_json(moves: GoldMoves, notes: Sequence[str]) -> dict[str, object]:
+def _moves_json(moves: reanchoring.GoldMoves, notes: Sequence[str]) -> dict[str, object]:
     rows = [
         {
             "query": row.query,

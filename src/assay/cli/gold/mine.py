@@ -14,21 +14,11 @@ from assay.errors import AssayError, ConfigError, GoldError, closest_match
 from assay.gold import load_gold
 from assay.gold.code_index import CodeIndex, SampleSize
 from assay.gold.git_history import commit_of
+from assay.gold.mining import intake as mining
 from assay.gold.mining.adversaries import mine_adversaries
 from assay.gold.mining.docs import mine_comments, mine_docs, mine_names
 from assay.gold.mining.endpoint import ask_phrasings, propose
 from assay.gold.mining.history import mine_history
-from assay.gold.mining.intake import (
-    DEFAULT_SOURCES,
-    SOURCES,
-    Intake,
-    IntakeResult,
-    MinedItems,
-    Rejection,
-    UnlocatedQuery,
-    check_same_corpus,
-    lint_check,
-)
 from assay.gold.mining.log_queries import mine_shell, mine_transcript
 from assay.gold.mining.phrasings import mine_phrasings
 from assay.gold.review.items import ReviewItem, ReviewQueue, item_mapping
@@ -46,7 +36,9 @@ def mine_command(args: Namespace) -> int:
     run = _load_run(args.run, gold) if args.run and gold else None
     intake, queue = _open_intake(args, gold)
     if args.sources is None and (args.shell or args.transcript or args.propose):
-        info(args, f"only what is named is mined; add --from {','.join(DEFAULT_SOURCES)} for the code's own texts")
+        info(
+            args, f"only what is named is mined; add --from {','.join(mining.DEFAULT_SOURCES)} for the code's own texts"
+        )
     tallies: list[_Tally] = []
     for source, batches in _mine(args, intake, gold, run):
         tallies.append(_Tally(source))
@@ -61,8 +53,8 @@ class _Tally:
     source: str
     items: list[ReviewItem] = field(default_factory=list)
     known: int = 0
-    refused: list[Rejection] = field(default_factory=list)
-    unplaced: list[UnlocatedQuery] = field(default_factory=list)
+    refused: list[mining.Rejection] = field(default_factory=list)
+    unplaced: list[mining.UnlocatedQuery] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -85,15 +77,15 @@ def _check_flags(args: Namespace) -> None:
 def _source_names(args: Namespace) -> tuple[str, ...]:
     if args.sources is None:
         other = args.shell or args.transcript or args.propose or args.adversaries or args.phrasings
-        return () if other else DEFAULT_SOURCES
+        return () if other else mining.DEFAULT_SOURCES
     names = tuple(name.strip() for name in args.sources.split(",") if name.strip())
     for name in names:
-        if name not in SOURCES:
-            near = [_SYNONYMS[name]] if name in _SYNONYMS else closest_match(name, SOURCES)
+        if name not in mining.SOURCES:
+            near = [_SYNONYMS[name]] if name in _SYNONYMS else closest_match(name, mining.SOURCES)
             meant = f"did you mean '{near[0]}'? " if near else ""
-            raise ConfigError(f"there is no source {name!r}", hint=f"{meant}there are: {', '.join(SOURCES)}")
+            raise ConfigError(f"there is no source {name!r}", hint=f"{meant}there are: {', '.join(mining.SOURCES)}")
     if not names:
-        raise ConfigError("--from names no source", hint=f"there are: {', '.join(SOURCES)}")
+        raise ConfigError("--from names no source", hint=f"there are: {', '.join(mining.SOURCES)}")
     return names
 
 
@@ -123,16 +115,16 @@ def _load_run(directory: str, gold: GoldSet) -> Run:
     return run
 
 
-def _open_intake(args: Namespace, gold: GoldSet | None) -> tuple[Intake, ReviewQueue]:
+def _open_intake(args: Namespace, gold: GoldSet | None) -> tuple[mining.Intake, ReviewQueue]:
     spec = _corpus_spec(args.repo, gold)
     info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)
-    if gold and (warning := check_same_corpus(corpus, gold)):
+    if gold and (warning := mining.check_same_corpus(corpus, gold)):
         info(args, warning)
     queue = ReviewQueue(Path(args.set))
-    check = lint_check(gold, corpus, lint_dependencies(gold.name if gold else "proposals", spec, None))
+    check = mining.lint_check(gold, corpus, lint_dependencies(gold.name if gold else "proposals", spec, None))
     code = CodeIndex(corpus)
-    return Intake(code, gold, queue.items(), on=today(), commit=commit_of(corpus), check=check), queue
+    return mining.Intake(code, gold, queue.items(), on=today(), commit=commit_of(corpus), check=check), queue
 
 
 def _corpus_spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
@@ -145,8 +137,8 @@ def _corpus_spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
 
 
 def _mine(
-    args: Namespace, intake: Intake, gold: GoldSet | None, run: Run | None
-) -> Iterator[tuple[str, Iterable[IntakeResult | MinedItems]]]:
+    args: Namespace, intake: mining.Intake, gold: GoldSet | None, run: Run | None
+) -> Iterator[tuple[str, Iterable[mining.IntakeResult | mining.MinedItems]]]:
     """Return the sources with their proposals; `map` mines them one by one, so that earlier ones are queued first."""
     miners = {"history": mine_history, "docs": mine_docs, "comments": mine_comments, "names": mine_names}
     code, size, endpoint = intake.code, SampleSize(count=args.count, seed=args.seed), endpoint_of(args)
@@ -167,16 +159,16 @@ def _mine(
 
 def _collect(
     args: Namespace,
-    intake: Intake,
+    intake: mining.Intake,
     queue: ReviewQueue,
     tallies: list[_Tally],
-    batches: Iterable[IntakeResult | MinedItems],
+    batches: Iterable[mining.IntakeResult | mining.MinedItems],
 ) -> None:
     tally = tallies[-1]
     try:
         for mined in batches:
-            batch = intake.queries(mined.intents) if isinstance(mined, MinedItems) else mined
-            if isinstance(mined, MinedItems):
+            batch = intake.queries(mined.intents) if isinstance(mined, mining.MinedItems) else mined
+            if isinstance(mined, mining.MinedItems):
                 tally.unplaced += mined.unplaced
                 tally.refused += mined.refused
                 tally.notes += mined.notes

@@ -5,40 +5,15 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from assay.cli.gold.vote import (
-    ask_each,
-    ask_vote,
-    is_interactive,
-    list_open,
-    open_review,
-    print_lines,
-    read_flags,
-    reviewer_of,
-    rules_of,
-    set_problems,
-    vote_by_file,
-    vote_by_flags,
-    vote_by_model,
-    vote_on_terminal,
-    warn_truncated,
-    workspace_routes,
-)
+from assay.cli.gold import vote as voting
 from assay.cli.options import endpoint_of, serve_until_stopped
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import timestamp, today
 from assay.errors import ConfigError, GoldError
+from assay.gold.review import votes
 from assay.gold.review.acceptance import Acceptance, accept, read_closed, read_statuses
 from assay.gold.review.reviewers import VoteInput, count_progress, make_decision, make_label_items
 from assay.gold.review.views import ReviewWorkspace, format_view, view_mapping
-from assay.gold.review.votes import (
-    UNSURE,
-    ItemStatus,
-    VoteLog,
-    log_unblinding,
-    record_decisions,
-    vote_mapping,
-    vote_values,
-)
 from assay.report.render.document import Block, Paragraph, table
 from assay.web.review import REVIEW
 from assay.web.reviewers import port_file
@@ -64,8 +39,8 @@ def review_command(args: Namespace) -> int:
         if getattr(args, name) and action not in allowed:
             belongs = " or ".join(_flag(other) if other else "the dialogue on a terminal" for other in allowed)
             raise ConfigError(f"{_flag(name)} belongs to {belongs}", hint="leave it out, or ask for one of these")
-    workspace = open_review(Path(args.set), args.corpus)
-    return _ACTIONS[action](args, workspace) if action else vote_on_terminal(args, workspace)
+    workspace = voting.open_review(Path(args.set), args.corpus)
+    return _ACTIONS[action](args, workspace) if action else voting.vote_on_terminal(args, workspace)
 
 
 def _flag(name: str) -> str:
@@ -74,8 +49,10 @@ def _flag(name: str) -> str:
 
 def _review_in_browser(args: Namespace, workspace: ReviewWorkspace) -> int:
     workspace.items()
-    warn_truncated(workspace)
-    routes = workspace_routes(workspace, rules_of(args), name=reviewer_of(args) if args.reviewer else "")
+    voting.warn_truncated(workspace)
+    routes = voting.workspace_routes(
+        workspace, voting.rules_of(args), name=voting.reviewer_of(args) if args.reviewer else ""
+    )
     serve_until_stopped(args, routes, REVIEW, {"gold": str(workspace.path)}, port_file(workspace.path))
     info(args, "\nended; every vote that the page calls saved is in its file")
     return 0
@@ -90,7 +67,7 @@ def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
         for state, count in progress.states.items()
     ]
     people = [[one.name, one.readers, str(one.votes), str(one.open)] for one in progress.reviewers]
-    agreed = f"Agreed: at least {rules_of(args).least} say the same."
+    agreed = f"Agreed: at least {voting.rules_of(args).least} say the same."
     opened = "Open: not voted on by the reviewer, and not settled."
     blocks = (
         table(["state", ">items", *(f">{kind}" for kind in kinds)], rows, agreed),
@@ -108,26 +85,28 @@ def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
     return 0
 
 
-def _read_statuses(args: Namespace, workspace: ReviewWorkspace) -> tuple[ItemStatus, ...]:
-    warn_truncated(workspace)
-    return read_statuses(workspace.queue, rules_of(args))
+def _read_statuses(args: Namespace, workspace: ReviewWorkspace) -> tuple[votes.ItemStatus, ...]:
+    voting.warn_truncated(workspace)
+    return read_statuses(workspace.queue, voting.rules_of(args))
 
 
-def _log_unblinding(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[ItemStatus] = ()) -> None:
+def _log_unblinding(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[votes.ItemStatus] = ()) -> None:
     if args.reviewer:
-        log_unblinding(VoteLog(workspace.queue, reviewer_of(args)), [status.item.id for status in disputed])
+        votes.log_unblinding(
+            votes.VoteLog(workspace.queue, voting.reviewer_of(args)), [status.item.id for status in disputed]
+        )
 
 
 def _adjudicate(args: Namespace, workspace: ReviewWorkspace) -> int:
     disputed = [status for status in _read_statuses(args, workspace) if status.state == "disputed"]
     _log_unblinding(args, workspace, disputed)
-    if args.json or not is_interactive():
+    if args.json or not voting.is_interactive():
         return _list_disputed(args, workspace, disputed)
-    reviewer = reviewer_of(args)
+    reviewer = voting.reviewer_of(args)
     others = [status for status in disputed if not status.has_vote_of(reviewer)]
     if len(others) < len(disputed):
         info(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
-    decided = ask_each(
+    decided = voting.ask_each(
         others,
         lambda status, position: _ask_decision(args, workspace, status, position),
         lambda _, decision: _decide(args, workspace, [decision]),
@@ -135,24 +114,26 @@ def _adjudicate(args: Namespace, workspace: ReviewWorkspace) -> int:
     return _report_decided(args, decided, len(disputed) - decided)
 
 
-def _ask_decision(args: Namespace, workspace: ReviewWorkspace, status: ItemStatus, position: str) -> VoteInput | None:
-    values = [value for value in vote_values(status.item.kind) if value != UNSURE]
+def _ask_decision(
+    args: Namespace, workspace: ReviewWorkspace, status: votes.ItemStatus, position: str
+) -> VoteInput | None:
+    values = [value for value in votes.vote_values(status.item.kind) if value != votes.UNSURE]
     lines = format_view(workspace.viewer.view(status.item), engines=args.show_engines)
-    print_lines(["", f"── {position} " + "─" * 40, *lines, "", *_vote_lines(status), ""])
-    return ask_vote(args, status.item.id, f"what holds? {', '.join(values)}", values)
+    voting.print_lines(["", f"── {position} " + "─" * 40, *lines, "", *_vote_lines(status), ""])
+    return voting.ask_vote(args, status.item.id, f"what holds? {', '.join(values)}", values)
 
 
-def _vote_lines(status: ItemStatus) -> list[str]:
+def _vote_lines(status: votes.ItemStatus) -> list[str]:
     return [f"{vote.reviewer} ({vote.reader}): {vote.value}, {vote.reason}" for vote in status.votes]
 
 
-def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[ItemStatus]) -> int:
+def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[votes.ItemStatus]) -> int:
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
     count = f"{pluralize(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
     then = f"{count} One who did not vote decides: --reviewer NAME --decide ITEM=VALUE --reason TEXT."
     items = [
         view_mapping(workspace.viewer.view(status.item), engines=args.show_engines)
-        | {"cast": [vote_mapping(vote) for vote in status.votes]}
+        | {"cast": [votes.vote_mapping(vote) for vote in status.votes]}
         for status in disputed
     ]
     blocks = (table(["item", "kind", "query", "votes"], rows), then)
@@ -161,14 +142,16 @@ def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequen
 
 
 def _decide_by_flags(args: Namespace, workspace: ReviewWorkspace) -> int:
-    return _report_decided(args, _decide(args, workspace, read_flags(args.decide, args.reason)), 0)
+    return _report_decided(args, _decide(args, workspace, voting.read_flags(args.decide, args.reason)), 0)
 
 
 def _decide(args: Namespace, workspace: ReviewWorkspace, given: Sequence[VoteInput]) -> int:
-    reviewer = reviewer_of(args)
+    reviewer = voting.reviewer_of(args)
     workspace.items()
     statuses = _read_statuses(args, workspace)
-    record_decisions(workspace.queue, [make_decision(workspace, reviewer, decision, statuses) for decision in given])
+    votes.record_decisions(
+        workspace.queue, [make_decision(workspace, reviewer, decision, statuses) for decision in given]
+    )
     return len(given)
 
 
@@ -184,9 +167,9 @@ def _accept(args: Namespace, workspace: ReviewWorkspace) -> int:
     accepted = accept(
         workspace.queue,
         workspace.load,
-        lambda gold: set_problems(workspace, gold),
+        lambda gold: voting.set_problems(workspace, gold),
         corpus=workspace.given,
-        rules=rules_of(args),
+        rules=voting.rules_of(args),
         on=timestamp(),
     )
     states = Counter(status.state for status in _read_statuses(args, workspace))
@@ -244,8 +227,8 @@ _ACTIONS = {
     "decide": _decide_by_flags,
     "accept": _accept,
     "queue_labels": _queue_labels,
-    "list": list_open,
-    "vote": vote_by_flags,
-    "votes": vote_by_file,
-    "endpoint": vote_by_model,
+    "list": voting.list_open,
+    "vote": voting.vote_by_flags,
+    "votes": voting.vote_by_file,
+    "endpoint": voting.vote_by_model,
 }

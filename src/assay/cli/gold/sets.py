@@ -14,22 +14,13 @@ from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError, GoldError, InputError
 from assay.gold import load_gold
+from assay.gold import split as splits
 from assay.gold.access_log import access_log_path, log_division, read_access_log
 from assay.gold.code_index import SampleSize
 from assay.gold.formats.registry import save
 from assay.gold.review.acceptance import read_acceptance_times
 from assay.gold.review.agreement import Coefficient, KindAgreement, Resampling, compute_agreement
 from assay.gold.review.votes import read_all_votes, read_decisions
-from assay.gold.split import (
-    SplitMethod,
-    SplitOptions,
-    SplitShares,
-    SplitSuite,
-    assign_splits,
-    more_groups_hint,
-    read_split_method,
-    store_split_method,
-)
 from assay.gold.synth import KINDS, check_directory, synthesize, write_sets
 from assay.report.render.document import Block, Heading, Paragraph, table
 from assay.stats.power import mde_from_se
@@ -46,12 +37,12 @@ def split_command(args: Namespace) -> int:
     if not args.sd > 0:
         raise ConfigError(f"--sd {args.sd:g}", hint="a standard deviation is above 0")
     suite = load_gold(args.set)
-    shares = SplitShares.of(dev=args.dev, test=args.test, sealed=args.sealed)
-    before = read_split_method(suite)
-    usual = before or SplitMethod(SplitOptions().by)
-    method = SplitMethod(args.by, args.depth) if args.by else replace(usual, depth=args.depth or usual.depth)
-    options = SplitOptions(method.by, shares, args.seed, method.depth, reassign=args.force)
-    split = assign_splits(suite, options)
+    shares = splits.SplitShares.of(dev=args.dev, test=args.test, sealed=args.sealed)
+    before = splits.read_split_method(suite)
+    usual = before or splits.SplitMethod(splits.SplitOptions().by)
+    method = splits.SplitMethod(args.by, args.depth) if args.by else replace(usual, depth=args.depth or usual.depth)
+    options = splits.SplitOptions(method.by, shares, args.seed, method.depth, reassign=args.force)
+    split = splits.assign_splits(suite, options)
     warnings = [*_save(args, suite, split, options), *_split_warnings(options, split, before)]
     smallest = {name: _smallest_difference(size, args.sd) for name, size in split.sizes.items()}
     data = {
@@ -69,7 +60,7 @@ def split_command(args: Namespace) -> int:
     return 0
 
 
-def _save(args: Namespace, suite: Suite, split: SplitSuite, options: SplitOptions) -> Iterator[str]:
+def _save(args: Namespace, suite: Suite, split: splits.SplitSuite, options: splits.SplitOptions) -> Iterator[str]:
     for old, new in zip(suite.golds, split.suite.golds, strict=True):
         if old == new:
             continue
@@ -77,13 +68,15 @@ def _save(args: Namespace, suite: Suite, split: SplitSuite, options: SplitOption
         if changed:
             log = access_log_path(Path(old.source or args.set)).name
             yield f"{old.name}: results on sealed queries were seen before this; {changed}. {log} says so."
-        yield from save(old, store_split_method(new, options)).notes
+        yield from save(old, splits.store_split_method(new, options)).notes
 
 
-def _split_warnings(options: SplitOptions, split: SplitSuite, before: SplitMethod | None) -> list[str]:
+def _split_warnings(
+    options: splits.SplitOptions, split: splits.SplitSuite, before: splits.SplitMethod | None
+) -> list[str]:
     total = sum(split.sizes.values())
     if split.already_split == total:
-        method = SplitMethod(options.by, options.depth)
+        method = splits.SplitMethod(options.by, options.depth)
         other = f" It is divided {before}; --force divides it {method}." if before and before != method else ""
         return [f"Every query has its part already: nothing was changed.{other}"]
     wanted = dict(zip(split.sizes, options.shares.values(), strict=True))
@@ -91,7 +84,7 @@ def _split_warnings(options: SplitOptions, split: SplitSuite, before: SplitMetho
     if not off:
         return []
     shares = ", ".join(f"{name} has {split.sizes[name] / total:.0%} instead of {wanted[name]:.0%}" for name in off)
-    return [f"{shares}, since groups are not torn apart: {more_groups_hint(options.by)}."]
+    return [f"{shares}, since groups are not torn apart: {splits.more_groups_hint(options.by)}."]
 
 
 def _smallest_difference(queries: int, sd: float) -> float:
@@ -99,7 +92,7 @@ def _smallest_difference(queries: int, sd: float) -> float:
 
 
 def _split_blocks(
-    args: Namespace, split: SplitSuite, unit: str, smallest: dict[str, float], warnings: list[str]
+    args: Namespace, split: splits.SplitSuite, unit: str, smallest: dict[str, float], warnings: list[str]
 ) -> Iterator[Block | str]:
     total = sum(split.sizes.values())
     kept = f"; {pluralize(split.already_split, 'query', 'queries')} kept their part" if split.already_split else ""
