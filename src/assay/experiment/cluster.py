@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, CancelledError, Future, InvalidStateError
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, Final, TypeVar
 
 from assay._version import __version__
@@ -162,6 +162,7 @@ def worker_environment() -> WorkerEnvironment:
     return WorkerEnvironment(socket.gethostname(), __version__, python, package_digest())
 
 
+@dataclass(frozen=True, slots=True)
 class RemoteCall:
     """Task that runs when it is unpickled, so that a scheduler without Assay can handle it as `pickle.loads(bytes)`.
 
@@ -169,13 +170,11 @@ class RemoteCall:
     it loads them.
     """
 
-    def __init__(self, wanted: WorkerEnvironment, packed: bytes) -> None:
-        self._wanted = wanted
-        self._packed = packed
+    wanted: WorkerEnvironment
+    packed: bytes
 
     def __reduce__(self) -> tuple[Callable[..., bytes], tuple[Any, ...]]:
-        wanted = self._wanted
-        return run_remote, (wanted.host, wanted.assay, wanted.python, wanted.code, self._packed)
+        return run_remote, (*astuple(self.wanted), self.packed)
 
 
 def run_remote(host: str, assay: str, python: str, code: str, packed: bytes) -> bytes:

@@ -202,7 +202,11 @@ class ProcessExecutor:
             return worker.pool.submit(_call, function, *args).result()
         except BrokenExecutor as error:
             self._own.worker = None
-            message = "a worker process cannot be started" if worker is None else self._remove(worker)
+            message = "a worker process cannot be started"
+            if worker is not None:
+                with self._lock:
+                    self._workers.discard(worker)
+                message = worker.end()
             raise (BrokenExecutor(message) if self._closed else WorkerLost(message)) from error
 
     def _start(self) -> _Worker:
@@ -214,11 +218,6 @@ class ProcessExecutor:
         worker.process.terminate()
         worker.end()
         raise BrokenExecutor("the workers were stopped")
-
-    def _remove(self, worker: _Worker) -> str:
-        with self._lock:
-            self._workers.discard(worker)
-        return worker.end()
 
 
 class _Worker:

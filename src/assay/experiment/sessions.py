@@ -218,7 +218,9 @@ class _EngineSession:
 
     def _record(self, query: PhrasedQuery, outcome: QueryOutcome) -> None:
         normalized = self._normalizer(outcome.hits, self._k, oversample=self._engine.oversample)
-        hits = [Hit(self._clean_path(hit.path), hit.start, hit.end, hit.score) for hit in normalized.hits]
+        sizes = self._prepared.sizes
+        paths = [hit.path if hit.path in sizes else self._clean(hit.path) for hit in normalized.hits]
+        hits = [Hit(path, hit.start, hit.end, hit.score) for path, hit in zip(paths, normalized.hits, strict=True)]
         own = [hit.path for hit in hits if self._prepared.is_own(hit.path)]
         dropped = [f"results that are Assay's own files were dropped, e.g. {own[0]}"] if own else []
         kept = tuple(hit for hit in hits if hit.path not in own)
@@ -228,7 +230,7 @@ class _EngineSession:
                 query=query.query.id,
                 form=query.form,
                 hits=kept,
-                tokens=tuple(self._prepared.sizes.tokens(hit) for hit in kept),
+                tokens=tuple(map(sizes.tokens, kept)),
                 status=outcome.status,
                 seconds=round(outcome.seconds, TIME_DIGITS),
                 error=None if outcome.error is None else self._clean(outcome.error),
@@ -255,9 +257,6 @@ class _EngineSession:
     def _clean(self, text: str) -> str:
         text = text.replace(str(self._corpus.root), "{root}") if self._engine.private else text
         return self._redactor.text(text)
-
-    def _clean_path(self, path: str) -> str:
-        return path if path in self._prepared.sizes else self._clean(path)
 
 
 def engine_record(name: str, engine: FullEngine, rankings: Iterable[Ranking], notes: Iterable[str]) -> EngineRun:

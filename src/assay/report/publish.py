@@ -14,7 +14,6 @@ from assay.errors import AssayError, ConfigError, SetupError, install_hint
 from assay.experiment.records import directory as layout
 from assay.experiment.records import lock_directory, read_earlier_run, write_run
 from assay.experiment.records.merge import Merged, RetainedEngine, comparability_of, merge_runs
-from assay.experiment.records.trec import trec_files
 from assay.experiment.spec.model import BASELINE, analysis_plan_of
 from assay.files import remove_leftovers, write_atomic
 from assay.report.analysis import analyze, analyze_case
@@ -153,7 +152,7 @@ def _make_files(
         layout.ROWS: rows_text(results.rows),
         layout.PAGE: to_markdown(document(results)),
         layout.SCORES: per_query_csv(scores),
-        **trec_files(case.run),
+        **layout.trec_files(case.run),
         **table_files(results),
     }
     files = {name: text.encode("utf-8") for name, text in texts.items()}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay import load_gold, run
 from assay.engines.base import EngineContext
 from assay.engines.runfile import Docno, make, read_trec
-from assay.experiment.records.trec import trec_files
+from assay.experiment.records.directory import trec_files
 from assay.scoring import score
 from assay.trec import TAG, to_column, to_docno
 from assay.types import EngineRun, Hit, Ranking, Run, Span, Status, Suite, Target

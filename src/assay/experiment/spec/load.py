@@ -46,8 +46,10 @@ def load_spec(path: Path | None = None, *, preset: str | None = None, sets: Sequ
     files = {layer.file and layer.file.resolve(): layer for layer in layers}.values()
     config = _merge_layers([*files, *map(_flag_layer, sets)])
     _check_tables(config)
+    hints = get_type_hints(Spec)
+    run = config.data.get("run", {})
     spec = Spec(
-        **_run_values(config),
+        **{key: _coerce(config, value, hints[key], "run", key) for key, value in run.items()},
         engines=_engines(config),
         variants=dict(_records(config, "variants", Variant, VARIANT_KEYS)),
         sweeps=dict(_records(config, "sweeps", Sweep, SWEEP_KEYS)),
@@ -238,6 +240,8 @@ def _check_tables(config: MergedConfig) -> None:
         _check_known(config, name, TABLES, (), f"[{name}]")
         if not isinstance(value, Mapping):
             raise config.error(f"[{name}] must be a table", "see `assay init` for a commented file", name)
+        for key in value if name == "run" else ():
+            _check_known(config, key, KEYS, ("run",), f"[run] {key}")
         for inner, table in value.items() if name in ("engines", "variants", "sweeps") else ():
             if not isinstance(table, Mapping):
                 message = f"[{name}.{inner}] must be a table"
@@ -248,14 +252,6 @@ def _check_known(config: MergedConfig, key: str, known: Sequence[str], outer: Ke
     if key not in known:
         hint = did_you_mean(key, known) or f"known: {', '.join(known)}"
         raise config.error(f"unknown key {shown}", hint, *outer, key)
-
-
-def _run_values(config: MergedConfig) -> dict[str, Any]:
-    values, hints = {}, get_type_hints(Spec)
-    for key, value in config.data.get("run", {}).items():
-        _check_known(config, key, KEYS, ("run",), f"[run] {key}")
-        values[key] = _coerce(config, value, hints[key], "run", key)
-    return values
 
 
 def _coerce(config: MergedConfig, value: object, hint: Any, *keys: str) -> Any:  # noqa: ANN401 - a type hint is any object

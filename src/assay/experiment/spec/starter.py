@@ -73,22 +73,22 @@ def _choose_drafts(corpus: Corpus) -> list[_Draft]:
 
     No two drafts have the same words: no engine could tell them apart.
     """
-    code = [file for file in corpus.files if file.kind == "code" and not _is_test_path(file.path)]
-    best = sorted((_best_draft(corpus, file) for file in code or corpus.files), key=lambda d: (-d.lines, d.anchor))
+    code = [
+        file for file in corpus.files if file.kind == "code" and not any(map(_TEST_FILE.search, file.path.split("/")))
+    ]
+    best = []
+    for file in code or corpus.files:
+        stem = re.sub(r"\.\w+$", "", file.path.rpartition("/")[2])
+        default = _Draft(file.path, " ".join(split(stem)) or stem, 0)
+        best.append(min(_definitions(corpus, file), key=_longest_first, default=default))
     chosen: dict[str, _Draft] = {}
-    for draft in sorted(best, key=lambda draft: "::" not in draft.anchor):
+    for draft in sorted(best, key=lambda draft: ("::" not in draft.anchor, _longest_first(draft))):
         chosen.setdefault(draft.words, draft)
     return list(chosen.values())[:_DRAFTS]
 
 
-def _is_test_path(path: str) -> bool:
-    return any(_TEST_FILE.search(part) for part in path.split("/"))
-
-
-def _best_draft(corpus: Corpus, file: SourceFile) -> _Draft:
-    stem = re.sub(r"\.\w+$", "", file.path.rpartition("/")[2])
-    default = _Draft(file.path, " ".join(split(stem)) or stem, 0)
-    return min(_definitions(corpus, file), key=lambda draft: (-draft.lines, draft.anchor), default=default)
+def _longest_first(draft: _Draft) -> tuple[int, str]:
+    return -draft.lines, draft.anchor
 
 
 def _definitions(corpus: Corpus, file: SourceFile) -> Iterator[_Draft]:
