@@ -118,17 +118,15 @@ def test_token_and_session_are_compared_in_constant_time(client, monkeypatch):
     assert len(seen) == 2
 
 
-def test_token_is_in_no_log(capfd):
-    told: list[str] = []
-    with serve(ROUTES, log=told.append) as server:
+def test_token_is_in_no_output(capfd):
+    with serve(ROUTES) as server:
         client = Client(server.start())
         client.get("/say/x?q=1")
         token = server.url.rpartition("=")[2]
         raw(server, f"GET /?token={token}\x01 nonsense\r\n\r\n".encode())
     out, err = capfd.readouterr()
-    assert told[:2] == ["GET / 303", "GET /say/x 200"]
-    assert token not in "".join(told) + out + err
-    assert client.cookie.partition("=")[2] not in "".join(told) + out + err
+    assert token not in out + err
+    assert client.cookie.partition("=")[2] not in out + err
 
 
 # Names and origins.

@@ -8,14 +8,8 @@ from typing import Final
 
 from assay.errors import ConfigError
 
-
-@dataclass(frozen=True, slots=True)
-class PatternLimits:
-    length: int = 1_000  # characters; real patterns are shorter, and matching time grows with the length
-    repeats: int = 10  # `{n,m}` counts as a repetition above this: below, time grows by a small factor
-
-
-LIMITS: Final = PatternLimits()
+LENGTH: Final = 1_000  # characters; real patterns are shorter, and matching time grows with the length
+REPEATS: Final = 10  # `{n,m}` counts as a repetition above this: below, time grows by a small factor
 
 #: An escape, a set, the start of a group, its end, a repetition with its suffix, a choice; else any character.
 _PIECES: Final = re.compile(
@@ -32,10 +26,10 @@ class _Group:
     ambiguous: bool = False  # may match the same text in several ways
 
 
-def check_pattern(text: str, limits: PatternLimits = LIMITS) -> None:
+def check_pattern(text: str) -> None:
     """Raise ConfigError for a repetition of an ambiguous group; syntax errors are left to `re`."""
-    if len(text) > limits.length:
-        raise ConfigError(f"a regex of {len(text):,} characters", hint=f"write one of at most {limits.length:,}")
+    if len(text) > LENGTH:
+        raise ConfigError(f"a regex of {len(text):,} characters", hint=f"write one of at most {LENGTH:,}")
     stack, closed = [_Group()], _Group()  # `closed` is the group that ends right before this piece
     for piece in _PIECES.finditer(text):
         if piece["open"]:
@@ -47,7 +41,7 @@ def check_pattern(text: str, limits: PatternLimits = LIMITS) -> None:
             continue
         elif piece["choice"]:
             stack[-1].ambiguous = True
-        elif piece["repeat"] and _is_many(piece["repeat"], limits):
+        elif piece["repeat"] and _is_many(piece["repeat"]):
             possessive = piece["suffix"] == "+"
             if closed.ambiguous and not closed.atomic and not possessive:
                 raise ConfigError(
@@ -58,8 +52,8 @@ def check_pattern(text: str, limits: PatternLimits = LIMITS) -> None:
         closed = _Group()
 
 
-def _is_many(repeat: str, limits: PatternLimits) -> bool:
+def _is_many(repeat: str) -> bool:
     if repeat in "*+":
         return True
     most = repeat.strip("{}").rpartition(",")[2]
-    return repeat.endswith(",}") or (most.isdigit() and int(most) > limits.repeats)
+    return repeat.endswith(",}") or (most.isdigit() and int(most) > REPEATS)

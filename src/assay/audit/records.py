@@ -100,9 +100,6 @@ class Audit:
     environment: Mapping[str, object] = field(default_factory=dict)
     answered: int = 0  # ordinary queries that did not fail
 
-    def count(self, severity: Severity) -> int:
-        return sum(finding.severity == severity for finding in self.findings)
-
 
 @dataclass(frozen=True, slots=True)
 class AuditConfig:

@@ -57,7 +57,7 @@ def _blocks(audit: Audit) -> Iterator[Block]:
 
 
 def _summary(audit: Audit) -> str:
-    counts = {severity: audit.count(severity) for severity in Severity}
+    counts = {one: sum(finding.severity == one for finding in audit.findings) for one in Severity}
     parts = [
         f"{count} {severity if count == 1 else _PLURALS.get(severity, severity)}"
         for severity, count in counts.items()

@@ -29,7 +29,7 @@ from assay.stats.records import RunNames
 from assay.stats.runs import shared_sentence
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Query, Run
 from assay.web.rerun import JudgedQuery, RerunRequest, RerunService, changed_settings, describe_settings
-from assay.web.runs import LIMITS, CachedRun, ExploringLimits, RunCache, RunList, card
+from assay.web.runs import LIMITS, CachedRun, RunCache, RunList, card
 from assay.web.server import HttpError, LruCache, Response, Route, WebRequest, page_response, sentence_of, status_of
 
 #: Limits of pages above the size of report.html; their source is fetched file by file.
@@ -38,11 +38,9 @@ _LARGE = PageLimits(max_bytes=100_000_000, source=False)
 _Key = tuple[str, str, str]  # gold set, query, phrasing
 
 
-def explorer_routes(
-    roots: Sequence[Path], *, review: bool = False, limits: ExploringLimits = LIMITS
-) -> tuple[Route, ...]:
+def explorer_routes(roots: Sequence[Path], *, review: bool = False) -> tuple[Route, ...]:
     """Return the routes of the runs below some directories; `review` links the list to a review."""
-    explorer = Explorer(RunList(roots, limits))
+    explorer = Explorer(RunList(roots))
     data = json.dumps({"review": review}).encode("utf-8")
     return (
         Route("GET", "/", lambda _: page_response(_small_page("Runs · Assay", "runs", data))),
@@ -71,8 +69,8 @@ class Explorer:
     def __init__(self, library: RunList) -> None:
         self._library = library
         self._runs = RunCache(library)
-        self._reruns = RerunService(library.limits)
-        self._pages: LruCache[tuple[str, ...], bytes] = LruCache(library.limits.pages)
+        self._reruns = RerunService()
+        self._pages: LruCache[tuple[str, ...], bytes] = LruCache(LIMITS.pages)
 
     def list_runs(self, _request: WebRequest) -> dict[str, object]:
         """Return the runs, the newest first."""
@@ -100,7 +98,7 @@ class Explorer:
         sizes = opened.run.lines.get(gold, {}).get(path)
         if sizes is None:
             raise HttpError(404, "no result or target of this run is in this file")
-        if sum(sizes) > self._library.limits.source:
+        if sum(sizes) > LIMITS.source:
             raise HttpError(413, "the file is too large to show", hint="open it in an editor")
         texts = CorpusTexts(opened.run)
         text = texts(gold, path)

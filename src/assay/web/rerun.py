@@ -27,7 +27,7 @@ from assay.search.config import SHIPPED
 from assay.settings import apply_overrides, flatten
 from assay.store.store import Store
 from assay.types import EngineRun, GoldSet, Hit, Query, Ranking, Run, Status, Suite
-from assay.web.runs import CachedRun, ExploringLimits
+from assay.web.runs import LIMITS, CachedRun
 from assay.web.server import HttpError, LruCache
 
 _CLOSED = ("url", "token_env")  # settings that would let a page send code to another host
@@ -115,18 +115,15 @@ class _Rankings:
 class RerunService:
     """The last used indexes; query-time settings share one. Queries run one at a time."""
 
-    def __init__(self, limits: ExploringLimits) -> None:
-        self._limits = limits
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._places: LruCache[tuple[str, str, str, int], PreparedGold] = LruCache(limits.corpora)
-        self._indexes: LruCache[tuple[str, ...], SharedCache] = LruCache(limits.indexes, SharedCache.close)
+        self._places: LruCache[tuple[str, str, str, int], PreparedGold] = LruCache(LIMITS.corpora)
+        self._indexes: LruCache[tuple[str, ...], SharedCache] = LruCache(LIMITS.indexes, SharedCache.close)
 
     def run(self, opened: CachedRun, request: RerunRequest) -> dict[str, Any]:
         """Query the engine with the settings of the run and with the changed ones; return the JSON of both."""
-        if not request.text.strip() or len(request.text) > self._limits.query:
-            raise HttpError(
-                400, f"expected a query of 1 to {self._limits.query} characters", hint="shorten or complete it"
-            )
+        if not request.text.strip() or len(request.text) > LIMITS.query:
+            raise HttpError(400, f"expected a query of 1 to {LIMITS.query} characters", hint="shorten or complete it")
         engine = choose_explainable(opened.run, request.engine)
         own, changed = rebuild_engine(engine), make_engine(_change_config(engine, request.changes))
         place = self._prepare(opened, opened.gold(request.gold))
@@ -136,9 +133,9 @@ class RerunService:
             start = time.perf_counter()
             before_session, after_session = self._open(own, place, keep=True), self._open(changed, place, keep=False)
             opening = time.perf_counter() - start
-            before = _search(before_session, request.text, max(k, self._limits.deep))
+            before = _search(before_session, request.text, max(k, LIMITS.deep))
             start = time.perf_counter()
-            after = _search(after_session, request.text, max(k, self._limits.deep))
+            after = _search(after_session, request.text, max(k, LIMITS.deep))
             seconds = time.perf_counter() - start
             trace = cast(ExplainingSession, after_session).explain(request.text, k, follow)
         rankings = _Rankings(engine, place, before, after)
@@ -164,7 +161,7 @@ class RerunService:
             find_local(gold.corpus, base=base, revision=facts.revision if facts else None)
             return reopen(gold, None)
 
-        moment = int(time.monotonic() / self._limits.fresh)
+        moment = int(time.monotonic() / LIMITS.fresh)
         return self._places.get((opened.found.id, opened.digest, gold.name, moment), prepare)
 
     def _open(self, engine: FullEngine, place: PreparedGold, *, keep: bool) -> Session:

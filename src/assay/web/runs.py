@@ -68,15 +68,14 @@ class RunDirectory:
 class RunList:
     """The runs below some directories, scanned at every request of the list."""
 
-    def __init__(self, roots: Sequence[Path], limits: ExploringLimits = LIMITS) -> None:
+    def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = tuple(dict.fromkeys(map(_check_root, roots)))
-        self.limits = limits
         self._known: dict[str, RunDirectory] = {}
 
     def scan(self) -> tuple[RunDirectory, ...]:
-        runs = (self._describe(root, path) for root in self.roots for path in _run_directories(root, self.limits))
+        runs = (self._describe(root, path) for root in self.roots for path in _run_directories(root))
         known: dict[str, RunDirectory] = {}
-        for run in islice(runs, self.limits.runs):
+        for run in islice(runs, LIMITS.runs):
             known.setdefault(run.id, run)
         self._known = known
         return tuple(known.values())
@@ -104,12 +103,12 @@ def _check_root(directory: Path) -> Path:
     return directory.resolve()
 
 
-def _run_directories(root: Path, limits: ExploringLimits) -> Iterator[Path]:
-    for name, children, _ in islice(os.walk(root), limits.folders):
+def _run_directories(root: Path) -> Iterator[Path]:
+    for name, children, _ in islice(os.walk(root), LIMITS.folders):
         path = Path(name)
         if is_run(path):
             yield path
-        if len(path.relative_to(root).parts) >= limits.depth:
+        if len(path.relative_to(root).parts) >= LIMITS.depth:
             children.clear()
         children[:] = sorted(child for child in children if child not in _SKIPPED and not child.startswith("."))
 
@@ -255,7 +254,7 @@ class CachedRun:
 class RunCache:
     def __init__(self, library: RunList) -> None:
         self.library = library
-        self._opened: LruCache[tuple[str, str], CachedRun] = LruCache(library.limits.opened)
+        self._opened: LruCache[tuple[str, str], CachedRun] = LruCache(LIMITS.opened)
 
     def open(self, run_id: str) -> CachedRun:
         found = self.library.find(run_id)

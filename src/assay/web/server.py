@@ -149,9 +149,8 @@ def serve(
     port: int = 0,
     host: str = "127.0.0.1",
     limits: RequestLimits | None = None,
-    log: Callable[[str], None] | None = None,
 ) -> WebServer:
-    """Listen on loopback, at any free port by default; `log` gets a line per request, without its query."""
+    """Listen on loopback, at any free port by default."""
     if host not in LOOPBACK:
         raise ConfigError(
             f"{host} is not this machine's own address: other machines could read your code",
@@ -161,7 +160,7 @@ def serve(
         raise ConfigError(f"--port {port}", hint=f"use a port up to {_LAST_PORT}, or leave it out for a free one")
     host = "127.0.0.1" if host == "localhost" else host
     try:
-        return WebServer(host, port, routes, limits or RequestLimits(), log)
+        return WebServer(host, port, routes, limits or RequestLimits())
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
         hint = "leave --port out for a free one"
@@ -180,12 +179,10 @@ class WebServer(socketserver.ThreadingTCPServer):
     request_queue_size = 64
     _thread: threading.Thread | None = None
 
-    def __init__(
-        self, host: str, port: int, routes: Sequence[Route], limits: RequestLimits, log: Callable[[str], None] | None
-    ) -> None:
+    def __init__(self, host: str, port: int, routes: Sequence[Route], limits: RequestLimits) -> None:
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         super().__init__((host, port), _Handler)
-        self.routes, self.limits, self.log = routes, limits, log
+        self.routes, self.limits = routes, limits
         self.port = int(self.server_address[1])
         name = f"[{host}]" if ":" in host else host
         self.origin = f"http://{name}:{self.port}"
@@ -322,8 +319,6 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:
             _print_trace()
             response = error_response(500, f"unexpected {type(error).__name__}: a bug in Assay", as_page=as_page)
-        if self.server.log:
-            self.server.log(f"{self.command} {self.path.partition('?')[0]} {response.status}")
         self._send(response)
 
     def _respond(self) -> Response:

@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from assay.web.explorer import explorer_routes
-from assay.web.runs import ExploringLimits
 from assay.web.server import serve
 from tests.report.explorer.unpacking import blocks
 from tests.running import run_experiment
@@ -46,9 +45,9 @@ def make_run(gold_file: Path, out: Path, builtin: str = "") -> None:
 
 
 @contextmanager
-def exploring(*folders: Path, **limits: Any) -> Iterator[Client]:
+def exploring(*folders: Path) -> Iterator[Client]:
     """Serve the runs below some folders, as `assay serve` does."""
-    with serve(explorer_routes(folders, limits=ExploringLimits(**limits))) as server:
+    with serve(explorer_routes(folders)) as server:
         yield Client(server.start())
 
 

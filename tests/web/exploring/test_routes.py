@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from assay.experiment import read_run, write_run
+from assay.web.runs import ExploringLimits
 from tests.report.explorer.unpacking import blocks
 from tests.web.exploring.serving import OLD, ask, exploring, listed, make_run, source, summary
 
@@ -126,6 +127,7 @@ def test_link_out_of_the_corpus_is_not_followed(repository, tmp_path):
         assert b"def cart_0" not in reply.body
 
 
-def test_large_files_are_not_sent(runs):
-    with exploring(runs, source=10) as client:
+def test_large_files_are_not_sent(runs, monkeypatch):
+    monkeypatch.setattr("assay.web.explorer.LIMITS", ExploringLimits(source=10))
+    with exploring(runs) as client:
         assert source(client, "cart.py").status == 413

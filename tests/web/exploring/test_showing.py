@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 from assay.experiment import read_run, write_run
+from assay.web.runs import ExploringLimits
 from tests.web.exploring.serving import compare, exploring, listed, summary
 
 
@@ -19,7 +20,7 @@ def test_page_of_a_run_is_its_report_and_live(client):
     assert told["results"]["suite"] == "shop"
 
 
-def test_look_at_sealed_queries_is_logged_once_for_each_page(repository, runs, tmp_path):
+def test_look_at_sealed_queries_is_logged_once_for_each_page(repository, runs, tmp_path, monkeypatch):
     gold_file = tmp_path / "shop/gold.yaml"
     shutil.copytree(repository, gold_file.parent)
     one = read_run(runs / "before")
@@ -28,7 +29,8 @@ def test_look_at_sealed_queries_is_logged_once_for_each_page(repository, runs, t
     for name in ("a", "b"):
         write_run(replace(one, suite=replace(one.suite, golds=(gold,))), tmp_path / "runs" / name)
     looks = gold_file.parent / "gold.looks.jsonl"
-    with exploring(tmp_path / "runs", pages=1) as client:
+    monkeypatch.setattr("assay.web.explorer.LIMITS", ExploringLimits(pages=1))
+    with exploring(tmp_path / "runs") as client:
         counts = []
         for name in ("a", "a", "b", "b", "a"):  # one page is kept: the first is made again in the end
             assert client.get(f"/run/{listed(client)[name]['id']}").status == 200
