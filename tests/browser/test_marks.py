@@ -132,7 +132,7 @@ def test_warnings_stand_under_the_verdict_and_untimed_runs_have_no_empty_table(b
     assert "Only 3 queries" in tab.text(".verdict .warning li")
     assert len(tab.all(".verdict .warning li")) <= 4
     assert "times are not comparable" in tab.text("#section-cost")
-    assert "Time and space" not in tab.texts("#section-cost caption")
+    assert "Time and memory" not in tab.texts("#section-cost caption")
 
 
 def test_what_is_chosen_stands_in_the_address_and_is_restored(browser: Tab, made: Path) -> None:

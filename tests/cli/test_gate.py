@@ -84,7 +84,7 @@ def test_tool_that_ends_with_1_on_every_query_has_failed(run_of_flaky, capsys):
     capsys.readouterr()
     code, data = as_json(capsys, "gate", "new", "--against", "results")
     assert (code, data["verdict"]) == (4, "engine failed")
-    assert "no query found anything" in data["checks"][0]["detail"]
+    assert "no query returned a result" in data["checks"][0]["detail"]
 
 
 def test_repeats_ask_again_what_is_kept(shop, capsys):
@@ -109,7 +109,7 @@ def test_repeats_never_mix_with_others(run_of_flaky, capsys):
     gold.write_text(gold.read_text().replace("where is thing1}", "find thing1}"))
     assert main(["run", "--out", "other", "--quiet"]) == 0
     assert main(["gate", "results", "other", "--require", "RR@10>=0"]) == 5
-    assert "repeat 2 is not of the same gold" in capsys.readouterr().err
+    assert "repeat 2 differs from the first in its gold" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_the_same_comparison_is_added_twice_only_on_purpose(run, capsys):
     assert call(capsys, *ADD, "--allow-duplicate")[0] == 0
     code, out, _ = call(capsys, "ledger")
     assert "2 changes were tried on small" in out
-    assert "promises too much" in out
+    assert "so it is too high" in out
 
 
 def test_two_runs_are_compared_where_they_can_be(run, capsys):

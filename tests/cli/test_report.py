@@ -58,7 +58,7 @@ def test_report_that_cannot_be_so_small_is_refused_with_the_size_that_it_needs(m
     before = page()
     code, _, err = call(capsys, "report", "--max-size", "5kB")
     assert code == 2
-    assert "hint: `assay report results --max-size" in err
+    assert "hint: use `assay report results --max-size" in err
     assert page() == before
     needed = err.rpartition("--max-size ")[2].split("`")[0]
     assert call(capsys, "report", "--max-size", needed)[0] == 0
@@ -83,7 +83,7 @@ def test_run_is_kept_where_its_report_cannot_be_so_small(shop, capsys):
     ("flags", "said"),
     [
         (["--max-size", "big"], "--max-size: expected a size, got 'big'"),
-        (["--traces", "-1"], "--traces -1"),
+        (["--traces", "-1"], "--traces: expected 0 or more, got -1"),
         (["--out", "results"], "is a folder"),
         (["--out", "nowhere/x.html"], "make nowhere first"),
     ],
@@ -167,7 +167,7 @@ def test_open_shows_the_page_or_says_that_nobody_can(made, capsys, monkeypatch):
 
 def test_size_that_nobody_can_keep_is_said_with_its_unit(made, capsys):
     _, _, err = call(capsys, "report", "--max-size", "1")
-    assert "more than the 1 byte of --max-size" in err
+    assert "--max-size allows 1B" in err
 
 
 def test_page_without_room_for_source_says_so_once_and_names_the_folder(made, capsys):
@@ -179,8 +179,8 @@ def test_page_without_room_for_source_says_so_once_and_names_the_folder(made, ca
     code, out, _ = call(capsys, "report", "--max-size", f"{least}B")
     said = " ".join(out.split())
     assert code == 0
-    assert "No source is in this file: there was no room for any. `assay report results --max-size" in said
-    assert "Source is shown" not in said
+    assert "Size limit: no source excerpts. `assay report results --max-size" in said
+    assert "Source excerpts show" not in said
     assert "FOLDER" not in said
 
 
@@ -202,12 +202,10 @@ def test_traces_that_are_left_out_are_told_with_the_command(shop, tmp_path, caps
     def said(*flags):
         return " ".join(call(capsys, "report", *flags)[1].split())
 
-    assert "Traces of builtin are not made; `assay report results --traces 40` makes them." in said("--traces", "0")
-    assert (
-        "Traces of builtin are there for 2 queries of 18, misses and regressions first; "
-        "`assay report results --traces 18` makes all." in said("--traces", "2")
-    )
+    none, some = said("--traces", "0"), said("--traces", "2")
+    assert "Traces of builtin: 0 of 18 queries; `assay report results --traces 40` adds more." in none
+    assert "Traces of builtin: 2 of 18 queries; `assay report results --traces 18` adds more." in some
     missing = said()
     assert "No traces of other: its corpus is not what it was in the run." in missing
     assert missing.count("`assay report results --traces") == 1
-    assert "`assay report results --traces 18` makes all, where their corpora are here." in missing
+    assert "`assay report results --traces 18` adds more." in missing

@@ -73,7 +73,7 @@ def test_query_is_shown_with_both_rankings_marked(results, capsys):
     assert re.search(r"✓1 shop/receipt.py", out)
     assert re.search(r"✗ +tests/test_cart.py", out)
     assert re.search(r"nDCG@10 +\d\.\d{3} +\d\.\d{3} +(=|[+-]\d\.\d{3})", out)
-    assert "It was also asked as keyword (--form)." in out
+    assert "Other phrasings: keyword (--form)." in out
 
 
 def test_json_has_what_the_records_and_the_scores_say(results, capsys):
@@ -167,13 +167,13 @@ def test_part_of_another_phrasing_shows_that_phrasing(results, capsys):
         (["results", "totle"], ["no query 'totle'", "shop/total: how is the total"]),
         (["results", "percentage of what"], ["no query", "shop/rate"]),
         (["results", "zzyzx"], ["no query 'zzyzx'", "shop/total", "shop/rate"]),
-        (["results"], ["results is a run; which query of it?", "shop/total: how is the total", "shop/rate"]),
-        (["results", "results"], ["which query of it?"]),
-        (["results", "o"], ["2 queries are meant", "shop/rate", "shop/total"]),
+        (["results"], ["missing a query of the run results", "shop/total: how is the total", "shop/rate"]),
+        (["results", "results"], ["missing a query"]),
+        (["results", "o"], ["2 queries match", "shop/rate", "shop/total"]),
         (["results", ""], ["no query"]),
         (["nowhere", "total"], ["no such folder"]),
         (["results", "total", "--form", "keywrd"], ["keywrd", "keyword"]),
-        (["results", "rate", "--form", "keyword"], ["asked as human"]),
+        (["results", "rate", "--form", "keyword"], ["it was run as human"]),
         (["results", "total", "--engines", "builtn", "keywords"], ["builtn", "builtin"]),
         (["results", "total", "--engines", "builtin", "keywords", "--engine", "x"], ["one engine or two"]),
         (["results", "a", "b", "c"], ["quotes"]),
@@ -228,7 +228,7 @@ def test_changes_between_two_runs_are_said(results, capsys):
     assert main(["run", "--gold", "shop.yaml", "--quiet", "--out", "newer"]) == 0
     capsys.readouterr()
     notes = " ".join(as_json(capsys, "results", "newer", "total")["notes"])
-    assert "not the same in both runs" in notes
+    assert "The query differs between the runs" in notes
     assert "corpus of shop changed" in notes
 
 
@@ -238,7 +238,7 @@ def test_failed_query_says_why(results, capsys):
     capsys.readouterr()
     code, out, _ = call(capsys, "broken", "total", "--engines", "keywords", "bad")
     assert code == 0
-    assert "bad gave no answer: error: " in out
+    assert "bad failed: error: " in out
     side = as_json(capsys, "broken", "total", "--engines", "keywords", "bad")["sides"][1]
     assert (side["status"], side["hits"], side["values"]["nDCG@10"]) == ("error", [], 0.0)
     assert side["error"]

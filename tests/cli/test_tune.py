@@ -35,7 +35,7 @@ def test_tuning_finds_a_knob_that_matters_and_prints_what_to_paste(small, capsys
     code, out, _ = call(capsys, "tune", "--jobs", "1", "--ledger", "--by", "ann")
     assert code == 0
     assert "not divided" in out
-    assert "Take body=1.0" in out
+    assert "Use body=1.0" in out
     assert "[engines.mine]\nsearch.index.fields.body = 1.0" in out
     (entry,) = read_ledger(small / "ledger.jsonl").entries
     assert (entry.how, entry.by, entry.accepted) == ("tune", "ann", True)

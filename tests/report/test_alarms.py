@@ -196,7 +196,7 @@ def test_alarms_stand_in_every_rendering_and_in_the_results():
     kinds = [alarm.kind for alarm in results.diagnostics]
     assert kinds[0] == "dead parameter"
     for full in (True, False):
-        assert "search.y of base does nothing here" in to_markdown(document(results, full=full)).replace("\\", "")
+        assert "search.y of base has no effect" in to_markdown(document(results, full=full)).replace("\\", "")
 
 
 @pytest.mark.parametrize("up", [True, False])

@@ -76,7 +76,7 @@ def test_report_says_failed_not_compared_and_marks_the_values(mixed):
     page = to_markdown(document(analyze(mixed, CLAIM)))
     against = next(part for part in page.split("\n## ") if part.startswith("Against base"))
     assert "| dead | base | **failed, not compared** |" in against.replace("\\", "")
-    assert "Failed, not compared: dead, shut answered no query" in against
+    assert "Failed on every query, not compared: dead, shut" in against
     assert "The family has one comparison" in against
     for title in ("Scores", "One intent", "By form"):
         part = next(part for part in page.split("\n## ") if part.startswith(title))
@@ -93,8 +93,8 @@ def test_compare_and_gate_agree_with_the_report(mixed):
     gate = judge_gate(seen(mixed), CLAIM, (), compared, engine=None, strict=False)
     assert gate.exit_code == 4
     assert {check.what for check in gate.checks if not check.passed and "compared" in check.detail} == {
-        "dead is compared",
-        "shut is compared",
+        "dead: compared",
+        "shut: compared",
     }
     assert "failed, not compared" in to_markdown(gate_document(gate))
 
@@ -104,7 +104,7 @@ def test_all_pairs_are_those_of_engines_that_answered(mixed):
     assert [(row.engine, row.baseline) for row in found.rows] == [("mine", "base")]
     assert found.failed == ("dead", "shut")
     assert "dead" not in found.leaders
-    with pytest.raises(EngineError, match="dead, shut answered no query"):
+    with pytest.raises(EngineError, match="dead, shut failed on every query"):
         compare_all_pairs(without(mixed, "base"), CLAIM)
 
 
@@ -116,7 +116,7 @@ def test_nothing_is_compared_with_a_baseline_that_failed(mixed):
     assert found.leader == "mine"
     assert found.slices == ()
     page = to_markdown(document(found))
-    assert "nothing is compared with the baseline" in page
+    assert "without the baseline there is no comparison" in page
     assert "mine on nDCG@10; nothing is compared with dead, which failed on 9 of 9 queries" in page.splitlines()[0]
     assert headline_tone(found) == "warning"
     gate = judge_gate(seen(mixed), claim, (), compare_engines(mixed, claim, "mine"), engine="mine", strict=False)

@@ -120,7 +120,9 @@ def test_a_reference_is_in_the_family_where_one_engine_is_left_without_it():
     found = compare_all_pairs(made, claim)
     assert engines_of(found) == {"a", "keywords"}
     assert found.leader == analyze(made, claim).leader == "a"
-    assert "a is the best engine under test; the mean of keywords is better." in to_markdown(comparison_document(found))
+    assert "a is the best engine under test; references with a better mean: keywords." in to_markdown(
+        comparison_document(found)
+    )
 
 
 @pytest.mark.parametrize("family", [("keywords", "b"), ("keywords",)])

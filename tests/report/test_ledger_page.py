@@ -36,7 +36,7 @@ def test_the_total_adds_what_was_accepted_and_no_ablation():
     assert column(document, "total") == ["+0.0100", "+0.0100", "+0.0100", "+0.0300"]
     assert column(document, "outcome") == ["accepted", "rejected", "accepted", "accepted"]
     assert document.title == "ledger.jsonl: 4 changes tried, 3 accepted"
-    assert "promises too much" in said(document)
+    assert "so it is too high" in said(document)
 
 
 def test_totals_are_kept_by_measure():
@@ -49,7 +49,7 @@ def test_many_tries_on_one_set_are_told_with_what_luck_would_accept():
     book = numbered(*(entry(at) for at in range(40)), entry(50, gold="other"))
     text = said(ledger_document(book))
     assert "40 changes were tried on shop" in text
-    assert "about 1.0 times by luck" in text
+    assert "about 1.0 of them would be better" in text
     assert "tried on other" not in text
 
 
@@ -68,7 +68,7 @@ def test_the_worst_repository_is_shown_with_its_queries():
 def test_an_entry_shows_all_that_it_rests_on():
     one = replace(entry(1), number=1, by="ann", tuning=Tuning(9, 20, 0.85, 0.81))
     text = to_markdown(entry_document(one))
-    for part in ("search.stem.files: 0.2 → 0.4", "by ann", "9 points, 20 halvings", "r1", "d0", "g0", "significant"):
+    for part in ("search.stem.files: 0.2 → 0.4", "by ann", "9 points, 20 splits", "r1", "d0", "g0", "significant"):
         assert part in text.replace("\\", "")
 
 
@@ -105,7 +105,7 @@ def test_one_of_a_kind_is_said_in_the_singular():
     assert fact(entry_document(one), "queries") == "70 in 2 repositories; 70 clusters"
     text = said(ledger_document(numbered(entry(1), replace(entry(2), rule=PRESETS["seed-001"]))))
     assert "(entry 1)." in text
-    assert "a mean above zero, 1 time." in text
+    assert "1 would have a positive mean." in text
 
 
 def test_folders_are_named_as_reports_name_them():

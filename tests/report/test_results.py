@@ -145,7 +145,7 @@ def test_many_engines_with_identical_rankings_are_one_alarm(shop):
     result = run({name: called(name) for name in "abcd"}, load_gold("gold.yaml"))
     alarms = [w for w in analyze(result, AnalysisPlan(("nDCG@10",), "a")).warnings if "identical" in w]
     assert len(alarms) == 1
-    assert alarms[0].startswith("a, b, c and d gave identical rankings")
+    assert alarms[0].startswith("a, b, c and d have identical rankings")
 
 
 def test_identical_rankings_of_one_setting_are_no_alarm(shop):

@@ -52,7 +52,7 @@ def page(result):
     return to_markdown(document(analyze(result, AnalysisPlan(make_measures(10, None, ()), "base"))))
 
 
-def section(result, title="Time and space"):
+def section(result, title="Time and memory"):
     return next(part for part in page(result).split("\n## ") if part.startswith(title))
 
 
@@ -72,7 +72,7 @@ def test_failed_query_is_charged_the_whole_time_it_had(made):
     assert mine.warm_ms == 7000.0
     assert mine.first_ms == pytest.approx(900)
     assert mine.warm_ratio is None  # what failures are charged is no speed
-    assert "mine 5 (limit 7 s; they took 600.0 ms in the median)" in section(with_mine(made, rankings=failed))
+    assert "mine 5 (timeout 7 s; median time 600.0 ms)" in section(with_mine(made, rankings=failed))
 
 
 def broken(rankings, count, status=Status.ERROR, seconds=0.004):
@@ -92,26 +92,30 @@ def cells(result, engine="mine"):
 def test_engine_that_failed_at_once_is_shown_as_failed_not_at_the_cap(made):
     result = with_mine(made, rankings=broken(made.engines[1].rankings, 9))
     row = cells(result)
-    assert (row["first ms"], row["warm ms"], row["p95 ms"]) == ("failed", "failed", "failed")
+    assert (row["first query (ms)"], row["median (ms)"], row["p95 (ms)"]) == ("failed", "failed", "failed")
     assert "7,000" not in section(result)
-    assert "mine 9 (limit 7 s; they took 4.0 ms in the median)" in section(result)
+    assert "mine 9 (timeout 7 s; median time 4.0 ms)" in section(result)
     assert spent(result)["mine"].warm_ms == 7000.0  # what is scored stays at the cap
 
 
 def test_median_of_the_answered_stands_beside_most_failed(made):
     row = cells(with_mine(made, rankings=broken(made.engines[1].rankings, 5)))
-    assert (row["first ms"], row["warm ms"], row["p95 ms"]) == ("900.0", "failed (200.0 answered)", "failed")
+    assert (row["first query (ms)"], row["median (ms)"], row["p95 (ms)"]) == (
+        "900.0",
+        "failed (200.0 answered)",
+        "failed",
+    )
     row = cells(with_mine(made, rankings=broken(made.engines[1].rankings, 1)))
-    assert row["warm ms"] == "450.0"
-    assert row["p95 ms"] not in ("failed", "765.0")  # the cap of the one that failed is in it
+    assert row["median (ms)"] == "450.0"
+    assert row["p95 (ms)"] not in ("failed", "765.0")  # the cap of the one that failed is in it
 
 
 def test_failure_is_charged_the_limit_of_the_engine_where_that_is_shorter(made):
     rankings = broken(made.engines[1].rankings, 9, Status.TIMEOUT, 1.05)
     result = with_mine(made, rankings=rankings, config={"kind": "command", "timeout": 1})
     assert spent(result)["mine"].warm_ms == 1000.0
-    assert "mine 9 (limit 1 s; they took 1,050.0 ms in the median)" in section(result)
-    assert "all the time it had (7 s, mine 1 s)" in section(result, "Queries without an answer")
+    assert "mine 9 (timeout 1 s; median time 1,050.0 ms)" in section(result)
+    assert "count as the timeout (7 s, mine 1 s)" in section(result, "Failed queries")
     longer = with_mine(made, rankings=rankings, config={"kind": "command", "timeout": 90.0})
     assert spent(longer)["mine"].warm_ms == 7000.0
 
@@ -119,7 +123,7 @@ def test_failure_is_charged_the_limit_of_the_engine_where_that_is_shorter(made):
 def test_engine_that_never_opened_took_no_time(made):
     rankings = broken(made.engines[1].rankings, 9, seconds=0.0)
     text = section(with_mine(made, rankings=rankings, index_seconds={}))
-    assert "mine 9 (limit 7 s; none was asked)" in text
+    assert "mine 9 (timeout 7 s; none was sent)" in text
 
 
 def test_start_up_is_no_part_of_the_index(made):
@@ -158,10 +162,9 @@ def test_table_shows_memory_disk_and_version_and_explains_its_dashes(made):
     row = next(line for line in text.splitlines() if line.startswith("| mine"))
     cells = ["mine", "mine 2.1", "0.25", "1.25", "6.2×", "900.0", "450.0", "45.0×", "765.0", "120.0", "3.5"]
     assert [cell.strip() for cell in row.strip("|").split("|")] == cells
-    for column in ("start-up", "memory", "index"):
-        assert f"– under {column}" in text
-    both = replace(made, engines=tuple(replace(e, resources=taken) for e in made.engines))
-    assert "– under" not in section(both)
+    assert "–: not measured." in text
+    both = replace(made, engines=tuple(replace(e, resources=taken, version="1") for e in made.engines))
+    assert "–: not measured." in section(both)  # API calls and tokens
 
 
 def test_cost_is_a_column_only_where_somebody_tells_it(made):
@@ -170,7 +173,7 @@ def test_cost_is_a_column_only_where_somebody_tells_it(made):
     text = section(with_mine(made, rankings=rankings))
     row = next(line for line in text.splitlines() if line.startswith("| mine"))
     assert [cell.strip() for cell in row.strip("|").split("|")][-2:] == ["9", "9,000"]
-    assert "– under calls and tokens" in text
+    assert "–: not measured." in text
 
 
 def test_cost_in_tokens_alone_says_nothing_of_calls(made):
@@ -178,7 +181,7 @@ def test_cost_in_tokens_alone_says_nothing_of_calls(made):
     run_of = with_mine(made, rankings=rankings)
     (row,) = (row for row in measure_costs(run_of) if row.engine == "mine")
     assert (row.calls, row.tokens) == (None, 9000)
-    assert "| calls" not in section(run_of)
+    assert "| API calls" not in section(run_of)
     assert Cost(tokens=1) + Cost(2) + Cost(3, 4) == Cost(5, 5)
 
 
@@ -186,7 +189,7 @@ def test_conditions_are_said_below_the_table(made):
     known = {"cpu": "a cpu", "os": "Linux 6", "cores": 8, "pinned": 2}
     run_of = replace(with_mine(made, parallel=4), header=replace(made.header, environment=known))
     text = section(run_of)
-    for words in ("pinned to 2 threads", "a cpu, Linux 6 (8 cores)", "took turns", "mine had up to 4 questions"):
+    for words in ("pinned to 2 threads", "a cpu, Linux 6 (8 cores)", "were interleaved", "mine had up to 4 queries"):
         assert words in text
 
 
@@ -196,7 +199,7 @@ def test_memory_that_was_not_raised_is_no_measure(made):
 
 def test_lone_engine_took_turns_with_nobody(made):
     text = section(replace(made, engines=made.engines[:1]))
-    assert "took turns" not in text
+    assert "interleaved" not in text
     assert "one after the other" not in text
 
 

@@ -23,8 +23,8 @@ from assay.stats.config import DEFAULT
 from assay.types import OLD_ROLES, AnalysisPlan, CorpusInfo, EngineRole, Scores, Status, Unit
 
 SCHEMA = "assay/baseline/3"
-_HINT = "a merge or an editor may have spoiled it: write it anew with `assay gate RESULTS --write-baseline FILE`"
-_NO_BASELINE_HINT = "write one with `assay gate RESULTS --write-baseline FILE`"
+_HINT = "record it again: assay gate RESULTS --write-baseline FILE"
+_NO_BASELINE_HINT = "record one: assay gate RESULTS --write-baseline FILE"
 _INVALID = (InputError, KeyError, TypeError, ValueError, OverflowError)
 #: Fields of `QueryScores` that the file has under the same names.
 _ORIGIN, _EXTENT = ("assay", "date", "gold_hash"), ("k", "repeats", "golds", "synthetic")
@@ -39,7 +39,7 @@ def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
         if engine.role == "candidate" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
             raise EngineError(
                 f"{engine.name}: {answered_text(engine, side.repeats)}",
-                hint="a baseline made of failures would let everything pass; run it again",
+                hint="a baseline of failed queries would let every run pass; fix the engine and run again",
             )
     write_atomic(path, _format(side, claim, engines))
 
@@ -171,7 +171,7 @@ def read_baseline(path: Path) -> QueryScores:
         measures = tuple(map(parse_measure, file.claim.measures))
         _check_file(file, measures)
     except _INVALID as error:
-        raise InputError(f"is no whole baseline ({_reason(error)})", file=path, hint=_HINT) from error
+        raise InputError(f"invalid baseline: {_reason(error)}", file=path, hint=_HINT) from error
     rows = _read_rows(file, measures, text, path)
     shape = (len(rows), len(file.engines), len(measures))
     values = np.array([row.values for row in rows], dtype=np.float64).reshape(shape)
@@ -194,7 +194,7 @@ def read_baseline(path: Path) -> QueryScores:
 
 
 def _reason(error: Exception) -> str:
-    return f"lacks {error}" if isinstance(error, KeyError) else str(getattr(error, "message", error))
+    return f"missing {error}" if isinstance(error, KeyError) else str(getattr(error, "message", error))
 
 
 def _parse(text: str, path: Path) -> Mapping[str, object]:
@@ -202,7 +202,7 @@ def _parse(text: str, path: Path) -> Mapping[str, object]:
         data = json.loads(text, parse_constant=_parse_float, parse_float=_parse_float, object_pairs_hook=_parse_object)
     except (RecursionError, ValueError) as error:
         line = getattr(error, "lineno", None)
-        raise InputError(f"is no JSON: {getattr(error, 'msg', error)}", file=path, line=line, hint=_HINT) from error
+        raise InputError(f"invalid JSON: {getattr(error, 'msg', error)}", file=path, line=line, hint=_HINT) from error
     schema = data.get("schema") if isinstance(data, dict) else None
     again = f"record it again: assay gate RESULTS --write-baseline {path}"
     if schema == SCHEMA:
@@ -212,13 +212,13 @@ def _parse(text: str, path: Path) -> Mapping[str, object]:
         return dict(data)
     if isinstance(schema, str) and schema.startswith("assay/baseline/"):
         raise NotComparableError(f"expected the format {SCHEMA}, got {schema}", file=path, hint=again)
-    raise InputError("is no baseline", file=path, hint=_NO_BASELINE_HINT)
+    raise InputError("not a baseline file", file=path, hint=_NO_BASELINE_HINT)
 
 
 def _parse_float(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise ValueError(f"{text} is no number")
+        raise ValueError(f"expected a finite number, got {text}")
     return value
 
 
@@ -226,7 +226,7 @@ def _parse_object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     keys = [key for key, _ in pairs]
     if len(set(keys)) != len(keys):
         twice = next(key for at, key in enumerate(keys) if key in keys[:at])
-        raise ValueError(f"{twice!r} stands twice")
+        raise ValueError(f"duplicate key {twice!r}")
     made = dict(pairs)
     role = made.get("role")
     return {**made, "role": OLD_ROLES[role]} if isinstance(role, str) and role in OLD_ROLES else made
@@ -235,19 +235,19 @@ def _parse_object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
 def _check_file(file: _File, measures: Sequence[Measure]) -> None:
     check_counts("baseline", k=file.k, repeats=file.repeats, engines=len(file.names))
     if len(set(file.names)) < len(file.names):
-        raise ValueError("an engine stands twice")
+        raise ValueError("duplicate engine")
     if not measures or tuple(map(repr, measures)) != file.claim.measures:
-        raise ValueError("measures are written by their full names")
+        raise ValueError(f"expected full names of measures, got {', '.join(file.claim.measures)}")
     for engine in file.engines:
         lengths = {len(engine.means), len(engine.answers)}
         if lengths != {file.repeats} or {len(row) for row in engine.means} != {len(measures)}:
-            raise ValueError(f"{engine.name!r} has not one mean and one digest a repeat")
+            raise ValueError(f"{engine.name!r}: expected one mean and one digest per repeat")
         if not 0 <= engine.failed <= engine.asked:
-            raise ValueError(f"{engine.name!r} failed on {engine.failed} of {engine.asked}")
+            raise ValueError(f"{engine.name!r}: {engine.failed} of {engine.asked} queries failed")
         if len(engine.noise) != len(measures) or min(engine.noise) < 0.0:
-            raise ValueError(f"{engine.name!r} needs one variance per measure in 'noise', none of them negative")
+            raise ValueError(f"{engine.name!r}: expected one variance per measure in 'noise', 0 or more")
         if not 0.0 <= engine.changed <= 1.0:
-            raise ValueError(f"{engine.name!r} changed {engine.changed:g} of its rankings")
+            raise ValueError(f"{engine.name!r}: expected 'changed' from 0 to 1, got {engine.changed:g}")
 
 
 def _read_rows(file: _File, measures: Sequence[Measure], text: str, path: Path) -> list[_Row]:
@@ -256,9 +256,9 @@ def _read_rows(file: _File, measures: Sequence[Measure], text: str, path: Path) 
     rows: dict[tuple[str, str], _Row] = {}
     for at, entry in enumerate(file.queries):
         try:
-            row = _read_row(read_settings(_QueryEntry, entry, "it"), file, measures)
+            row = _read_row(read_settings(_QueryEntry, entry, "entry"), file, measures)
             if (row.unit.intent, row.unit.form) in rows:
-                raise ValueError(f"{row.unit.intent} stands twice")
+                raise ValueError(f"duplicate query {row.unit.intent}")
         except _INVALID as error:
             raise InputError(f"query {at + 1}: {_reason(error)}", file=path, line=first + at, hint=_HINT) from error
         rows[row.unit.intent, row.unit.form] = row
@@ -268,28 +268,28 @@ def _read_rows(file: _File, measures: Sequence[Measure], text: str, path: Path) 
 def _read_row(entry: _QueryEntry, file: _File, measures: Sequence[Measure]) -> _Row:
     unknown = sorted({*entry.values, *entry.status} - {*file.names})
     if unknown:
-        raise ValueError(f"no engine of the baseline: {', '.join(unknown)}")
+        raise ValueError(f"unknown engine {', '.join(unknown)}")
     repository = file.corpora[entry.gold].repository if entry.repository is None else entry.repository
     unit = Unit(entry.gold, entry.query, entry.form, repository, entry.hash, tags=entry.tags, shared=entry.shared)
     values = [_read_values(entry.values[name], measures) for name in file.names]
     if len({tuple(map(math.isnan, row)) for row in values}) > 1:
-        raise ValueError("a measure applies to a query, or does not, whatever engine answers")
+        raise ValueError("a measure has values for some engines only")
     troubles = {}
     for name, statuses in entry.status.items():
         if len(statuses) != file.repeats:
-            raise ValueError(f"{len(statuses)} statuses of {file.repeats} repeats")
+            raise ValueError(f"expected {file.repeats} statuses, got {len(statuses)}")
         troubles[name] = UnstableQuery(unit.gold, unit.query, unit.form, tuple(map(Status, statuses)))
     return _Row(unit, values, troubles)
 
 
 def _read_values(values: Sequence[float | None], measures: Sequence[Measure]) -> list[float]:
     if len(values) != len(measures):
-        raise ValueError(f"{len(values)} values of {len(measures)} measures")
+        raise ValueError(f"expected {len(measures)} values, got {len(values)}")
     for value, measure in zip(values, measures, strict=True):
         if value is None and measure.everywhere:
-            raise ValueError(f"{measure!r} has no value, and it applies to every query")
+            raise ValueError(f"missing value of {measure!r}")
         if value is not None and not measure.low - DEFAULT.tie <= value <= measure.high + DEFAULT.tie:
-            raise ValueError(f"{measure!r} cannot be {value:g}")
+            raise ValueError(f"expected {measure!r} from {measure.low:g} to {measure.high:g}, got {value:g}")
     return [math.nan if value is None else value for value in values]
 
 
@@ -301,9 +301,9 @@ def _check_sums(baseline: QueryScores, path: Path) -> None:
         listed = sum(trouble.failed for trouble in engine.troubles)
         others = max(0, engine.asked - len(baseline.scores.units) * baseline.repeats)  # asked in other phrasings
         if not np.allclose(stored, means[at], rtol=1e-9, atol=DEFAULT.tie, equal_nan=True):
-            problem = f"the values of {engine.name!r} are not those that its means were made of"
+            problem = f"the means of {engine.name!r} do not match its queries"
         elif not listed <= engine.failed <= listed + others:
-            problem = f"{engine.name!r} failed {engine.failed} times, and its queries say {listed}"
+            problem = f"{engine.name!r} has {engine.failed} failures, its queries {listed}"
         else:
             continue
-        raise InputError(f"{problem}: lines were changed, added or lost", file=path, hint=_HINT)
+        raise InputError(f"{problem}: a line was changed, added or removed", file=path, hint=_HINT)

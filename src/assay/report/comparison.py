@@ -66,7 +66,7 @@ def compare_within(side: QueryScores, claim: AnalysisPlan, engine: str | None = 
     family = (engine,) if engine and not claim.family else family_of(side, claim)
     if not family:
         raise ConfigError(
-            f"nothing to compare with {claim.baseline}", hint="run another engine, or choose a --baseline"
+            f"no engine to compare with {claim.baseline}", hint="run another engine, or choose another --baseline"
         )
     others = compared_engines(side, claim.baseline) if claim.family else ()
     names = tuple(dict.fromkeys((claim.baseline, *family, *others)))
@@ -77,7 +77,7 @@ def compare_within(side: QueryScores, claim: AnalysisPlan, engine: str | None = 
         if engine not in claim.family:
             raise ConfigError(
                 f"{engine!r} is not in the declared family: {', '.join(claim.family)}",
-                hint=f"a verdict on it would be an afterthought; --family {engine} declares another claim",
+                hint=f"declare it with --family {engine}",
             )
         kept = (engine, claim.baseline)
         comparison = replace(
@@ -140,8 +140,8 @@ def _means_only(scores: Scores, claim: AnalysisPlan, baseline: str) -> Compariso
 def _note_failed(comparison: _Comparison, failed: Sequence[str], baseline: str = "") -> _Comparison:
     if not failed:
         return comparison
-    note = f"Failed, not compared: {', '.join(failed)} answered no query"
-    note += ", so nothing is compared with the baseline." if baseline in failed else "; the family is without them."
+    note = f"Failed on every query, not compared: {', '.join(failed)}"
+    note += "; without the baseline there is no comparison." if baseline in failed else "."
     notes = comparison.notes if comparison.rows else ()  # "no second engine" would not be the reason
     return replace(comparison, failed=tuple(failed), notes=(note, *notes))
 
@@ -152,8 +152,8 @@ def compare_all_pairs(run: Run, claim: AnalysisPlan) -> AllPairs:
     left, failed = [name for name in names if name not in dead], [name for name in names if name in dead]
     if failed and len(left) < 2:
         raise EngineError(
-            f"{', '.join(failed)} answered no query: fewer than two engines are left to compare",
-            hint="assay score shows what they said",
+            f"{', '.join(failed)} failed on every query: fewer than two engines are left to compare",
+            hint="`assay score` shows their errors",
         )
     scores = pick(score(run, claim.measures), engines=left)
     comparison = all_pairs(scores, claim.primary, **compare_options(claim))
@@ -183,7 +183,7 @@ def compare_evidence(
     if claim.primary not in measures:
         raise NotComparableError(
             f"{old.name} has no values of {claim.primary}",
-            hint=f"it has {', '.join(measures)}; write it anew with --write-baseline, or choose --primary",
+            hint=f"it has {', '.join(measures)}; record it again with --write-baseline, or choose --primary",
         )
     shared = replace(claim, measures=tuple(name for name in claim.measures if name in measures))
     before, after = ({f"{e.name} ({side.name})": (side, e.name) for e in side.engines} for side in (old, new))
@@ -196,11 +196,11 @@ def compare_evidence(
 def require_comparable(old: Run | QueryScores, new: Run | QueryScores, *, moved: bool = False) -> None:
     if old.k != new.k:
         raise NotComparableError(
-            f"one run asked for {old.k} results, the other for {new.k}", hint="run both with one k"
+            f"one run requested {old.k} results, the other {new.k}", hint="run both with the same k"
         )
     changed = changed_corpora(old, new)
     if not moved and changed:
-        raise NotComparableError(" ".join(changed), hint="--allow-changed-corpus compares all the same, and says so")
+        raise NotComparableError(" ".join(changed), hint="--allow-changed-corpus compares them and adds a note")
 
 
 def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None) -> Comparison:
@@ -236,7 +236,9 @@ def _change_notes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> li
     if old.claim:
         pairs = [(name, getattr(old.claim, name), getattr(claim, name)) for name in _PLAN_KEYS]
         differences = [f"{name} {before} → {after}" for name, before, after in pairs if before != after]
-        notes += [f"The claim is not the one of {old.name}: {', '.join(differences)}."] if differences else []
+        notes += (
+            [f"The analysis plan differs from that of {old.name}: {', '.join(differences)}."] if differences else []
+        )
     return notes
 
 
@@ -253,18 +255,26 @@ def changed_corpora(old: Run | QueryScores, new: Run | QueryScores) -> list[str]
 
 
 _LEGEND = (
-    "better and worse need Holm's p; equivalent and not inferior are read from the equivalence interval, which allows "
-    "for unseen differences. d_z: the difference in standard deviations of the differences. harmed: queries that got "
-    "worse. ICC, n eff.: how alike queries of one repository, or of one declared cluster, are, and how many "
-    "independent ones they are worth. MDE: the smallest difference this set would probably have shown."
+    "better and worse: by the p-value, adjusted by Holm. equivalent and not inferior: by the equivalence interval, "
+    "which allows for differences that no query showed. d_z: the difference in standard deviations of the paired "
+    "differences. worse: the share of queries that got worse. ICC: the correlation of queries inside a repository or "
+    "cluster; effective n: the number of independent queries with the same information. MDE: the minimum detectable "
+    "effect."
 )
 
 
 def comparison_blocks(comparison: Comparison) -> list[Block]:
     rows = [row for row in comparison.rows if row.in_family]
     level, narrow = (rows[0].interval.level, rows[0].equivalence.level) if rows else (0.95, 0.90)
-    columns = ["engine", "baseline", "verdict", f">difference [{level:.0%}]", f">equivalence [{narrow:.0%}]", ">p"]
-    columns += [">d_z", ">win/tie/loss", ">harmed", ">ICC", ">n eff.", ">MDE"]
+    columns = [
+        "engine",
+        "baseline",
+        "verdict",
+        f">difference ({level:.0%} CI)",
+        f">equivalence ({narrow:.0%} CI)",
+        ">p",
+    ]
+    columns += [">d_z", ">better/same/worse", ">worse", ">ICC", ">effective n", ">MDE"]
     lines = [_cells(row) for row in rows]
     for name in comparison.failed:
         baseline = "–" if name == comparison.baseline else comparison.baseline or "–"
@@ -332,10 +342,10 @@ def _leader_sentence(comparison: AllPairs) -> str:
     sign = 1 if comparison.rows[0].higher_is_better else -1
     ahead = [name for name, mean in values.items() if (mean - values[comparison.leader]) * sign > DEFAULT.tie]
     if ahead:
-        return f"{comparison.leader} is the best engine under test; the mean of {', '.join(ahead)} is better."
+        return f"{comparison.leader} is the best engine under test; references with a better mean: {', '.join(ahead)}."
     if all(row.verdict is Verdict.INCONCLUSIVE for row in comparison.rows):
-        return f"{comparison.leader} has the best mean, but no pair is decided: this set is too small for that."
+        return f"{comparison.leader} has the best mean, but every pair is inconclusive: the gold set is too small."
     others = [name for name in comparison.leaders if name != comparison.leader]
     if not others:
-        return f"{comparison.leader} leads, and every other engine is significantly worse."
-    return f"{comparison.leader} has the best mean; these cannot be told apart from it: {', '.join(others)}."
+        return f"{comparison.leader} leads; every other engine is significantly worse."
+    return f"{comparison.leader} has the best mean, but is not significantly better than {', '.join(others)}."

@@ -125,11 +125,11 @@ _MEGABYTE = 1_000_000
 _WHOLE = 100
 _FAILED = "failed"
 #: Columns that are left out if no engine has a value.
-_OPTIONAL = ("version", ">calls", ">tokens")
+_OPTIONAL = ("version", ">API calls", ">tokens")
 #: Replaces times that cannot be compared.
 NO_TIMES = (
-    "Cells ran side by side or were taken from earlier work: times are not comparable, so none are shown. "
-    "timings.json has what was taken, where it was."
+    "Engines ran concurrently or results came from the cache, so times are not comparable. "
+    "timings.json has the recorded times."
 )
 
 
@@ -144,14 +144,14 @@ def cost_blocks(results: Results) -> list[Block]:
     ]
     lines = [[row.engine, *(of_row[at][1] for at in shown)] for row, of_row in zip(rows, cells, strict=True)]
     columns = ["engine", *(titles[at] for at in shown)]
-    blocks: list[Block] = [Heading("Time and space")]
+    blocks: list[Block] = [Heading("Time and memory")]
     if not timed:
         return [*blocks, Paragraph(NO_TIMES), *([table(columns, lines)] if shown else [])]
     blocks.append(table(columns, lines, " ".join(_footnotes(results))))
     golds = list(results.header.corpora)
     if len(golds) > 1:
         lines = [[row.engine, *(_number(row.index_by_gold.get(gold), 2) for gold in golds)] for row in rows]
-        blocks.append(table(["engine", *(f">{gold}" for gold in golds)], lines, "Cold index by gold set, in seconds."))
+        blocks.append(table(["engine", *(f">{gold}" for gold in golds)], lines, "Index time by gold set, in seconds."))
     return [*blocks, Paragraph(conditions_text(results.conditions), "quiet")]
 
 
@@ -161,16 +161,16 @@ def _cells(row: EngineResources) -> tuple[tuple[str, str], ...]:
         warm = _FAILED if row.answered_ms is None else f"{_FAILED} ({_number(row.answered_ms)} answered)"
     return (
         ("version", row.version or "–"),
-        (">start-up s", _number(row.startup_seconds, 2)),
-        (">cold index s", _number(row.index_seconds, 2)),
+        (">startup (s)", _number(row.startup_seconds, 2)),
+        (">index (s)", _number(row.index_seconds, 2)),
         (">ratio", _times(row.index_ratio)),
-        (">first ms", _FAILED if row.first_failed else _number(row.first_ms)),
-        (">warm ms", warm),
+        (">first query (ms)", _FAILED if row.first_failed else _number(row.first_ms)),
+        (">median (ms)", warm),
         (">ratio", _times(row.warm_ratio)),
-        (">p95 ms", _FAILED if row.mostly_failed else _number(row.warm_p95_ms)),
-        (">memory MB", _number(row.peak_bytes, scale=_MEGABYTE)),
-        (">index MB", _number(row.index_bytes, scale=_MEGABYTE)),
-        (">calls", _number(row.calls, 0)),
+        (">p95 (ms)", _FAILED if row.mostly_failed else _number(row.warm_p95_ms)),
+        (">peak memory (MB)", _number(row.peak_bytes, scale=_MEGABYTE)),
+        (">index (MB)", _number(row.index_bytes, scale=_MEGABYTE)),
+        (">API calls", _number(row.calls, 0)),
         (">tokens", _number(row.tokens, 0)),
     )
 
@@ -185,64 +185,46 @@ def _times(ratio: float | None) -> str:
 
 def _footnotes(results: Results) -> Iterator[str]:
     several = len(results.header.corpora) > 1
-    first = "each corpus (the median of them)" if several else "the corpus"
-    yield f"first: the first query on {first}; warm: the median of all others, p95 their 95th percentile."
-    yield "memory: the highest ever taken; 1 MB is 1,000,000 bytes."
+    first = "each corpus (median over corpora)" if several else "the corpus"
+    yield f"First query: on {first}; median and p95: of the other queries. 1 MB is 1,000,000 bytes."
     charged = []
     for row in results.spending:
-        took = "none was asked" if row.failed_ms is None else f"they took {row.failed_ms:,.1f} ms in the median"
-        charged += [f"{row.engine} {row.charged} (limit {row.limit_seconds:g} s; {took})"] if row.charged else []
+        took = "none was sent" if row.failed_ms is None else f"median time {row.failed_ms:,.1f} ms"
+        charged += [f"{row.engine} {row.charged} (timeout {row.limit_seconds:g} s; {took})"] if row.charged else []
     if charged:
         yield (
-            "A query that failed counts in median and p95 with all the time it had; where most failed, “failed” stands "
-            f"there, with the median of those that were answered. Failed: {'; '.join(charged)}."
+            "Failed queries count as the timeout; “failed” replaces the median of an engine that failed on most "
+            f"queries. Failed queries: {'; '.join(charged)}."
         )
     yield (
-        "ratio: to the fastest engine of this run that competes; openings under "
-        f"{_LEAST_INDEX_SECONDS * 1000:g} ms, queries under {_LEAST_QUERY_MS:g} ms and medians of failures "
-        "are not compared."
+        "Ratio: to the fastest competing engine of this run; index times below "
+        f"{_LEAST_INDEX_SECONDS * 1000:g} ms, query times below {_LEAST_QUERY_MS:g} ms and medians of failures "
+        "have none."
     )
     yield (
-        "cold index: on a fresh copy of the corpus at a path that no cache has seen; a tool that keeps an index by "
-        "content elsewhere, as in the home folder, may still find it there."
+        "Index: built from a fresh copy of the corpus at a new path; a tool that caches by content, such as in the "
+        "home directory, may reuse its cache."
     )
     if several:
-        yield "Start-up, index time and index size are sums over gold sets, memory is the highest."
-    yield from _missing_notes(results.spending)
-
-
-def _missing_notes(rows: Sequence[EngineResources]) -> Iterator[str]:
-    if any(row.startup_seconds is None for row in rows):
-        yield "– under start-up: no server is started, or its start is not told apart from its index."
-    if any(row.index_seconds is None for row in rows):
-        yield "– under cold index: the engine could not be opened."
-    if any(row.warm_ms is None for row in rows):
-        yield "– under warm: no second query was asked."
-    if any(row.peak_bytes is None for row in rows):
-        yield (
-            "– under memory: nothing to measure, as for an engine inside Assay's own process that did not raise its "
-            "peak, or a server that somebody else started."
-        )
-    if any(row.index_bytes is None for row in rows):
-        yield "– under index: it is kept in memory, or where Assay does not look."
-    if any(len(known) > 1 for known in ({row.calls is None for row in rows}, {row.tokens is None for row in rows})):
-        yield "– under calls and tokens: the engine does not say; what the others are billed is their own word."
+        yield "Startup, index time and index size are sums over gold sets; memory is the maximum."
+    if any(text == "–" for row in results.spending for _, text in _cells(row)):
+        yield "–: not measured."
 
 
 def conditions_text(conditions: TimingConditions) -> str:
     cores = f" ({conditions.cores} cores)" if conditions.cores else ""
     threads = "1 thread" if conditions.pinned == 1 else f"{conditions.pinned} threads"
     order = (
-        "Engines took turns, question by question."
+        "Queries were interleaved across engines."
         if conditions.interleaved
-        else "Engines were asked one after the other, so what changed on the machine meanwhile is part of the times."
+        else "Engines ran one after the other, so changes of the machine's load affect their times."
     )
     sentences = [
         f"Each engine was pinned to {threads}." if conditions.pinned else "Threads were not pinned.",
         f"Machine: {conditions.machine}{cores}." if conditions.machine else "",
         "" if conditions.alone else order,
         *(
-            f"{name} had up to {number} questions in flight, after the others: its times are those of a busy engine."
+            f"{name} had up to {number} queries in flight, after the others: its times are those of a loaded engine."
             for name, number in conditions.in_flight.items()
         ),
     ]

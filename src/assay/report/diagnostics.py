@@ -64,9 +64,8 @@ def _identical_rankings(
             yield Diagnostic(
                 "identical rankings",
                 names,
-                f"{_join_names(names)} gave identical rankings: is a setting not connected, or is it one engine asked "
-                "in several ways?",
-                "Look at what each passes on, and keep one of them.",
+                f"{_join_names(names)} have identical rankings.",
+                "Check that their settings are connected, and keep one of them.",
                 {"queries": int((codes != 0).any(axis=0).sum())},
             )
 
@@ -145,9 +144,8 @@ def _dead_parameter(parameter: _Parameter) -> Diagnostic:
     pairs = f"{parameter.pairs} pairs of variants" if parameter.pairs > 1 else "the two variants"
     return parameter.diagnostic(
         "dead parameter",
-        f"does nothing here: with {values} the rankings are identical on every query, in {pairs} that differ in "
-        "nothing else.",
-        "Is it connected, is it misspelt, or does it need another setting beside it? Else take it out of the sweep.",
+        f"has no effect: with {values} the rankings are identical on every query, in {pairs} that differ only in it.",
+        "Check its name and the settings it depends on, or remove it from the sweep.",
         "pairs",
     )
 
@@ -157,7 +155,7 @@ def _nearly_dead_parameter(parameter: _Parameter) -> Diagnostic:
     return parameter.diagnostic(
         "nearly dead parameter",
         f"changes {parameter.changed} of {parameter.rankings} rankings ({share:.1%}).",
-        "Too few for any mean to show; a wider range of values may say more.",
+        "Try a wider range of values.",
         "changed",
         grave=False,
     )
@@ -196,16 +194,16 @@ def _lead_within_noise(
         return
     near_names, leader = tuple(names[i] for i in near), names[gaps.leader]
     which = "all other variants" if len(near) == len(others) else f"{len(near)} of {len(others)} other variants"
-    shows = "none at all" if gaps.smallest is None else f"from about {one_digit(gaps.smallest)} up"
+    shows = "unknown" if gaps.smallest is None else f"about {one_digit(gaps.smallest)}"
     widest = max(float(gaps.lead[i]) for i in near)
     behind = f"They are up to {one_digit(widest)} behind" if widest > 0.0 else "Their means are equal"
     yield Diagnostic(
         "within noise",
         (leader, *near_names),
-        f"{leader} leads on {case.primary}, but {which} differ from it by noise or by less than the margin of "
-        f"{case.claim.margin:g}: {_join_names(near_names)}. {behind}; between any two "
-        f"of {len(names)} variants this set would show differences {shows}.",
-        "Choose among them by cost, or ask more queries: `assay plan` says how many.",
+        f"{leader} leads on {case.primary}, but {which} are not significantly worse, or by less than the margin of "
+        f"{case.claim.margin:g}: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} variants is "
+        f"{shows}.",
+        "Choose by cost, or add queries: `assay plan` computes how many.",
         {
             "leader": leader,
             "behind": {names[i]: float(gaps.lead[i]) for i in near},
@@ -226,9 +224,9 @@ def _selection_bias(
     yield Diagnostic(
         "best of many",
         (leader,),
-        f"{leader} is the best of {many} on the queries that chose it: {bias.apparent:.3f} {case.primary}. Chosen on "
-        f"one half of them and scored on the other, the best of {many} is worth {bias.honest:.3f}.",
-        "Report that one, or choose with `assay tune` on the dev part and measure the choice on the test part.",
+        f"{leader} is the best of {many} on the queries that chose it: {bias.apparent:.3f} {case.primary}. The best of "
+        f"{many} on one half of the queries scores {bias.honest:.3f} on the other half.",
+        "Report the lower number, or choose with `assay tune` on dev queries and measure the choice on test queries.",
         {"apparent": bias.apparent, "honest": bias.honest, "engines": many, "queries": values.shape[1]},
     )
 

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 #: Engines below one step; a sweep of a thousand would hide the tree.
 _SHOWN = 12
-_STRANGERS = "Asked in every run, because nobody knows whether they are still what they were"
-_TURNS = (
-    "Times are measured: engines take turns in this process, each with an index of its own, and all are asked. "
-    "--no-times shares what they have in common."
+_STRANGERS = "Rerun every time, because changes of these engines cannot be detected"
+_TIMED = (
+    "Times are measured: queries are interleaved across engines in this process, each with its own index, and nothing "
+    "is cached. --no-times uses the cache."
 )
 
 
@@ -27,16 +27,16 @@ def dry_run_document(plan: DryRun, processes: int) -> Document:
     lines = [f"{tree.name}: {count(tree.golds, 'gold set')}, {tree.about}", *_tree_lines(tree, "")]
     blocks: list[Block] = [Code("\n".join(lines))]
     if plan.timed:
-        blocks.append(Paragraph(_TURNS))
-    blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are there; {left.cells} are left to ask."))
+        blocks.append(Paragraph(_TIMED))
+    blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are cached; {left.cells} remain."))
     blocks.append(Paragraph(_time_text(left, 1 if plan.timed else processes)))
     if plan.strangers:
         more = len(plan.strangers) - _SHOWN
         names = ", ".join(plan.strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
         blocks.append(Paragraph(f"{_STRANGERS}: {names}."))
     if plan.skipped:
-        blocks.append(table(["not run", "because"], list(plan.skipped.items())))
-    return Document("The plan", tuple(blocks))
+        blocks.append(table(["skipped", "reason"], list(plan.skipped.items())))
+    return Document("Plan", tuple(blocks))
 
 
 def dry_run_json(plan: DryRun) -> dict[str, object]:
@@ -45,16 +45,16 @@ def dry_run_json(plan: DryRun) -> dict[str, object]:
 
 def _time_text(left: TimeEstimate, processes: int) -> str:
     if not left.cells:
-        return "Nothing has to be asked: the results are put together from what is there."
+        return "Nothing to run: all results are cached."
     seconds = left.seconds
     if seconds is None:
-        return f"How long that takes is not known: {', '.join(left.unknown)} never ran in cells on this machine."
+        return f"Unknown time: no earlier run of {', '.join(left.unknown)} on this machine."
     by = f"{processes} processes" if processes > 1 else "one process"
     if seconds < 120:
         time = f"{seconds:.0f} s" if seconds >= 1 else "a second"
     else:
         time = f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-    return f"About {time} on {by}, by what earlier cells took here ({left.questions:,} questions)."
+    return f"About {time} on {by}, estimated from earlier runs ({left.questions:,} queries)."
 
 
 def _tree_lines(node: Node, indent: str) -> Iterator[str]:
@@ -72,9 +72,9 @@ def _tree_lines(node: Node, indent: str) -> Iterator[str]:
 
 def _state(node: Node) -> str:
     if not node.made:
-        return "there"
+        return "cached"
     if not node.needed:
         return "not needed"
     if not node.kept:
-        return f"to do on {count(node.golds, 'gold set')}"
-    return f"there on {node.kept}, to do on {node.made}"
+        return f"to do for {count(node.golds, 'gold set')}"
+    return f"cached for {node.kept}, to do for {node.made}"

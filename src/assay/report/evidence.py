@@ -143,16 +143,16 @@ def _check_repeat(first: Run, other: Run, number: int) -> None:
             "k": run.k,
             "corpora": {name: facts.digest for name, facts in run.header.corpora.items()},
             "engines": {engine.name for engine in run.engines},
-            "phrasings that were asked": {ranking.form for engine in run.engines for ranking in engine.rankings},
+            "phrasings": {ranking.form for engine in run.engines for ranking in engine.rankings},
         }
 
     def identities(run: Run) -> dict[str, object]:
         return {e.name: (digest_of(e.config), e.version, e.fingerprint, e.code) for e in run.engines}
 
-    hint = "repeats are runs of one experiment: make them together, by `assay run --repeat N`"
+    hint = "make all repeats with one `assay run --repeat N`"
     for read, text in (
-        (inputs, "repeat {number} is not of the same {name} as the first"),
-        (identities, "{name} is another one in repeat {number} than in the first"),
+        (inputs, "repeat {number} differs from the first in its {name}"),
+        (identities, "{name} has other settings or another version in repeat {number} than in the first"),
     ):
         others = read(other)
         for name, value in read(first).items():
@@ -258,8 +258,7 @@ def wavering_text(queries: Sequence[UnstableQuery]) -> str:
 
 
 _LEGEND = (
-    "Each query counts once, with its mean over the repeats: repeats are no further queries. The standard deviation is "
-    "that of the mean of one whole run."
+    "Each query counts once, with its mean over the repeats. The standard deviation is that of the mean of one run."
 )
 
 
@@ -271,21 +270,26 @@ def stability_blocks(stabilities: Sequence[Stability]) -> list[Block]:
             fails = Cell(wavering_text(engine.wavering), "warning") if engine.wavering else Cell("–")
             numbers = [str(engine.repeats), mean, f"±{engine.sd:.3f}", f"{engine.changed:.0%}"]
             rows.append([engine.side, engine.engine, *numbers, fails])
-    columns = ["run", "engine", ">repeats", ">mean", ">sd between repeats", ">rankings that changed", "fails sometimes"]
-    return [Heading("Between repeats"), table(columns, rows), Paragraph(_LEGEND, "quiet")] if rows else []
+    columns = [
+        "run",
+        "engine",
+        ">repeats",
+        ">mean",
+        ">sd between repeats",
+        ">changed rankings",
+        "failed in some repeats",
+    ]
+    return [Heading("Variation between repeats"), table(columns, rows), Paragraph(_LEGEND, "quiet")] if rows else []
 
 
 def answered_text(engine: EngineScores, repeats: int) -> str:
     share = engine.failed / engine.asked if engine.asked else 1.0
     over = f" over {count(repeats, 'repeat')}" if repeats > 1 else ""
-    text = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; {FAILED_SHARE:.0%} are borne)"
+    text = f"{engine.failed} of {engine.asked} queries failed{over} ({share:.1%}; at most {FAILED_SHARE:.0%} allowed)"
     if engine.dead or not engine.silent:
         return text
     where = f" in {engine.answers.count('')} of {repeats} repeats" if repeats > 1 else ""
-    return (
-        f"{text}; no query found anything{where}, which is how a tool looks that prints nothing and ends with 0 or 1: "
-        "run it by hand"
-    )
+    return f"{text}; no query returned a result{where}: run the tool by hand to see why"
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,4 +327,4 @@ def regression_blocks(regressions: Sequence[Regression]) -> list[Block]:
         [r.intent, r.engine, f"{r.before:.3f}", f"{r.after:.3f}", f"{r.after - r.before:+.3f}"] for r in regressions
     ]
     columns = ["query", "engine", f">{regressions[0].measure} before", ">now", ">change"]
-    return [Heading("Queries that lost most"), table(columns, rows)]
+    return [Heading("Largest regressions by query"), table(columns, rows)]

@@ -104,19 +104,19 @@ def _similar_paths(paths: Iterable[str], known: Iterable[str]) -> Iterator[tuple
 
 def _mismatch_cause(returned: str, there: str) -> str:
     if returned.startswith("/"):
-        return "its paths are absolute and lie outside the corpus, as if it searched another copy"
+        return "its paths are absolute and outside the corpus; it may search another copy"
     if there and returned.endswith(f"/{there}"):
-        return f"its paths begin with {returned.removesuffix(there)}, as if its root were a folder above the corpus"
+        return f"its paths begin with {returned.removesuffix(there)}; its root may be above the corpus root"
     if there.endswith(f"/{returned}"):
-        return f"its paths lack {there.removesuffix(returned)}, as if its root were a folder inside the corpus"
-    return "nothing in them is alike, as if it searched another tree or returned something else than paths"
+        return f"its paths lack {there.removesuffix(returned)}; its root may be inside the corpus"
+    return "no path is similar; it may search another tree or return something other than paths"
 
 
 def mismatch_text(mismatch: PathMismatch) -> str:
     return (
-        f"No path of {mismatch.engine} exists in the corpus of {mismatch.gold} ({mismatch.results} results): it is "
-        f"scored as if it had found nothing. It returned {mismatch.returned}, the corpus has {mismatch.there}: "
-        f"{mismatch.cause}. Paths are compared exactly: let it name files from the corpus root."
+        f"No path of {mismatch.engine} exists in the corpus of {mismatch.gold} ({mismatch.results} results), so no "
+        f"result matches. It returned {mismatch.returned}, the corpus has {mismatch.there}: {mismatch.cause}. Paths "
+        "must be relative to the corpus root."
     )
 
 
@@ -134,8 +134,7 @@ def failure_blocks(results: Results) -> list[Block]:
         return []
     shown, left = _shown(results, results.failed_queries)
     rows: list[list[str | Cell]] = [
-        [f.engine, Cell(f.kind, "bad"), str(f.queries), f"{f.share:.0%}", f.message or "nothing", f.first]
-        for f in shown
+        [f.engine, Cell(f.kind, "bad"), str(f.queries), f"{f.share:.0%}", f.message or "–", f.first] for f in shown
     ]
     worst = ", ".join(f"{name} {parse_measure(name).worst:g}" for name in results.measures)
     timeout = results.header.timeout
@@ -144,11 +143,11 @@ def failure_blocks(results: Results) -> list[Block]:
     failed = {failure.engine for failure in results.failed_queries}
     stderr = any(tail.engine in failed for tail in results.stderr)
     note = (
-        f"A query without an answer takes the worst value of every measure ({worst}) and is charged all the time it "
-        f"had ({', '.join(limits)}). {left}{'What they wrote to stderr is in report.html.' if stderr else ''}"
+        f"Failed queries get the worst value of every measure ({worst}) and count as the timeout "
+        f"({', '.join(limits)}). {left}{'report.html has the stderr of these engines.' if stderr else ''}"
     )
-    columns = ["engine", "how", ">queries", ">share", "the first said", "on"]
-    return [Heading("Queries without an answer"), table(columns, rows, note.strip())]
+    columns = ["engine", "error", ">queries", ">share", "first message", "query"]
+    return [Heading("Failed queries"), table(columns, rows, note.strip())]
 
 
 def violation_blocks(results: Results) -> list[Block]:
@@ -158,9 +157,9 @@ def violation_blocks(results: Results) -> list[Block]:
     rows = [
         [v.engine, v.kind, str(v.queries), f"{v.times:,} of {v.of:,}" if v.of else "–", v.example or "–"] for v in shown
     ]
-    note = f"Survived: what is certain was repaired, the rest was scored as it came. {left}"
-    columns = ["engine", "what", ">queries", ">times", "such as"]
-    return [Heading("Answers not as agreed"), table(columns, rows, note.strip())]
+    note = f"Repaired where the intent is certain, otherwise scored as returned. {left}"
+    columns = ["engine", "violation", ">queries", ">results", "example"]
+    return [Heading("Contract violations"), table(columns, rows, note.strip())]
 
 
 def _shown(results: Results, findings: Sequence[_Finding]) -> tuple[list[_Finding], str]:
@@ -169,7 +168,7 @@ def _shown(results: Results, findings: Sequence[_Finding]) -> tuple[list[_Findin
     for engine in results.engines:
         shown += [finding for finding in findings if finding.engine == engine.name][:SHOWN_KINDS]
     left = len(findings) - len(shown)
-    return shown, f"{left} more kinds are in results.json. " if left else ""
+    return shown, f"results.json has {left} more kinds. " if left else ""
 
 
 def behavior_blocks(results: Results) -> list[Block]:
@@ -180,13 +179,13 @@ def behavior_blocks(results: Results) -> list[Block]:
         notes = "; ".join(facts.notes)
         rows.append([facts.name, failed, f"{facts.distinct:.1f}", f"{facts.tie_rate:.0%}", ties, notes])
     columns = ["engine", ">failed", f">distinct files of {results.k}", ">queries with ties"]
-    columns += [">primary over shuffled ties", "notes"]
-    return [Heading("How the engines behaved"), table(columns, rows)]
+    columns += [">primary measure over shuffled ties", "notes"]
+    return [Heading("Failures, duplicates and ties"), table(columns, rows)]
 
 
 def stderr_blocks(results: Results) -> list[Block]:
     if not results.stderr:
         return []
     names = ", ".join(dict.fromkeys(tail.engine for tail in results.stderr))
-    text = f"{names}: the end of what they wrote is in report.html, and in the first line of their records."
-    return [Heading("What engines wrote to stderr"), Paragraph(text, "quiet")]
+    text = f"{names}: report.html and the first line of their records have the last lines."
+    return [Heading("Engine stderr"), Paragraph(text, "quiet")]

@@ -44,12 +44,12 @@ VERDICTS = {0: "pass", 1: "fail", 2: "bad input", DOUBT: "inconclusive", 4: "eng
 #: Recommended repeats for the baseline of a noisy engine.
 _REPEATS = 5
 _UNREPEATED = (
-    "Neither side was repeated, so noise is unknown. If rankings vary between runs of the unchanged engine, make the "
-    "baseline from several:"
+    "Neither side was repeated, so the variance between runs is unknown. If rankings vary between runs of the "
+    "unchanged engine, make the baseline from several runs:"
 )
 #: A baseline may be a file or a directory.
-_ANEW = "make the baseline anew"
-_ABSENT = "this run has no such engine under the gate"
+_ANEW = "record the baseline again"
+_ABSENT = "this run does not have it as an engine under test"
 
 Kind = Literal["failures", "steadiness", "floor", "comparison", "counterpart"]
 
@@ -71,7 +71,7 @@ def parse_threshold(text: str) -> Threshold:
             raise ValueError
         return Threshold(repr(parse_measure(match[1])), match[2], float(match[3]))
     except ValueError as error:
-        raise ConfigError(f"cannot read the rule {text!r}", hint="write it like 'Hit@5>=0.70'") from error
+        raise ConfigError(f"invalid threshold {text!r}", hint="write it like 'Hit@5>=0.70'") from error
 
 
 def threshold_measures(thresholds: Sequence[Threshold], k: int) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def threshold_measures(thresholds: Sequence[Threshold], k: int) -> tuple[str, ..
     for threshold in thresholds:
         depth = parse_measure(threshold.measure).depth
         if depth > k:
-            raise ConfigError(f"{threshold.measure} looks at {depth} results", hint=f"the run asked for {k}")
+            raise ConfigError(f"{threshold.measure} needs {depth} results", hint=f"the run requested {k}")
     return tuple(threshold.measure for threshold in thresholds)
 
 
@@ -151,12 +151,12 @@ def judge_gate(
     sides = _Sides(old, new)
     rows = [row for row in comparison.rows if row.in_family] if comparison else []
     dead = comparison.failed if comparison else ()
-    uncompared = f"{NOT_COMPARED}: it answered no query"
+    uncompared = f"{NOT_COMPARED}: every query failed"
     checks = [
         *_check_engines(sides, gated),
         *(check for threshold in thresholds for check in _check_threshold(new, claim, threshold, gated)),
         *(_check_comparison(row, claim, strict, sides) for row in rows),
-        *(GateCheck("failures", f"{name} is compared", False, 4, uncompared) for name in dead),
+        *(GateCheck("failures", f"{name}: compared", False, 4, uncompared) for name in dead),
         *(_check_counterparts(old, new, gated, claim, engine) if old else ()),
     ]
     doubted = [row for row in rows if row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE)]
@@ -208,19 +208,23 @@ def _check_engines(sides: _Sides, gated: Sequence[str]) -> Iterator[GateCheck]:
     for engine in engines:
         share = engine.failed / engine.asked if engine.asked else 1.0
         detail = answered_text(engine, sides.new.repeats)
-        yield GateCheck("failures", f"{engine.name} answers", share <= FAILED_SHARE and not engine.silent, 4, detail)
+        yield GateCheck(
+            "failures", f"{engine.name}: queries answered", share <= FAILED_SHARE and not engine.silent, 4, detail
+        )
     for engine in engines:
         if engine.wavering:
             detail = f"failed in some repeats only: {wavering_text(engine.wavering)}"
-            yield GateCheck("steadiness", f"{engine.name} is steady", True, 4, detail, warning=True)
+            yield GateCheck(
+                "steadiness", f"{engine.name}: same failures in every repeat", True, 4, detail, warning=True
+            )
     single = {engine.name for engine in sides.old.engines} if sides.old and sides.old.repeats == 1 else ()
     for engine in engines:
         if engine.name in single and (engine.changed > 0.0 or engine.wavering):
             detail = (
-                f"rankings of {engine.changed:.0%} of the queries vary between repeats, and the baseline is a "
-                f"single run, lucky or not; make it from several runs of the unchanged engine: {sides.repeat_command}"
+                f"{engine.changed:.0%} of the rankings vary between repeats, but the baseline is a single run; make it "
+                f"from several runs of the unchanged engine: {sides.repeat_command}"
             )
-            yield GateCheck("steadiness", f"baseline of {engine.name} is repeated", True, 4, detail, warning=True)
+            yield GateCheck("steadiness", f"{engine.name}: baseline repeated", True, 4, detail, warning=True)
 
 
 def _check_threshold(
@@ -253,7 +257,7 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
             detail += f"; sd between repeats {' and '.join(spread)}"
             reach = variance.reach(claim.alpha)
             if row.verdict is Verdict.INCONCLUSIVE and 0.0 < abs(row.difference) <= reach:
-                detail += f"; chance between whole runs alone reaches {reach:.3f}, {sides.repeat_advice}"
+                detail += f"; between-run variance alone explains up to {reach:.3f}, {sides.repeat_advice}"
     title = _title(row)
     if is_regression(row, variance, claim.alpha):
         return GateCheck("comparison", title, False, 1, detail)
@@ -262,11 +266,11 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
     doubtful = row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE) and not row.identical
     if row.verdict is Verdict.WORSE and variance:
         lucky = variance.lucky_reach(claim.alpha)
-        detail += f"; runs of an unchanged engine lose up to {lucky:.3f} against a lucky baseline, "
+        detail += f"; an unchanged engine may lose up to {lucky:.3f} against a lucky baseline, "
         detail += sides.repeat_advice
     elif doubtful:
-        shown = "no difference" if row.mde is None else f"a difference of {row.mde_text}"
-        detail += f"; this set could have shown {shown}, the margin is {claim.margin:g}"
+        shown = "none" if row.mde is None else row.mde_text
+        detail += f"; MDE {shown}, margin {claim.margin:g}"
     return GateCheck("comparison", title, not (doubtful and strict), DOUBT, detail, warning=doubtful)
 
 
@@ -279,32 +283,32 @@ def _check_counterparts(
 ) -> Iterator[GateCheck]:
     """Fail engines that one of the sides lacks: a renamed, skipped or removed engine must not pass."""
     family = () if engine else claim.family
-    choose = "or name by --engine or a declared family what is gated"
+    choose = "or select the gated engines with --engine or --family"
     known = {other.name: other for other in old.engines}
     for name in gated:
         if family and name not in family:
             continue
         detail, other = "", known.get(name)
         if other is None:
-            detail = f"{old.name} has none to compare it with; {_ANEW}, {choose}"
+            detail = f"{old.name} does not have this engine; {_ANEW}, {choose}"
         elif other.silent and not other.dead:
-            detail = f"what it is compared with found nothing at all; {_ANEW}"
+            detail = f"it returned no results in {old.name}; {_ANEW}"
         if detail:
-            yield GateCheck("counterpart", f"{name} has a counterpart", False, 5, detail)
+            yield GateCheck("counterpart", f"{name}: in the baseline", False, 5, detail)
     present = {other.name for other in new.engines}
     references = {other.name for other in old.engines if other.role != "candidate" and other.name in present}
     for name in engines_under_test(old) if engine is None else ():
         if name not in {*gated, *references} and (not family or name in family):
             why = new.skipped.get(name)
-            state = f"it was skipped: {why}; mend that and run again" if why else f"{_ABSENT}; {_ANEW}"
-            yield GateCheck("counterpart", f"{name} is measured still", False, 5, f"{state}, {choose}")
+            state = f"it was skipped: {why}; fix that and run again" if why else f"{_ABSENT}; {_ANEW}"
+            yield GateCheck("counterpart", f"{name}: in this run", False, 5, f"{state}, {choose}")
 
 
 def gate_document(gate: Gate) -> Document:
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), check_table(gate)]
     blocks += regression_blocks(gate.losses)
     if gate.comparison:
-        blocks += [Heading("The comparison"), *comparison_blocks(gate.comparison)]
+        blocks += [Heading("Comparison"), *comparison_blocks(gate.comparison)]
     blocks += stability_blocks(gate.steadiness)
     doubtful = "; ".join(check.what for check in gate.checks if check.doubtful)
     if gate.exit_code == 0 and doubtful:
@@ -320,4 +324,4 @@ def check_table(gate: Gate) -> Table:
         tone: Tone = "bad" if not check.passed else "warning" if check.warning else "good"
         outcome = Cell({"bad": "fail", "warning": "warning", "good": "pass"}[tone], tone)
         rows.append([check.what, outcome, check.detail])
-    return table(["check", "outcome", "seen"], rows)
+    return table(["check", "outcome", "details"], rows)

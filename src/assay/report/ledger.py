@@ -23,8 +23,8 @@ def ledger_document(book: Ledger) -> Document:
     title = f"{book.path.name}: {count(len(entries), 'change')} tried, {accepted} accepted"
     blocks: list[Block] = [Paragraph(note, "warning") for note in book.notes]
     if not entries:
-        hint = "`assay ledger add RESULTS --engine NEW --baseline OLD` adds the first"
-        return Document(title, (*blocks, Paragraph(f"It is empty; {hint}.")))
+        hint = "add one with `assay ledger add RESULTS --engine NEW --baseline OLD`"
+        return Document(title, (*blocks, Paragraph(f"No entries; {hint}.")))
     has_spent = any(entry.spent for entry in entries)
     columns = [">#", "date", "change", *(["queries"] if has_spent else []), "measure", ">difference", ">p", "verdict"]
     columns += ["worst repository", ">tried before", "rule", "outcome", ">total"]
@@ -96,21 +96,19 @@ def _cautions(entries: Sequence[LedgerEntry]) -> Iterator[Paragraph]:
         if len(tried) > 1:
             alpha = max(entry.evidence.alpha for entry in tried)
             yield Paragraph(
-                f"{len(tried)} changes were tried on {'+'.join(gold)}. If none of them did anything, a verdict of "
-                f"better at α = {alpha:g} would still come up about {len(tried) * alpha / 2.0:.1f} times by luck; a "
-                f"mean above zero, {count(round(len(tried) / 2), 'time')}.",
+                f"{len(tried)} changes were tried on {'+'.join(gold)}. Without any real effect, about "
+                f"{len(tried) * alpha / 2.0:.1f} of them would be better at α = {alpha:g} by chance, and "
+                f"{round(len(tried) / 2)} would have a positive mean.",
                 "warning",
             )
     small = {c.queries for e in entries for c in e.evidence.repositories if c.queries < DEFAULT.small_set}
     if small:
-        few = f"as few as {count(min(small), 'query', 'queries')}"
-        yield Paragraph(
-            f"Repositories with {few} are shown with their n: differences of so few are mostly noise.", "quiet"
-        )
+        few = count(min(small), "query", "queries")
+        yield Paragraph(f"Some repositories have as few as {few}: their differences are mostly noise.", "quiet")
     if sum(entry.accepted and entry.how != "ablate" for entry in entries) > 1:
         yield Paragraph(
-            "The total adds up differences that were accepted for being good, so it promises too much; measure the "
-            "result against the beginning, on queries that decided on none of the changes.",
+            "The total adds differences that were accepted because they were high, so it is too high; compare the "
+            "result with the start on queries that decided none of the changes.",
             "quiet",
         )
 
@@ -120,7 +118,7 @@ def entry_document(entry: LedgerEntry) -> Document:
     blocks: list[Block] = [
         *([Paragraph(spent_warning(entry.spent).text, "warning")] if entry.spent else []),
         table(["", ""], _facts(entry)),
-        Heading("The rule"),
+        Heading("Rule"),
         Paragraph(f"{entry.rule.preset}: {entry.rule}."),
     ]
     reasons: list[list[str | Cell]] = []
@@ -128,7 +126,7 @@ def entry_document(entry: LedgerEntry) -> Document:
         text = reason.text
         for repository, name in names.items():
             text = text.replace(repository, name)
-        reasons.append([text, Cell("held", "good") if reason.held else Cell("failed", "bad")])
+        reasons.append([text, Cell("met", "good") if reason.held else Cell("not met", "bad")])
     blocks.append(table(["", ""], reasons))
     if evidence.repositories:
         changes = sorted(evidence.repositories, key=lambda change: (change.gain, change.repository))
@@ -145,10 +143,10 @@ def _facts(entry: LedgerEntry) -> list[tuple[str, str]]:
     repositories = count(len(evidence.repositories), "repository", "repositories")
     by = f" by {entry.by}" if entry.by else ""
     facts = [
-        ("change", "; ".join(changes) or "no setting: the program, or the engine itself"),
+        ("change", "; ".join(changes) or "no setting changed"),
         ("engines", f"{new.engine} ({new.config}) against {old.engine} ({old.config})"),
         ("means", f"{new.mean:.4f} against {old.mean:.4f} {evidence.measure}, k = {evidence.k}"),
-        ("difference", f"{_difference_text(evidence)}, {evidence.level:.0%} interval"),
+        ("difference", f"{_difference_text(evidence)}, {evidence.level:.0%} CI"),
         (
             "p",
             "none: too few clusters"
@@ -162,14 +160,13 @@ def _facts(entry: LedgerEntry) -> list[tuple[str, str]]:
         ("queries", f"{evidence.queries} in {repositories}; {count(evidence.clusters, 'cluster')}"),
         ("gold", f"{'+'.join(entry.gold)} {entry.gold_hash}" + (f", {', '.join(entry.parts)}" if entry.parts else "")),
         ("corpora", _corpora_text(entry.corpora)),
-        ("tried before", f"{entry.tried} on the same gold"),
-        ("made", f"{entry.date}{by}, by assay {entry.how} of Assay {entry.assay}"),
+        ("tried before", f"{entry.tried} on the same gold set"),
+        ("made", f"{entry.date}{by}, with `assay {entry.how}` of Assay {entry.assay}"),
     ]
     if entry.tuning:
         tuned = entry.tuning
-        text = (
-            f"{tuned.points} points, {tuned.partitions} halvings; seen {tuned.apparent:.4f}, unseen {tuned.honest:.4f}"
-        )
+        text = f"{tuned.points} points, {tuned.partitions} splits; "
+        text += f"apparent {tuned.apparent:.4f}, held-out {tuned.honest:.4f}"
         facts.append(("tuned", text))
     return facts
 

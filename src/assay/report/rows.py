@@ -167,7 +167,7 @@ def read_rows(directory: Path) -> tuple[EngineRow, ...] | None:
     try:
         document = json.loads(read_utf8(path))
         if document["schema"] != _SCHEMA:
-            raise ValueError(f"its schema is {document['schema']!r}")
+            raise ValueError(f"expected the schema {_SCHEMA!r}, got {document['schema']!r}")
         rows = []
         for row in document["rows"]:
             values = tuple(Value(**value) for value in row["values"])
@@ -176,17 +176,17 @@ def read_rows(directory: Path) -> tuple[EngineRow, ...] | None:
             rows.append(EngineRow(**{**row, "role": role, "values": values, "forms": tuple(row["forms"])}))
         return tuple(rows)
     except (ValueError, TypeError, KeyError) as error:
-        hint = "remove it: rows of engines that are not run any more go with it"
-        raise InputError(f"cannot be read as rows of earlier runs: {error}", file=path, hint=hint) from error
+        hint = "delete the file; it only has rows of earlier runs"
+        raise InputError(f"invalid rows of earlier runs: {error}", file=path, hint=hint) from error
 
 
 _NOTE = (
-    "Each row has the day and the version it was made with and hashes of what it was made from: gold set, corpora, "
-    "settings; rows.json has them in full. Intervals and verdicts are explained below."
+    "Each row has its date, the version of Assay and the hashes of gold set, corpora and settings; rows.json has the "
+    "full hashes."
 )
 _STALE_NOTE = (
-    "These were measured in earlier runs and cannot be compared with the rows above. "
-    "`assay run` measures those that are declared; `assay run --drop-stale` drops the others."
+    "Measured in earlier runs and not comparable with the rows above. `assay run` measures declared engines again; "
+    "`assay run --drop-stale` drops the other rows."
 )
 _ORIGIN = ["date", "Assay", "gold", "corpora", "settings"]
 
@@ -210,19 +210,19 @@ def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str])
     blocks: list[Block] = [Heading("Results"), table(columns, lines, _NOTE)]
     stale = [row for row in rows if row.state == "stale"]
     if stale:
-        columns = ["engine", "stale because", "measure", ">mean", ">queries", ">k", *_ORIGIN]
+        columns = ["engine", "reason", "measure", ">mean", ">queries", ">k", *_ORIGIN]
         lines = [
             [r.engine, r.reason, r.primary, _interval(r, r.primary), str(r.queries), str(r.k), *_origin(r)]
             for r in stale
         ]
-        blocks += [Heading("Rows of earlier runs"), table(columns, lines, _STALE_NOTE)]
+        blocks += [Heading("Stale rows"), table(columns, lines, _STALE_NOTE)]
     return blocks
 
 
 def _cells(row: EngineRow, primary: str, others: Sequence[str]) -> list[str | Cell]:
     values = (row.value(measure) for measure in others)
-    ends = {"floor": "the floor", "ceiling": "the ceiling"}
-    verdict = row.verdict or ("the baseline" if row.engine == row.baseline else ends.get(row.role, "–"))
+    ends = {"floor": "floor", "ceiling": "ceiling"}
+    verdict = row.verdict or ("baseline" if row.engine == row.baseline else ends.get(row.role, "–"))
     tone: Tone = "good" if row.verdict.startswith("better") else "bad" if row.verdict.startswith("worse") else "plain"
     return [
         row.engine,

@@ -22,7 +22,7 @@ from assay.report.render.document import (
     Tone,
     table,
 )
-from assay.report.render.text import SHOWN, clip, count, strip_control
+from assay.report.render.text import SHOWN, clip, strip_control
 from assay.report.scored_run import level_of
 from assay.scoring import parse_measure, score
 from assay.scoring.match import HitMark, HitMarker, Level, is_beside, match_distinct
@@ -65,10 +65,10 @@ class ShownRanking:
     @property
     def failure(self) -> str:
         if self.ranking is None:
-            return "not asked"
+            return "not run on this phrasing"
         if self.ranking.status == Status.OK:
             return ""
-        return f"{self.ranking.status}: {self.ranking.error or 'nothing was said'}"
+        return f"{self.ranking.status}: {self.ranking.error or 'no message'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ def show_query(
     asked = {r.form for e in last.engines for r in e.rankings if r.gold == gold and r.query == query.id}
     forms = sort_phrasings(asked or query.forms)
     if form is not None and form not in forms:
-        hint = did_you_mean(form, forms) or f"it was asked as {', '.join(forms)}"
-        raise ConfigError(f"the run did not ask this query as {form!r}", hint=hint)
+        hint = did_you_mean(form, forms) or f"it was run as {', '.join(forms)}"
+        raise ConfigError(f"no phrasing {form!r} of this query in the run", hint=hint)
     form, level = form or forms[0], level_of(claim.primary)
     rankings = [_find_ranking(subject, (gold, query.id, form)) for subject in subjects]
     others: list[Mapping[int, int]] = [{} for _ in rankings]
@@ -160,11 +160,11 @@ def _notes(subjects: Sequence[ShownEngine], gold: str, query: Query) -> tuple[st
         return ()
     notes, name = [], f"{gold}/{query.id}"
     if runs[0].hashes.get(name) != runs[1].hashes.get(name):
-        notes.append("The query is not the same in both runs: each ranking is marked by the answers of its own run.")
+        notes.append("The query differs between the runs: each ranking is marked by the targets of its own run.")
     if len({run.header.corpora[gold].digest for run in runs if gold in run.header.corpora}) > 1:
         notes.append(f"The corpus of {gold} changed between the runs: lines may have moved.")
     if runs[0].k != runs[1].k:
-        notes.append(f"The first run asked for {runs[0].k} results, the second for {runs[1].k}.")
+        notes.append(f"The first run requested {runs[0].k} results, the second {runs[1].k}.")
     return tuple(notes)
 
 
@@ -172,16 +172,16 @@ def show_document(shown: QueryView) -> Document:
     blocks: list[Block] = [Paragraph(shown.query.forms[shown.form])]
     blocks += [Paragraph(note, "warning") for note in shown.notes]
     blocks += [
-        Paragraph(f"{side.name} gave no answer: {clip(side.failure, SHOWN.message)}", "bad")
+        Paragraph(f"{side.name} failed: {clip(side.failure, SHOWN.message)}", "bad")
         for side in shown.sides
         if side.failure
     ]
-    blocks += [Heading("Answers"), _target_table(shown), Heading("Values"), _value_table(shown)]
+    blocks += [Heading("Targets"), _target_table(shown), Heading("Values"), _value_table(shown)]
     blocks += [Heading("Rankings"), SideBySide(tuple(_ranking_block(shown, at) for at in range(len(shown.sides))))]
     blocks.append(Paragraph(_legend(shown), "quiet"))
     others = [form for form in shown.forms if form != shown.form]
     if others:
-        blocks.append(Paragraph(f"It was also asked as {', '.join(others)} (--form).", "quiet"))
+        blocks.append(Paragraph(f"Other phrasings: {', '.join(others)} (--form).", "quiet"))
     return Document(f"{shown.gold}/{shown.query.id} ({shown.form})", tuple(blocks))
 
 
@@ -192,8 +192,8 @@ def _target_table(shown: QueryView) -> Table:
     for at, (anchor, kind, tone) in enumerate(labels):
         ranks = [side.ranks[at] if at < len(side.ranks) else None for side in shown.sides]
         rows.append([anchor, kind, *(Cell(str(rank), tone) if rank else Cell("–", "quiet") for rank in ranks)])
-    note = f"Ranks by {shown.level}; – is not among the first {shown.k}."
-    return table(["place", "is", *(f">{side.name}" for side in shown.sides)], rows, note)
+    note = f"Ranks by {shown.level}; –: not in the top {shown.k}."
+    return table(["target", "label", *(f">{side.name}" for side in shown.sides)], rows, note)
 
 
 def _value_table(shown: QueryView) -> Table:
@@ -225,7 +225,7 @@ def _ranking_block(shown: QueryView, at: int) -> RankingBlock:
         sign, tone = _mark(shown, hit)
         move = _move(hit, second=at > 0) if two else ""
         lines.append(RankingLine(str(hit.mark.rank or ""), sign, clip(str(hit.hit.span), SHOWN.example), move, tone))
-    empty = "" if lines or side.failure else "It answered with nothing."
+    empty = "" if lines or side.failure else "No results."
     return RankingBlock(side.name, tuple(lines), clip(side.failure, SHOWN.message) or empty)
 
 
@@ -249,14 +249,14 @@ def _move(hit: ShownHit, *, second: bool) -> str:
 def _legend(shown: QueryView) -> str:
     hits = [hit for side in shown.sides for hit in side.hits]
     parts = {
-        "✓2 is an answer of grade 2": any(hit.mark.target is not None for hit in hits),
+        "✓2: target of grade 2": any(hit.mark.target is not None for hit in hits),
         f"{_BESIDE}: right file, other lines": any(hit.other_lines for hit in hits),
-        "✗ an adversary": any(hit.mark.adversary is not None for hit in hits),
-        "= before a place: it repeats one above": any(hit.mark.rank is None for hit in hits),
-        "↑2: two ranks up from the first to the second": len(shown.sides) > 1,
+        "✗: adversary": any(hit.mark.adversary is not None for hit in hits),
+        "=: repeats a result above": any(hit.mark.rank is None for hit in hits),
+        "↑2: two ranks higher in the second ranking": len(shown.sides) > 1,
     }
     used = [text for text, is_used in parts.items() if is_used]
-    return "; ".join(used) + "." if used else f"{count(0, 'answer')} found."
+    return "; ".join(used) + "." if used else "No targets found."
 
 
 def show_json(shown: QueryView) -> dict[str, object]:
@@ -326,12 +326,12 @@ def find_query(run: Run, wanted: str) -> QueryMatch:
         if len(matches) == 1:
             return matches[0]
         if matches:
-            raise ConfigError(f"{len(matches)} queries are meant by {_short(wanted)!r}", hint=_list_queries(matches))
+            raise ConfigError(f"{len(matches)} queries match {_short(wanted)!r}", hint=_list_queries(matches))
     raise ConfigError(f"no query {_short(wanted)!r} in this run", hint=_list_similar(every, wanted))
 
 
 def no_query(run: Run, directory: str) -> ConfigError:
-    return ConfigError(f"{directory} is a run; which query of it?", hint=_list_queries(_every_query(run)))
+    return ConfigError(f"missing a query of the run {directory}", hint=_list_queries(_every_query(run)))
 
 
 def _every_query(run: Run) -> list[QueryMatch]:
@@ -350,7 +350,7 @@ def _list_similar(every: Sequence[QueryMatch], wanted: str) -> str:
     shared = [(-len(_words(wanted) & _words(*match.query.forms.values())), match.name, match) for match in every]
     similar |= {name: match for number, name, match in sorted(shared, key=lambda row: row[:2]) if number}
     listed = list(similar.values())[:_LISTED]
-    return f"the nearest ones; {_list_queries(listed)}" if listed else _list_queries(every)
+    return f"similar queries; {_list_queries(listed)}" if listed else _list_queries(every)
 
 
 def _words(*texts: str) -> set[str]:

@@ -47,10 +47,10 @@ def table_files(results: Results) -> dict[str, str]:
 
 
 _DIFFERS = (
-    "What differs: the percentile bootstrap redraws queries as if each were drawn for itself, so it is too narrow "
-    "where queries of one repository are alike and, without a t quantile, on a few dozen queries; where no query "
-    "differs it claims [0, 0]. Our intervals redraw nothing: Wilson for means, cluster-t for differences, the rule of "
-    "three where there is no spread. Verdicts rest on ours, with p-values adjusted for the family."
+    "The percentile bootstrap resamples queries as independent, so it is too narrow if queries of one repository are "
+    "similar or if there are only a few dozen; if no query differs it is [0, 0]. Assay's intervals are Wilson "
+    "(means), cluster-t (differences) and the rule of three (no spread). Verdicts use Assay's intervals and adjusted "
+    "p-values."
 )
 
 
@@ -99,7 +99,7 @@ def _bootstrap_blocks(results: Results) -> list[Block]:
     means, pairs = [row for row in every if not row.against], [row for row in every if row.against]
     if not means:
         return []
-    published, ours = f">percentile bootstrap, B = {DEFAULT.percentile_resamples:,}", ">ours"
+    published, ours = f">percentile bootstrap, B = {DEFAULT.percentile_resamples:,}", ">Assay"
     rows = [
         [row.engine, f"{row.value:.3f}", format_interval(row.published), format_interval(row.ours)] for row in means
     ]
@@ -107,7 +107,7 @@ def _bootstrap_blocks(results: Results) -> list[Block]:
     blocks: list[Block] = [title, table(["engine", ">mean", published, ours], rows)]
     if pairs:
         columns = ["engine", "against", ">difference", published, "excludes 0", ours, "excludes 0"]
-        note = f"Paired, query by query, over {pairs[0].queries} queries."
+        note = f"Paired by query, over {pairs[0].queries} queries."
         blocks.append(table(columns, [_bootstrap_row(row) for row in pairs], note))
     return [*blocks, Paragraph(_DIFFERS, "quiet")]
 
@@ -177,10 +177,9 @@ def _pairwise_blocks(results: Results) -> list[Block]:
     decided = sum(pair.verdict in (Verdict.BETTER, Verdict.WORSE) for pair in pairs)
     left = sum(facts.role == "candidate" and facts.name not in engines for facts in results.engines)
     note = (
-        f"The row against the column on {primary}: + better, − worse, = equivalent or no "
-        "ranking differs, ? undecided. "
-        f"{decided} of {len(pairs)} pairs are decided; they are one family (Holm)."
-        + (f" {left} engines failed, rank below these or are not in the family." if left else "")
+        f"The row against the column on {primary}: + better, − worse, = equivalent or identical, ? inconclusive. "
+        f"{decided} of {len(pairs)} pairs are better or worse; all pairs are one family (Holm)."
+        + (f" {left} engines failed, rank lower or are not in the family." if left else "")
     )
     return [Heading("All pairs"), table(["", *(str(rank) for rank in range(1, len(names) + 1))], rows, note)]
 
@@ -209,8 +208,7 @@ def _forest_blocks(results: Results) -> list[Block]:
     blocks: list[Block] = [
         Heading("Forest"),
         Paragraph(
-            f"{FOREST_FILE} holds every mean and every difference with its interval; report.html draws every measure, "
-            f"Scores draws {primary}.",
+            f"{FOREST_FILE} has all means and differences with their intervals; report.html has a chart per measure.",
             "quiet",
         ),
     ]
@@ -228,7 +226,7 @@ def _forest_blocks(results: Results) -> list[Block]:
 
 #: Each value of this tag gets its own matrix.
 _SPLIT_TAG = "difficulty"
-_WITHOUT = "Means without intervals, as published tables have them: Scores has them with. The best variant is in bold."
+_WITHOUT = "Means without intervals, for comparison with published tables. The best variant is in bold."
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +280,7 @@ _STRONG, _USABLE = 0.4, 0.2
 
 def _rank_blocks(results: Results) -> list[Block]:
     measure = rank_measure(results.comparison.primary, results.k)
-    columns = ["engine", f">{measure}", "the guide says", *(f">{rank}" for rank in range(1, results.k + 1))]
+    columns = ["engine", f">{measure}", "guide", *(f">{rank}" for rank in range(1, results.k + 1))]
     means, rows = dict[str, float](), []
     for item in results.ranks:
         total = sum(item.counts) + item.missed
@@ -291,8 +289,8 @@ def _rank_blocks(results: Results) -> list[Block]:
         rows.append([results.label(item.engine), f"{mean:.3f}", word, *map(str, item.counts), str(item.missed)])
         means[item.engine] = mean
     note = (
-        f"Queries by the rank of their first right answer. The guide calls {_STRONG:g} and more strong and less "
-        f"than {_USABLE:g} poor, on any code and any questions: read the verdict and the references instead."
+        f"Queries by the rank of their first relevant result. Pyckle's guide calls {_STRONG:g} and more strong, less "
+        f"than {_USABLE:g} poor, for any code and queries; the verdict and the references are more reliable."
     )
     return [Heading("Ranks"), table([*columns, ">not found"], rows, note), *_winner(results, measure, means)]
 
@@ -304,12 +302,11 @@ def _winner(results: Results, measure: str, every_mean: Mapping[str, float]) -> 
     compared = {name for row in rows for name in (row.engine, row.baseline)}
     means = {name: mean for name, mean in every_mean.items() if name in compared}
     best = [name for name, mean in means.items() if mean == max(means.values())]
-    winner = f"{best[0]} ({means[best[0]]:.3f})" if len(best) == 1 else f"nobody, {' and '.join(best)} are equal"
+    winner = f"{best[0]} ({means[best[0]]:.3f})" if len(best) == 1 else f"none, {' and '.join(best)} are equal"
     verdicts = "; ".join(f"{row.engine} against {row.baseline}: {row.summary}, MDE {row.mde_text}" for row in rows)
     text = (
-        f"Winner by the largest {measure}: {winner}. What may be claimed on {results.comparison.primary}: {verdicts}. "
-        "The MDE is the smallest difference that these queries would probably have shown; below it the larger number "
-        "may be either's."
+        f"Largest {measure}: {winner}. Verdicts on {results.comparison.primary}: {verdicts}. Smaller differences than "
+        "the MDE (minimum detectable effect) may be chance."
     )
     return [Paragraph(text)]
 

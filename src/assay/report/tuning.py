@@ -48,17 +48,17 @@ class TuneReport:
 def tune_document(report: TuneReport) -> Document:
     outcome = report.tuned
     how = (
-        f"{outcome.label} were halved at random {outcome.partitions} times; the best of {len(outcome.tried)} points "
-        f"on one half was scored on the other, both ways, over {outcome.queries} queries. Half of the data chose, so "
-        "all of them would choose at least as well. Intervals are by cluster, widened by what leaving one out does to "
-        "the choices."
+        f"{outcome.label} were split in half at random {outcome.partitions} times; the best of {len(outcome.tried)} "
+        f"points on one half was scored on the other half, both ways, over {outcome.queries} queries. A choice by all "
+        "queries is at least as good as a choice by half of them. Intervals are by cluster and include the effect of "
+        "leaving out one cluster on the choice."
     )
     blocks = [*_note_blocks(report.notes), Paragraph(_recommendation(report))]
     blocks += [Code(report.toml)] if report.toml else []
     blocks += [
         _tune_numbers(outcome),
         Paragraph(how, "quiet"),
-        Heading("What the halves chose"),
+        Heading("Points chosen by the halves"),
         _tune_choices(outcome),
     ]
     title = f"{outcome.engine} tuned over {len(outcome.tried)} points: {outcome.measure} {outcome.gain.label}"
@@ -74,18 +74,13 @@ def _recommendation(report: TuneReport) -> str:
     best = outcome.tried[outcome.best]
     shown = difference_text(gain.difference, gain.interval)
     if outcome.worthwhile:
-        return (
-            f"Take {best.name}: all of the data choose it, and choices like it gained {shown} on queries that did not "
-            "make them."
-        )
+        return f"Use {best.name}: all queries choose it, and such choices gained {shown} on held-out queries."
     if outcome.best == 0:
-        return (
-            f"Keep the default: no point of the grid has a better mean. Choices of halves were worth {shown}, unseen."
-        )
-    decided = "" if gain.p is not None else f"; {outcome.label} are too few for any verdict"
+        return f"Keep the default: no point has a better mean. Choices of halves gained {shown} on held-out queries."
+    decided = "" if gain.p is not None else f"; {outcome.label} are too few for a verdict"
     return (
-        f"Keep the default. {best.name} has the best mean here, but choices like it gained {shown} on queries that did "
-        f"not make them: {gain.verdict}{decided}."
+        f"Keep the default. {best.name} has the best mean, but such choices gained {shown} on held-out queries: "
+        f"{gain.verdict}{decided}."
     )
 
 
@@ -94,19 +89,19 @@ def _tune_numbers(outcome: TuneOutcome) -> Table:
     apparent = outcome.honest.mean + outcome.optimism.difference
     p = "no p-value" if gain.p is None else f"p {p_text(gain.p)}"
     rows: list[list[str | Cell]] = [
-        ["tuned, on unseen halves (honest)", f"{outcome.honest.mean:.3f}", format_interval(outcome.honest.interval)],
-        ["the default, on the same queries", f"{outcome.default.mean:.3f}", format_interval(outcome.default.interval)],
+        ["tuned, on held-out halves (honest)", f"{outcome.honest.mean:.3f}", format_interval(outcome.honest.interval)],
+        ["default, on the same queries", f"{outcome.default.mean:.3f}", format_interval(outcome.default.interval)],
         ["tuned − default (honest)", f"{gain.difference:+.3f}", signed_ends(gain.interval)],
-        ["tuned, on the halves that chose (apparent)", f"{apparent:.3f}", ""],
+        ["tuned, on the choosing halves (apparent)", f"{apparent:.3f}", ""],
         [
             "optimism: apparent − honest",
             f"{outcome.optimism.difference:+.3f}",
             signed_ends(outcome.optimism.interval),
         ],
-        [f"{best.name}, on all that chose it", f"{best.mean:.3f}", "no claim: it was chosen for this"],
+        [f"{best.name}, on all queries", f"{best.mean:.3f}", "biased: chosen on these queries"],
         ["verdict on the gain", Cell(str(gain.verdict), verdict_tone(gain)), f"{p}, {gain.label}"],
     ]
-    return table(["", f">{outcome.measure}", f"[{gain.interval.level:.0%}]"], rows)
+    return table(["", f">{outcome.measure}", f"{gain.interval.level:.0%} CI"], rows)
 
 
 def _tune_choices(outcome: TuneOutcome) -> Table:
@@ -118,10 +113,10 @@ def _tune_choices(outcome: TuneOutcome) -> Table:
     rows = []
     for at in shown:
         point = outcome.tried[at]
-        name = point.name if at else f"{point.name} (the default)"
+        name = point.name if at else f"{point.name} (default)"
         rows.append([name, f"{point.mean:.3f}", f"{point.chosen} of {2 * outcome.partitions}"])
     left = len(outcome.tried) - len(shown)
-    return table(["point", ">mean on all", ">chosen by"], rows, f"{left} more points are in --json." if left else "")
+    return table(["point", ">mean", ">chosen by"], rows, f"--json has {left} more points." if left else "")
 
 
 def tune_json(report: TuneReport) -> dict[str, Any]:
@@ -178,8 +173,8 @@ def ablation_result(
     left = [step for step in steps if not {step.variant, step.against} & dead]
     if not left:
         names = ", ".join(sorted(dead))
-        hint = "`assay engines check` tells why"
-        raise EngineError(f"{names} answered no query: nothing is left to compare", hint=hint)
+        hint = "run `assay engines check`"
+        raise EngineError(f"{names} failed on every query: nothing is left to compare", hint=hint)
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
     pairs = [(step.variant, step.against) for step in left]
     comparison = mark_identical(compare_pairs(scores, pairs, primary=claim.primary, **compare_options(claim)), run)
@@ -213,13 +208,13 @@ def _standing(step: AblationStep, row: ComparisonRow) -> Standing:
 
 
 _SENTENCES: dict[Standing, str] = {
-    "earns its place": "Earn their place: {names}.",
-    "hurts": "Hurt: {names}.",
-    "makes no difference": "Make no difference worth the margin: {names}.",
-    "cannot be told": "Cannot be told on these queries: {names}.",
-    "changed no ranking": "Changed no ranking at all: {names}. Is the setting connected, and do these queries need it?",
+    "earns its place": "Useful: {names}.",
+    "hurts": "Harmful: {names}.",
+    "makes no difference": "No effect beyond the margin: {names}.",
+    "cannot be told": "Inconclusive: {names}.",
+    "changed no ranking": "Identical rankings: {names}. Is the setting connected, and do these queries need it?",
 }
-_OPENINGS: dict[Strategy, str] = {"left out": "Left out of the whole. ", "added": "Added to those before. "}
+_OPENINGS: dict[Strategy, str] = {"left out": "Without each part. ", "added": "With each part added to those before. "}
 
 
 def _reading(rows: Sequence[PartRow]) -> list[str]:
@@ -241,14 +236,16 @@ def ablation_document(result: AblationResult) -> Document:
     dead = [row.step.part for row in result.rows if row.standing == "changed no ranking"]
     if dead:
         names = ", ".join(dict.fromkeys(dead))
-        blocks.append(Paragraph(f"Not connected, or not needed here: {names} changed no ranking.", "warning"))
+        blocks.append(
+            Paragraph(f"{names} changed no ranking: not connected, or not needed by these queries.", "warning")
+        )
     if result.failed:
-        blocks.append(Paragraph(f"Failed, not compared: {', '.join(result.failed)} answered no query.", "warning"))
+        blocks.append(Paragraph(f"Failed on every query, not compared: {', '.join(result.failed)}.", "warning"))
     for way in _OPENINGS:
         blocks += _ablation_table(result, way)
     blocks += [Paragraph(note, "quiet") for note in result.notes]
     whole = result.whole
-    return Document(f"{result.engine} taken apart: {whole.mean:.3f} {result.measure} {whole.label}", tuple(blocks))
+    return Document(f"Ablation of {result.engine}: {whole.mean:.3f} {result.measure} {whole.label}", tuple(blocks))
 
 
 def _ablation_table(result: AblationResult, way: Strategy) -> list[Block]:
@@ -256,7 +253,7 @@ def _ablation_table(result: AblationResult, way: Strategy) -> list[Block]:
     if not rows:
         return []
     level, added = rows[0].comparison.interval.level, way == "added"
-    columns = [way, *(["against"] if added else []), ">mean", f">difference [{level:.0%}]", ">p", "verdict"]
+    columns = [way, *(["against"] if added else []), ">mean", f">difference ({level:.0%} CI)", ">p", "verdict"]
     cells: list[list[str | Cell]] = []
     for row in rows:
         comparison, names = row.comparison, repository_names(change.repository for change in row.repositories)
@@ -272,8 +269,8 @@ def _ablation_table(result: AblationResult, way: Strategy) -> list[Block]:
                 worst_text(row.worst, names),
             ]
         )
-    title = "Parts added one by one" if added else f"Each part left out of {result.engine}"
-    return [Heading(title), table([*columns, ">repositories +/=/−", "worst repository"], cells)]
+    title = "Parts added one by one" if added else f"{result.engine} without each part"
+    return [Heading(title), table([*columns, ">repositories better/same/worse", "worst repository"], cells)]
 
 
 def worst_text(change: RepositoryChange, names: Mapping[str, str]) -> str:

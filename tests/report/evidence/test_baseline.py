@@ -84,28 +84,38 @@ def test_failures_make_no_baseline(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
-        ('"queries": [', "<<<<<<< ours", 18, "is no JSON"),
-        ('"query": "q1"', '"query": "q0"', 20, "gold0/q0 stands twice"),
-        ('{"mine": [0.5, 1]}', '{"mine": [1.5, 1]}', 20, "RR@10 cannot be 1.5"),
-        ('{"mine": [0.5, 1]}', '{"mine": [NaN, 1]}', None, "NaN is no number"),
-        ('{"mine": [0.5, 1]}', '{"mine": [0.5]}', 20, "query 2: 1 values of 2 measures"),
-        ('{"mine": [0.5, 1]}', '{"mine": [null, 1]}', 20, "query 2: RR@10 has no value, and it applies to every"),
-        ('{"mine": [0.5, 1]}', '{"mine": [true, 1]}', 20, "query 2: it: values.mine[0]: expected a number, got True"),
-        ('{"mine": [0.5, 1]}', '{"mine": ["0.5", 1]}', 20, "query 2: it: values.mine[0]: expected a number, got '0.5'"),
-        ('{"mine": [0.5, 1]}', '{"mine": [0.25, 1]}', None, "the values of 'mine' are not those"),
-        ('{"mine": [0.5, 1]}', '{"mine": [1e400, 1]}', None, "1e400 is no number"),
-        ('{"mine": [0.5, 1]}', '{"yours": [0.5, 1]}', 20, "query 2: no engine of the baseline: yours"),
-        ('{"mine": [0.5, 1]}', "{}", 20, "query 2: lacks 'mine'"),
+        ('"queries": [', "<<<<<<< ours", 18, "invalid JSON"),
+        ('"query": "q1"', '"query": "q0"', 20, "duplicate query gold0/q0"),
+        ('{"mine": [0.5, 1]}', '{"mine": [1.5, 1]}', 20, "expected RR@10 from 0 to 1, got 1.5"),
+        ('{"mine": [0.5, 1]}', '{"mine": [NaN, 1]}', None, "expected a finite number, got NaN"),
+        ('{"mine": [0.5, 1]}', '{"mine": [0.5]}', 20, "query 2: expected 2 values, got 1"),
+        ('{"mine": [0.5, 1]}', '{"mine": [null, 1]}', 20, "query 2: missing value of RR@10"),
+        (
+            '{"mine": [0.5, 1]}',
+            '{"mine": [true, 1]}',
+            20,
+            "query 2: entry: values.mine[0]: expected a number, got True",
+        ),
+        (
+            '{"mine": [0.5, 1]}',
+            '{"mine": ["0.5", 1]}',
+            20,
+            "query 2: entry: values.mine[0]: expected a number, got '0.5'",
+        ),
+        ('{"mine": [0.5, 1]}', '{"mine": [0.25, 1]}', None, "the means of 'mine' do not match its queries"),
+        ('{"mine": [0.5, 1]}', '{"mine": [1e400, 1]}', None, "expected a finite number, got 1e400"),
+        ('{"mine": [0.5, 1]}', '{"yours": [0.5, 1]}', 20, "query 2: unknown engine yours"),
+        ('{"mine": [0.5, 1]}', "{}", 20, "query 2: missing 'mine'"),
         ('"hash": "hash of q1"', '"hash": 1', 20, "hash: expected a string, got 1"),
         ('"role": "candidate"', '"role": "winner"', None, "role: expected one of"),
-        ('"repeats": 1', '"repeats": 2', None, "not one mean and one digest a repeat"),
+        ('"repeats": 1', '"repeats": 2', None, "expected one mean and one digest per repeat"),
         ('"repeats": 1', '"repeats": "1"', None, "repeats: expected an integer, got '1'"),
-        ('"failed": 0', '"failed": 99', None, "failed on 99 of 48"),
-        ('"failed": 0', '"failed": 48', None, "failed 48 times, and its queries say 0"),
+        ('"failed": 0', '"failed": 99', None, "99 of 48 queries failed"),
+        ('"failed": 0', '"failed": 48', None, "has 48 failures, its queries 0"),
         ('"k": 10,', "", None, "missing setting 'k'"),
-        ('"k": 10,', '"k": 10,\n"k": 5,', None, "'k' stands twice"),
-        ('"k": 10,', '"k": 1e400,', None, "1e400 is no number"),
-        ('"k": 10,', f'"k": {"9" * 5000},', None, "is no JSON: Exceeds the limit"),
+        ('"k": 10,', '"k": 10,\n"k": 5,', None, "duplicate key 'k'"),
+        ('"k": 10,', '"k": 1e400,', None, "expected a finite number, got 1e400"),
+        ('"k": 10,', f'"k": {"9" * 5000},', None, "invalid JSON: Exceeds the limit"),
         ('"k": 10,', '"k": 0,', None, "k: expected at least 1, got 0"),
         ('"RR@10"', '"RR@ten"', None, "RR@ten"),
     ],
@@ -178,7 +188,7 @@ def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_p
     file = tmp_path / "baseline.json"
     for text in ("[]", "{}", '{"schema": "assay/gate/1"}'):
         file.write_text(text)
-        with pytest.raises(InputError, match="is no baseline"):
+        with pytest.raises(InputError, match="not a baseline file"):
             read_baseline(file)
     file.write_text('{"schema": "assay/baseline/1"}')
     with pytest.raises(NotComparableError, match="assay/baseline/1"):
@@ -210,7 +220,7 @@ def test_loosened_claim_is_told(tmp_path):
     old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), CLAIM.measures, "new")
     notes = " ".join(compare_evidence(old, new, replace(CLAIM, margin=0.5)).notes)
     assert "margin 0.02 → 0.5" in notes
-    assert "The claim" not in " ".join(compare_evidence(old, new, CLAIM).notes)
+    assert "The analysis plan" not in " ".join(compare_evidence(old, new, CLAIM).notes)
 
 
 def test_baseline_is_one_json_value(tmp_path):

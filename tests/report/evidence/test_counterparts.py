@@ -33,17 +33,16 @@ def said(gate):
 def test_engine_that_is_gone_is_not_comparable_and_the_next_step_is_told():
     gate = gated([BOTH], [ONE])
     assert (gate.exit_code, gate.verdict) == (5, "not comparable")
-    assert "yours is measured still: this run has no such engine under the gate; make the baseline anew" in said(gate)
-    assert "yours is measured still" in str(gate_page(gate).first[0])
+    assert "yours: in this run: this run does not have it as an engine under test; record the baseline again" in said(
+        gate
+    )
+    assert "yours: in this run" in str(gate_page(gate).first[0])
 
 
 def test_engine_that_is_new_is_not_comparable_and_who_gates_the_others_is_told():
     gate = gated([ONE], [BOTH])
     assert gate.exit_code == 5
-    assert (
-        "yours has a counterpart: old has none to compare it with; make the baseline anew, or name by --engine"
-        in said(gate)
-    )
+    assert "yours: in the baseline: old does not have this engine; record the baseline again, or select" in said(gate)
     assert gated([ONE], [BOTH], engine="mine").exit_code == 0
 
 
@@ -51,7 +50,7 @@ def test_engine_that_was_skipped_is_not_comparable_and_the_reason_is_told():
     header = replace(ONE.header, skipped={"yours": "no such program: rg"})
     gate = gated([BOTH], [replace(ONE, header=header)])
     assert gate.exit_code == 5
-    assert "it was skipped: no such program: rg; mend that and run again" in said(gate)
+    assert "it was skipped: no such program: rg; fix that and run again" in said(gate)
 
 
 def test_who_names_what_is_gated_needs_no_other_engine():
@@ -74,10 +73,10 @@ def test_engine_that_found_nothing_has_failed_and_has_not_lost():
     gate = gated([ONE], [silent(ONE)])
     assert (gate.exit_code, gate.verdict) == (4, "engine failed")
     assert "0 of 40 queries failed" in said(gate)
-    assert "no query found anything, which is how a tool looks that prints nothing and ends with 0 or 1" in said(gate)
+    assert "no query returned a result: run the tool by hand" in said(gate)
     gate = gated([ONE], [ONE, silent(ONE)])
     assert gate.exit_code == 4
-    assert "no query found anything in 1 of 2 repeats" in said(gate)
+    assert "no query returned a result in 1 of 2 repeats" in said(gate)
 
 
 def test_engine_that_found_something_once_is_judged():
@@ -90,8 +89,8 @@ def test_engine_that_found_something_once_is_judged():
 
 
 def test_nothing_found_is_no_baseline(tmp_path):
-    with pytest.raises(EngineError, match="no query found anything"):
+    with pytest.raises(EngineError, match="no query returned a result"):
         write_baseline(tmp_path / "b.json", gather([silent(ONE)], CLAIM.measures, "old"), CLAIM)
     gate = gated([silent(ONE)], [ONE])
     assert gate.exit_code == 5
-    assert "found nothing at all; make the baseline anew" in said(gate)
+    assert "it returned no results in old; record the baseline again" in said(gate)

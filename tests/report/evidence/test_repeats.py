@@ -55,12 +55,12 @@ def test_same_run_many_times_says_no_more_than_once():
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (lambda run: replace(run, k=5), "the same k"),
-        (lambda run: replace(run, hashes={}), "the same gold"),
-        (lambda run: replace(run, header=replace(run.header, corpora={})), "the same corpora"),
-        (lambda run: replace(run, engines=(replace(run.engines[0], name="other"),)), "the same engines"),
-        (lambda run: replace(run, engines=(replace(run.engines[0], config={"a": 1}),)), "mine is another one"),
-        (lambda run: replace(run, engines=(replace(run.engines[0], version="2"),)), "mine is another one"),
+        (lambda run: replace(run, k=5), "differs from the first in its k"),
+        (lambda run: replace(run, hashes={}), "in its gold"),
+        (lambda run: replace(run, header=replace(run.header, corpora={})), "in its corpora"),
+        (lambda run: replace(run, engines=(replace(run.engines[0], name="other"),)), "in its engines"),
+        (lambda run: replace(run, engines=(replace(run.engines[0], config={"a": 1}),)), "mine has other settings"),
+        (lambda run: replace(run, engines=(replace(run.engines[0], version="2"),)), "mine has other settings"),
     ],
 )
 def test_other_experiments_are_no_repeats(spoil, said):
@@ -129,7 +129,7 @@ def test_difference_that_whole_runs_reach_by_chance_is_told_as_such():
     found = compare_evidence(old, new, CLAIM)
     assert found.rows[0].verdict is Verdict.INCONCLUSIVE
     gate = judge_gate(new, CLAIM, (), found, engine=None, strict=False, old=old)
-    assert "chance between whole runs alone reaches" in next(c.detail for c in gate.checks if c.kind == "comparison")
+    assert "between-run variance alone explains" in next(c.detail for c in gate.checks if c.kind == "comparison")
 
 
 def flaky_world(rng, queries, repeats, shared):
@@ -215,11 +215,11 @@ def gated(old, new, strict=False):
 def test_single_run_of_a_noisy_engine_is_warned_of_as_a_baseline_with_the_command_that_mends_it():
     rng = np.random.default_rng(7)
     old, new = seen(*noisy_runs(rng, 1), name="old"), seen(*noisy_runs(rng, 3))
-    (warning,) = (check for check in gated(old, new).checks if check.what == "baseline of mine is repeated")
+    (warning,) = (check for check in gated(old, new).checks if check.what == "mine: baseline repeated")
     assert (warning.passed, warning.warning) == (True, True)
     assert "`assay run --repeat 5 --out FOLDER`, then `assay gate RESULTS --against FOLDER`" in warning.detail
     file = replace(old, name="base.json", is_file=True)
-    (warning,) = (check for check in gated(file, new).checks if check.what == "baseline of mine is repeated")
+    (warning,) = (check for check in gated(file, new).checks if check.what == "mine: baseline repeated")
     assert "`assay gate repeats --write-baseline base.json`" in warning.detail
     for before, after in (
         (seen(*noisy_runs(rng, 2), name="old"), new),

@@ -92,7 +92,10 @@ def test_what_is_behind_is_cut_before_what_decides():
     short = shown(gate, len(whole.encode()) - 1000)
     assert CUT in short
     assert (
-        short.index("Queries that lost most") < short.index("<details>") < short.index(CUT) < short.index("</details>")
+        short.index("Largest regressions by query")
+        < short.index("<details>")
+        < short.index(CUT)
+        < short.index("</details>")
     )
     assert CUT not in whole
 

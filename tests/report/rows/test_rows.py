@@ -139,7 +139,7 @@ def test_engine_that_is_no_longer_declared_stays_as_a_stale_row(shop, tmp_path):
     again = publish(asked("base", "mine"), CLAIM, tmp_path)
     assert states(again.results.rows)["other"] == ("stale", UNDECLARED)
     text = (tmp_path / "RESULTS.md").read_text()
-    assert "## Rows of earlier runs" in text
+    assert "## Stale rows" in text
     assert f"| other | {UNDECLARED} | nDCG@10 |" in text
     forgotten = publish(asked("base", "mine"), CLAIM, tmp_path, forget=True)
     assert "other" not in states(forgotten.results.rows)

@@ -105,14 +105,13 @@ def unsupported_claims(results: Results) -> list[str]:
     claims = []
     if inconclusive:
         first = inconclusive[0]
-        names = ", ".join(f"{row.engine} (could have shown {row.mde_text})" for row in inconclusive)
+        names = ", ".join(f"{row.engine} (MDE {row.mde_text})" for row in inconclusive)
         claims.append(
-            f"Inconclusive against {first.baseline} on {first.measure}: {names}. More queries from more repositories "
-            "show smaller differences: `assay plan` says how many."
+            f"Inconclusive against {first.baseline} on {first.measure}: {names}. Queries from more repositories lower "
+            "the MDE: `assay plan` computes how many."
         )
     if untested:
-        clusters = untested[0].clusters
-        claims.append(f"No p-value on {clusters} independent clusters: nothing can be called better or worse.")
+        claims.append(f"No p-value with {untested[0].clusters} independent clusters, so no verdict better or worse.")
     notes = [f"{row.engine}: {note}" for row in rows for note in row.notes]
     return list(dict.fromkeys([*claims, *results.comparison.notes, *notes]))
 

@@ -259,18 +259,13 @@ def _trace_order(case: ScoredRun, engine: str, against: str, sign: float) -> lis
 
 
 def _trace_notes(chosen: TraceSelection, traces: Traces, most: int) -> Iterator[str]:
-    if most <= 0:
-        yield f"Traces of {chosen.engine} are not made; `assay report FOLDER --traces {USUAL_TRACES}` makes them."
-        return
     made, total = len(traces.made), len(chosen.queries)
     yield from traces.notes
-    if made and made < total:
-        where = ", where their corpora are here" if traces.notes else ""
+    if most <= 0 or made < total:
+        wanted = USUAL_TRACES if most <= 0 else total
         yield (
-            f"Traces of {chosen.engine} are there for {count(made, 'query', 'queries')} of {total:,}, misses and "
-            f"regressions first; `assay report FOLDER --traces {total}` makes all{where}."
+            f"Traces of {chosen.engine}: {made:,} of {count(total, 'query', 'queries')}; "
+            f"`assay report FOLDER --traces {wanted}` adds more."
         )
-    elif traces.notes:
-        yield f"`assay report FOLDER --traces {min(most, total)}` makes what is missing, where its corpus is here."
     if chosen.sealed:
         yield f"{count(chosen.sealed, 'sealed query has', 'sealed queries have')} no trace."

@@ -19,7 +19,6 @@ from assay.report.explorer.data import pack_rankings, page_measures, queries, su
 from assay.report.explorer.excerpts import (
     DEFAULT_LIMITS,
     USUAL_TRACES,
-    ExcerptPlan,
     PageLimits,
     PagePlan,
     SourceTexts,
@@ -77,9 +76,8 @@ def build_page(
             return made
         least = len(made.data)
     raise TooSmallError(
-        f"the report of this run has at least {_size_words(least)}, more than the {_size_words(limits.max_bytes)} of "
-        "--max-size",
-        hint=f"`assay report FOLDER --max-size {_size_text(least)}` makes it",
+        f"the report has at least {_size_text(least)}, --max-size allows {_size_text(limits.max_bytes)}",
+        hint=f"use `assay report FOLDER --max-size {_size_text(least)}`",
     )
 
 
@@ -140,37 +138,34 @@ class _Draft:
 
     def _omissions(self, portions: int, *, scores: bool, traced: bool) -> Iterator[tuple[str, str]]:
         """Yield what the page leaves out: the block, and a sentence."""
-        larger = f"`assay report FOLDER --max-size {_size_text(2 * self._limits.max_bytes)}` makes room."
-        for text in self._source_omissions(portions, larger):
-            yield "sources", text
-        if not scores:
-            yield (
-                "rankings",
-                f"The scores that engines gave their results are not here: the file would be too large. {larger}",
-            )
-        if not traced and self._traces:
-            yield "traces", f"The traces are not here: the file would be too large. {larger}"
-        for note in self._texts.notes if self._texts else ():
-            yield "sources", note
-        for note in self._trace_notes:
-            yield "traces", note
-
-    def _source_omissions(self, portions: int, larger: str) -> Iterator[str]:
         limits, plan = self._limits, self._plan
+        larger = f"`assay report FOLDER --max-size {_size_text(2 * limits.max_bytes)}` includes more."
         if not limits.source:
-            yield "No source is in this file, as --no-source asked for: `assay report FOLDER` puts it in."
+            yield "sources", "No source excerpts because of --no-source."
         elif self._texts is None:
-            yield "No source is in this file: nobody opened the corpora. `assay report FOLDER` does."
+            yield "sources", "No source excerpts: the corpora were not opened. `assay report FOLDER` includes them."
         elif plan.portions and not portions:
-            yield f"No source is in this file: there was no room for any. {larger}"
+            yield "sources", f"Size limit: no source excerpts. {larger}"
         else:
             yield (
-                f"Source is shown around gold places and the first {limits.top} results of each engine, up to "
-                f"{limits.lines} lines of a place, for queries on which engines differ; of other queries around gold "
-                "places only."
+                "sources",
+                f"Source excerpts show targets and, for queries on which engines differ, the top {limits.top} results "
+                f"of each engine, at most {limits.lines} lines each.",
             )
             if portions < len(plan.portions):
-                yield f"{_coverage_text(plan, portions)} {larger}"
+                missing = {portion.query for portion in plan.portions[portions:]}
+                complete = count(sum(query not in missing for query in self._case.queries), "query", "queries")
+                yield (
+                    "sources",
+                    f"Size limit: complete excerpts for {complete} of {len(self._case.queries):,}, largest "
+                    f"differences first. {larger}",
+                )
+        if not scores:
+            yield "rankings", f"Size limit: no scores of single results. {larger}"
+        if not traced and self._traces:
+            yield "traces", f"Size limit: no traces. {larger}"
+        for block, notes in (("sources", self._texts.notes if self._texts else ()), ("traces", self._trace_notes)):
+            yield from ((block, note) for note in notes)
 
     @cached_property
     def _with_scores(self) -> CompressedBlock:
@@ -181,23 +176,6 @@ class _Draft:
         return compress(pack_rankings(self._case, scores=False, error_length=self._limits.error))
 
 
-def _coverage_text(plan: ExcerptPlan, portions: int) -> str:
-    present = {portion.query for portion in plan.portions[:portions]}
-    missing = {portion.query for portion in plan.portions[portions:]}
-    begun = sum(query in present for query in plan.differing)
-    complete = sum(query not in missing for query in plan.differing)
-    if complete == len(plan.differing):
-        return "The gold places of queries on which no engine differs are not all here: the file would be too large."
-    every = f"of {count(len(plan.differing), 'query', 'queries')} that differ, those that differ most first"
-    some, names = begun - complete, ", ".join(("gold", *plan.compared))
-    if not begun:
-        return f"There was room for none {every}."
-    if not complete:
-        return f"There was room for {some:,} {every}, and of those for {names} only."
-    part = f"; {some:,} more have that of {names} only" if some else ""
-    return f"There was room for all of {complete:,} {every}{part}."
-
-
 def _json(value: object) -> CompressedBlock:
     return compress(dump(value).encode("utf-8"))
 
@@ -205,7 +183,9 @@ def _json(value: object) -> CompressedBlock:
 def _fallback(results: Results) -> str:
     texts = (headline(results), results.reading, *results.warnings)
     body = "".join(f"<p>{escape(strip_control(text))}</p>" for text in texts)
-    return f"<main>{body}<p>Tables and queries need scripts in this page; {PAGE} beside it has the tables.</p></main>"
+    return (
+        f"<main>{body}<p>Tables and queries require JavaScript; {PAGE} in the same directory has the tables.</p></main>"
+    )
 
 
 def _size_text(size: int) -> str:
@@ -216,10 +196,6 @@ def _size_text(size: int) -> str:
     return f"{ceil(size / unit * 1000) / 1000:g}{name}"
 
 
-def _size_words(size: int) -> str:
-    return count(size, "byte") if size < _KILOBYTE else _size_text(size)
-
-
 def in_folder(text: str, directory: str | Path) -> str:
     """Replace FOLDER in the commands of a sentence; the page keeps it, because it is read anywhere."""
     return text.replace("`assay report FOLDER", f"`assay report {directory}")
@@ -227,8 +203,8 @@ def in_folder(text: str, directory: str | Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReportSettings:
-    max_size: str = field(default="3MB", metadata={"about": "the most that report.html may have"})
-    source: bool = field(default=True, metadata={"about": "put excerpts of the source into report.html"})
+    max_size: str = field(default="3MB", metadata={"about": "maximum size of report.html"})
+    source: bool = field(default=True, metadata={"about": "include source excerpts in report.html"})
     traces: int = field(
         default=USUAL_TRACES, metadata={"about": "queries of the builtin engine that are traced after a run"}
     )
@@ -241,12 +217,12 @@ def page_plan(
     settings = read_table(ReportSettings, spec, "report", spec.report) if spec else ReportSettings()
     try:
         if settings.traces < 0:
-            raise ConfigError(f"traces = {settings.traces}", hint="it is 0 or more")
+            raise ConfigError(f"traces: expected 0 or more, got {settings.traces}", hint="0 turns traces off")
         size = parse_size(settings.max_size, "max_size")
     except ConfigError as error:
         raise (locate_error(error, spec, "report", spec.report) if spec else error) from error
     if traces is not None and traces < 0:
-        raise ConfigError(f"--traces {traces}", hint="it is 0 or more")
+        raise ConfigError(f"--traces: expected 0 or more, got {traces}", hint="--traces 0 turns traces off")
     size = size if max_size is None else parse_size(max_size, "--max-size")
     limits = replace(DEFAULT_LIMITS, max_bytes=size, source=settings.source and not no_source)
     return PagePlan(limits, settings.traces if traces is None else traces, cheap=traces is None)
