@@ -28,8 +28,8 @@ from assay.report.scored_run import ScoredRun, engines_under_test, open_case
 from assay.stats.records import RunNames
 from assay.stats.runs import shared_sentence
 from assay.types import AnalysisPlan, EngineRun, GoldSet, Query, Run
-from assay.web.rerun import JudgedQuery, RerunRequest, RerunService, changed_settings, describe_settings
-from assay.web.runs import LIMITS, CachedRun, RunCache, RunList, card
+from assay.web.rerun import JudgedQuery, RerunService, changed_settings, describe_settings
+from assay.web.runs import LIMITS, CachedRun, RunList, card
 from assay.web.server import HttpError, LruCache, Response, Route, WebRequest, page_response, sentence_of, status_of
 
 #: Limits of pages above the size of report.html; their source is fetched file by file.
@@ -66,18 +66,17 @@ def _page_or_error(make: Callable[[WebRequest], bytes], request: WebRequest) -> 
 
 
 class Explorer:
-    def __init__(self, library: RunList) -> None:
-        self._library = library
-        self._runs = RunCache(library)
+    def __init__(self, runs: RunList) -> None:
+        self._runs = runs
         self._reruns = RerunService()
         self._pages: LruCache[tuple[str, ...], bytes] = LruCache(LIMITS.pages)
 
     def list_runs(self, _request: WebRequest) -> dict[str, object]:
         """Return the runs, the newest first."""
-        cards = [card(found) for found in self._library.scan()]
+        cards = [card(found) for found in self._runs.scan()]
         cards.sort(key=lambda one: one["name"])
         cards.sort(key=lambda one: (one["made"], one["written"]), reverse=True)
-        return {"schema": "assay/runs/1", "folders": [str(root) for root in self._library.roots], "runs": cards}
+        return {"schema": "assay/runs/1", "folders": [str(root) for root in self._runs.roots], "runs": cards}
 
     def run_page(self, request: WebRequest) -> bytes:
         opened = self._runs.open(request.parts["id"])
@@ -114,8 +113,7 @@ class Explorer:
         changes = request.data.get("changes", {})
         if not isinstance(changes, dict):
             raise HttpError(400, "expected settings in 'changes'", hint="reload the page")
-        rerun = RerunRequest(request.text("engine"), request.text("gold"), text, changes, known)
-        return self._reruns.run(opened, rerun)
+        return self._reruns.run(opened, request.text("engine"), opened.gold(request.text("gold")), text, changes, known)
 
 
 def _find_query(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:

@@ -32,6 +32,7 @@ from assay.web.server import HttpError, LruCache
 
 _CLOSED = ("url", "token_env")  # settings that would let a page send code to another host
 _CHOICES = "one of "
+_Hits = tuple[Hit, ...]
 
 
 @cache
@@ -91,27 +92,6 @@ class JudgedQuery:
     form: str
 
 
-@dataclass(frozen=True, slots=True)
-class RerunRequest:
-    """A query to an engine of a run, with some settings changed; `known` is the gold query, if it is one."""
-
-    engine: str
-    gold: str
-    text: str
-    changes: Mapping[str, object]
-    known: JudgedQuery | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Rankings:
-    """The rankings with the settings of the run and with the changed ones."""
-
-    engine: EngineRun
-    place: PreparedGold
-    before: tuple[Hit, ...]
-    after: tuple[Hit, ...]
-
-
 class RerunService:
     """The last used indexes; query-time settings share one. Queries run one at a time."""
 
@@ -120,35 +100,41 @@ class RerunService:
         self._places: LruCache[tuple[str, str, str, int], PreparedGold] = LruCache(LIMITS.corpora)
         self._indexes: LruCache[tuple[str, ...], SharedCache] = LruCache(LIMITS.indexes, SharedCache.close)
 
-    def run(self, opened: CachedRun, request: RerunRequest) -> dict[str, Any]:
-        """Query the engine with the settings of the run and with the changed ones; return the JSON of both."""
-        if not request.text.strip() or len(request.text) > LIMITS.query:
+    def run(
+        self,
+        opened: CachedRun,
+        name: str,
+        gold: GoldSet,
+        text: str,
+        changes: Mapping[str, object],
+        known: JudgedQuery | None,
+    ) -> dict[str, Any]:
+        """Send a query with the settings of the run and with changed ones; `known` is the gold query, if it is one."""
+        if not text.strip() or len(text) > LIMITS.query:
             raise HttpError(400, f"expected a query of 1 to {LIMITS.query} characters", hint="shorten or complete it")
-        engine = choose_explainable(opened.run, request.engine)
-        own, changed = rebuild_engine(engine), make_engine(_change_config(engine, request.changes))
-        place = self._prepare(opened, opened.gold(request.gold))
-        k, known = opened.run.k, request.known
+        engine = choose_explainable(opened.run, name)
+        own, changed = rebuild_engine(engine), make_engine(_change_config(engine, changes))
+        place, k = self._prepare(opened, gold), opened.run.k
         follow = tuple(dict.fromkeys(target.span.path for target in known.query.targets)) if known else ()
         with self._lock:
             start = time.perf_counter()
             before_session, after_session = self._open(own, place, keep=True), self._open(changed, place, keep=False)
             opening = time.perf_counter() - start
-            before = _search(before_session, request.text, max(k, LIMITS.deep))
+            before = _search(before_session, text, max(k, LIMITS.deep))
             start = time.perf_counter()
-            after = _search(after_session, request.text, max(k, LIMITS.deep))
+            after = _search(after_session, text, max(k, LIMITS.deep))
             seconds = time.perf_counter() - start
-            trace = cast(ExplainingSession, after_session).explain(request.text, k, follow)
-        rankings = _Rankings(engine, place, before, after)
+            trace = cast(ExplainingSession, after_session).explain(text, k, follow)
         return {
             "schema": "assay/ask/1",
             "k": k,
-            **_rows(opened, rankings, known),
+            **_rows(opened, before, after, known),
             "followed": len(after),
-            "value": None if known is None else _values(opened, rankings, known),
+            "value": None if known is None else _values(opened, place, known, before=before, after=after),
             "trace": waterfall_data(QueryTrace(engine.name, trace)),
             "seconds": seconds,  # of the second query, without indexing
             "opening": opening,  # until both engines were open
-            "notes": _notes(opened.run, rankings, known),
+            "notes": _notes(opened.run, engine, place, before, known),
         }
 
     def _prepare(self, opened: CachedRun, gold: GoldSet) -> PreparedGold:
@@ -178,21 +164,21 @@ class RerunService:
                 index.artifacts = None
 
 
-def _search(session: Session, text: str, k: int) -> tuple[Hit, ...]:
+def _search(session: Session, text: str, k: int) -> _Hits:
     reply = session.search(text, k)
     return tuple(reply.hits if isinstance(reply, EngineReply) else reply)
 
 
-def _rows(opened: CachedRun, rankings: _Rankings, known: JudgedQuery | None) -> dict[str, Any]:
+def _rows(opened: CachedRun, before: _Hits, after: _Hits, known: JudgedQuery | None) -> dict[str, Any]:
     """Return the new hits with their old ranks, and the old hits that are no longer among the first k."""
     k, level = opened.run.k, level_of(opened.claim.primary)
     marker = HitMarker(known.query, level) if known else _no_marks
-    moved = match_hits(rankings.before, rankings.after, level)  # new rank -> old rank
+    moved = match_hits(before, after, level)  # new rank -> old rank
     rows = [
         _row(hit, mark, rank, moved.get(rank))
-        for rank, (hit, mark) in enumerate(zip(rankings.after, marker(rankings.after), strict=True), start=1)
+        for rank, (hit, mark) in enumerate(zip(after, marker(after), strict=True), start=1)
     ]
-    old_hits, new_ranks = rankings.before[:k], {old: new for new, old in moved.items()}
+    old_hits, new_ranks = before[:k], {old: new for new, old in moved.items()}
     gone = [
         _row(hit, mark, new_ranks.get(rank), rank)
         for rank, (hit, mark) in enumerate(zip(old_hits, marker(old_hits), strict=True), start=1)
@@ -210,19 +196,19 @@ def _row(hit: Hit, mark: HitMark, rank: int | None, before: int | None) -> dict[
     return location | {"rank": rank, "before": before, "target": mark.target, "adversary": mark.adversary}
 
 
-def _values(opened: CachedRun, rankings: _Rankings, known: JudgedQuery) -> dict[str, Any] | None:
+def _values(opened: CachedRun, place: PreparedGold, known: JudgedQuery, **rankings: _Hits) -> dict[str, Any] | None:
     """Score both rankings of the query by the primary measure."""
     measure = parse_measure(opened.claim.primary)
     measure = measure.of or measure
     run, gold = opened.run, known.gold.name
     engines, paths = [], set()
-    for name, ranking in (("before", rankings.before), ("after", rankings.after)):
+    for name, ranking in rankings.items():
         hits = tuple(Hit(hit.path, hit.start, hit.end, hit.score) for hit in ranking[: run.k])
-        tokens = tuple(rankings.place.sizes.tokens(hit) for hit in hits)
+        tokens = tuple(place.sizes.tokens(hit) for hit in hits)
         engines.append(EngineRun(name, (Ranking(gold, known.query.id, known.form, hits, tokens, Status.OK),)))
         paths |= {hit.path for hit in hits}
     query = replace(known.query, forms={known.form: known.query.forms[known.form]})
-    lines = {**run.lines.get(gold, {}), **{path: rankings.place.sizes.lines(path) for path in paths}}
+    lines = {**run.lines.get(gold, {}), **{path: place.sizes.lines(path) for path in paths}}
     suite = Suite((replace(known.gold, queries=(query,)),))
     single = replace(run, suite=suite, engines=tuple(engines), lines={gold: lines})
     before, after = (float(row[0][0]) for row in score(single, [measure]).values)
@@ -231,16 +217,16 @@ def _values(opened: CachedRun, rankings: _Rankings, known: JudgedQuery) -> dict[
     return {"measure": repr(measure), "before": before, "after": after, "higher": measure.higher_is_better}
 
 
-def _notes(run: Run, rankings: _Rankings, known: JudgedQuery | None) -> list[str]:
-    gold = rankings.place.gold.name
+def _notes(run: Run, engine: EngineRun, place: PreparedGold, before: _Hits, known: JudgedQuery | None) -> list[str]:
+    gold = place.gold.name
     facts = run.header.corpora.get(gold)
-    if facts is None or facts.digest != rankings.place.corpus.digest:
+    if facts is None or facts.digest != place.corpus.digest:
         return [f"The corpus of {gold} changed since the run: both rankings are on the current files."]
     if known is None:
         return []
     key = (known.gold.name, known.query.id, known.form)
-    now = [(hit.path, hit.start, hit.end) for hit in rankings.before[: run.k]]
-    for ranking in rankings.engine.rankings:
+    now = [(hit.path, hit.start, hit.end) for hit in before[: run.k]]
+    for ranking in engine.rankings:
         if (ranking.gold, ranking.query, ranking.form) == key and ranking.status is Status.OK:
             if [(hit.path, hit.start, hit.end) for hit in ranking.hits] == now:
                 return []

@@ -1,4 +1,4 @@
-"""Run list and cached runs of the explorer."""
+"""The runs that the explorer lists and opens."""
 
 from __future__ import annotations
 
@@ -65,12 +65,30 @@ class RunDirectory:
     path: Path
 
 
+@dataclass(frozen=True, slots=True)
+class CachedRun:
+    found: RunDirectory
+    digest: str
+    run: Run
+
+    @property
+    def claim(self) -> AnalysisPlan:
+        return analysis_plan_of(self.run)
+
+    def gold(self, name: str) -> GoldSet:
+        for gold in self.run.suite.golds:
+            if gold.name == name:
+                return gold
+        raise HttpError(404, "this run has no such gold set", hint="reload the page")
+
+
 class RunList:
     """The runs below some directories, scanned at every request of the list."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = tuple(dict.fromkeys(map(_check_root, roots)))
         self._known: dict[str, RunDirectory] = {}
+        self._opened: LruCache[tuple[str, str], CachedRun] = LruCache(LIMITS.opened)
 
     def scan(self) -> tuple[RunDirectory, ...]:
         runs = (self._describe(root, path) for root in self.roots for path in _run_directories(root))
@@ -80,12 +98,14 @@ class RunList:
         self._known = known
         return tuple(known.values())
 
-    def find(self, run_id: str) -> RunDirectory:
+    def open(self, run_id: str) -> CachedRun:
         if run_id not in self._known:
             self.scan()
         if run_id not in self._known:
             raise HttpError(404, "this run does not exist", hint="go back to the list of runs")
-        return self._known[run_id]
+        found = self._known[run_id]
+        digest = peek_snapshot(found.path)[0]
+        return self._opened.get((found.id, digest), lambda: CachedRun(found, digest, read_run(found.path)))
 
     def _describe(self, root: Path, path: Path) -> RunDirectory:
         name = path.relative_to(root).as_posix()
@@ -232,31 +252,3 @@ def _verdict(row: Mapping[str, Any]) -> dict[str, Any]:
 def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
     known = {field.name: row[field.name] for field in fields(ComparisonRow) if field.name in row}
     return ComparisonRow(**{**known, "verdict": None if row["verdict"] is None else Verdict(row["verdict"])})
-
-
-@dataclass(frozen=True, slots=True)
-class CachedRun:
-    found: RunDirectory
-    digest: str
-    run: Run
-
-    @property
-    def claim(self) -> AnalysisPlan:
-        return analysis_plan_of(self.run)
-
-    def gold(self, name: str) -> GoldSet:
-        for gold in self.run.suite.golds:
-            if gold.name == name:
-                return gold
-        raise HttpError(404, "this run has no such gold set", hint="reload the page")
-
-
-class RunCache:
-    def __init__(self, library: RunList) -> None:
-        self.library = library
-        self._opened: LruCache[tuple[str, str], CachedRun] = LruCache(LIMITS.opened)
-
-    def open(self, run_id: str) -> CachedRun:
-        found = self.library.find(run_id)
-        digest = peek_snapshot(found.path)[0]
-        return self._opened.get((found.id, digest), lambda: CachedRun(found, digest, read_run(found.path)))
