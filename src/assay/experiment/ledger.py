@@ -312,12 +312,12 @@ def _scan_intact(path: Path) -> LedgerScan:
 
 def _parse_ledger(path: Path, scanned: LedgerScan) -> Ledger:
     entries = []
-    for link in scanned.links:
+    for line, data in scanned.links:
         try:
-            entries.append(from_mapping(link.data, "entry"))
+            entries.append(from_mapping(data, "entry"))
         except ConfigError as error:
             hint = "was it written by another version of Assay?"
-            raise InputError(error.message, file=path, line=link.line, hint=hint) from error
+            raise InputError(error.message, file=path, line=line, hint=hint) from error
     return Ledger(path, tuple(entries), scan_notes(path, scanned))
 
 
@@ -332,7 +332,7 @@ def add_entries(path: Path, entries: Sequence[LedgerEntry], *, again: bool = Fal
         ledger = _parse_ledger(path, scanned)
         if not again:
             _reject_known(ledger, entries)
-        last = scanned.links[-1].hash if scanned.links else ""
+        last = scanned.links[-1][1]["hash"] if scanned.links else ""
         known = list(ledger.entries)
         for entry in entries:
             # Matched by name: a gold set with edited queries, or one split of it, is not a fresh set.
@@ -384,20 +384,14 @@ class ChainError:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChainLine:
-    """A line with a valid hash."""
-
-    line: int
-    hash: str
-    data: dict[str, Any]
+_Link = tuple[int, dict[str, Any]]  # line number and content of a line with a valid hash
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerScan:
     """The lines of a ledger, and all problems."""
 
-    links: tuple[ChainLine, ...] = ()
+    links: tuple[_Link, ...] = ()
     problems: tuple[ChainError, ...] = ()
     torn: int = 0  # bytes of an incomplete last line, left by a killed writer
     unended: bool = False  # the last line is complete but has no newline
@@ -461,8 +455,8 @@ def _valid_hash(line: bytes) -> str | None:
     return found[2].decode()
 
 
-def _verify_chain(lines: Sequence[bytes]) -> tuple[list[ChainLine], list[ChainError]]:
-    links: list[ChainLine] = []
+def _verify_chain(lines: Sequence[bytes]) -> tuple[list[_Link], list[ChainError]]:
+    links: list[_Link] = []
     problems: list[ChainError] = []
     last: str | None = ""  # hash of the line before; None: unknown, because that line is broken
     for number, line in enumerate(lines, 1):
@@ -476,7 +470,7 @@ def _verify_chain(lines: Sequence[bytes]) -> tuple[list[ChainLine], list[ChainEr
         data = json.loads(line)
         if text := _misplacement(data, number, last):
             problems.append(ChainError(number, text))
-        links.append(ChainLine(number, own, data))
+        links.append((number, data))
         last = own
     return links, problems
 
@@ -492,7 +486,7 @@ def _misplacement(data: Mapping[str, Any], number: int, last: str | None) -> str
 
 
 def _compare_head(
-    head: tuple[int, str] | None, lines: Sequence[bytes], links: Sequence[ChainLine], *, torn: bool
+    head: tuple[int, str] | None, lines: Sequence[bytes], links: Sequence[_Link], *, torn: bool
 ) -> Iterator[ChainError]:
     if head is None:
         return
@@ -504,8 +498,8 @@ def _compare_head(
         text = f"{missing} {'line is' if missing == 1 else 'lines are'} missing at the end"
         yield ChainError(len(lines) + 1, text)
     elif entries:
-        last = next((link for link in links if link.line == entries), None)
-        if last is not None and last.hash != last_hash:
+        last = next((data for line, data in links if line == entries), None)
+        if last is not None and last["hash"] != last_hash:
             yield ChainError(entries, "is not the line that was written there: it, or one before it, was replaced")
 
 

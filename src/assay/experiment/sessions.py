@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, cast
 
@@ -27,7 +27,7 @@ from assay.errors import EngineError, SetupError
 from assay.experiment.cache import result_code
 from assay.experiment.corpora import PhrasedQuery, PreparedGold, private_copy
 from assay.experiment.spec.model import BASELINE
-from assay.redaction import make_redactor
+from assay.redaction import Redactor, make_redactor
 from assay.types import Corpus, EngineRun, Hit, Ranking, Resources, Status
 
 #: Times are rounded to the microsecond, so that numbers computed from memory and from disk are equal.
@@ -107,39 +107,31 @@ def run_interleaved(
         return {session.name: session.finish() for session in sessions}
 
 
+@dataclass(eq=False)
 class _EngineSession:
     """One engine opened on one gold set."""
 
-    def __init__(
-        self,
-        name: str,
-        engine: FullEngine,
-        corpus: Corpus,
-        prepared: PreparedGold,
-        k: int,
-        limits: EngineLimits,
-        report: ProgressCallback,
-        shared: SharedCache | None,
-    ) -> None:
-        self.name = name
-        self.parallel = engine.parallel if isinstance(engine, TimedEngine) else 1  # others run in a single thread
-        self._engine = engine
-        self._corpus = corpus
-        self._prepared = prepared
-        self._k = k
-        self._limits = limits
-        self._progress = report
-        self._shared = shared
-        self._redactor = make_redactor(engine.secrets)
-        self._session: Session | None = None
-        self._open_error = ""
-        self._open_stderr = ""
-        self._index_seconds: float | None = None
-        self._index_bytes: int | None = None
-        self._memory = AddedMemory()
-        self._timeouts = 0  # consecutive
-        self._rankings: list[Ranking] = []
-        self._notes: list[str] = []
+    name: str
+    engine: FullEngine
+    corpus: Corpus
+    prepared: PreparedGold
+    k: int
+    limits: EngineLimits
+    progress: ProgressCallback
+    shared: SharedCache | None
+    session: Session | None = None
+    open_error: str = ""
+    open_stderr: str = ""
+    index_seconds: float | None = None
+    index_bytes: int | None = None
+    memory: AddedMemory = field(default_factory=AddedMemory)
+    timeouts: int = 0  # consecutive
+    rankings: list[Ranking] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def parallel(self) -> int:
+        return self.engine.parallel if isinstance(self.engine, TimedEngine) else 1  # others run in a single thread
 
     @contextmanager
     def opened(self) -> Iterator[_EngineSession]:
@@ -159,21 +151,21 @@ class _EngineSession:
 
     def finish(self) -> EngineRun:
         """Close the engine and return its record."""
-        usage = SessionUsage() if self._session is None else session_usage(self._session)
+        usage = SessionUsage() if self.session is None else session_usage(self.session)
         self._close()
-        gold = self._prepared.gold.name
-        sizes = [size for size in (self._index_bytes, usage.store_bytes) if size is not None]
+        gold = self.prepared.gold.name
+        sizes = [size for size in (self.index_bytes, usage.store_bytes) if size is not None]
         resources = Resources(
             None if usage.startup_seconds is None else round(usage.startup_seconds, TIME_DIGITS),
             sum(sizes) if sizes else None,
-            self._memory.peak if usage.peak_bytes is None else usage.peak_bytes,
+            self.memory.peak if usage.peak_bytes is None else usage.peak_bytes,
         )
-        stderr = self._clean(usage.stderr or self._open_stderr)[-self._limits.stderr :]
+        stderr = self._clean(usage.stderr or self.open_stderr)[-self.limits.stderr :]
         concurrent = [f"{self.parallel} questions were in flight at once"] if self.parallel > 1 else []
-        record = engine_record(self.name, self._engine, self._rankings, [*concurrent, *map(self._clean, self._notes)])
+        record = engine_record(self.name, self.engine, self.rankings, [*concurrent, *map(self._clean, self.notes)])
         return replace(
             record,
-            index_seconds={} if self._index_seconds is None else {gold: self._index_seconds},
+            index_seconds={} if self.index_seconds is None else {gold: self.index_seconds},
             resources={gold: resources},
             version=self._clean(usage.version),
             stderr={gold: stderr} if stderr else {},
@@ -181,52 +173,52 @@ class _EngineSession:
         )
 
     def _open(self) -> None:
-        sized = self._engine.private and self._shared is None
-        before = directory_size(self._corpus.root) if sized else 0
+        sized = self.engine.private and self.shared is None
+        before = directory_size(self.corpus.root) if sized else 0
         try:
             with self._measured_memory():
-                opened = open_session(self._engine, self._corpus, self._limits.index, cache=self._shared)
+                opened = open_session(self.engine, self.corpus, self.limits.index, cache=self.shared)
         except (EngineError, SetupError) as error:
-            self._open_error = self._clean(summarize(error)).removeprefix("cannot be opened: ")
-            self._open_stderr = error.stderr if isinstance(error, EngineError) else ""
-            self._notes.append(f"could not be opened on {self._prepared.gold.name}: {self._open_error}")
-            self._report("trouble", self._notes[-1])
+            self.open_error = self._clean(summarize(error)).removeprefix("cannot be opened: ")
+            self.open_stderr = error.stderr if isinstance(error, EngineError) else ""
+            self.notes.append(f"could not be opened on {self.prepared.gold.name}: {self.open_error}")
+            self._report("trouble", self.notes[-1])
             return
-        self._session = opened.session
-        self._index_seconds = round(opened.seconds, TIME_DIGITS)
+        self.session = opened.session
+        self.index_seconds = round(opened.seconds, TIME_DIGITS)
         if sized:
-            self._index_bytes = max(0, directory_size(self._corpus.root) - before)
+            self.index_bytes = max(0, directory_size(self.corpus.root) - before)
 
     def _close(self) -> None:
-        session, self._session = self._session, None
+        session, self.session = self.session, None
         if session is not None:
             problem = close_session(session)
-            self._notes += [*session_notes(session), *([problem] if problem else [])]
+            self.notes += [*session_notes(session), *([problem] if problem else [])]
 
     def _query(self, query: PhrasedQuery) -> QueryOutcome:
-        if self._session is None:
-            return QueryOutcome(Status.ERROR, error=self._open_error)
-        if self._limits.max_timeouts and self._timeouts >= self._limits.max_timeouts:
-            return QueryOutcome(Status.TIMEOUT, error=f"not asked: {self._timeouts} queries in a row ran out of time")
+        if self.session is None:
+            return QueryOutcome(Status.ERROR, error=self.open_error)
+        if self.limits.max_timeouts and self.timeouts >= self.limits.max_timeouts:
+            return QueryOutcome(Status.TIMEOUT, error=f"not asked: {self.timeouts} queries in a row ran out of time")
         with self._measured_memory():
-            wanted = self._k * self._engine.oversample
-            outcome = query_session(self._session, query.text, wanted, self._limits.query)
-        self._timeouts = self._timeouts + 1 if outcome.status is Status.TIMEOUT else 0
-        if self._timeouts and self._timeouts == self._limits.max_timeouts:
-            self._report("trouble", f"is asked no more: {self._timeouts} queries in a row ran out of time")
+            wanted = self.k * self.engine.oversample
+            outcome = query_session(self.session, query.text, wanted, self.limits.query)
+        self.timeouts = self.timeouts + 1 if outcome.status is Status.TIMEOUT else 0
+        if self.timeouts and self.timeouts == self.limits.max_timeouts:
+            self._report("trouble", f"is asked no more: {self.timeouts} queries in a row ran out of time")
         return outcome
 
     def _record(self, query: PhrasedQuery, outcome: QueryOutcome) -> None:
-        normalized = self._normalizer(outcome.hits, self._k, oversample=self._engine.oversample)
-        sizes = self._prepared.sizes
+        normalized = self._normalizer(outcome.hits, self.k, oversample=self.engine.oversample)
+        sizes = self.prepared.sizes
         paths = [hit.path if hit.path in sizes else self._clean(hit.path) for hit in normalized.hits]
         hits = [Hit(path, hit.start, hit.end, hit.score) for path, hit in zip(paths, normalized.hits, strict=True)]
-        own = [hit.path for hit in hits if self._prepared.is_own(hit.path)]
+        own = [hit.path for hit in hits if self.prepared.is_own(hit.path)]
         dropped = [f"results that are Assay's own files were dropped, e.g. {own[0]}"] if own else []
         kept = tuple(hit for hit in hits if hit.path not in own)
-        self._rankings.append(
+        self.rankings.append(
             Ranking(
-                gold=self._prepared.gold.name,
+                gold=self.prepared.gold.name,
                 query=query.query.id,
                 form=query.form,
                 hits=kept,
@@ -238,25 +230,29 @@ class _EngineSession:
                 cost=outcome.cost,
             )
         )
-        if self._session is not None:
+        if self.session is not None:
             self._report("search")
 
     @cached_property
     def _normalizer(self) -> Normalizer:
-        sizes, original = self._prepared.sizes, self._prepared.corpus.root
-        return Normalizer(self._corpus, lambda path: len(sizes.lines(path)), also=(original,))
+        sizes, original = self.prepared.sizes, self.prepared.corpus.root
+        return Normalizer(self.corpus, lambda path: len(sizes.lines(path)), also=(original,))
 
     def _measured_memory(self) -> AbstractContextManager[None]:
-        elsewhere = isinstance(self._engine, TimedEngine)  # in processes of its own, which report their memory
-        return nullcontext() if elsewhere or self._shared is not None else self._memory.measure()
+        elsewhere = isinstance(self.engine, TimedEngine)  # in processes of its own, which report their memory
+        return nullcontext() if elsewhere or self.shared is not None else self.memory.measure()
 
     def _report(self, step: Literal["search", "trouble"], trouble: str = "") -> None:
-        done, total = len(self._rankings), len(self._prepared.queries)
-        self._progress(Progress(self.name, self._prepared.gold.name, done, total, step, trouble))
+        done, total = len(self.rankings), len(self.prepared.queries)
+        self.progress(Progress(self.name, self.prepared.gold.name, done, total, step, trouble))
 
     def _clean(self, text: str) -> str:
-        text = text.replace(str(self._corpus.root), "{root}") if self._engine.private else text
+        text = text.replace(str(self.corpus.root), "{root}") if self.engine.private else text
         return self._redactor.text(text)
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        return make_redactor(self.engine.secrets)
 
 
 def engine_record(name: str, engine: FullEngine, rankings: Iterable[Ranking], notes: Iterable[str]) -> EngineRun:
