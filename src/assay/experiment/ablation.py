@@ -240,14 +240,14 @@ def spent_warning(parts: Sequence[str]) -> DataNote:
 
 
 def _dev_only(suite: Suite) -> DevData:
-    undivided, divided, golds = list[GoldSet](), list[GoldSet](), list[GoldSet]()
-    for gold in suite.golds:
-        if not any(split_of(query) for query in gold.queries):
-            undivided.append(gold)
-            golds.append(gold)
-        else:
-            divided.append(gold)
-            golds.append(replace(gold, queries=tuple(query for query in gold.queries if split_of(query) == DEV)))
+    divided = [gold for gold in suite.golds if any(map(split_of, gold.queries))]
+    names = {gold.name for gold in divided}
+    undivided = [gold for gold in suite.golds if gold.name not in names]
+    dev = {
+        gold.name: replace(gold, queries=tuple(query for query in gold.queries if split_of(query) == DEV))
+        for gold in divided
+    }
+    golds = [dev.get(gold.name, gold) for gold in suite.golds]
     used = tuple(gold for gold in golds if gold.queries)
     if not used:
         counts = Counter(split_of(query) or "none" for gold in suite.golds for query in gold.queries)

@@ -361,7 +361,6 @@ def _join_lines(snapshot: CorpusSnapshot, cells: Mapping[CellId, CellResult], en
 
 def join_engine_runs(name: str, parts: Sequence[EngineRun], variation: VariantInfo | None = None) -> EngineRun:
     """Combine the records of one engine on several gold sets."""
-    first = parts[0]
 
     def by_gold(get: Callable[[EngineRun], Mapping[str, T]]) -> dict[str, T]:
         return {gold: value for part in parts for gold, value in get(part).items()}
@@ -370,12 +369,10 @@ def join_engine_runs(name: str, parts: Sequence[EngineRun], variation: VariantIn
         different = set(values)
         return different.pop() if len(different) == 1 else "mixed"
 
-    return EngineRun(
+    return replace(
+        parts[0],
         name=name,
         rankings=tuple(ranking for part in parts for ranking in part.rankings),
-        role=first.role,
-        oversample=first.oversample,
-        config=first.config,
         index_seconds=by_gold(lambda part: part.index_seconds),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
         resources=by_gold(lambda part: part.resources),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, cast
@@ -95,7 +95,9 @@ def run_interleaved(
             shares = shared is not None and sharing_engine(engine) is not None
             corpus = prepared.corpus if shares else stack.enter_context(private_copy(engine, prepared.corpus))
             session = _EngineSession(name, engine, corpus, prepared, k, limits, report, shared)
-            sessions.append(stack.enter_context(session.opened()))
+            stack.callback(session.close)
+            session.open()
+            sessions.append(session)
         serial = [session for session in sessions if session.parallel == 1]
         for number, query in enumerate(prepared.queries):
             first = number % len(serial) if serial else 0
@@ -133,14 +135,6 @@ class _EngineSession:
     def parallel(self) -> int:
         return self.engine.parallel if isinstance(self.engine, TimedEngine) else 1  # others run in a single thread
 
-    @contextmanager
-    def opened(self) -> Iterator[_EngineSession]:
-        try:
-            self._open()
-            yield self
-        finally:
-            self._close()
-
     def search(self, query: PhrasedQuery) -> None:
         self._record(query, self._query(query))
 
@@ -152,7 +146,7 @@ class _EngineSession:
     def finish(self) -> EngineRun:
         """Close the engine and return its record."""
         usage = SessionUsage() if self.session is None else session_usage(self.session)
-        self._close()
+        self.close()
         gold = self.prepared.gold.name
         sizes = [size for size in (self.index_bytes, usage.store_bytes) if size is not None]
         resources = Resources(
@@ -172,7 +166,7 @@ class _EngineSession:
             parallel=self.parallel,
         )
 
-    def _open(self) -> None:
+    def open(self) -> None:
         sized = self.engine.private and self.shared is None
         before = directory_size(self.corpus.root) if sized else 0
         try:
@@ -189,7 +183,7 @@ class _EngineSession:
         if sized:
             self.index_bytes = max(0, directory_size(self.corpus.root) - before)
 
-    def _close(self) -> None:
+    def close(self) -> None:
         session, self.session = self.session, None
         if session is not None:
             problem = close_session(session)

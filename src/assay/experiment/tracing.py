@@ -55,11 +55,9 @@ def explainable_engines(run: Run) -> tuple[EngineRun, ...]:
 def choose_explainable(run: Run, name: str | None) -> EngineRun:
     """Return the named engine, or the only one that can be traced."""
     known = explainable_engines(run)
-    if name is None and len(known) == 1:
-        return known[0]
-    for engine in known:
-        if engine.name == name:
-            return engine
+    chosen = known if name is None else [engine for engine in known if engine.name == name]
+    if len(chosen) == 1:
+        return chosen[0]
     if not known:
         raise ConfigError("no engine of this run can be traced", hint="only builtin engines can")
     problem = "several engines of this run can be traced" if name is None else f"cannot trace {name!r}"

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path, PurePosixPath
 
 from assay.corpus.sources import find_work_tree
@@ -163,10 +164,10 @@ def _run_group(
         lines = _line_table(prepared, hit_paths(record.rankings))
         cells[name] = CellResult(record, lines) if shared is None else _untimed(record, lines, made)
     if task.cache and not (shared and shared.moved):
-        cache = ResultCache(task.cache)
+        stored = ResultCache(task.cache)
         with suppress(SetupError):  # the planning process tries again, and reports the failure
             for name, cell in cells.items():
-                cache.write(task.keys[name], cell)
+                stored.write(task.keys[name], cell)
     return cells
 
 
@@ -196,13 +197,7 @@ def _repository(corpus: Corpus) -> str:
 
 def _count_skipped(corpus: Corpus) -> dict[str, int]:
     """Count the files left out of a corpus by reason, without those in results directories."""
-    known: dict[PurePosixPath, bool] = {}
-
-    def is_results(directory: PurePosixPath) -> bool:
-        if directory not in known:
-            known[directory] = is_excluded(corpus.root / directory)
-        return known[directory]
-
+    is_results = cache(lambda directory: is_excluded(corpus.root / directory))
     paths = ((skipped.reason, PurePosixPath(skipped.path)) for skipped in corpus.skipped)
     counts = Counter(reason for reason, path in paths if not any(map(is_results, (path, *path.parents))))
     return dict(sorted(counts.items()))
