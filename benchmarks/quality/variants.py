@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from assay.engines import make_engine
 from assay.engines.base import Engine, Session, SharedCache
-from assay.engines.builtin import BuiltinEngine, BuiltinSettings
+from assay.engines.builtin import BuiltinEngine
 from assay.search import Per, SearchConfig
 from assay.types import Corpus
 
@@ -89,7 +89,7 @@ class SharedEngine:
 def make(one: Variant, per: Per, shelves: Shelves) -> Engine:
     """Make the engine of a variant."""
     if one.kind == "builtin":
-        return SharedEngine(BuiltinEngine(BuiltinSettings(per, one.search)), shelves)
+        return SharedEngine(BuiltinEngine(one.search, per), shelves)
     if one.kind == "plain":
         from benchmarks.quality.plain import PlainEngine
 

@@ -39,6 +39,7 @@ class TimeLimits:
 
 TIME_LIMITS = TimeLimits()
 
+ResultLevel = Literal["file", "lines"]
 FileKind = Literal["code", "docs", "config", "other"]
 CorpusKind = Literal["path", "stdlib", "git", "pypi", "npm"]
 
@@ -205,6 +206,16 @@ class Suite:
     def name(self) -> str:
         """The names of the gold sets, joined by `+`."""
         return "+".join(gold.name for gold in self.golds)
+
+    @property
+    def level(self) -> ResultLevel:
+        """The level of the headline: by lines if most queries of every gold set have a primary target with lines."""
+        return "lines" if self.golds and all(map(_has_lines, self.golds)) else "file"
+
+
+def _has_lines(gold: GoldSet) -> bool:
+    precise = sum(any(target.symbol or target.span.start for target in query.primaries) for query in gold.queries)
+    return 2 * precise > len(gold.queries)
 
 
 @dataclass(frozen=True, slots=True)

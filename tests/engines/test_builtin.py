@@ -297,7 +297,7 @@ def every_setting_has_its_say(per, folder, queries, values):
                 variant = made(per=per, search=nested({key: value}))
             except ConfigError:
                 continue
-            pair = [variant.open_shared(corpus, shelf, None), alone(corpus, table, variant.settings)]
+            pair = [variant.open_shared(corpus, shelf, None), alone(corpus, table, variant)]
             for query in queries:
                 session.search(query, 20)
                 shared, own = (one.search(query, 20) for one in pair)

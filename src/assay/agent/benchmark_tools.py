@@ -154,6 +154,7 @@ class Benchmarks:
         from assay.experiment import check_directory
         from assay.experiment.corpora import CorpusTexts, load_suite
         from assay.experiment.runner import run_spec
+        from assay.experiment.spec.model import analysis_plan_of
         from assay.experiment.tracing import trace_queries
         from assay.report.explorer.excerpts import PagePlan
         from assay.report.publish import publish
@@ -171,7 +172,7 @@ class Benchmarks:
             if out is None and not ignore.exists():
                 write_atomic(ignore, _GIT_IGNORE)
             page = PagePlan(texts=CorpusTexts, tracer=trace_queries)
-            published = publish(made, spec.analysis_plan(), directory, page=page)
+            published = publish(made, analysis_plan_of(made), directory, page=page)
         return _report_response(published.results, directory, None)
 
     def stop(self) -> None:

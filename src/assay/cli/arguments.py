@@ -88,6 +88,9 @@ LISTENING: Final = (
 _CLAIM = {
     "measure": flag("--measure M", "Report this measure, such as nDCG@10 (repeatable)", action="append"),
     "primary": flag("--primary M", "Base verdicts on this measure"),
+    "level": flag(
+        "--level LEVEL", "Measure by file or by lines [default: as the gold set needs]", choices=("file", "lines")
+    ),
     "baseline": flag("--baseline ENGINE", "Compare the other engines with this one"),
     "margin": flag("--margin X", "Set the equivalence margin [default: 0.02]", type=float),
     "alpha": flag("--alpha X", "Set the error rate of verdicts [default: 0.05]", type=float),

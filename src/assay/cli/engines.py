@@ -323,7 +323,7 @@ def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
         queries = code_queries(named.corpus, config.queries, config.seed)
     reach = None
     if isinstance(engine, BuiltinEngine):
-        reach = builtin_reach(named.corpus, engine.settings.search.index.chunks)
+        reach = builtin_reach(named.corpus, engine.search.index.chunks)
     return AuditTarget(
         name=args.engine,
         engine=engine,

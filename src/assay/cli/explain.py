@@ -142,7 +142,7 @@ def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
     from assay.experiment.tracing import choose_explainable, rebuild_engine
 
     engine = choose_explainable(run, args.engine)
-    settings = cast(BuiltinEngine, rebuild_engine(engine)).settings
+    settings = cast(BuiltinEngine, rebuild_engine(engine))
     missed: list[dict[str, Any]] = []
     by_stage: dict[str, list[Ranking]] = {}
     notes: list[str] = []

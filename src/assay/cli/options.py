@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 def claim_flags(args: Namespace) -> dict[str, Any]:
     """Return the values of the analysis plan's flags; None for flags that are absent."""
-    names = {"primary": "primary", "baseline": "baseline", "margin": "margin", "alpha": "alpha", "seed": "seed"}
-    given = {key: getattr(args, flag, None) for key, flag in {**names, "cluster": "cluster_by"}.items()}
+    flags = {key: key for key in ("primary", "level", "baseline", "margin", "alpha", "seed")}
+    given = {key: getattr(args, flag, None) for key, flag in {**flags, "cluster": "cluster_by"}.items()}
     return given | {"measures": tuple(measures) if (measures := getattr(args, "measure", None)) else None}
 
 

@@ -29,7 +29,13 @@ from assay.experiment.records.merge import RetainedEngine
 from assay.experiment.runner import RunOutcome, assemble, execute_spec, failed_engines
 from assay.experiment.shards import execute_shard, merge_shards, parse_shard, shard_path, write_shard
 from assay.experiment.spec import Spec, check, override, with_engines
-from assay.experiment.spec.model import analysis_plan_of, match_names, retained_engines, split_names
+from assay.experiment.spec.model import (
+    analysis_plan_of,
+    match_names,
+    resolve_level,
+    retained_engines,
+    split_names,
+)
 from assay.experiment.spec.variants import duplicate_notes, environment_note, missing_requirement
 from assay.gold import load_gold
 from assay.gold.split import SEALED, select
@@ -46,6 +52,7 @@ from assay.types import AnalysisPlan, Run, Suite
 def run_command(args: Namespace) -> int:
     spec = _load_spec(args)
     suite = load_suite(spec)
+    spec = resolve_level(spec, suite)
     missing: Missing | None = "report" if args.allow_missing else None
     if args.dry_run:
         return _show_plan(args, spec, suite, missing)

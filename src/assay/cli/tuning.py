@@ -45,10 +45,10 @@ from assay.types import AnalysisPlan, EngineRun, Run, Suite
 
 
 def ablate_command(args: Namespace) -> int:
-    spec = _load_spec(args)
+    spec, suite = _load_inputs(args)
     components = ablation.find_parts(spec, args.engine, args.only)
     ledger = _open_ledger(args, spec)
-    queries = _load_queries(args, spec, ablation.ABLATING)
+    queries = _select_queries(args, spec, suite, ablation.ABLATING)
     measured = _measure_parts(args, components, queries.suite)
     base = components.base
     claim = base.spec.analysis_plan()
@@ -92,11 +92,11 @@ def _ablation_entries(
 
 
 def tune_command(args: Namespace) -> int:
-    spec = _load_spec(args)
+    spec, suite = _load_inputs(args)
     settings = _tune_settings(args, spec)
     grid, engine, points = _plan_grid(args, spec, settings)
     ledger = _open_ledger(args, spec)
-    queries = _load_queries(args, spec, ablation.TUNING)
+    queries = _select_queries(args, spec, suite, ablation.TUNING)
     run = _run_varied(args, grid, queries.suite)
     claim = grid.analysis_plan()
     report = _score_grid(engine, points, run, claim, settings.partitions, queries.notes)
@@ -173,13 +173,15 @@ def _tuning_entries(
     return [ledgers.make_entry(measured, claim, rule, title=title, how="tune", by=args.by, tuning=tuning)]
 
 
-def _load_spec(args: Namespace) -> Spec:
-    return override(load_experiment(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
-
-
-def _load_queries(args: Namespace, spec: Spec, use: ablation.SplitUse) -> ablation.DevData:
-    splits = split_list(args.split)
+def _load_inputs(args: Namespace) -> tuple[Spec, Suite]:
+    spec = override(load_experiment(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
     suite = load_suite(spec)
+    return model.resolve_level(spec, suite), suite
+
+
+def _select_queries(args: Namespace, spec: Spec, suite: Suite, use: ablation.SplitUse) -> ablation.DevData:
+    """Return the queries that tuning may use."""
+    splits = split_list(args.split)
     try:
         data = ablation.dev_data(suite, spec.split if splits is None else splits, use)
     except ConfigError as error:

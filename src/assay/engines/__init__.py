@@ -12,16 +12,24 @@ from assay.engines.python import as_engine
 from assay.errors import ConfigError
 from assay.redaction import register_secrets
 from assay.settings import unknown_name
-from assay.types import Suite
+from assay.types import ResultLevel, Suite
 
 __all__ = ["KINDS", "FullEngine", "as_engine", "engine_table", "make_engine"]
 
 
 def make_engine(
-    spec: str | Mapping[str, object], *, suite: Suite | None = None, seed: int = 0, directory: Path = Path()
+    spec: str | Mapping[str, object],
+    *,
+    suite: Suite | None = None,
+    seed: int = 0,
+    directory: Path = Path(),
+    level: ResultLevel | None = None,
 ) -> FullEngine:
-    """Make an engine from `kind`, `kind:value`, a preset name, a preset file, or a table with `kind` or `preset`."""
-    context = EngineContext(suite, seed, directory)
+    """Make an engine from `kind`, `kind:value`, a preset name, a preset file, or a table with `kind` or `preset`.
+
+    `level` decides what `builtin` with `per = "auto"` returns [default: the level of the suite, else files].
+    """
+    context = EngineContext(suite, seed, directory, level=level or (suite.level if suite else "file"))
     table = engine_table(spec) if isinstance(spec, str) else spec
     key = "preset" if "preset" in table else "kind"
     name, settings = table.get(key), {name: value for name, value in table.items() if name != key}

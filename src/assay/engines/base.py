@@ -14,7 +14,7 @@ from assay.digests import digest_of
 from assay.engines.fingerprints import digest_modules, fingerprint_of, qualified_name
 from assay.errors import EngineError
 from assay.store.kinds import TABLES, VECTORS
-from assay.types import Corpus, Cost, EngineRole, Hit, Suite, Waterfall
+from assay.types import Corpus, Cost, EngineRole, Hit, ResultLevel, Suite, Waterfall
 
 if TYPE_CHECKING:
     from assay.store.store import Store
@@ -253,6 +253,7 @@ class EngineContext:
     seed: int = 0
     directory: Path = Path()  # base of relative paths in the settings
     preset: Path | None = None  # directory of the preset file; None without a preset
+    level: ResultLevel = "file"  # of the headline measure
 
 
 #: Artifact kinds of the steps whose results are always stored.

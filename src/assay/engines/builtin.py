@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from assay.digests import code_digest, digest_of
 from assay.engines.base import EngineContext, EngineDefaults, SearchFilter, Session, SharedCache, SharedStep, step_key
@@ -21,29 +22,30 @@ from assay.search.sharing import (
     vectors_digest,
 )
 from assay.settings import read_settings, setting
-from assay.types import Corpus, Hit, Waterfall
+from assay.types import Corpus, Hit, ResultLevel, Waterfall
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinSettings:
-    per: Per = setting("file", "result type: files, or spans of lines")
+    per: Literal["auto", "file", "span"] = setting("auto", "results: files, spans of lines, or as the gold set needs")
     search: SearchConfig = field(default_factory=SearchConfig)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinEngine(EngineDefaults):
-    settings: BuiltinSettings
+    search: SearchConfig
+    per: Per
 
     @property
     def config(self) -> Mapping[str, object]:
-        return {"kind": "builtin", "per": self.settings.per, "search": dict(self.settings.search.as_dict())}
+        return {"kind": "builtin", "per": self.per, "search": dict(self.search.as_dict())}
 
     def open(self, corpus: Corpus) -> Session:
-        return BuiltinSession(Index.build(corpus, self.settings.search), self.settings.per)
+        return BuiltinSession(Index.build(corpus, self.search), self.per)
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
-        known = search_identity(self.settings.search, self.settings.per)
+        known = search_identity(self.search, self.per)
         return None if known is None else digest_of([known, _own_code()])
 
     @property
@@ -51,7 +53,7 @@ class BuiltinEngine(EngineDefaults):
         return self.identity or fingerprint_of(self.config, [step.digest for step in self.steps()])
 
     def steps(self) -> tuple[SharedStep, ...]:
-        search, per = self.settings.search, self.settings.per
+        search, per = self.search, self.per
         dense = redact_settings(search.dense)
         model = " and ".join(filter(None, (dense.model, dense.docs_model))) or "no model"
         chunks = _changed_settings(search, "index") or f"split by {search.index.chunks.kind}"
@@ -66,7 +68,7 @@ class BuiltinEngine(EngineDefaults):
     def open_shared(self, corpus: Corpus, cache: SharedCache, _seconds: float | None) -> Session:
         steps = self.steps()
         keys = PartKeys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
-        return BuiltinSession(share_index(corpus, self.settings.search, cache, keys), self.settings.per)
+        return BuiltinSession(share_index(corpus, self.search, cache, keys), self.per)
 
 
 def _own_code() -> str:
@@ -106,8 +108,15 @@ def _changed_settings(search: SearchConfig, *tables: str) -> str:
     return ", ".join(f"{name.partition('.')[2]} {value}" for name, value in changed.items())
 
 
-def make(settings: Mapping[str, object], _context: EngineContext) -> BuiltinEngine:
-    return BuiltinEngine(read_settings(BuiltinSettings, settings, "engine builtin"))
+def make(settings: Mapping[str, object], context: EngineContext) -> BuiltinEngine:
+    read = read_settings(BuiltinSettings, settings, "engine builtin")
+    return BuiltinEngine(read.search, _resolve(read.per, context.level))
+
+
+def _resolve(per: Literal["auto", "file", "span"], level: ResultLevel) -> Per:
+    if per == "auto":
+        return "span" if level == "lines" else "file"
+    return per
 
 
 def environment_settings(environ: Mapping[str, str]) -> dict[str, object]:
@@ -120,9 +129,10 @@ _HIDDEN = ("model", "url", "token_env")
 _SILENT: Mapping[Per, frozenset[str]] = {"file": frozenset({"neighbours", "scope"}), "span": frozenset({"references"})}
 
 
-def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
+def ablations(settings: Mapping[str, object], level: ResultLevel = "file") -> tuple[Component, ...]:
     read = read_settings(BuiltinSettings, settings, "engine builtin")
-    search, spans = read.search, read.per == "span"
+    search, per = read.search, _resolve(read.per, level)
+    spans = per == "span"
     off: dict[str, Mapping[str, object]] = {}
     for name, keys in (("names", ("name", "scope", "signature")), ("paths", ("stem", "folder"))):
         off[name] = {f"search.index.fields.{key}": 0.0 for key in keys if getattr(search.index.fields, key)}
@@ -132,7 +142,7 @@ def ablations(settings: Mapping[str, object]) -> tuple[Component, ...]:
     if search.dense.model and search.dense.feedback.weight and spans:
         off["feedback"] = {"search.dense.feedback.weight": 0.0}
     for stage in STAGES:
-        if stage not in search.without and stage not in _SILENT[read.per]:
+        if stage not in search.without and stage not in _SILENT[per]:
             off[stage] = {"search.without": [stage]}
     if "coherence" in off and not spans:
         off["coherence"] = {"search.coherence.chunks": 1} if search.coherence.chunks > 1 else {}

@@ -11,6 +11,7 @@ from typing import Any, cast, get_type_hints
 
 from assay.engines.base import Engine, EngineContext
 from assay.settings import describe_type, is_required
+from assay.types import ResultLevel
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,15 @@ class Component:
     off: Mapping[str, object] = field(default_factory=dict)
 
 
-def list_components(settings: Mapping[str, object]) -> tuple[Component, ...]:
+def list_components(settings: Mapping[str, object], level: ResultLevel = "file") -> tuple[Component, ...]:
     """Return the optional components of an engine, in pipeline order; none for third-party engines."""
     kind = find_kind(settings.get("kind"))
     if kind is None or not kind.shipped:  # do not import third-party code
         return ()
-    ablations: Callable[[Mapping[str, object]], tuple[Component, ...]] | None = kind.load("ablations")
-    return () if ablations is None else ablations({key: value for key, value in settings.items() if key != "kind"})
+    ablations: Callable[[Mapping[str, object], ResultLevel], tuple[Component, ...]] | None = kind.load("ablations")
+    if ablations is None:
+        return ()
+    return ablations({key: value for key, value in settings.items() if key != "kind"}, level)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def _find_all_parts(spec: Spec, name: str | None) -> EngineComponents:
         message = f"sweep {name!r} has strategy = {spec.sweeps[name].strategy!r}"
         raise ConfigError(message, hint=f'ablate takes a sweep with strategy = "{LEAVE_ONE_OUT}"')
     base = find_base(spec, name)
-    if own := list_components(base.settings):
+    if own := list_components(base.settings, "lines" if spec.level == "lines" else "file"):
         return EngineComponents(base, own)
     of_engine = {key: sweep for key, sweep in sweeps.items() if sweep.engine == base.name}
     if len(of_engine) == 1:

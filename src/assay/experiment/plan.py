@@ -33,7 +33,7 @@ from assay.experiment.corpora import Missing, PreparedGold
 from assay.experiment.executors import Executor
 from assay.experiment.sessions import EngineLimits
 from assay.experiment.spec import Spec, engine_factory
-from assay.experiment.spec.model import EngineFactory
+from assay.experiment.spec.model import EngineFactory, resolve_level
 from assay.experiment.spec.variants import RunEntry, missing_requirement
 from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
 from assay.gold import gold_hash
@@ -293,6 +293,7 @@ def make_plan(
     """
     if timed is None:
         timed = spec.timed and (spec.times is not None or options.executor is None)
+    spec = resolve_level(spec, suite)
     entries, skipped = select_engines(spec)
     engines = {}
     for entry in entries:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from assay.errors import AssayError, ConfigError, did_you_mean
 from assay.experiment.records.codec import config_hash
@@ -27,7 +27,7 @@ from assay.experiment.spec.variants import (
 )
 from assay.redaction import make_redactor
 from assay.settings import read_settings, unknown_name
-from assay.types import TIME_LIMITS, AnalysisPlan, Run, Suite
+from assay.types import TIME_LIMITS, AnalysisPlan, ResultLevel, Run, Suite
 
 if TYPE_CHECKING:
     from assay.engines.base import FullEngine
@@ -55,6 +55,7 @@ class Spec:
     phrasings: tuple[str, ...] = ()  # default: all phrasings of the gold set
     split: tuple[str, ...] = ()  # dev, test, sealed; default: all but sealed
     measures: tuple[str, ...] = ()  # default: the usual ones at k
+    level: Literal["auto", "file", "lines"] = "auto"  # of the default measures; auto: as the gold sets need
     primary: str = ""  # default: nDCG at k
     baseline: str = ""  # default: keywords, or the first engine if there is no keywords
     family: tuple[str, ...] = ()  # names or globs of the engines that get a verdict; default: all but the baseline
@@ -109,7 +110,7 @@ class Spec:
         return [entry.name for entry in self.entries()]
 
     def analysis_plan(self) -> AnalysisPlan:
-        measures = make_measures(self.k, self.primary or None, self.measures)
+        measures = make_measures(self.k, self.primary or None, self.measures, self.level)
         names = self.names()
         baseline = self.baseline or (BASELINE if BASELINE in names else names[0])
         family = resolve_family(self.family, names, baseline)
@@ -125,12 +126,19 @@ VARIANT_KEYS = tuple(f.name for f in fields(Variant))
 SWEEP_KEYS = tuple(f.name for f in fields(Sweep))
 
 
-def make_measures(k: int, primary: str | None, others: Sequence[str]) -> tuple[str, ...]:
+def resolve_level(spec: Spec, suite: Suite) -> Spec:
+    """Replace `level = "auto"` by the level that the gold sets support."""
+    return replace(spec, level=suite.level) if spec.level == "auto" else spec
+
+
+def make_measures(k: int, primary: str | None, others: Sequence[str], level: str = "file") -> tuple[str, ...]:
     """Return the full names of the measures, the primary one first; without `others`, the usual ones at k."""
     from assay.scoring import parse_measure
 
-    usual = [f"nDCG@{k}", f"RR@{k}", f"Hit@{min(5, k)}", f"R@{k}", f"nDCG(level=lines)@{k}"]
-    usual += [f"SpanR(iou=0.3)@{k}", "RecallAtTokens(2000)"]
+    usual = [f"nDCG@{k}", f"RR@{k}", f"Hit@{min(5, k)}", f"R@{k}"]
+    if level == "lines":
+        by_lines = [f"nDCG(level=lines)@{k}", f"RR(level=lines)@{k}", f"Hit(level=lines)@{min(5, k)}"]
+        usual = [*by_lines, f"R(level=lines)@{k}", usual[0], f"SpanR(iou=0.3)@{k}", "RecallAtTokens(2000)"]
     named = [primary or usual[0], *(others or usual)]
     return tuple(dict.fromkeys(repr(parse_measure(name)) for name in named))
 
@@ -139,7 +147,7 @@ def analysis_plan_of(run: Run) -> AnalysisPlan:
     """Return the analysis plan of a run; the default plan if the run declares none."""
     names = [engine.name for engine in run.engines]
     baseline = BASELINE if BASELINE in names else names[0]
-    return run.header.claim or AnalysisPlan(make_measures(run.k, None, ()), baseline)
+    return run.header.claim or AnalysisPlan(make_measures(run.k, None, (), run.suite.level), baseline)
 
 
 def change_plan(
@@ -148,6 +156,7 @@ def change_plan(
     *,
     measures: Sequence[str] | None = None,
     primary: str | None = None,
+    level: str | None = None,
     family: Sequence[str] | None = None,
     **others: Any,  # noqa: ANN401 - values of fields of the plan
 ) -> AnalysisPlan:
@@ -155,7 +164,10 @@ def change_plan(
     changes = {key: value for key, value in others.items() if value is not None}
     if family is not None:
         changes["family"] = tuple(family)
-    named = make_measures(k, primary or plan.primary, plan.measures if measures is None else measures)
+    if level is None or measures is not None:
+        named = make_measures(k, primary or plan.primary, plan.measures if measures is None else measures)
+    else:
+        named = make_measures(k, primary, (), level)
     return replace(plan, measures=named, **changes)
 
 
@@ -295,13 +307,14 @@ class EngineFactory:
     file: str | None = None  # the file that declares the engine
     line: int | None = None
     flags: tuple[str, ...] = ()  # the --set flags that changed its settings
+    level: ResultLevel | None = None  # None: that of the suite
 
     def make(self) -> FullEngine:
         """Make the engine; errors name the engine and its file, line or flag."""
         from assay.engines import make_engine
 
         try:
-            return make_engine(self.spec, suite=self.suite, seed=self.seed, directory=self.directory)
+            return make_engine(self.spec, suite=self.suite, seed=self.seed, directory=self.directory, level=self.level)
         except ConfigError as error:
             raise self._locate(error) from error
 
@@ -340,8 +353,8 @@ class EngineFactory:
 def engine_factory(spec: Spec, name: str, suite: Suite | None = None) -> EngineFactory:
     """Return the factory of an entry or a template."""
     entry = spec.entry(name) or declared_engines(spec)[name]
-    at = entry.location
-    return EngineFactory(entry.settings, at.directory, spec.seed, suite, entry.name, at.file, at.line, at.flags)
+    at, level = entry.location, None if spec.level == "auto" else spec.level
+    return EngineFactory(entry.settings, at.directory, spec.seed, suite, entry.name, at.file, at.line, at.flags, level)
 
 
 def make_engines(spec: Spec, suite: Suite) -> dict[str, FullEngine]:
