@@ -455,7 +455,7 @@ def test_gate_does_not_pass_an_engine_that_has_no_counterpart(answers, capsys):
 
 def test_compare_says_that_the_corpus_or_the_settings_changed(shop_with_results, capsys):
     (shop_with_results / "extra.py").write_text("x = 1\n")
-    call(capsys, *RUN, "--out", "new", "--engine", "builtin=builtin:span", "--no-references", "--baseline", "builtin")
+    call(capsys, *RUN, "--out", "new", "--engine", "builtin=builtin:file", "--no-references", "--baseline", "builtin")
     assert main(["compare", "results", "new", "--engine", "builtin"]) == 5
     capsys.readouterr()
     _, data = as_json(capsys, "compare", "results", "new", "--engine", "builtin", "--allow-changed-corpus")
@@ -514,7 +514,7 @@ def test_runs_with_another_k_are_not_comparable(shop_with_results, capsys):
 def test_compare_reads_the_per_query_table_of_a_run(finished_shop, tmp_path, capsys):
     copy = shutil.copy("results/per-query.csv", tmp_path / "other.csv")
     tables_of = ("results/per-query.csv", str(copy))
-    code, data = as_json(capsys, "compare", *tables_of, "--engine", "builtin", "--primary", "RR@10")
+    code, data = as_json(capsys, "compare", *tables_of, "--engine", "builtin", "--primary", "RR(level=lines)@10")
     assert code == 0
     assert (data["rows"][0]["queries"], data["rows"][0]["difference"]) == (3, 0.0)
     code, _, err = call(capsys, "compare", *tables_of)
@@ -652,7 +652,7 @@ def test_tables_where_less_is_better_are_read_so(csv_tables, capsys):
 
 def test_another_primary_measure_removes_none_from_the_table(finished_shop, capsys):
     _, data = as_json(capsys, "score", "results", "--primary", "TokensToHit")
-    assert data["measures"][:2] == ["TokensToHit", "nDCG@10"]
+    assert data["measures"][:2] == ["TokensToHit", "nDCG(level=lines)@10"]
 
 
 def test_run_tells_at_once_that_an_engine_does_not_open_or_gave_up(shop, capsys):

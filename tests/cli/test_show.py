@@ -49,7 +49,7 @@ def made(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         patch.setenv("ASSAY_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        assert main(["run", "--gold", "shop.yaml", "--quiet"]) == 0
+        assert main(["run", "--gold", "shop.yaml", "--level", "file", "--quiet"]) == 0
     return root
 
 

@@ -316,7 +316,7 @@ NEEDY = 'requires = ["env:ASSAY_TEST_GONE"]\n'
         (
             '[sweeps.s]\nengine = "mine"\nparams = { per = ["fil"] }\n' + NEEDY,
             5,
-            "per: expected one of file, span, got 'fil'",
+            "per: expected one of auto, file, span, got 'fil'",
         ),
         ('[engines.y]\nkind = "command"\nargs = []\n' + NEEDY, 5, "'args'"),
         ('[engines.y]\nkind = "commnd"\n' + NEEDY, 5, "unknown kind"),

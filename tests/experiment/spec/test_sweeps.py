@@ -138,7 +138,7 @@ def test_subjects_stand_in_the_order_engines_variants_sweeps_references():
 
 
 def test_value_that_the_engine_has_anyway_is_no_point_around_it():
-    around = {"search.stem.files": (0.2, 0.3), "per": ("file", "span")}  # file is the default of the kind
+    around = {"search.stem.files": (0.2, 0.3), "per": ("auto", "span")}  # auto is the default of the kind
     spec = check(Spec(engines={"mine": ENGINE}, sweeps={"s": Sweep("mine", "one-at-a-time", around)}))
     assert [s.name for s in spec.entries() if s.variation] == ["s:files=0.3", "s:per=span"]
 

@@ -177,7 +177,8 @@ def test_engine_that_is_skipped_now_shows_its_earlier_numbers(shop, tmp_path):
 
 
 def test_rows_of_a_run_from_before_there_were_rows_are_computed(shop, tmp_path):
-    write_run(asked("base", "mine"), tmp_path)
+    earlier = asked("base", "mine")
+    write_run(replace(earlier, header=replace(earlier.header, claim=CLAIM)), tmp_path)
     done = publish(asked("base"), CLAIM, tmp_path)
     assert states(done.results.rows)["mine"] == ("stale", UNDECLARED)
     assert {row.engine: row.value("RR@10") for row in done.results.rows}["mine"] is not None

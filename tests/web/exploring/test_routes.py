@@ -23,9 +23,9 @@ def test_replaced_run_is_read_anew(runs, tmp_path):
     shutil.copytree(runs / "before", tmp_path / "run")
     with exploring(tmp_path) as client:
         address = f"/run/{listed(client)['run']['id']}"
-        assert _values(client.get(address)) == {"search.stem.files": 0.0, "search.dense.model": ""}
+        assert _values(client.get(address)) == {"per": "file", "search.stem.files": 0.0, "search.dense.model": ""}
         write_run(read_run(runs / "deep/after"), tmp_path / "run")
-        assert _values(client.get(address)) == {}
+        assert _values(client.get(address)) == {"per": "file"}
         shutil.rmtree(tmp_path / "run")
         assert client.get(address).status == 400
 
