@@ -152,9 +152,11 @@ def _sections(kind: type, shown: list[type]) -> list[str]:
     hints = get_type_hints(kind)
     rows = [f"| `{field.name}` | {_type(hints[field.name])} |" for field in fields(kind)]
     about = (inspect.getdoc(kind) or "").partition("\n\n")[0].replace("\n", " ")
+    if about.startswith(f"{kind.__name__}("):  # the signature that `dataclass` writes where there is no docstring
+        about = ""
     table = "\n".join(["| key | type |", "|---|---|", *rows])
     inner = [one for field in fields(kind) for one in _records_in(hints[field.name])]
-    return [f"**{kind.__name__}.** {about}", table, *(part for one in inner for part in _sections(one, shown))]
+    return [f"**{kind.__name__}.** {about}".rstrip(), table, *(part for one in inner for part in _sections(one, shown))]
 
 
 def _records_in(hint: Any) -> list[type]:  # noqa: ANN401 - a type hint is any object

@@ -194,8 +194,9 @@ def test_values_are_those_of_the_table(place, page):
         (row["engine"], measure, f"{row['gold']}/{row['query']} ({row['form']})"): float(row[measure])
         for row in rows
         for measure in measures
+        if measure in row  # the page adds the reciprocal rank by lines
     }
-    assert values == pytest.approx(expected, rel=1e-6)
+    assert {key: values[key] for key in expected} == pytest.approx(expected, rel=1e-6)
 
 
 def test_sources_are_excerpts_of_the_corpora(place, page):
