@@ -16,7 +16,7 @@ import pytest
 
 from assay.corpus import WalkConfig, open_corpus, parse_spec
 from assay.engines.base import SharedCache
-from assay.processes.forks import Fork, ForkError
+from assay.processes.forks import Fork, ForkError, ForkTimeout
 from assay.search import Index, SearchConfig, chunking
 from assay.search.sharing import PartKeys, share_index
 from assay.store.store import Store
@@ -166,7 +166,7 @@ def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
         Fork(lambda: os.kill(os.getpid(), signal.SIGKILL)).result()
     with pytest.raises(ZeroDivisionError):
         Fork(lambda: 1 / 0).result()
-    with pytest.raises(ForkError):
+    with pytest.raises(ForkTimeout):
         Fork(lambda: [random.random() for _ in iter(int, 1)], 1).result()
 
 
@@ -174,7 +174,16 @@ def test_work_that_crashes_or_never_ends_gives_nothing() -> None:
 def test_parser_that_crashes_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outlines, "parse", lambda *args: os.kill(os.getpid(), signal.SIGKILL))
     monkeypatch.setattr(outlines, "can_fork", lambda: True)
-    assert parse_outline("(" * 20, "python").problem == "the parser crashed or timed out"
+    assert parse_outline("(" * 20, "python").problem == "the parser crashed"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only there we fork")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_timeout_of_a_forked_parser_is_reported_like_any_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outlines, "parse", lambda *args: [random.random() for _ in iter(int, 1)])
+    monkeypatch.setattr(outlines, "can_fork", lambda: True)
+    impatient = ParsingLimits(seconds=0, seconds_per_byte=0)
+    assert parse_outline("(" * 20, "python", impatient).problem == outlines.TIMED_OUT
 
 
 def test_guard_is_only_for_a_process_without_threads() -> None:

@@ -21,6 +21,10 @@ class ForkError(Exception):
     """The child process ended without a result."""
 
 
+class ForkTimeout(ForkError):
+    """The child process reached its limit on processor time."""
+
+
 def can_fork() -> bool:
     """Return whether forking is safe: on Linux, without other threads, whose locks the child would inherit."""
     return sys.platform.startswith("linux") and threading.active_count() == 1
@@ -46,7 +50,7 @@ class Fork(Generic[T]):
                 os._exit(1)
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
             if cpu_seconds is not None:
-                resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds))
+                resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))  # SIGXCPU, then SIGKILL
             outcome: tuple[T | None, Exception | None]
             try:
                 outcome = work(), None
@@ -65,7 +69,8 @@ class Fork(Generic[T]):
         try:
             value, error = pickle.loads(data)  # noqa: S301 (written by our own child)
         except (EOFError, pickle.UnpicklingError):
-            raise ForkError("the child process ended without a result") from None
+            timed_out = os.WTERMSIG(self._status) == signal.SIGXCPU
+            raise (ForkTimeout if timed_out else ForkError)("the child process ended without a result") from None
         if error is not None:
             raise error
         return value  # type: ignore[no-any-return]
@@ -75,7 +80,7 @@ class Fork(Generic[T]):
             self._open = False
             os.close(self.pipe)
             os.kill(self._pid, signal.SIGKILL)
-            os.waitpid(self._pid, 0)
+            self._status = os.waitpid(self._pid, 0)[1]
 
 
 def run_forked(tasks: Mapping[str, Callable[[], T]], workers: int) -> Iterator[tuple[str, Future[T]]]:

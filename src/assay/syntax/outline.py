@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from assay.processes.forks import Fork, ForkError, can_fork
+from assay.processes.forks import Fork, ForkError, ForkTimeout, can_fork
 from assay.syntax.parsing import (
     PARSING,
     ParsingLimits,
@@ -94,8 +94,10 @@ def parse_outline(text: str, grammar: str, limits: ParsingLimits = PARSING) -> O
         return _outline(source, grammar, limits)
     try:
         return Fork(partial(_outline, source, grammar, limits), 2 + int(time_limit(source, limits))).result()
+    except ForkTimeout:
+        return _unknown(TIMED_OUT)
     except ForkError:
-        return _unknown("the parser crashed or timed out")
+        return _unknown("the parser crashed")
 
 
 def _unknown(problem: str) -> Outline:
