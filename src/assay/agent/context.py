@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import anyio.to_thread
-from anyio.lowlevel import RunVar
 from mcp.types import CallToolResult, TextContent
 
 from assay.errors import AssayError, ConfigError
@@ -107,11 +106,9 @@ class ResponseLimits:
     text: int = 40_000  # characters of a response: 10,000 tokens, below the cutoff of agents
     columns: int = 240  # of a line of code; longer lines are minified
     error: int = 2_000  # characters of an error
-    calls: int = 16  # concurrent calls; others wait
 
 
 LIMITS: Final = ResponseLimits()
-_LIMITER: RunVar[anyio.CapacityLimiter] = RunVar("assay_calls")
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +131,9 @@ def as_tool(work: Callable[..., ToolResponse], answer: type) -> Callable[..., Aw
 
 async def respond(work: Callable[[], ToolResponse]) -> CallToolResult:
     """Run a call in a thread and convert its response or error."""
-    limiter = _LIMITER.get(None)
-    if limiter is None:
-        limiter = anyio.CapacityLimiter(LIMITS.calls)
-        _LIMITER.set(limiter)
     try:
         # a cancelled call is abandoned, because its response is not read
-        response = await anyio.to_thread.run_sync(work, abandon_on_cancel=True, limiter=limiter)
+        response = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
     except AssayError as error:
         return error_response(str(error))
     except Exception as error:

@@ -260,26 +260,21 @@ class IndexCache:
         self._config = self._load_config() if configured else None  # else loaded on first use: it imports the engine
 
     def index(self) -> Index:
-        with self._lock:
-            if self._index is None or self._digest != self._current_digest():
-                self._index = self._open()
-            return self._index
-
-    def _current_digest(self) -> str:
         from assay.corpus import StatCache, open_corpus, parse_spec
-
-        self._stats = self._stats or StatCache()
-        return open_corpus(parse_spec(str(self._directory)), memory=self._stats).digest
-
-    def _open(self) -> Index:
         from assay.corpus.opening import corpus_digest
         from assay.search import Index
 
-        self._config = self._config or self._load_config()
-        index = Index.open(self._directory, self._config)
-        files = index.table.files
-        self._digest = corpus_digest(dict(zip(files.paths, files.hashes, strict=True)))
-        return index
+        with self._lock:
+            self._stats = self._stats or StatCache()
+            if self._index is not None:
+                corpus = open_corpus(parse_spec(str(self._directory)), memory=self._stats)
+                if corpus.digest == self._digest:
+                    return self._index
+            self._config = self._config or self._load_config()
+            self._index = Index.open(self._directory, self._config)
+            files = self._index.table.files
+            self._digest = corpus_digest(dict(zip(files.paths, files.hashes, strict=True)))
+            return self._index
 
     def _load_config(self) -> SearchConfig:
         from assay.search.config import find_config, load_search_config
@@ -302,13 +297,10 @@ def _results(index: Index, query: str, lines: int, hits: Iterator[Hit]) -> Itera
         snippet = start = None
         if lines and hit.snippet and hit.start is not None and left > 0:
             excerpt = choose_lines(hit.snippet, hit.start, weights, lines)
-            snippet, start = "\n".join(map(_truncate, excerpt.lines)), excerpt.start
+            cut = (line if len(line) <= LIMITS.columns else line[: LIMITS.columns - 1] + "…" for line in excerpt.lines)
+            snippet, start = "\n".join(cut), excerpt.start
             left -= len(snippet)
         yield Result(rank, hit.path, hit.start, hit.end, hit.score, snippet, start)
-
-
-def _truncate(line: str) -> str:
-    return line if len(line) <= LIMITS.columns else line[: LIMITS.columns - 1] + "…"
 
 
 def _search_text(index: Index, data: SearchAnswer) -> str:
@@ -318,15 +310,12 @@ def _search_text(index: Index, data: SearchAnswer) -> str:
     parts = [f"{len(data.results)} results in {data.root}, the best first"]
     for row in data.results:
         location = row.path if row.start is None else f"{row.path}:{row.start}-{row.end}"
-        parts.append(f"{location}\n{_fence(row.snippet, languages[row.path])}" if row.snippet else location)
+        if row.snippet:
+            longest = max((len(ticks) for ticks in re.findall("`+", row.snippet)), default=0)
+            fence = "`" * max(3, longest + 1)  # longer than any fence in the code
+            location += f"\n{fence}{languages[row.path]}\n{row.snippet}\n{fence}"
+        parts.append(location)
     return "\n\n".join([*parts, *data.notes])
-
-
-def _fence(code: str, language: str) -> str:
-    """Enclose code in fences that are longer than any in it."""
-    longest = max((len(run) for run in re.findall("`+", code)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{code}\n{fence}"
 
 
 def _join(directory: str | None, file: str) -> str:

@@ -149,7 +149,7 @@ class ReproCommand:
         chosen = search_filter or SearchFilter()
         flags = [*self._flags(), "-k", str(k)]
         flags += [f"--paths={glob}" for glob in chosen.paths] + [f"--language={name}" for name in chosen.languages]
-        names = [self.engine, query, *self._corpus()]
+        names = [self.engine, query, *filter(None, [self.corpus])]
         words = [*flags, "--", *names] if query.startswith("-") else [*names, *flags]
         quoted = [shell_word(word) for word in ("assay", "engines", "query", *words)]
         return " ".join([environment, *quoted] if environment else quoted)
@@ -163,11 +163,8 @@ class ReproCommand:
             if getattr(config, name) != getattr(default, name)
             for text in (flag, f"{getattr(config, name):g}")
         ]
-        words = ["assay", "audit", self.engine, *self._corpus(), *self._flags(), "--only", check, *changed]
+        words = ["assay", "audit", self.engine, *filter(None, [self.corpus]), *self._flags(), "--only", check, *changed]
         return " ".join(map(shell_word, words))
-
-    def _corpus(self) -> list[str]:
-        return [self.corpus] if self.corpus else []
 
     def _flags(self) -> list[str]:
         gold = ["--gold", self.gold] if self.gold else []
