@@ -139,7 +139,7 @@ def test_a_file_of_the_users_is_an_engine_of_a_run_and_called_after_the_file(gre
 def test_check_tells_people_the_same(grep, capsys):
     code, out, err = call(capsys, "check", str(grep), "--quiet")
     assert code == 0
-    for text in ("all in the corpus", "all with lines", "falling", "is file 1", "nothing, as it should be", "works"):
+    for text in ("all in the corpus", "all with lines", "falling", "is file 1", "nothing, as expected", "works"):
         assert text in out
     assert "unverified: written from version 1.0 of itself" in out
     assert err == ""
@@ -236,7 +236,7 @@ def test_an_engine_of_assay_toml_draws_with_its_seed_as_in_a_run(shop, capsys):
 def test_check_points_to_the_settings_of_an_engine_that_fails(grep, shop, capsys):
     (grep.parent / "grep.py").write_text("import sys\nsys.exit('no')\n")
     (shop / "assay.toml").write_text(f'[engines.ours]\npreset = "{grep}"\n')
-    assert "Its settings stand in assay.toml." in call(capsys, "check", "ours", "--quiet")[1]
+    assert "Its settings are in assay.toml." in call(capsys, "check", "ours", "--quiet")[1]
     said = " ".join(call(capsys, "check", str(grep), "--quiet")[1].split())
     assert f"`assay engines show {grep}` prints its settings." in said
 

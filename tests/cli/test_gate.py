@@ -92,9 +92,9 @@ def test_repeats_ask_again_what_is_kept(shop, capsys):
     arguments += ["--engine", "keywords", "--baseline", "keywords", "--no-references"]
     assert main([*arguments, "--out", "first"]) == 0
     assert main([*arguments, "--out", "second"]) == 0
-    assert "1 cell: 1 were kept, 0 asked now" in capsys.readouterr().err
+    assert "1 cell: 1 cached, 0 run now" in capsys.readouterr().err
     assert main([*arguments, "--out", "repeats", "--repeat", "2"]) == 0
-    assert capsys.readouterr().err.count("1 cell: 0 were kept, 1 asked now") == 2
+    assert capsys.readouterr().err.count("1 cell: 0 cached, 1 run now") == 2
 
 
 def test_repeats_never_mix_with_others(run_of_flaky, capsys):

@@ -38,7 +38,7 @@ def init_command(args: Namespace) -> int:
     write_atomic(gold, text)
     write_atomic(config, starter_config())
     blocks = (
-        f"{gold}: {len(drafts)} drafts, from {len(corpus.files)} files. Rewrite each `human` line as one would ask it.",
+        f"{gold}: {len(drafts)} drafts, from {len(corpus.files)} files. Rewrite each `human` line as a question.",
         f"{config}: what to run. Add your own engine under [engines.NAME].",
         "Then: assay run",
     )
@@ -66,7 +66,7 @@ def doctor_command(args: Namespace) -> int:
         rows.append(
             [str(check["name"]), Cell(state, tones[state]), f"{check['detail']}" + (f" → {hint}" if hint else "")]
         )
-    closing = "Something that Assay needs is amiss." if broken else "Ready."
+    closing = "A required check failed." if broken else "Ready."
     data = {"schema": "assay/doctor/1", "ready": not broken, "findings": checks}
     emit_blocks(args, "assay doctor", (table(["", "", ""], rows), closing), data)
     return 4 if broken else 0
@@ -90,7 +90,7 @@ def _check_tool(name: str, use: str, hint: str) -> dict[str, object]:
     except AssayError as error:
         return _check(name, "failed", error.message, hint, required=False)
     if done.end != "exit":
-        return _check(name, "failed", f"asked for its version: {done.end}", hint, required=False)
+        return _check(name, "failed", f"`{name} --version` ended with: {done.end}", hint, required=False)
     version = (done.stdout or done.stderr).decode(errors="replace").strip().splitlines()[:1]
     return _check(name, "ok", version[0] if version else path, required=False)
 
@@ -179,7 +179,7 @@ def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
             ]
             for row in data["kinds"]
         ]
-        note = "Kinds without a share keep to no limit, and their dates are those of the last writing."
+        note = "Kinds without a share have no limit; their dates are of the last write."
         yield table(["kind", ">entries", ">size", ">of the limit", ">oldest use", ">newest use"], rows, note)
         artifacts = f"{_format_size(data['artefacts'])} of {_format_size(data['limit'])} for artefacts"
         yield f"{artifacts}; {_format_size(data['bytes'])} in all."
@@ -203,7 +203,7 @@ def prune_command(args: Namespace) -> int:
     text = f"{pluralize(pruned.entries, 'entry', 'entries')} {went}, {_format_size(pruned.bytes)}"
     text += f"; {_format_size(pruned.left)} stay."
     if pruned.held:
-        text += f" {pluralize(pruned.held, 'entry', 'entries')} stayed because somebody uses them."
+        text += f" {pluralize(pruned.held, 'entry', 'entries')} stayed because they are in use."
     data = {"schema": "assay/cache-prune/1", "dry_run": args.dry_run, **asdict(pruned)}
     emit_blocks(args, "The cache, pruned", [text], data)
     return 0
@@ -216,9 +216,7 @@ def verify_command(args: Namespace) -> int:
     checked = sum(entry.entries for entry in store.usage() if entry.kind not in plain)
     broken = store.verify()
     outcome = f"{len(broken)} broken, and removed" if broken else "none is broken"
-    removed = (
-        Paragraph(f"{name} was broken and is removed; it is made anew when needed", "warning") for name in broken
-    )
+    removed = (Paragraph(f"{name} was broken and is removed; it is rebuilt when needed", "warning") for name in broken)
     data = {"schema": "assay/cache-verify/1", "checked": checked, "broken": list(broken)}
     emit_blocks(args, "The cache, checked", (f"{pluralize(checked, 'artefact')} checked; {outcome}.", *removed), data)
     return AssayError.exit_code if broken else 0

@@ -201,7 +201,7 @@ def _check_blocks(check: EngineCheck, notes: tuple[str, ...]) -> Iterator[Block]
     if check.index_seconds is not None:
         used = check.resources
         facts = [
-            ["version", check.version or "not told"],
+            ["version", check.version or "unknown"],
             ["start-up", _format_amount(used.startup_seconds, "s", 2)],
             ["ready for the corpus", _format_amount(check.index_seconds, "s", 2)],
             ["index", _format_amount(used.index_bytes, "MB", 1, 1e6)],
@@ -213,7 +213,7 @@ def _check_blocks(check: EngineCheck, notes: tuple[str, ...]) -> Iterator[Block]
     yield from (Paragraph(note, "quiet") for note in dict.fromkeys(notes))
     yield from (Paragraph(problem, "bad") for problem in check.problems)
     if check.problems and check.stderr.strip():
-        yield Paragraph(f"it said: {check.stderr.strip().splitlines()[-1]}", "quiet")
+        yield Paragraph(f"stderr: {check.stderr.strip().splitlines()[-1]}", "quiet")
 
 
 def _format_amount(value: float | None, unit: str, digits: int, scale: float = 1) -> str:
@@ -225,13 +225,13 @@ def _reply_row(reply: ParsedReply) -> list[str | Cell]:
     if reply.error is not None:
         return [reply.what, reply.query, str(total), "", "", "", seconds, Cell(str(reply.status), "bad")]
     paths = Cell(_format_share(reply.known, total, "in the corpus"), "plain" if reply.known == total else "warning")
-    order = {None: "", True: ", falling", False: ", not falling: the order counts"}[reply.falling]
+    order = {None: "", True: ", falling", False: ", not sorted: their order is used"}[reply.falling]
     lines = scores = ""
     if total:
         lines = _format_share(reply.ranged, total, "with lines") if reply.ranged else "whole files"
         scores = (_format_share(reply.scored, total, "scored") if reply.scored else "none") + order
     if not reply.expected:
-        first = Cell("nothing, as it should be" if not reply.hits else "something for everything", "quiet")
+        first = Cell("nothing, as expected" if not reply.hits else "results for any query", "quiet")
     elif reply.rank is None:
         first = Cell(f"not {reply.expected}", "warning")
     else:
@@ -246,8 +246,8 @@ def _format_share(part: int, total: int, noun: str) -> str:
 def _check_verdict(name: str, check: EngineCheck, file: str | None) -> Block:
     if check.problems:
         kind = name.partition(":")[0]  # of `kind:value`
-        settings = f"Its settings stand in {file}." if file else f"`assay engines show {kind}` prints its settings."
-        return Paragraph(f"{name} cannot be measured like this. {settings}", "bad")
+        settings = f"Its settings are in {file}." if file else f"`assay engines show {kind}` prints its settings."
+        return Paragraph(f"{name} cannot be measured. {settings}", "bad")
     flags = ["--engine", name] if file is None else ["--config", file] if file != FILE else []
     return Paragraph(f"{name} works: {shlex.join(['assay', 'run', *flags])}", "good")
 

@@ -83,7 +83,7 @@ def _check_made(path: Path) -> None:
     except (OSError, ValueError, RecursionError):
         data = {}
     if not isinstance(data, dict) or "schema" not in data:
-        raise SetupError("the run wrote no result", file=path, hint="its log says why")
+        raise SetupError("the run wrote no result", file=path, hint="see its log")
     if data["schema"] != "assay/error/1":
         return
     file, line, hint, code = (data.get(key) for key in ("file", "line", "hint", "exit_code"))
@@ -117,7 +117,9 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
     reject_flags(args, "two runs", "baseline")
     files = [path for path in args.against if Path(path).is_file()]
     if files and len(args.against) > 1:
-        raise ConfigError("a baseline file stands alone", hint="name one file, or folders only")
+        raise ConfigError(
+            "a baseline file cannot be combined with other runs", hint="name one file, or directories only"
+        )
     if files:
         return read_baseline(Path(files[0]))
     for path in map(Path, args.against):

@@ -67,7 +67,7 @@ def log_look(args: Namespace, run: Run, command: str) -> None:
         return
 
     if not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
-        info(args, f"{sealed} sealed queries are in this run; their gold file is not here, so the look is not logged")
+        info(args, f"{sealed} sealed queries are in this run; their gold file is missing, so the access is not logged")
 
 
 def split_today(suite: Suite) -> Suite:
@@ -140,7 +140,7 @@ def open_page(args: Namespace, url: str, name: str) -> None:
     import webbrowser
 
     if not webbrowser.open(url):
-        info(args, f"no browser was found; open {name} yourself")
+        info(args, f"no browser found; open {name} manually")
 
 
 def serve_until_stopped(
@@ -153,9 +153,7 @@ def serve_until_stopped(
             write_result(json.dumps({"schema": "assay/serve/1", "url": url, **facts}))
         else:
             write_result(url)
-            text = (
-                "open this address in a browser on this machine; it is a key, so keep it to yourself. Ctrl-C ends it."
-            )
+            text = "open this address on this machine and keep it private: it grants access. Ctrl-C stops the server."
             info(args, text)
         if args.open:
             open_page(args, url, "the address")
@@ -179,7 +177,7 @@ def listen(args: Namespace, routes: Sequence[Route], last: Path | None = None) -
         if not before:
             raise
         server = serve(routes, host=host)
-        warn(f"port {before}, where this review was before, is taken; pages that are open there wait for it")
+        warn(f"port {before}, which this review used before, is taken; open pages wait for it")
     if last:
         write_atomic(last, f"{server.port}\n")
     return server

@@ -135,9 +135,9 @@ def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> 
     sealed = select(suite, spec.split).sealed
     if sealed:
         queries = pluralize(sealed, "sealed query", "sealed queries")
-        info(args, f"{queries} left out; --split {SEALED} asks them and logs the look")
+        info(args, f"{queries} left out; --split {SEALED} includes them and logs the access")
     elif SEALED in spec.split:
-        info(args, "sealed queries are asked: the look is written down beside the set")
+        info(args, "sealed queries are included; the access is logged beside the set")
     runs = []
     for number, directory in enumerate(directories, 1):
         if repeats:
@@ -178,7 +178,7 @@ def _execute(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None,
         info(args, trouble)
     if not completed.run.header.timed:
         cells, cached = len(completed.results.cells), len(completed.results.cached)
-        info(args, f"{pluralize(cells, 'cell')}: {cached} were kept, {cells - cached} asked now")
+        info(args, f"{pluralize(cells, 'cell')}: {cached} cached, {cells - cached} run now")
     return completed
 
 

@@ -199,7 +199,7 @@ _RELATIONS = {"uses": "It uses", "used_by": "Used by", "alike": "About the same 
 def related_command(args: Namespace) -> int:
     location = re.fullmatch(r"(.+?):(\d+)(?:-\d+)?", args.place)
     if location is None or int(location.group(2)) < 1:
-        raise ConfigError(f"{args.place!r} is no line of a file", hint="write FILE:LINE, such as src/http.py:120")
+        raise ConfigError(f"expected FILE:LINE, got {args.place!r}", hint="such as src/http.py:120")
     k = check_count("-k", args.k)
     index = open_index(args)
     related = index.related(path_inside(index, location.group(1)), int(location.group(2)), k)
@@ -242,7 +242,7 @@ def _format_related(printer: ResultPrinter, related: Related) -> Iterator[str]:
         yield "\nFiles"
         yield from (format_headline(printer, rank, hit) for rank, hit in enumerate(related.files, start=1))
     else:
-        yield "\nNothing else belongs to it."
+        yield "\nNo related code."
 
 
 def check_directory(text: str) -> Path:
@@ -271,7 +271,7 @@ def check_count(flag: str, count: int) -> int:
 
 def check_query(text: str | None) -> str:
     if text is None or not text.strip():
-        raise ConfigError("there is nothing to search for", hint='write what you look for: assay search "retry limit"')
+        raise ConfigError("there is nothing to search for", hint='for example: assay search "retry limit"')
     return text
 
 
@@ -282,7 +282,7 @@ def open_index(args: Namespace) -> Index:
 
     new = not (index_directory(directory, index_key(config.index)) / FILE_NAME).exists()
     if new:
-        info(args, f"indexing {directory.resolve()}, which is new here ...")
+        info(args, f"indexing {directory.resolve()}, for the first time ...")
     began = time.perf_counter()
     index = Index.open(directory, config, workers=workers)
     if new:

@@ -25,7 +25,7 @@ def serve_command(args: Namespace) -> int:
         warn_truncated(workspace)
         routes += workspace_routes(workspace, ReviewRules())
     if not RunList(directories).scan():
-        info(args, "there is no run there yet: the page shows the first that `assay run` writes")
+        info(args, "no runs found yet; the page lists them as `assay run` writes them")
     facts = {"folders": [str(directory.resolve()) for directory in directories], "gold": args.gold}
     serve_until_stopped(args, routes, "/", facts, port_file(Path(args.gold)) if args.gold else None)
     info(args, "\nended")

@@ -121,7 +121,7 @@ def _train_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
 
 def _format_grade(grade: Mapping[str, Any]) -> str:
     if not grade["questions"]:
-        return "Nothing could be held out, so nothing says how good it is."
+        return "Too little data to hold out a test set: the quality of the model is unknown."
     return (
         f"Of {grade['questions']:,} held-out questions {grade['first']:.1%} find their code at once (MRR "
         f"{grade['reciprocal']:.3f}); where it shares no word with them, {grade['bare_first']:.1%} "
@@ -179,7 +179,7 @@ def _adapt_blocks(adapted: Adapted, data: Mapping[str, Any]) -> Sequence[Block |
 def _format_rejection(adapted: Adapted) -> str:
     kept = "the old model is kept, and nothing was written in its place."
     if adapted.earlier is not None:
-        kept += f" What lies in {adapted.earlier} is of an earlier run, and was not made by this one."
+        kept += f" {adapted.earlier} holds the model of an earlier run."
     if not adapted.row.mde:
         return f"T{kept[1:]}"
     return f"Differences below {adapted.row.mde_text} could hardly show on so many files; {kept}"

@@ -151,10 +151,10 @@ def _score_grid(
     names = ", ".join(sorted(failed))
     left = tuple(point for point in points if point.change.name not in failed)
     if engine in failed or not left:
-        raise EngineError(f"{names} answered no query", hint="`assay engines check` tells why")
+        raise EngineError(f"{names} failed on every query", hint="run `assay engines check`")
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in failed])
     if failed:
-        notes = (*notes, ablation.DataNote("failed", f"Failed, left out of the grid: {names} answered no query."))
+        notes = (*notes, ablation.DataNote("failed", f"Failed, left out of the grid: {names} failed on every query."))
     return report_tuning.TuneReport(tune_scores(scores, engine, left, claim, partitions), left, tuple(notes))
 
 
@@ -253,7 +253,7 @@ def add_command(args: Namespace) -> int:
     (added,) = _add_entries(args, plan, [ledgers.make_entry(measured, claim, plan.rule, title=title, by=args.by)])
     emit(args, entry_document(added), entry_json(added))
     if not added.changes and not args.against:
-        info(args, "the two engines have the same settings: is it the program that changed?")
+        info(args, "the two engines have the same settings: did the program itself change?")
     return 0
 
 
@@ -261,7 +261,7 @@ def _log_sealed(suite: Suite, engine: str) -> None:
     sealed = sum(len(sealed_queries(gold)) for gold in suite.golds)
     if sealed and not log_reaccess(suite, "ledger add", [engine]):
         raise GoldError(
-            f"{sealed} sealed queries are in this run, and their gold file is not here to log the look",
+            f"{sealed} sealed queries are in this run, and their gold file is missing, so the access cannot be logged",
             hint="add it where the gold set is, or use a run without them: assay run --split dev",
         )
 
@@ -309,7 +309,7 @@ def _find_engine(run: Run, name: str) -> EngineRun:
 
 
 def _all_failed(names: Sequence[str]) -> EngineError:
-    return EngineError(f"{', '.join(names)} answered no query", hint="assay score shows what they said")
+    return EngineError(f"{', '.join(names)} failed on every query", hint="`assay score` shows their errors")
 
 
 def show_command(args: Namespace) -> int:

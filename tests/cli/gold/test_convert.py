@@ -57,7 +57,7 @@ def test_convert_looks_lines_up_and_tells_what_is_lost(shop, capsys):
     )
     assert "shop.csv" in out
     for lost in ("1 phrasing (keyword)", "2 ids", "1 whole file", "1 symbol anchor", "1 tag (category)", "1 corpus"):
-        assert f"octocode does not hold: {lost}" in err
+        assert f"octocode cannot store: {lost}" in err
     assert "name of a set" not in err
 
 
@@ -68,7 +68,7 @@ def test_convert_as_json_lists_files_sets_and_losses(shop, capsys):
     assert (data["schema"], data["to"], data["files"]) == ("assay/gold-convert/1", "plain", ["other.csv"])
     assert data["sets"] == [{"name": "shop", "queries": 2}]
     assert data["lost"][0] == "1 name of a set (shop): the file name is used"
-    assert [f"warning: plain does not hold: {sentence}" for sentence in data["lost"]] == err.splitlines()
+    assert [f"warning: plain cannot store: {sentence}" for sentence in data["lost"]] == err.splitlines()
 
 
 def test_convert_there_and_back_keeps_what_the_format_holds(shop, capsys):
@@ -284,7 +284,7 @@ def test_convert_warns_of_documents_without_a_text(shop, capsys):
 
 def test_convert_says_that_it_made_a_folder(shop, capsys):
     code, out, _ = call(capsys, "gold/shop.yaml", "new/deep/shop.csv", "--to", "plain")
-    assert (code, "The folder new/deep was made for it." in out) == (0, True)
+    assert (code, "Created the directory new/deep." in out) == (0, True)
     code, out, _ = call(capsys, "gold/shop.yaml", "new/deep/two.csv", "--to", "plain", "--json")
     assert json.loads(out)["made"] is None
     assert "made" not in call(capsys, "gold/shop.yaml", "new/deep/three.csv", "--to", "plain")[1]

@@ -206,7 +206,7 @@ def test_accepting_says_what_is_not_settled(shop, items, capsys):
     call(capsys, "review", "gold.yaml", "--reviewer", "bob", "--vote", f"{items[0]}=0", "--reason", "x")
     code, out, _ = call(capsys, "review", "gold.yaml", "--accept")
     assert code == 0
-    assert "0 items became gold, 0 were turned down." in out
+    assert "0 items added to the set, 0 were rejected." in out
     assert "Not settled: 1 without a vote, 1 waiting for another vote, 1 disputed (--adjudicate)." in out
 
 
@@ -447,10 +447,10 @@ def test_what_lint_finds_keeps_an_item_out(shop, capsys):
     ("arguments", "message"),
     [
         (["--reviewer", "ada"], "there is no terminal to ask on"),
-        (["--list"], "nobody is named"),
+        (["--list"], "no reviewer is named"),
         (["--reviewer", "a b", "--list"], "invalid reviewer name"),
         (["--reviewer", "ada", "--vote", "x=2", "--reason", "y"], "no item id in the queue begins with 'x'"),
-        (["--reviewer", "ada", "--vote", "x", "--reason", "y"], "'x' is no vote"),
+        (["--reviewer", "ada", "--vote", "x", "--reason", "y"], "expected ITEM=VALUE, got 'x'"),
         (["--reviewer", "ada", "--vote", "x=2"], "1 vote and 0 reasons"),
         (["--reviewer", "ada", "--reason", "y"], "--reason belongs to"),
         (["--reviewer", "ada", "--list", "--status"], "are two things"),
@@ -499,7 +499,7 @@ def test_an_empty_queue_says_how_to_fill_it(shop, capsys):
 def test_agreement_of_the_reviewers(shop, items, capsys):
     code, _, err = call(capsys, "agreement", "gold.yaml")
     assert code == 2
-    assert "nobody voted yet" in err
+    assert "there are no votes yet" in err
     settle(capsys, items)
     call(capsys, "review", "gold.yaml", "--reviewer", "cy", "--vote", f"{items[0]}=2", "--reason", "x")
     found = {kind["kind"]: kind for kind in called(capsys, "agreement", "gold.yaml")["kinds"]}

@@ -56,7 +56,7 @@ def test_a_split_is_written_into_the_tags_and_kept(divided, capsys):
     before = (divided / "gold.yaml").read_bytes()
     code, out, _ = call(capsys, "gold", "split", "gold.yaml", "--by", "query", "--seed", "9")
     assert code == 0
-    assert "3 queries kept their part" in out
+    assert "3 queries kept their split" in out
     assert (divided / "gold.yaml").read_bytes() == before
 
 
@@ -86,7 +86,7 @@ def test_dividing_anew_after_a_look_is_told_and_written_down(divided, capsys):
     assert (look.command, look.divided) == ("run", "")
     assert [(one.command, one.sealed) for one in anew] == [("gold split --force", 1)]
     out = call(capsys, "gold", "access-log", "gold.yaml")[1]
-    assert "1 look at the sealed queries of gold.yaml; divided anew 1 time since." in out
+    assert "1 access to the sealed queries of gold.yaml; split again 1 time since." in out
 
 
 def test_a_second_split_goes_on_as_the_first(divided, capsys):
@@ -98,7 +98,7 @@ def test_a_second_split_goes_on_as_the_first(divided, capsys):
     assert json.loads(out)["by"] == "query"
     assert "split: by query, seed 0" in (divided / "gold.yaml").read_text()
     out = " ".join(call(capsys, "gold", "split", "gold.yaml", "--by", "query", "--seed", "3")[1].split())
-    assert "Every query has its part already: nothing was changed." in out
+    assert "Every query already has a split: nothing changed." in out
     code, _, err = call(capsys, "gold", "split", "gold.yaml", "--by", "module")
     assert code == 2
     assert "both have a target in the directory shop" in err
@@ -107,14 +107,14 @@ def test_a_second_split_goes_on_as_the_first(divided, capsys):
 
 def test_another_way_than_the_sets_own_is_told(divided, capsys):
     out = " ".join(call(capsys, "gold", "split", "gold.yaml", "--by", "file")[1].split())
-    assert "It is divided by query; --force divides it by file." in out
+    assert "It is split by query; --force splits it by file." in out
 
 
 def test_parts_that_miss_their_share_are_told(shop, capsys):
     out = " ".join(
         call(capsys, "gold", "split", "gold.yaml", "--by", "query", "--dev", ".5", "--test", ".5")[1].split()
     )
-    assert "dev has 33% instead of 50%, test has 67% instead of 50%, since groups are not torn apart: add" in out
+    assert "dev has 33% instead of 50%, test has 67% instead of 50%, because groups stay together: add" in out
 
 
 def test_shares_that_are_not_named_divide_the_rest(shop, capsys):
@@ -152,7 +152,7 @@ def test_a_split_that_cannot_be_changes_nothing(shop, capsys, flags, message):
 def test_a_run_leaves_sealed_queries_out_and_says_so(divided, capsys):
     code, _, err = run(capsys)
     assert code == 0
-    assert "1 sealed query left out; --split sealed asks them and logs the look" in err
+    assert "1 sealed query left out; --split sealed includes them and logs the access" in err
     assert asked() == {part("dev"), part("test")}
     assert read_access_log(divided / "gold.yaml") == ()
 

@@ -50,13 +50,13 @@ def convert_command(args: Namespace) -> int:
     blocks: list[Block | str] = [
         table(["set", ">queries"], [[gold.name, str(len(gold.queries))] for gold in suite.golds]),
         f"Written: {', '.join(paths[:listed])}{more}",
-        *([f"The folder {missing} was made for it."] if missing else []),
+        *([f"Created the directory {missing}."] if missing else []),
         *([] if converted.lost or not_read or converted.notes else ["Nothing was lost."]),
     ]
     emit_blocks(args, f"Converted to {format_.name}", blocks, data)
     for sentence in converted.lost:
-        warn(sentence if unseals(sentence) else f"{format_.name} does not hold: {sentence}")
-    for sentence in (*(f"not taken from {note}" for note in not_read), *converted.notes):
+        warn(sentence if unseals(sentence) else f"{format_.name} cannot store: {sentence}")
+    for sentence in (*(f"not read from {note}" for note in not_read), *converted.notes):
         warn(sentence)
     return 0
 
@@ -122,8 +122,8 @@ def missing_directory(out: Path) -> Path | None:
 
 def _write(out: Path, converted: _Converted, format_: GoldFormat, *, force: bool) -> None:
     if format_.matches_directory is not None and not force and out.is_dir() and any(out.iterdir()):
-        message = f"the folder is not empty, and {format_.name} is read as a whole folder"
-        raise ConfigError(message, file=out, hint="name a new folder, or give --force to write into this one")
+        message = f"the directory is not empty, and {format_.name} reads all its files"
+        raise ConfigError(message, file=out, hint="name a new directory, or add --force")
     for directory in converted.documents:
         if directory.exists() and not is_document_directory(directory):
             raise ConfigError("holds something else than documents", file=directory, hint="name another OUT")
@@ -186,7 +186,7 @@ def _save_moves(args: Namespace, gold: GoldSet, applied: reanchoring.ReanchoredG
         new = replace(new, corpus=relative_corpus(new, out.parent))
         missing = missing_directory(out)
     saved = save(gold, new, out)
-    info(args, f"written to {saved.path}" + (f"; the folder {missing} was made for it" if missing else ""))
+    info(args, f"written to {saved.path}" + (f"; created the directory {missing}" if missing else ""))
     return saved.notes
 
 

@@ -144,7 +144,7 @@ def lint_dependencies(
         try:
             return open_corpus(replace(spec, include=(), exclude=()), base=base)
         except AssayError as error:
-            warn(f"{name}: what the globs leave out cannot be read: {error.message}")
+            warn(f"{name}: files excluded by globs cannot be read: {error.message}")
             return None
 
     return LintDependencies(whole, tuple(reaches))
@@ -173,7 +173,7 @@ def _document(report: LintReport, repaired: Sequence[LintFinding], *, every: boo
     if report.leaks:
         rows = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in report.leaks]
         columns = ["set", ">no word", ">some", ">half of the words or more"]
-        blocks += [Heading("How much of the answer is in the question"), table(columns, rows)]
+        blocks += [Heading("Query words found in targets"), table(columns, rows)]
     errors, warnings = report.count("error"), report.count("warning")
     counts = (
         f"{pluralize(errors, 'error')}, {pluralize(warnings, 'warning')}, {pluralize(report.count('info'), 'note')}"

@@ -37,7 +37,8 @@ def mine_command(args: Namespace) -> int:
     intake, queue = _open_intake(args, gold)
     if args.sources is None and (args.shell or args.transcript or args.propose):
         info(
-            args, f"only what is named is mined; add --from {','.join(mining.DEFAULT_SOURCES)} for the code's own texts"
+            args,
+            f"only the named sources are mined; add --from {','.join(mining.DEFAULT_SOURCES)} for the code's own texts",
         )
     tallies: list[_Tally] = []
     for source, batches in _mine(args, intake, gold, run):
@@ -211,9 +212,9 @@ def _report(args: Namespace, gold: GoldSet | None, tallies: list[_Tally]) -> Non
         "items": [item_mapping(item) for item in items],
     }
     if args.dry_run:
-        then = "Nothing was queued. Run it without --dry-run to queue them."
+        then = "Nothing was queued. Run again without --dry-run to queue them."
     elif not items:
-        then = "Nothing new. Another --seed draws others; --count draws more."
+        then = "Nothing new. Another --seed samples others; a larger --count samples more."
     else:
         then = f"Then: assay gold review {args.set} --reviewer NAME" + ("" if gold else f" --corpus {args.repo}")
     blocks = (*_tally_blocks(tallies, items if args.dry_run else None), then)

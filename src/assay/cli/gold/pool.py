@@ -176,7 +176,7 @@ def _pool_blocks(
 ) -> Iterator[Block | str]:
     results = f"{pluralize(len(pooled.candidates), 'result')} of {_count_queries(pooled.queries)}"
     depth = f"(first {pluralize(pooled.depth, 'rank')}, headline phrasings)"
-    yield f"Judged by nobody: {results}, at {pooled.level} level {depth}."
+    yield f"Unjudged: {results}, at {pooled.level} level {depth}."
     rows = [[b.engine, f"{b.now:.3f}", f"{b.all_right:.3f}", str(b.unjudged)] for b in pooled.bounds]
     note = "now: every unjudged result is wrong; all right: every one of the pool is a primary answer."
     yield table(["engine", f">{pooled.measure} now", ">all right", ">unjudged"], rows, note)
@@ -186,10 +186,10 @@ def _pool_blocks(
         rows = [[name, f"{value:+.3f}", verdicts[name]] for name, value in gaps.items()]
         yield table(["labels", ">gap", "verdict"], rows)
         if gap.labels is None:
-            yield "No way to label these results was found that turns the order."
+            yield "No labels of these results were found that would reverse the order."
         else:
             labels = "One label is" if gap.labels == 1 else f"{gap.labels} labels are"
-            yield f"{labels} enough to turn the order."
+            yield f"{labels} enough to reverse the order."
     if listed:
         names = [bounds.engine for bounds in pooled.bounds]
         yield Heading("Worth judging first")

@@ -32,7 +32,9 @@ _FLAGS_OF_ACTIONS = {
 def review_command(args: Namespace) -> int:
     actions = [name for name in _ACTIONS if getattr(args, name)]
     if len(actions) > 1:
-        raise ConfigError(f"{' and '.join(map(_flag, actions))} are two things", hint="do one after the other")
+        raise ConfigError(
+            f"{' and '.join(map(_flag, actions))} exclude each other", hint="run them one after the other"
+        )
     action = actions[0] if actions else ""
     endpoint_of(args)
     for name, allowed in _FLAGS_OF_ACTIONS.items():
@@ -54,7 +56,7 @@ def _review_in_browser(args: Namespace, workspace: ReviewWorkspace) -> int:
         workspace, voting.rules_of(args), name=voting.reviewer_of(args) if args.reviewer else ""
     )
     serve_until_stopped(args, routes, REVIEW, {"gold": str(workspace.path)}, port_file(workspace.path))
-    info(args, "\nended; every vote that the page calls saved is in its file")
+    info(args, "\nended; saved votes are in their files")
     return 0
 
 
@@ -105,7 +107,7 @@ def _adjudicate(args: Namespace, workspace: ReviewWorkspace) -> int:
     reviewer = voting.reviewer_of(args)
     others = [status for status in disputed if not status.has_vote_of(reviewer)]
     if len(others) < len(disputed):
-        info(args, f"left to a third person, for {reviewer} voted on them: {len(disputed) - len(others)}")
+        info(args, f"left to other reviewers, because {reviewer} voted on them: {len(disputed) - len(others)}")
     decided = voting.ask_each(
         others,
         lambda status, position: _ask_decision(args, workspace, status, position),
@@ -130,7 +132,7 @@ def _vote_lines(status: votes.ItemStatus) -> list[str]:
 def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequence[votes.ItemStatus]) -> int:
     rows = [[s.item.id, s.item.kind, s.item.query.id, "; ".join(_vote_lines(s))] for s in disputed]
     count = f"{pluralize(len(disputed), 'item')} {'is' if len(disputed) == 1 else 'are'} disputed."
-    then = f"{count} One who did not vote decides: --reviewer NAME --decide ITEM=VALUE --reason TEXT."
+    then = f"{count} A reviewer who did not vote decides: --reviewer NAME --decide ITEM=VALUE --reason TEXT."
     items = [
         view_mapping(workspace.viewer.view(status.item), engines=args.show_engines)
         | {"cast": [votes.vote_mapping(vote) for vote in status.votes]}
@@ -194,13 +196,13 @@ def _acceptance_blocks(workspace: ReviewWorkspace, accepted: Acceptance, left: d
     size = f"There is no {workspace.path} yet."
     if accepted.gold:
         size = f"{workspace.path} has {pluralize(len(accepted.gold.queries), 'query', 'queries')}."
-    turned = f"{rejected} {'was' if rejected == 1 else 'were'} turned down"
-    blocks: list[Block | str] = [f"{pluralize(accepted.added, 'item')} became gold, {turned}. {size}"]
+    turned = f"{rejected} {'was' if rejected == 1 else 'were'} rejected"
+    blocks: list[Block | str] = [f"{pluralize(accepted.added, 'item')} added to the set, {turned}. {size}"]
     needs = {"open": "without a vote", "waiting": "waiting for another vote", "disputed": "disputed (--adjudicate)"}
     if any(left.values()):
         blocks.append(f"Not settled: {', '.join(f'{left[name]} {needs[name]}' for name in needs if left[name])}.")
     if accepted.whole and accepted.added:
-        blocks.append(Paragraph("The whole file was written anew: comments in it are gone.", "warning"))
+        blocks.append(Paragraph("The whole file was rewritten; its comments are gone.", "warning"))
     blocks += [Paragraph(lost, "warning") for lost in accepted.lost]
     if accepted.refused:
         rows = [[refusal.item, refusal.query, refusal.reason] for refusal in accepted.refused]

@@ -56,7 +56,7 @@ def split_command(args: Namespace) -> int:
         "strata": {name: dict(counts) for name, counts in split.strata.items()},
         "warnings": warnings,
     }
-    emit_blocks(args, f"{suite.name} divided", _split_blocks(args, split, options.by, smallest, warnings), data)
+    emit_blocks(args, f"{suite.name} split", _split_blocks(args, split, options.by, smallest, warnings), data)
     return 0
 
 
@@ -67,7 +67,7 @@ def _save(args: Namespace, suite: Suite, split: splits.SplitSuite, options: spli
         changed = log_division(old, new, "gold split --force") if args.force else ""
         if changed:
             log = access_log_path(Path(old.source or args.set)).name
-            yield f"{old.name}: results on sealed queries were seen before this; {changed}. {log} says so."
+            yield f"{old.name}: sealed results were seen before this split; {changed}. See {log}."
         yield from save(old, splits.store_split_method(new, options)).notes
 
 
@@ -77,14 +77,14 @@ def _split_warnings(
     total = sum(split.sizes.values())
     if split.already_split == total:
         method = splits.SplitMethod(options.by, options.depth)
-        other = f" It is divided {before}; --force divides it {method}." if before and before != method else ""
-        return [f"Every query has its part already: nothing was changed.{other}"]
+        other = f" It is split {before}; --force splits it {method}." if before and before != method else ""
+        return [f"Every query already has a split: nothing changed.{other}"]
     wanted = dict(zip(split.sizes, options.shares.values(), strict=True))
     off = [name for name, size in split.sizes.items() if abs(size / total - wanted[name]) > _OFF]
     if not off:
         return []
     shares = ", ".join(f"{name} has {split.sizes[name] / total:.0%} instead of {wanted[name]:.0%}" for name in off)
-    return [f"{shares}, since groups are not torn apart: {splits.more_groups_hint(options.by)}."]
+    return [f"{shares}, because groups stay together: {splits.more_groups_hint(options.by)}."]
 
 
 def _smallest_difference(queries: int, sd: float) -> float:
@@ -95,14 +95,14 @@ def _split_blocks(
     args: Namespace, split: splits.SplitSuite, unit: str, smallest: dict[str, float], warnings: list[str]
 ) -> Iterator[Block | str]:
     total = sum(split.sizes.values())
-    kept = f"; {pluralize(split.already_split, 'query', 'queries')} kept their part" if split.already_split else ""
+    kept = f"; {pluralize(split.already_split, 'query', 'queries')} kept their split" if split.already_split else ""
     yield f"{total} queries in {pluralize(split.groups, 'group')} by {unit}, seed {args.seed}{kept}."
     rows = [
         [name, str(size), f"{size / total:.0%}", f"{smallest[name]:.1g}" if smallest[name] <= 1 else "–"]
         for name, size in split.sizes.items()
     ]
     note = f"shows: the smallest difference found with 80 % power when paired differences spread by {args.sd:g}."
-    yield table(["part", ">queries", ">share", ">shows"], rows, note)
+    yield table(["split", ">queries", ">share", ">shows"], rows, note)
     if split.strata:
         rows = [[name, *map(str, counts.values())] for name, counts in split.strata.items()]
         yield table(["stratum", *(f">{name}" for name in split.sizes)], rows)
@@ -117,12 +117,14 @@ def access_log_command(args: Namespace) -> int:
     log = read_access_log(path)
     rows = [[row.when, row.who, row.command, row.divided or ", ".join(row.engines), str(row.sealed)] for row in log]
     accesses = sum(not row.divided for row in log)
-    again = f"; divided anew {pluralize(len(log) - accesses, 'time')} since" if accesses < len(log) else ""
-    blocks: list[Block | str] = [f"{pluralize(accesses, 'look')} at the sealed queries of {path.name}{again}."]
+    again = f"; split again {pluralize(len(log) - accesses, 'time')} since" if accesses < len(log) else ""
+    blocks: list[Block | str] = [
+        f"{pluralize(accesses, 'access', 'accesses')} to the sealed queries of {path.name}{again}."
+    ]
     if rows:
         blocks.append(table(["when", "who", "command", "engines", ">sealed"], rows))
     data = {"schema": "assay/gold-access-log/1", "file": str(path), "accesses": [asdict(row) for row in log]}
-    emit_blocks(args, "Looks", blocks, data)
+    emit_blocks(args, "Access log", blocks, data)
     return 0
 
 
@@ -162,7 +164,9 @@ def agreement_command(args: Namespace) -> int:
     queue = workspace.queue
     votes = read_all_votes(queue)
     if not votes:
-        raise GoldError("nobody voted yet", file=queue.directory, hint="vote: assay gold review SET --reviewer NAME")
+        raise GoldError(
+            "there are no votes yet", file=queue.directory, hint="vote: assay gold review SET --reviewer NAME"
+        )
     resampling, accepted = Resampling(seed=args.seed), read_acceptance_times(queue)
     kinds = compute_agreement(workspace.items(), votes, read_decisions(queue), resampling, accepted)
     blocks = [block for kind in kinds for block in _agreement_blocks(kind)]
@@ -180,7 +184,7 @@ def _agreement_blocks(kind: KindAgreement) -> Iterator[Block | str]:
     text += "."
     if kind.changed:
         changed = pluralize(kind.changed, "vote")
-        text += f" {changed} cast anew after a look at those of others: the ones from before are taken."
+        text += f" {changed} cast again after seeing other votes: the earlier votes count."
     yield text
     rows = [[f"Krippendorff's α ({metric})", *_coefficient_cells(value)] for metric, value in kind.alpha.items()]
     for pair in kind.pairs:
@@ -189,7 +193,7 @@ def _agreement_blocks(kind: KindAgreement) -> Iterator[Block | str]:
         if pair.weighted:
             rows.append([f"κ with squared weights: {names}", *_coefficient_cells(pair.weighted)])
     note = (
-        "Intervals: 95 %, bootstrap over items. A dash: everybody said the same, which chance would have done as well."
+        "Intervals: 95 %, bootstrap over items. A dash: all votes are equal, so agreement beyond chance is undefined."
     )
     yield table(["", ">value", ">interval", ">items"], rows, note)
     for pair in kind.pairs:

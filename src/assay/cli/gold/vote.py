@@ -76,7 +76,7 @@ def set_problems(workspace: ReviewWorkspace, gold: GoldSet) -> tuple[AnchorProbl
 
 def reviewer_of(args: Namespace) -> str:
     if not args.reviewer:
-        raise ConfigError("nobody is named", hint="say who you are: --reviewer NAME")
+        raise ConfigError("no reviewer is named", hint="add --reviewer NAME")
     return check_name(args.reviewer)
 
 
@@ -133,7 +133,7 @@ def ask_each(
             position += 1
     except KeyboardInterrupt:
         log("")
-        warn(f"{pluralize(len(answered), 'answer')} kept; only the one that was being given is lost")
+        warn(f"{pluralize(len(answered), 'answer')} kept; the unfinished one is lost")
         raise
     return len(answered)
 
@@ -153,7 +153,7 @@ def ask_vote(args: Namespace, item: str, question: str, values: Sequence[str]) -
     while not (reason := _ask_line("why: ")):
         if reason is None:
             return None
-        info(args, "a few words, please: without a reason nobody can settle a dispute later")
+        info(args, "a reason is required: adjudicators need it to settle disputes")
     return VoteInput(item, matches[0], reason)
 
 
@@ -204,7 +204,7 @@ def read_flags(given: list[str], reasons: list[str] | None) -> list[VoteInput]:
     for text, reason in zip(given, reasons, strict=True):
         item, equals, value = text.partition("=")
         if not equals:
-            raise ConfigError(f"'{text}' is no vote", hint="write ITEM=VALUE, such as 3f2a91c0d4e5=2")
+            raise ConfigError(f"expected ITEM=VALUE, got '{text}'", hint="such as 3f2a91c0d4e5=2")
         votes.append(VoteInput(item.strip(), value.strip(), reason))
     return votes
 
