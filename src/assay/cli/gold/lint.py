@@ -3,12 +3,12 @@ from __future__ import annotations
 import math
 import os
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
-from assay.cli.options import load_config, reject_flags
+from assay.cli.options import given_flags, load_config, reject_flags, split_list
 from assay.cli.output import emit, info, log, pluralize, warn
 from assay.corpus import open_corpus, parse_spec, read_text
 from assay.errors import AssayError, ConfigError
@@ -42,10 +42,10 @@ def lint_command(args: Namespace) -> int:
 
 
 def _lint(args: Namespace) -> int:
-    codes = {key: getattr(args, key) for key in ("select", "ignore") if getattr(args, key) is not None}
-    selection = RuleSelection(
-        **{key: tuple(filter(None, map(str.strip, text.split(",")))) for key, text in codes.items()}
-    )
+    codes = {
+        key: tuple(filter(None, split_list(text) or ())) for key, text in given_flags(args, "select", "ignore").items()
+    }
+    selection = RuleSelection(**codes)
     config = LintConfig()
     reaches = tuple(read_chunks(Path(name)) for name in args.reach or () if name != _BUILTIN)
     suite = _load_sets(args)
@@ -66,7 +66,10 @@ def _lint(args: Namespace) -> int:
     }
     emit(args, _document(report, repaired), data)
     if args.github:
-        _report_to_github(report, repaired)
+        output = _job_output()
+        output.annotate(of_findings(report.findings), "the job summary lists them")
+        if report.findings:
+            summarize(output, to_summary(_document(report, repaired, every=True), SUMMARY_BYTES))
     return 2 if report.count("error") or (args.strict and report.count("warning")) else 0
 
 
@@ -123,13 +126,6 @@ def _finding_json(finding: LintFinding) -> dict[str, object]:
     return {name: getattr(finding, name) for name in fields} | {"repair": repair}
 
 
-def _report_to_github(report: LintReport, repaired: Sequence[LintFinding]) -> None:
-    output = _job_output()
-    output.annotate(of_findings(report.findings), "the job summary lists them")
-    if report.findings:
-        summarize(output, to_summary(_document(report, repaired, every=True), SUMMARY_BYTES))
-
-
 def _job_output() -> JobOutput:
     return JobOutput(read_context(os.environ, ""), log)
 
@@ -167,13 +163,14 @@ def _document(report: LintReport, repaired: Sequence[LintFinding], *, every: boo
     blocks: list[Block] = []
     for gold in dict.fromkeys(finding.gold for finding in report.findings):
         findings = [finding for finding in report.findings if finding.gold == gold]
-        blocks += [Heading(gold), _findings_table(findings, _single_rows if every else _grouped_rows)]
+        rows = list(_finding_rows(findings, every=every))
+        blocks += [Heading(gold), table(["code", "query", "line", "finding"], rows)]
     if repaired:
         blocks += [Heading("Repaired"), *(Paragraph(_format_repair(finding), "good") for finding in repaired)]
     if report.leaks:
-        rows = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in report.leaks]
+        leaks = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in report.leaks]
         columns = ["set", ">no word", ">some", ">half of the words or more"]
-        blocks += [Heading("Query words found in targets"), table(columns, rows)]
+        blocks += [Heading("Query words found in targets"), table(columns, leaks)]
     errors, warnings = report.count("error"), report.count("warning")
     counts = (
         f"{pluralize(errors, 'error')}, {pluralize(warnings, 'warning')}, {pluralize(report.count('info'), 'note')}"
@@ -184,29 +181,16 @@ def _document(report: LintReport, repaired: Sequence[LintFinding], *, every: boo
     return Document("assay gold lint", tuple(blocks))
 
 
-_Rows = Iterator["list[str | Cell]"]
-
-
-def _findings_table(findings: Sequence[LintFinding], rows_of: Callable[[Sequence[LintFinding]], _Rows]) -> Block:
-    rows = [row for severity in SEVERITIES for row in rows_of([f for f in findings if f.severity == severity])]
-    return table(["code", "query", "line", "finding"], rows)
-
-
-def _single_rows(findings: Sequence[LintFinding]) -> _Rows:
-    for finding in sorted(findings, key=lambda finding: finding.code):
-        yield _row([finding])
-
-
-def _grouped_rows(findings: Sequence[LintFinding]) -> _Rows:
-    most = 8  # rows per rule and set
-    for code in sorted({finding.code for finding in findings}):
-        groups: dict[str, list[LintFinding]] = {}
-        for finding in findings:
-            if finding.code == code:
-                groups.setdefault(_format_finding(finding), []).append(finding)
+def _finding_rows(findings: Sequence[LintFinding], *, every: bool) -> Iterator[list[str | Cell]]:
+    by_rule: dict[str, dict[str, list[LintFinding]]] = {}
+    for number, finding in enumerate(sorted(findings, key=lambda f: (SEVERITIES.index(f.severity), f.code))):
+        text = str(number) if every else _format_finding(finding)
+        by_rule.setdefault(f"{finding.severity} {finding.code}", {}).setdefault(text, []).append(finding)
+    for rule, groups in by_rule.items():
+        most = len(groups) if every else 8  # rows per rule and set
         yield from map(_row, list(groups.values())[:most])
         if len(groups) > most:
-            yield [Cell(code, "quiet"), "", "", f"… and {len(groups) - most} more; --json has them all"]
+            yield [Cell(rule.split()[1], "quiet"), "", "", f"… and {len(groups) - most} more; --json has them all"]
 
 
 def _row(findings: Sequence[LintFinding]) -> list[str | Cell]:

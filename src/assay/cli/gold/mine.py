@@ -24,7 +24,7 @@ from assay.gold.mining.phrasings import mine_phrasings
 from assay.gold.review.items import ReviewItem, ReviewQueue, item_mapping
 from assay.gold.split import refuse_sealed, sealed_queries
 from assay.report.render.document import Block, Heading, Paragraph, table
-from assay.types import CorpusSpec, GoldSet, Run, Suite
+from assay.types import GoldSet, Run, Suite
 
 #: Other words for sources, whose nearest spelling would be another source.
 _SYNONYMS = {"commits": "history", "commit": "history", "git": "history", "log": "history", "docstrings": "comments"}
@@ -117,7 +117,11 @@ def _load_run(directory: str, gold: GoldSet) -> Run:
 
 
 def _open_intake(args: Namespace, gold: GoldSet | None) -> tuple[mining.Intake, ReviewQueue]:
-    spec = _corpus_spec(args.repo, gold)
+    spec = parse_spec(args.repo)
+    if gold:
+        own = gold.corpus
+        include, exclude = spec.include or own.include, spec.exclude or own.exclude
+        spec = replace(spec, root=spec.root or own.root, include=include, exclude=exclude)
     info(args, f"reading {args.repo}")
     corpus = open_corpus(spec)
     if gold and (warning := mining.check_same_corpus(corpus, gold)):
@@ -126,15 +130,6 @@ def _open_intake(args: Namespace, gold: GoldSet | None) -> tuple[mining.Intake, 
     check = mining.lint_check(gold, corpus, lint_dependencies(gold.name if gold else "proposals", spec, None))
     code = CodeIndex(corpus)
     return mining.Intake(code, gold, queue.items(), on=today(), commit=commit_of(corpus), check=check), queue
-
-
-def _corpus_spec(repo: str, gold: GoldSet | None) -> CorpusSpec:
-    spec = parse_spec(repo)
-    if gold is None:
-        return spec
-    own = gold.corpus
-    include, exclude = spec.include or own.include, spec.exclude or own.exclude
-    return replace(spec, root=spec.root or own.root, include=include, exclude=exclude)
 
 
 def _mine(

@@ -39,7 +39,9 @@ def pool_command(args: Namespace) -> int:
     pooled = pool(run, measure, _rejected_spans(queue), PoolConfig(args.depth))
     listed = pooled.candidates[: args.limit]
     added = queue.add(_make_items(listed, run, gold)) if args.queue else None
-    verdicts = _verdicts(pooled.contest, run) if pooled.contest else {}
+    gap = pooled.contest
+    verdicts = _verdicts(gap, run) if gap else {}
+    gap_facts = ("first", "second", "gap", "least", "most", "labels")
     blocks: list[Block | str] = [*_pool_blocks(pooled, listed, verdicts)]
     if added:
         blocks.append(f"{added.new} queued for review; in the queue already: {added.known}.")
@@ -51,7 +53,7 @@ def pool_command(args: Namespace) -> int:
         "queries": pooled.queries,
         "unjudged": len(pooled.candidates),
         "bounds": [asdict(bounds) for bounds in pooled.bounds],
-        "contest": _gap_json(pooled.contest, verdicts) if pooled.contest else None,
+        "contest": {name: getattr(gap, name) for name in gap_facts} | {"verdicts": verdicts} if gap else None,
         "candidates": [{**asdict(candidate), "span": str(candidate.span)} for candidate in listed],
         "queued": None if added is None else {"new": added.new, "known": added.known},
     }
@@ -154,11 +156,6 @@ def _anchoring(gold: GoldSet, run: Run) -> Callable[[Span], Target]:
         return Target(span, digest=content_digest(split_lines(text)[span.start - 1 : span.end]))
 
     return anchor
-
-
-def _gap_json(gap: TopTwoGap, verdicts: dict[str, str]) -> dict[str, object]:
-    names = ("first", "second", "gap", "least", "most", "labels")
-    return {name: getattr(gap, name) for name in names} | {"verdicts": verdicts}
 
 
 def _verdicts(gap: TopTwoGap, run: Run) -> dict[str, str]:

@@ -44,7 +44,10 @@ def split_command(args: Namespace) -> int:
     options = splits.SplitOptions(method.by, shares, args.seed, method.depth, reassign=args.force)
     split = splits.assign_splits(suite, options)
     warnings = [*_save(args, suite, split, options), *_split_warnings(options, split, before)]
-    smallest = {name: _smallest_difference(size, args.sd) for name, size in split.sizes.items()}
+    smallest = {
+        name: mde_from_se(args.sd / math.sqrt(size), size - 1) if size > 1 else math.inf
+        for name, size in split.sizes.items()
+    }
     data = {
         "schema": "assay/gold-split/1",
         "by": options.by,
@@ -85,10 +88,6 @@ def _split_warnings(
         return []
     shares = ", ".join(f"{name} has {split.sizes[name] / total:.0%} instead of {wanted[name]:.0%}" for name in off)
     return [f"{shares}, because groups stay together: {splits.more_groups_hint(options.by)}."]
-
-
-def _smallest_difference(queries: int, sd: float) -> float:
-    return mde_from_se(sd / math.sqrt(queries), queries - 1) if queries > 1 else math.inf
 
 
 def _split_blocks(
