@@ -89,7 +89,7 @@ def test_what_is_in_use_is_told(filled, capsys):
     with Store() as store:
         store.directory("tables", "a", lambda _: None)
         assert main(["cache", "prune", "--to", "0"]) == 0
-        assert "1 entry stayed because somebody uses" in capsys.readouterr().out
+        assert "In use, not removed: 1." in capsys.readouterr().out
         assert store.has("tables", "a")
 
 

@@ -696,7 +696,7 @@ def test_serving_a_folder_without_runs_says_so(shop):
         server.send_signal(signal.SIGINT)
         _, err = server.communicate(timeout=WATCHDOG)
     assert address.startswith("http://127.0.0.1:"), err
-    assert "there is no run there yet" in err
+    assert "no runs found yet" in err
     assert server.returncode in (0, 128 + signal.SIGINT), err  # by when the signal comes
 
 

@@ -162,7 +162,7 @@ def test_open_shows_the_page_or_says_that_nobody_can(made, capsys, monkeypatch):
     code, _, err = call(capsys, "report", "--open")
     assert code == 0
     assert shown == [(made / "results" / "report.html").resolve().as_uri()]
-    assert "no browser was found" in err
+    assert "no browser found" in err
 
 
 def test_size_that_nobody_can_keep_is_said_with_its_unit(made, capsys):

@@ -203,7 +203,7 @@ def prune_command(args: Namespace) -> int:
     text = f"{pluralize(pruned.entries, 'entry', 'entries')} {went}, {_format_size(pruned.bytes)}"
     text += f"; {_format_size(pruned.left)} stay."
     if pruned.held:
-        text += f" {pluralize(pruned.held, 'entry', 'entries')} stayed because they are in use."
+        text += f" In use, not removed: {pruned.held}."
     data = {"schema": "assay/cache-prune/1", "dry_run": args.dry_run, **asdict(pruned)}
     emit_blocks(args, "The cache, pruned", [text], data)
     return 0

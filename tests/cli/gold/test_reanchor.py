@@ -229,4 +229,4 @@ def test_reanchor_says_why_git_does_not_read_a_repository(small, monkeypatch, ca
 def test_reanchor_says_that_it_made_a_folder(small, capsys):
     for made in (True, False):
         _, _, err = call(capsys, "gold.yaml", "--to", "main", "--out", "sub/out.yaml")
-        assert ("the folder sub was made" in err) is made
+        assert ("created the directory sub" in err) is made

@@ -81,7 +81,7 @@ def test_dividing_anew_after_a_look_is_told_and_written_down(divided, capsys):
         said.append(" ".join(call(capsys, "gold", "split", "gold.yaml", *flags, "--seed", str(seed))[1].split()))
         if part("sealed") != before:
             break
-    assert "results on sealed queries were seen before this; 1 unsealed, 1 newly sealed" in said[-1]
+    assert "sealed results were seen before this split; 1 unsealed, 1 newly sealed" in said[-1]
     look, *anew = read_access_log(divided / "gold.yaml")
     assert (look.command, look.divided) == ("run", "")
     assert [(one.command, one.sealed) for one in anew] == [("gold split --force", 1)]
@@ -167,7 +167,7 @@ def test_a_run_of_the_sealed_part_is_a_look(divided, capsys):
     assert [look.command for look in looks] == ["run", "score", "compare"]
     code, out, _ = call(capsys, "gold", "access-log", "gold.yaml")
     assert code == 0
-    assert "3 looks at the sealed queries" in out
+    assert "3 accesses to the sealed queries" in out
     code, out, _ = call(capsys, "gold", "access-log", "gold.yaml", "--json")
     assert [look["sealed"] for look in json.loads(out)["accesses"]] == [1, 1, 1]
 

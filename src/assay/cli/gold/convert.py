@@ -56,7 +56,7 @@ def convert_command(args: Namespace) -> int:
     emit_blocks(args, f"Converted to {format_.name}", blocks, data)
     for sentence in converted.lost:
         warn(sentence if unseals(sentence) else f"{format_.name} cannot store: {sentence}")
-    for sentence in (*(f"not read from {note}" for note in not_read), *converted.notes):
+    for sentence in (*(f"not taken from {note}" for note in not_read), *converted.notes):
         warn(sentence)
     return 0
 
