@@ -66,9 +66,6 @@ def test_nothing_of_the_machine_is_in_the_files(made, tmp_path):
 def test_files_of_engines_that_are_gone_are_removed(made, tmp_path):
     write_reports(analyze(made, CLAIM), open_case(made, CLAIM), tmp_path)
     assert (tmp_path / "runs" / "lines" / "mine.trec").exists()
-    old = tmp_path / "runs" / "files" / "mine.trec"  # where an earlier Assay had whole files
-    old.parent.mkdir()
-    old.write_text("q Q0 a 1 1 t\n")
     left = replace(made, engines=made.engines[:1])
     write_reports(analyze(left, CLAIM), open_case(left, CLAIM), tmp_path)
     assert sorted(p.name for p in (tmp_path / "runs").rglob("*.trec")) == ["base.trec", "base.trec"]

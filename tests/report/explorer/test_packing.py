@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.report.explorer.packing import Column, pack_table, pack_values, round_floats, varints
+from assay.report.explorer.data import Column, pack_table, round_floats, varints
 from tests.report.explorer import unpacking
 
 numbers = st.integers(0, 2**63 - 1)
@@ -44,11 +44,6 @@ def test_scores_keep_five_digits(value):
 def test_scores_that_are_no_numbers_stay_what_they_are():
     values = np.array([np.nan, np.inf, -np.inf, 0.0, np.finfo(np.float32).max], dtype=np.float32)
     np.testing.assert_array_equal(round_floats(values), values)
-
-
-def test_values_are_little_endian_and_the_last_axis_is_fastest():
-    values = np.array([[[1.0, np.nan]], [[0.5, 2.0]]])
-    np.testing.assert_array_equal(np.frombuffer(pack_values(values), dtype="<f4"), [1.0, np.nan, 0.5, 2.0])
 
 
 def test_head_is_json_that_browsers_read():

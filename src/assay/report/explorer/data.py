@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import struct
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from assay.experiment.records.codec import dump
 from assay.gold import overlaps
 from assay.report.analysis import FEW_QUERIES
 from assay.report.comparison import verdict_tone
 from assay.report.costs import NO_TIMES, conditions_text
 from assay.report.explorer.excerpts import PageLimits
-from assay.report.explorer.packing import Column, pack_table, round_floats
 from assay.report.render.text import clip, plain, repository_names
 from assay.report.results import Results, results_json
 from assay.report.scored_run import ScoredRun, forms_of, level_of, rank_measure
@@ -34,6 +36,10 @@ _DIGITS = 5  # of a score in a trace
 STATUSES = (*map(str, Status), "missing")
 #: Mark of the first adversary, unless a query has more targets.
 _ADVERSARIES = 128
+Column = NDArray[np.int64] | NDArray[np.float32]
+#: Bits of a float's fraction that a score loses; five digits are left.
+_LOST_BITS = 7
+_SEVEN = 7  # bits of a number in each byte of LEB128
 
 
 def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, Any]:
@@ -297,3 +303,39 @@ def pack_rankings(case: ScoredRun, *, scores: bool, error_length: int) -> bytes:
         "errors": list(packed.errors),
     }
     return pack_table(head, columns)
+
+
+def pack_table(head: Mapping[str, object], columns: Mapping[str, Column]) -> bytes:
+    packed, listed = [], []
+    for name, column in columns.items():
+        if column.dtype.kind == "f":  # byte by byte: bytes of equal position compress better
+            kind, data = "float32", column.astype("<f4").view(np.uint8).reshape(-1, 4).T.tobytes()
+        else:
+            kind, data = "varint", varints(column)
+        packed.append(data)
+        listed.append([name, kind, len(column), len(data)])
+    text = dump({**head, "columns": listed}).encode("utf-8")
+    return b"".join([struct.pack("<I", len(text)), text, *packed])
+
+
+def varints(numbers: Column | Sequence[int]) -> bytes:
+    """Pack unsigned numbers as LEB128: seven bits per byte, lowest first; the high bit means that more follow."""
+    left = np.asarray(numbers, dtype=np.uint64)
+    if not len(left):
+        return b""
+    width = max(1, -(-int(left.max()).bit_length() // _SEVEN))
+    shifts = np.arange(width, dtype=np.uint64) * np.uint64(_SEVEN)
+    parts = left[:, None] >> shifts  # the remaining bits at each byte
+    more = parts[:, 1:] > 0
+    data = (parts & np.uint64(0x7F)).astype(np.uint8)
+    data[:, :-1] |= more.astype(np.uint8) << 7
+    used = np.hstack([np.ones((len(left), 1), dtype=np.bool_), more])
+    return data[used].tobytes()
+
+
+def round_floats(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Round floats to five digits, so that they compress; NaN and infinity stay."""
+    bits = values.astype("<f4").view(np.uint32)
+    half, mask = np.uint32(1 << (_LOST_BITS - 1)), np.uint32(0xFFFFFFFF << _LOST_BITS & 0xFFFFFFFF)
+    rounded = ((bits + half) & mask).view(np.float32)
+    return np.where(np.isfinite(values) & np.isfinite(rounded), rounded, values).astype(np.float32)

@@ -68,8 +68,6 @@ class ExcerptPlan:
     """All excerpts that a page could show, most important first."""
 
     portions: tuple[QueryExcerpts, ...]
-    differing: tuple[QueryKey, ...]  # queries on which engines differ
-    compared: tuple[str, ...]  # engines whose results come first
     limits: PageLimits
 
     def ranges(self, portion: QueryExcerpts) -> Iterator[tuple[tuple[str, str], range]]:
@@ -102,7 +100,7 @@ def plan_excerpts(case: ScoredRun, results: Results, limits: PageLimits) -> Exce
         *(QueryExcerpts(key, (), tuple(second[key])) for key in order if key in second),
         *(QueryExcerpts(key, targets[key]) for key in case.queries if key not in set(order)),
     ]
-    return ExcerptPlan(tuple(portions), tuple(order), judged, limits)
+    return ExcerptPlan(tuple(portions), limits)
 
 
 def _differing_queries(case: ScoredRun, judged: Collection[str]) -> list[QueryKey]:

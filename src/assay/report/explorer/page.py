@@ -26,7 +26,6 @@ from assay.report.explorer.excerpts import (
     plan_excerpts,
     read_excerpts,
 )
-from assay.report.explorer.packing import pack_values
 from assay.report.render.text import count, strip_control
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, pick
@@ -98,7 +97,7 @@ class _Draft:
         self._plan = plan_excerpts(case, results, limits)
         self._facts = summary(case, results, limits)
         self._queries = _json(queries(case))
-        self._values = compress(pack_values(pick(case.scores, measures=page_measures(case)).values))
+        self._values = compress(pick(case.scores, measures=page_measures(case)).values.astype("<f4").tobytes())
         self._traces = _json(trace_data(case, traces)) if traces and traces.made else None
 
     def fit(self, *, scores: bool, traced: bool) -> HtmlReport:
