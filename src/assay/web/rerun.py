@@ -125,10 +125,12 @@ class RerunService:
             after = _search(after_session, text, max(k, LIMITS.deep))
             seconds = time.perf_counter() - start
             trace = cast(ExplainingSession, after_session).explain(text, k, follow)
+        hits, gone = _rows(opened, before, after, known)
         return {
             "schema": "assay/ask/1",
             "k": k,
-            **_rows(opened, before, after, known),
+            "hits": hits,
+            "gone": gone,
             "followed": len(after),
             "value": None if known is None else _values(opened, place, known, before=before, after=after),
             "trace": waterfall_data(QueryTrace(engine.name, trace)),
@@ -169,7 +171,7 @@ def _search(session: Session, text: str, k: int) -> _Hits:
     return tuple(reply.hits if isinstance(reply, EngineReply) else reply)
 
 
-def _rows(opened: CachedRun, before: _Hits, after: _Hits, known: JudgedQuery | None) -> dict[str, Any]:
+def _rows(opened: CachedRun, before: _Hits, after: _Hits, known: JudgedQuery | None) -> tuple[list[Any], list[Any]]:
     """Return the new hits with their old ranks, and the old hits that are no longer among the first k."""
     k, level = opened.run.k, level_of(opened.claim.primary)
     marker = HitMarker(known.query, level) if known else _no_marks
@@ -184,7 +186,7 @@ def _rows(opened: CachedRun, before: _Hits, after: _Hits, known: JudgedQuery | N
         for rank, (hit, mark) in enumerate(zip(old_hits, marker(old_hits), strict=True), start=1)
         if new_ranks.get(rank, k + 1) > k
     ]
-    return {"hits": rows[:k], "gone": gone}
+    return rows[:k], gone
 
 
 def _no_marks(hits: Sequence[Hit]) -> Sequence[HitMark]:
