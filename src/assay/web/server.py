@@ -63,12 +63,10 @@ class HttpError(InputError):
 class WebRequest:
     """A request that passed every check: from Assay's own page, or with the token."""
 
-    method: str
-    path: str
-    parts: Mapping[str, str] = field(default_factory=dict)  # values of the {names} in the route's pattern
-    query: Mapping[str, str] = field(default_factory=dict)
-    data: Mapping[str, object] = field(default_factory=dict)  # the JSON object of a POST
-    cookies: Mapping[str, str] = field(default_factory=dict, repr=False)
+    parts: Mapping[str, str]  # values of the {names} in the route's pattern
+    query: Mapping[str, str]
+    data: Mapping[str, object]  # the JSON object of a POST
+    cookies: Mapping[str, str] = field(repr=False)
 
     def text(self, name: str) -> str:
         value = self.data.get(name)
@@ -144,11 +142,7 @@ class Route:
 
 
 def serve(
-    routes: Sequence[Route],
-    *,
-    port: int = 0,
-    host: str = "127.0.0.1",
-    limits: RequestLimits | None = None,
+    routes: Sequence[Route], *, port: int = 0, host: str = "127.0.0.1", limits: RequestLimits | None = None
 ) -> WebServer:
     """Listen on loopback, at any free port by default."""
     if host not in LOOPBACK:
@@ -267,7 +261,6 @@ class RequestAuth:
             raise HttpError(403, "the request came from another page", hint="open Assay's page directly")
 
     def check_session(self, headers: Message) -> None:
-        """Reject requests without the session cookie."""
         given = [value for name, value in _read_cookies(headers) if name == self.cookie]
         if not any(_is_secret(value, self.session) for value in given):
             raise HttpError(403, "this page needs the token of its server", hint="open the address that Assay printed")
@@ -275,8 +268,7 @@ class RequestAuth:
     def admit(self, headers: Message, path: str, query: Mapping[str, str]) -> Response:
         """Exchange the token of an address for the session cookie, and redirect to the address without it."""
         if not _is_secret(query["token"], self.token):
-            message = "wrong token"
-            raise HttpError(403, message, hint="open the address that Assay printed last")
+            raise HttpError(403, "wrong token", hint="open the address that Assay printed last")
         rest = urlencode({name: value for name, value in query.items() if name != "token"})
         # Two slashes would name another server, and browsers take a backslash for a slash.
         clean = "/" + path.replace("\\", "/").lstrip("/") + (f"?{rest}" if rest else "")
@@ -331,7 +323,7 @@ class _Handler(BaseHTTPRequestHandler):
         auth.check_session(self.headers)
         route, parts = self._find_route(path)
         data = self._read_data() if self.command == "POST" else {}
-        made = route.handler(WebRequest(self.command, path, parts, query, data, dict(_read_cookies(self.headers))))
+        made = route.handler(WebRequest(parts, query, data, dict(_read_cookies(self.headers))))
         return made if isinstance(made, Response) else json_response(made)
 
     def _parse_address(self) -> tuple[str, dict[str, str]]:
