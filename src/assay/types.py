@@ -366,7 +366,7 @@ class AnalysisPlan:
     """Predeclared measures, baseline, margin and comparison family of a run."""
 
     measures: tuple[str, ...]  # the primary measure first
-    baseline: str
+    baseline: str  # empty: the runner-up, with p-values adjusted for all pairs
     margin: float = MARGIN
     alpha: float = ALPHA
     seed: int = 0

@@ -72,7 +72,9 @@ def test_a_run_is_written_and_read_again(measured):
     assert data["folder"] == str(root / "mine")
     assert {row["engine"] for row in data["scores"]} == {"builtin", "random", "keywords", "oracle"}
     assert data["comparisons"][0]["verdict"].startswith("inconclusive")
-    assert "| builtin |" in data["markdown"]
+    assert data["headline"].startswith("builtin and keywords have the same scores on shop")
+    assert data["decision"]["outcome"] == "same scores"
+    assert f"= {data['headline']}" in data["markdown"]
     assert ask(server, "read_report", folder="mine") == data
 
 

@@ -140,7 +140,7 @@ def test_hostile_engine_is_scored_by_rule_two_and_shown(shop, capsys, case):
         "--phrasings",
         "human",
     ]
-    code = main(["run", "--gold", "gold.yaml", "--quiet", *arguments])
+    code = main(["run", "--gold", "gold.yaml", "--quiet", "--full", *arguments])
     out, err = capsys.readouterr()
     assert code == 4, err
     assert f"bad failed on 3 of 3 queries (3 {status})" in out

@@ -42,9 +42,9 @@ def results(result):
     return analyze(result, CLAIM)
 
 
-def terminal(result, *, full):
+def terminal(result):
     stream = io.StringIO()
-    print_document(document(results(result), full=full), stream)
+    print_document(document(results(result)), stream)
     return stream.getvalue()
 
 
@@ -80,7 +80,7 @@ def test_engine_that_does_not_open_is_told_apart_from_one_that_fails(shop):
 
 
 def test_report_names_failures_and_what_they_cost(shop):
-    text = terminal(made(shop, often_broken, timeout=3.0), full=False)
+    text = terminal(made(shop, often_broken, timeout=3.0))
     part = text.partition("Failed queries")[2]
     for words in (
         "timeout",
@@ -94,7 +94,7 @@ def test_report_names_failures_and_what_they_cost(shop):
 
 
 def test_run_without_trouble_has_no_section_on_it(shop):
-    text = terminal(made(shop, right), full=True)
+    text = terminal(made(shop, right))
     assert "Failed queries" not in text
     assert "Contract violations" not in text
     assert "stderr" not in text
@@ -138,7 +138,7 @@ def test_engine_whose_paths_are_all_foreign_is_called_out_first(shop, returned, 
     assert beside in loud
     assert cause in loud
     assert not [w for w in found.warnings if "results are no files" in w]
-    assert loud.split()[:6] == terminal(result, full=False).partition("\n! ")[2].split()[:6]
+    assert loud.split()[:6] == terminal(result).partition("\n! ")[2].split()[:6]
 
 
 def test_engine_with_one_path_of_the_corpus_is_not_called_out(shop):
@@ -171,7 +171,7 @@ def test_hostile_engine_is_text_in_markdown(shop):
 
 
 def test_hostile_engine_is_text_on_a_terminal(shop):
-    text = terminal(hostile(shop), full=True)
+    text = terminal(hostile(shop))
     assert not set(text) & {"\x1b", "\x00", "\x07", "\u202e", "\ud800"}
     assert "y" * 200 not in text
     assert "mine: report.html and the first line" in text

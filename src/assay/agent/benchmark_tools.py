@@ -86,6 +86,7 @@ class ReportAnswer:
 
     folder: str
     headline: str
+    decision: dict[str, Any]
     scores: tuple[Score, ...]
     comparisons: tuple[ComparisonSummary, ...]
     sections: tuple[str, ...]
@@ -275,21 +276,21 @@ async def _report_progress(ctx: Context, monitor: RunMonitor) -> None:
 
 
 def _report_response(results: Results, directory: Path, section: str | None) -> ToolResponse:
+    from assay.report.decision import headline
     from assay.report.render.document import Heading
     from assay.report.render.markup import to_markdown
     from assay.report.sections import document
 
     whole = document(results)
     titles = tuple(block.text for block in whole.blocks if isinstance(block, Heading))
-    shown = document(results, full=False)
-    if section is not None:
-        shown = replace(whole, blocks=_section_blocks(whole.blocks, _find_title(section, titles)))
-    text = to_markdown(shown)
+    blocks = whole.blocks[:1] if section is None else _section_blocks(whole.blocks, _find_title(section, titles))
+    text = to_markdown(replace(whole, blocks=blocks))
     cut = len(text) > LIMITS.text
     comparison = results.comparison
     data = ReportAnswer(
         folder=str(directory),
-        headline=whole.title,
+        headline=headline(results.decision),
+        decision=results.decision.to_json(),
         scores=tuple(
             Score(row.engine, row.measure, row.mean, row.interval.low, row.interval.high)
             for row in comparison.means

@@ -104,7 +104,8 @@ ANALYSIS_PLAN = Group("analysis plan", *_CLAIM.values())
 #: The analysis plan of commands that choose the compared engines in another way.
 JUDGING = Group("analysis plan", *(_CLAIM[name] for name in ("primary", "margin", "alpha", "cluster_by", "seed")))
 FINISHED_RUN = value(RESULTS, "Directory written by `assay run` [default: results]", nargs="?", default=RESULTS)
-FULL = flag("--full", "Print every section of report.html")
+FULL = flag("--full", "Print tables and statistical detail before the decision")
+VERBOSE = flag("--verbose", "Print one line per query: rank, value and text")
 REPORT = (
     flag("--max-size SIZE", "Limit the size of report.html [default: 3MB]"),
     flag("--no-source", "Leave source code out of report.html"),
@@ -114,6 +115,7 @@ RUN_OUTPUT = (
     flag("--parquet", "Also write per-query.parquet (extra: parquet)"),
     *REPORT,
     FULL,
+    VERBOSE,
 )
 CONFIG = flag("--config FILE", "Read this assay.toml [default: the one in this directory]")
 EXPERIMENT = (

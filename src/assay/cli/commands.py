@@ -257,6 +257,7 @@ command(
     flag("--parquet", "With --write: also write per-query.parquet (extra: parquet)"),
     *shared.REPORT,
     shared.FULL,
+    shared.VERBOSE,
     flag("--exclude-pooled", "Also score without pooled labels"),
     shared.ANALYSIS_PLAN,
 )
@@ -293,6 +294,7 @@ command(
     flag("--all-pairs", "Compare every engine with every other, as one family"),
     flag("--allow-changed-corpus", "Compare runs whose corpora differ, with a note"),
     flag("--lower-is-better", "With two CSV files: lower values are better, such as times"),
+    shared.FULL,
     shared.ANALYSIS_PLAN,
 )
 command(
@@ -367,6 +369,7 @@ command(
     ),
     flag("--github", "Report to GitHub Actions: job summary, annotations, comment"),
     flag("--no-comment", "With --github: write no comment on the pull request"),
+    shared.FULL,
     shared.ANALYSIS_PLAN,
 )
 command(
@@ -575,4 +578,5 @@ command(
     "Benchmark the built-in engines on the Python standard library, offline",
     flag("--out FOLDER", "Write the run there", default="demo-results"),
     shared.FULL,
+    shared.VERBOSE,
 )

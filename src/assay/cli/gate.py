@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from assay.cli.arguments import RESULTS
@@ -15,7 +16,16 @@ from assay.report import github
 from assay.report.baseline import read_baseline, write_baseline
 from assay.report.comparison import compare_evidence, compare_within, require_comparable
 from assay.report.evidence import QueryScores, gather
-from assay.report.gate import Gate, Threshold, gate_document, judge_gate, parse_threshold, threshold_measures
+from assay.report.gate import (
+    Gate,
+    Threshold,
+    gate_document,
+    gate_summary,
+    judge_gate,
+    parse_threshold,
+    threshold_measures,
+)
+from assay.report.scored_run import reference_baseline
 from assay.types import Run
 
 
@@ -34,7 +44,9 @@ def gate_command(args: Namespace) -> int:
             github.publish(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
         raise
     data = {"schema": "assay/gate/1", "exit_code": gate.exit_code, "verdict": gate.verdict, **asdict(gate)}
-    emit(args, gate_document(gate), data)
+    against = args.against if len(args.against) == 1 and Path(args.against[0]).is_dir() else []
+    show = shlex.join(["assay", "show", *against, (args.results or [RESULTS])[0]])
+    emit(args, gate_document(gate, show) if args.full else gate_summary(gate, show), data)
     if args.github:
         lines = {
             (gold.name, query.id): github.AnnotationLine(gold.source, query.line)
@@ -107,7 +119,9 @@ def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Thresho
     if old is not None:
         comparison = compare_evidence(old, new, claim, args.engine, moved=args.allow_changed_corpus)
     elif args.baseline or not thresholds:
-        comparison = compare_within(new, claim, args.engine)
+        # the runner-up of several engines is no standard for the others
+        baseline = claim.baseline or reference_baseline(runs[0])
+        comparison = compare_within(new, replace(claim, baseline=baseline), args.engine)
     return judge_gate(new, claim, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
 
 

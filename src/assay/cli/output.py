@@ -7,7 +7,7 @@ import io
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from assay.experiment import Progress
     from assay.report.render.document import Block, Document
+    from assay.report.results import Results
+    from assay.report.scored_run import ScoredRun
     from assay.search.trace import Snippet
     from assay.types import Hit
 
@@ -34,6 +36,29 @@ def emit(args: Namespace, document: Document, data: Mapping[str, object]) -> Non
     text = io.StringIO()
     print_document(document, text)
     sys.stdout.write(escape(args, text.getvalue()))
+
+
+def emit_results(
+    args: Namespace,
+    case: ScoredRun,
+    results: Results,
+    directory: str,
+    blocks: Sequence[Block],
+    data: Mapping[str, object],
+) -> None:
+    """Print a run: with --full its tables, with --verbose its queries, then the card; or its data with --json."""
+    from assay.report.decision import run_card
+    from assay.report.render.document import Code, Document, Paragraph
+    from assay.report.rows import skipped_note
+    from assay.report.sections import query_lines, section_blocks
+
+    shown = [*blocks, *(section_blocks(results) if args.full else ())]
+    if args.verbose:
+        shown.append(Code("\n".join(query_lines(case, results.decision.candidate.name))))
+    skipped = skipped_note(results.rows)
+    if skipped and not args.quiet:
+        shown.append(Paragraph(skipped, "quiet"))
+    emit(args, Document("", (*shown, run_card(results.decision, directory))), data)
 
 
 def emit_blocks(args: Namespace, title: str, blocks: Iterable[Block | str], data: Mapping[str, object]) -> None:

@@ -18,21 +18,30 @@ from assay.cli.options import (
     reject_flags,
     report_plan,
 )
-from assay.cli.output import emit, emit_blocks, info, paused_gc, pluralize, warn
+from assay.cli.output import emit, emit_blocks, emit_results, info, paused_gc, pluralize, warn
 from assay.errors import AssayError, ConfigError, EngineError, InputError
 from assay.experiment import lock_directory
 from assay.experiment.records.directory import HTML, is_run
 from assay.experiment.spec.model import analysis_plan_of
 from assay.gold import load_gold, query_hash
 from assay.gold.split import SEALED, split_of
-from assay.report.analysis import challenger_of
-from assay.report.comparison import compare_all_pairs, compare_engines, compare_runs, comparison_document
+from assay.report.analysis import compared_pair
+from assay.report.comparison import (
+    compare_all_pairs,
+    compare_evidence,
+    compare_within,
+    comparison_document,
+    decide_sides,
+    require_comparable,
+)
+from assay.report.decision import Decision, QueryLoss, card, decide_comparison, headline
+from assay.report.evidence import gather
 from assay.report.explorer.page import in_folder
 from assay.report.publish import reopen, require_parquet, write_html, write_reports
-from assay.report.render.document import Heading, Paragraph
+from assay.report.render.document import Block, Document, Heading, Paragraph
 from assay.report.results import results_json
-from assay.report.scored_run import failed_engines, family_of
-from assay.report.sections import document, headline, unpooled_section
+from assay.report.scored_run import failed_engines
+from assay.report.sections import unpooled_section
 from assay.report.show import ShownEngine, find_query, no_query, show_document, show_json, show_query
 from assay.scoring import parse_measure, score
 from assay.stats import RunNames, compare_values, components_of, plan, plan_comparison, read_values
@@ -58,14 +67,15 @@ def score_command(args: Namespace) -> int:
         with lock_directory(Path(args.results)):
             write_reports(results, loaded.case, Path(args.results), parquet=args.parquet, page=page)
         info(args, f"written to {args.results}/")
-    shown, data = document(results, full=args.full), results_json(results)
+    blocks: list[Block] = []
+    data = results_json(results)
     if args.exclude_pooled:
         blocks, unpooled = unpooled_section(run, claim, results)
-        title = f"{shown.title} (with all labels)"
-        shown = replace(shown, title=title, blocks=(*blocks, Heading("With all labels"), *shown.blocks))
+        blocks.append(Heading("With all labels"))
         data |= {"without_pooled": unpooled}
     changed = {gold.source: count for gold in run.suite.golds if gold.source and (count := _count_changed(run, gold))}
-    emit(args, shown, data | ({"gold_changed": changed} if changed else {}))
+    data |= {"gold_changed": changed} if changed else {}
+    emit_results(args, loaded.case, results, args.results, blocks, data)
     for source, count in changed.items():
         warn(f"{source} changed since this run: {pluralize(count, 'query', 'queries')}; run again")
     return 0
@@ -117,7 +127,7 @@ def report_command(args: Namespace) -> int:
         raise ConfigError(error.message, hint=hint) from error
     notes = (Paragraph(in_folder(text, _command_line(args)), "quiet") for text in html.left_out)
     data = {"schema": "assay/report/1", "file": str(out), "bytes": len(html.data), "left_out": html.left_out}
-    emit_blocks(args, headline(loaded.results), (f"{out}: {len(html.data) / 1e6:.2f} MB.", *notes), data)
+    emit_blocks(args, headline(loaded.results.decision), (f"{out}: {len(html.data) / 1e6:.2f} MB.", *notes), data)
     if args.open:
         open_page(args, out.resolve().as_uri(), str(out))
     return 0
@@ -135,12 +145,17 @@ def _command_line(args: Namespace, *more: str) -> str:
 
 
 def compare_command(args: Namespace) -> int:
-    comparison = _compare(args)
-    emit(args, comparison_document(comparison), {"schema": "assay/compare/1", **asdict(comparison)})
+    comparison, decision = _compare(args)
+    names = shlex.join(name for name in (args.first, args.second) if name)
+    show = "" if args.first.endswith(".csv") else f"assay show {names}"
+    shown = card(decision, show=show, full=f"assay compare {names} --full")
+    details = comparison_document(comparison).blocks if args.full else ()
+    data = {"schema": "assay/compare/1", **asdict(comparison), "decision": decision.to_json()}
+    emit(args, Document("", (*details, shown)), data)
     return EngineError.exit_code if comparison.failed else 0
 
 
-def _compare(args: Namespace) -> Comparison | AllPairs:
+def _compare(args: Namespace) -> tuple[Comparison | AllPairs, Decision]:
     tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
     if any(tables):
         if args.all_pairs:
@@ -156,25 +171,38 @@ def _compare(args: Namespace) -> Comparison | AllPairs:
         run = read_results(args.first)
         claim = claim_for(run, args)
         log_look(args, run, "compare")
-        return compare_all_pairs(run, claim) if args.all_pairs else compare_engines(run, claim, args.engine)
+        side = gather((run,), claim.measures, "")
+        pairs = compare_all_pairs(run, claim) if args.all_pairs else None
+        compared = compare_within(side, replace(claim, baseline="") if pairs else claim, args.engine)
+        return pairs or compared, decide_sides(compared, None, side, claim)
     if args.all_pairs:
         raise ConfigError("--all-pairs is for one run", hint="name a single folder")
     reject_flags(args, "two runs", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_look(args, new, "compare")
-    names = (args.first, args.second)
-    return compare_runs(old, new, claim_for(new, args), names, args.engine, moved=args.allow_changed_corpus)
+    claim = claim_for(new, args)
+    require_comparable(old, new, moved=args.allow_changed_corpus)
+    before, after = gather((old,), claim.measures, args.first), gather((new,), claim.measures, args.second)
+    comparison = compare_evidence(before, after, claim, args.engine, moved=args.allow_changed_corpus)
+    return comparison, decide_sides(comparison, before, after, claim, worst=True)
 
 
-def _compare_tables(args: Namespace) -> Comparison:
+def _compare_tables(args: Namespace) -> tuple[Comparison, Decision]:
     reject_flags(args, "two tables", "measure", "baseline", "family", "cluster_by")
     settings = given_flags(args, "margin", "alpha", "seed")
     names = RunNames(args.first, args.second)
     old, new = (read_values(path, engine=args.engine, measure=args.primary) for path in (args.first, args.second))
     higher = parse_measure(args.primary).higher_is_better if args.primary else not args.lower_is_better
     comparison = compare_values(old, new, names=names, higher_is_better=higher, **settings)
+    before = {value.query: value.value for value in old}
+    changes = [QueryLoss("", v.query, v.value - before[v.query]) for v in new if v.query in before]
+    losses = sorted(
+        (change for change in changes if (change.difference < 0) == higher and change.difference),
+        key=lambda change: change.difference if higher else -change.difference,
+    )
     better = "Higher" if higher else "Lower"
-    return replace(comparison, notes=(f"{better} values are taken as better.", *comparison.notes))
+    comparison = replace(comparison, notes=(f"{better} values are taken as better.", *comparison.notes))
+    return comparison, decide_comparison(comparison, suite="", losses=lambda _: losses)
 
 
 def show_command(args: Namespace) -> int:
@@ -200,9 +228,9 @@ def show_command(args: Namespace) -> int:
 
 def _choose_engines(args: Namespace, runs: list[Run], directories: list[str], claim: AnalysisPlan) -> list[ShownEngine]:
     if len(runs) == 1:
-        names = args.engines or ([args.engine] if args.engine else [claim.baseline, challenger_of(runs[0], claim)])
+        names = args.engines or ([args.engine] if args.engine else compared_pair(runs[0], claim))
         return [ShownEngine(name, name, runs[0]) for name in dict.fromkeys(names)]
-    names = args.engines or [args.engine or _shared_engine(runs, challenger_of(runs[1], claim))] * 2
+    names = args.engines or [args.engine or _shared_engine(runs, compared_pair(runs[1], claim)[1])] * 2
     return [
         ShownEngine(f"{name} ({directory})", name, run)
         for name, directory, run in zip(names, directories, runs, strict=True)
@@ -251,13 +279,13 @@ def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
     run = read_results(directory)
     log_look(args, run, "plan")
     claim = claim_for(run, args)
-    failed = failed_engines(run)
-    engine = args.engine or next((name for name in family_of(run, claim) if name not in failed), None)
-    if engine is None:
-        raise ConfigError(f"no engine to compare with {claim.baseline}", hint="name one with --engine")
+    baseline, challenger = compared_pair(run, claim)
+    engine = args.engine or challenger
+    if engine == baseline or engine in failed_engines(run):
+        raise ConfigError(f"no engine to compare with {baseline}", hint="name one with --engine")
     plan = plan_comparison(
         score(run, [claim.primary]),
-        baseline=claim.baseline,
+        baseline=baseline,
         engine=engine,
         primary=claim.primary,
         delta=args.detect,
@@ -266,4 +294,4 @@ def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
         cluster=claim.cluster,
         icc=args.icc,
     )
-    return plan, f"From {engine} − {claim.baseline} on {claim.primary} in {directory}"
+    return plan, f"From {engine} − {baseline} on {claim.primary} in {directory}"

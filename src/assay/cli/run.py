@@ -16,7 +16,7 @@ from assay.cli.options import (
     report_plan,
     split_list,
 )
-from assay.cli.output import emit, emit_blocks, info, pluralize, print_error, progress_callback, warn
+from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, progress_callback, warn
 from assay.engines.resources import available_threads
 from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory
@@ -45,7 +45,6 @@ from assay.report.explorer.excerpts import PagePlan
 from assay.report.publish import WRITTEN, WrittenRun, publish, require_parquet
 from assay.report.results import results_json
 from assay.report.scored_run import real_engines
-from assay.report.sections import document
 from assay.types import AnalysisPlan, Run, Suite
 
 
@@ -205,7 +204,8 @@ def _publish(
 
 
 def _report_run(args: Namespace, written: WrittenRun, directory: Path) -> None:
-    emit(args, document(written.results, full=args.full), results_json(written.results) if args.json else {})
+    results = written.results
+    emit_results(args, written.case, results, str(directory), (), results_json(results) if args.json else {})
     info(args, f"\nwritten to {directory}/: {WRITTEN}")
 
 

@@ -36,7 +36,7 @@ from assay.report.ledger import entry_document, entry_json, ledger_document, led
 from assay.report.publish import publish
 from assay.report.render.document import Paragraph
 from assay.report.render.markup import to_markdown
-from assay.report.scored_run import compared_engines, failed_engines, pick
+from assay.report.scored_run import compared_engines, failed_engines, pick, reference_baseline
 from assay.scoring import score
 from assay.stats.compare import by_repository, compare_pairs
 from assay.stats.config import compare_options
@@ -267,7 +267,9 @@ def _log_sealed(suite: Suite, engine: str) -> None:
 
 
 def _compare_engines(args: Namespace, run: Run, claim: AnalysisPlan) -> ledgers.MeasuredChange:
-    claim = replace(claim, family=tuple(name for name in claim.family if name != claim.baseline))
+    baseline = claim.baseline or reference_baseline(run)
+    family = tuple(name for name in claim.family if name != baseline)
+    claim = replace(claim, baseline=baseline, family=family)
     model.check_plan(claim, run.k, [engine.name for engine in run.engines])
     new, old = _find_engine(run, args.engine), _find_engine(run, claim.baseline)
     if new is old:

@@ -9,17 +9,20 @@ from typing import Literal
 
 import numpy as np
 
+from assay.experiment.records.directory import HTML
 from assay.gold import overlaps
 from assay.gold.lint.queries import find_duplicates, have_same_targets
 from assay.gold.query_properties import language_of
 from assay.report.comparison import compare_family, mark_identical
 from assay.report.costs import measure_costs, timing_conditions
+from assay.report.decision import DecidedEngine, decide, find_losses
 from assay.report.diagnostics import find_diagnostics
 from assay.report.failures import contract_violations, mismatch_text, path_mismatches, query_failures, stderr_tails
 from assay.report.render.text import SHOWN, clip, count, repository_names
 from assay.report.results import (
     AdversaryStats,
     Breakdown,
+    EngineResources,
     EngineSummary,
     GroupMean,
     LayerMean,
@@ -34,6 +37,7 @@ from assay.report.scored_run import (
     ScoredRun,
     absent_notes,
     by_tag,
+    candidates,
     choose_challenger,
     choose_leader,
     failed_engines,
@@ -42,17 +46,17 @@ from assay.report.scored_run import (
     group_means,
     level_of,
     mark_synthetic,
-    mean_gains,
     open_case,
     pick,
     rank_measure,
     real_engines,
+    score_gains,
     synthetic_notes,
     synthetic_sets,
 )
 from assay.report.tables import table_numbers
 from assay.scoring import Ties, breakdown, evaluation_means, evaluation_measures, parse_measure, score, ties
-from assay.stats import compare_slices, means_only
+from assay.stats import compare_slices
 from assay.stats.config import compare_options
 from assay.stats.records import Comparison, SliceRow
 from assay.types import AnalysisPlan, EngineRun, Run, Scores, Status
@@ -84,10 +88,11 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     """Analyze a scored run; without `worst` low scores are not listed, for a page with every ranking."""
     run, claim = case.run, case.claim
     scores = pick(case.scores, measures=claim.measures)
-    comparison = compare_family(scores, claim, family_of(run, claim), failed_engines(run))
+    failed = failed_engines(run)
+    comparison = compare_family(scores, claim, family_of(run, claim), failed, pairwise=case.pairwise)
     comparison = replace(mark_identical(comparison, case.scorer), notes=(*absent_notes(run, claim), *comparison.notes))
     units = [case.scores.units[i] for i in case.headline]
-    gains = mean_gains(comparison, case.primary)
+    gains = score_gains(scores, case.primary)
     leader, challenger = choose_leader(run, claim, gains), choose_challenger(run, claim, gains)
     tied = ties(case.scorer, [parse_measure(case.primary)], np.random.default_rng(claim.seed))
     headline = {(unit.gold, unit.query, unit.form) for unit in units}
@@ -95,8 +100,15 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     mismatches = path_mismatches(run)
     diagnostics = find_diagnostics(case)
     synthetic = synthetic_sets(run)
+    suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
+    warnings = (
+        *map(mismatch_text, mismatches),
+        *_warnings(case, summaries, mismatches, len(units)),
+        *(diagnostic.text for diagnostic in diagnostics if diagnostic.grave),
+    )
+    spending = measure_costs(run)
     return Results(
-        suite="+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds),
+        suite=suite,
         k=run.k,
         queries=len(units),
         repositories=len({unit.repository for unit in units}),
@@ -115,14 +127,10 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
         layers=tuple(_layers(case)),
         ranks=tuple(_ranks(case, name) for name in real_engines(run)),
         low_scores=tuple(low for name in real_engines(run) for low in _low_scores(case, name)) if worst else (),
-        warnings=(
-            *map(mismatch_text, mismatches),
-            *_warnings(case, summaries, mismatches, len(units)),
-            *(diagnostic.text for diagnostic in diagnostics if diagnostic.grave),
-        ),
+        warnings=warnings,
         notes=(*_corpus_facts(run, "notes"), *(diagnostic.text for diagnostic in diagnostics if not diagnostic.grave)),
         header=run.header,
-        spending=measure_costs(run),
+        spending=spending,
         conditions=timing_conditions(run),
         failed_queries=query_failures(run),
         contract_violations=contract_violations(run),
@@ -133,15 +141,37 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
         diagnostics=diagnostics,
         tables=claim.tables,
         numbers=table_numbers(claim.tables, case, comparison),
+        decision=decide(
+            comparison,
+            challenger,
+            _decided_engines(case, comparison, spending),
+            suite=suite,
+            losses=find_losses(case.scores, challenger, claim.baseline, case.primary),
+            failures={summary.name: (summary.failed, summary.asked) for summary in summaries},
+            warnings=warnings,
+            report=HTML,
+        ),
     )
 
 
-def challenger_of(run: Run, claim: AnalysisPlan) -> str:
-    """Return the challenger of a run without the rest of the analysis."""
+def _decided_engines(
+    case: ScoredRun, comparison: Comparison, spending: Sequence[EngineResources]
+) -> Iterator[DecidedEngine]:
+    """Yield the engines under test and the baseline; times only if engines were interleaved."""
+    shown = {*candidates(case.run, case.claim), *family_of(case.run, case.claim), comparison.baseline}
+    times = {used.engine: used for used in spending} if case.run.header.timed else {}
+    failed = {engine.name: sum(r.status != Status.OK for r in engine.rankings) for engine in case.run.engines}
+    for row in comparison.means:
+        if row.measure == case.primary and row.engine in shown:
+            used = times.get(row.engine)
+            latency = (used.warm_ms, used.warm_p95_ms) if used and used.warm_ms else (None, None)
+            yield DecidedEngine(row.engine, row.mean, row.interval.low, row.interval.high, failed[row.engine], *latency)
+
+
+def compared_pair(run: Run, claim: AnalysisPlan) -> tuple[str, str]:
+    """Return the baseline of a run and its challenger without the rest of the analysis."""
     case = open_case(run, replace(claim, measures=(claim.primary,)))
-    scores = pick(case.scores, measures=(claim.primary,))
-    means = means_only(scores, baseline=claim.baseline, primary=claim.primary, alpha=claim.alpha, cluster=claim.cluster)
-    return choose_challenger(run, claim, mean_gains(means, claim.primary))
+    return case.claim.baseline, choose_challenger(run, case.claim, score_gains(case.scores, claim.primary))
 
 
 def _slices(case: ScoredRun, challenger: str) -> tuple[SliceRow, ...]:

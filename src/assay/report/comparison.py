@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from assay.errors import ConfigError, EngineError, NotComparableError
+from assay.report.decision import Decision, QueryLoss, decide_comparison, find_losses
 from assay.report.evidence import QueryScores, chance_between, gather, stability
 from assay.report.render.document import (
     Block,
@@ -29,9 +30,11 @@ from assay.report.scored_run import (
     engines_under_test,
     failed_engines,
     family_of,
-    mean_gains,
+    mark_synthetic,
     notes_on,
     pick,
+    resolve_baseline,
+    score_gains,
     synthetic_notes,
 )
 from assay.scoring import identical_rankings, score
@@ -41,6 +44,7 @@ from assay.stats.compare import with_leader
 from assay.stats.config import DEFAULT, CompareSettings, compare_options
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance
+from assay.stats.runs import EngineOfRun, join_sides
 from assay.types import AnalysisPlan, Run, Scores
 
 _Comparison = TypeVar("_Comparison", bound=Comparison)
@@ -63,6 +67,7 @@ def compare_engines(run: Run, claim: AnalysisPlan, engine: str | None = None) ->
 
 
 def compare_within(side: QueryScores, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
+    claim, pairwise = resolve_baseline(side, claim, side.scores, side.dead, engine)
     family = (engine,) if engine and not claim.family else family_of(side, claim)
     if not family:
         raise ConfigError(
@@ -72,7 +77,8 @@ def compare_within(side: QueryScores, claim: AnalysisPlan, engine: str | None = 
     names = tuple(dict.fromkeys((claim.baseline, *family, *others)))
     scores = pick(side.scores, engines=names, measures=claim.measures)
     engines = {e.name: (side, e.name) for e in side.engines}
-    comparison = _add_run_variance(compare_family(scores, claim, family, side.dead), claim, engines, engines)
+    comparison = compare_family(scores, claim, family, side.dead, pairwise=pairwise)
+    comparison = _add_run_variance(comparison, claim, engines, engines)
     if engine and claim.family:
         if engine not in claim.family:
             raise ConfigError(
@@ -116,7 +122,9 @@ def _mark_same_answers(comparison: Comparison, engines: _Side) -> Comparison:
     return replace(comparison, rows=tuple(replace(row, identical=is_same(row)) for row in comparison.rows))
 
 
-def compare_family(scores: Scores, claim: AnalysisPlan, family: Sequence[str], dead: Collection[str]) -> Comparison:
+def compare_family(
+    scores: Scores, claim: AnalysisPlan, family: Sequence[str], dead: Collection[str], *, pairwise: bool = False
+) -> Comparison:
     """Compare a family with the baseline; failed engines keep their means but leave the family."""
     left = [] if claim.baseline in dead else [name for name in family if name not in dead]
     failed = [name for name in (claim.baseline, *family) if name in dead]
@@ -127,6 +135,7 @@ def compare_family(scores: Scores, claim: AnalysisPlan, family: Sequence[str], d
         baseline=claim.baseline,
         primary=claim.primary,
         family=left,
+        pairwise=pairwise,
         **compare_options(claim),
     )
     every = means(scores, alpha=claim.alpha, cluster=claim.cluster) if dead else comparison.means
@@ -157,7 +166,7 @@ def compare_all_pairs(run: Run, claim: AnalysisPlan) -> AllPairs:
         )
     scores = pick(score(run, claim.measures), engines=left)
     comparison = all_pairs(scores, claim.primary, **compare_options(claim))
-    comparison = with_leader(comparison, choose_leader(run, claim, mean_gains(comparison, claim.primary)))
+    comparison = with_leader(comparison, choose_leader(run, claim, score_gains(scores, claim.primary)))
     comparison = _note_failed(mark_identical(comparison, run), failed)
     return replace(comparison, notes=(*synthetic_notes(run), *comparison.notes))
 
@@ -189,8 +198,37 @@ def compare_evidence(
     before, after = ({f"{e.name} ({side.name})": (side, e.name) for e in side.engines} for side in (old, new))
     comparison = _add_run_variance(_compare_sides(old, new, shared, engine), claim, before, after)
     synthetic = notes_on((*old.synthetic, *new.synthetic), (*old.golds, *new.golds))
-    notes = (*synthetic, *_change_notes(old, new, claim), *comparison.notes)
+    notes = (*synthetic, *change_notes(old, new, claim), *comparison.notes)
     return replace(_mark_same_answers(comparison, before | after), notes=notes)
+
+
+def decide_sides(
+    comparison: Comparison, old: QueryScores | None, new: QueryScores, claim: AnalysisPlan, *, worst: bool = False
+) -> Decision:
+    """Decide on a comparison within one side, or between two."""
+
+    def losses(row: ComparisonRow) -> list[QueryLoss]:
+        if old is None:
+            return find_losses(new.scores, row.engine, row.baseline, row.measure)
+        sides = []
+        for side, label in ((old, row.baseline), (new, row.engine)):
+            name = next(e.name for e in side.engines if label in (e.name, f"{e.name} ({side.name})"))
+            sides.append(EngineOfRun(side.scores, name, side.name))
+        joined = join_sides(sides[0], sides[1], row.measure).scores
+        return find_losses(joined, joined.engines[1], joined.engines[0], row.measure)
+
+    failures = {} if old else {e.name: (e.failed, e.asked) for e in new.engines}
+    warnings = notes_on(new.synthetic, new.golds)
+    decision = decide_comparison(
+        comparison,
+        suite="+".join(mark_synthetic(name, new.synthetic) for name in new.golds),
+        losses=losses,
+        worst=worst,
+        failures=failures,
+        warnings=(*warnings, *(change_notes(old, new, claim) if old else ())),
+    )
+    # the same rankings in two runs are no sign of a setting without effect
+    return replace(decision, reason="") if old and decision.outcome == "identical rankings" else decision
 
 
 def require_comparable(old: Run | QueryScores, new: Run | QueryScores, *, moved: bool = False) -> None:
@@ -226,7 +264,7 @@ def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engi
     return _note_failed(comparison, labels)
 
 
-def _change_notes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> list[str]:
+def change_notes(old: QueryScores, new: QueryScores, claim: AnalysisPlan) -> list[str]:
     notes = changed_corpora(old, new)
     settings = {engine.name: engine.settings for engine in old.engines}
     changed = [e.name for e in new.engines if settings.get(e.name, e.settings) != e.settings]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.errors import ConfigError
-from assay.report.comparison import NOT_COMPARED, comparison_blocks
+from assay.report.comparison import NOT_COMPARED, comparison_blocks, decide_sides
+from assay.report.decision import Decision, card
 from assay.report.evidence import (
     QueryScores,
     Regression,
@@ -23,7 +24,7 @@ from assay.report.evidence import (
     wavering_text,
 )
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
-from assay.report.render.text import difference_text, format_interval
+from assay.report.render.text import clip, count, difference_text, format_interval
 from assay.report.scored_run import FAILED_SHARE, engines_under_test, notes_on, pick
 from assay.scoring import parse_measure
 from assay.stats import means
@@ -111,6 +112,7 @@ class Gate:
     steadiness: tuple[Stability, ...] = ()  # of the gated engines, on both sides
     losses: tuple[Regression, ...] = ()  # of comparisons that are worse or inconclusive
     hints: tuple[str, ...] = ()  # what would make the next gate more reliable
+    decision: Decision | None = None  # on the worst comparison
 
     @property
     def exit_code(self) -> int:
@@ -173,6 +175,7 @@ def judge_gate(
         steadiness=tuple(stable),
         losses=tuple(loss for row, (before, name) in pairs for loss in find_regressions(before, new, name, row)),
         hints=(f"{_UNREPEATED} {sides.repeat_command}.",) if unrepeated else (),
+        decision=decide_sides(comparison, old, new, claim, worst=True) if comparison else None,
     )
 
 
@@ -304,7 +307,30 @@ def _check_counterparts(
             yield GateCheck("counterpart", f"{name}: in this run", False, 5, f"{state}, {choose}")
 
 
-def gate_document(gate: Gate) -> Document:
+#: Checks in the short output, and characters of each.
+_SHOWN_CHECKS = 4
+_CHECK_LENGTH = 130
+
+
+def gate_summary(gate: Gate, show: str) -> Document:
+    """Show the checks that did not pass and the decision on the worst comparison; `show` shows a query."""
+    checks = [check for check in gate.checks if check.warning or not check.passed]
+    if gate.decision is None:
+        checks = [check for check in gate.checks if check.kind == "floor" or check in checks]
+    lines = [
+        clip(f"{_check_outcome(check)[0]}: {check.what}: {check.detail}", _CHECK_LENGTH)
+        for check in checks[:_SHOWN_CHECKS]
+    ]
+    more = len(checks) - len(lines)
+    lines += [f"and {count(more, 'more check')} (--full)"] if more > 0 else []
+    blocks: list[Block] = [Paragraph(line, "quiet") for line in lines]
+    if gate.decision:
+        blocks.append(card(gate.decision, show=show, full="--full"))
+    return Document(_gate_title(gate), tuple(blocks))
+
+
+def gate_document(gate: Gate, show: str = "") -> Document:
+    """Show the checks, the comparison behind them, and the decision."""
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), check_table(gate)]
     blocks += regression_blocks(gate.losses)
     if gate.comparison:
@@ -314,14 +340,22 @@ def gate_document(gate: Gate) -> Document:
     if gate.exit_code == 0 and doubtful:
         blocks.append(Paragraph(f"Passed, but inconclusive: {doubtful}.", "warning"))
     blocks += [Paragraph(hint, "quiet") for hint in gate.hints]
+    if gate.decision:
+        blocks.append(card(gate.decision, show=show, full="--full"))
+    return Document(_gate_title(gate), tuple(blocks))
+
+
+def _gate_title(gate: Gate) -> str:
     passes = ", passes" if gate.exit_code == 0 and gate.verdict != VERDICTS[0] else ""
-    return Document(f"assay gate: {gate.verdict}{passes} (exit {gate.exit_code})", tuple(blocks))
+    return f"assay gate: {gate.verdict}{passes} (exit {gate.exit_code})"
 
 
 def check_table(gate: Gate) -> Table:
-    rows: list[list[str | Cell]] = []
-    for check in gate.checks:
-        tone: Tone = "bad" if not check.passed else "warning" if check.warning else "good"
-        outcome = Cell({"bad": "fail", "warning": "warning", "good": "pass"}[tone], tone)
-        rows.append([check.what, outcome, check.detail])
+    rows = [[Cell(check.what), Cell(*_check_outcome(check)), Cell(check.detail)] for check in gate.checks]
     return table(["check", "outcome", "details"], rows)
+
+
+def _check_outcome(check: GateCheck) -> tuple[str, Tone]:
+    if not check.passed:
+        return "fail", "bad"
+    return ("warning", "warning") if check.warning else ("pass", "good")

@@ -27,11 +27,12 @@ from assay.http import (
 )
 from assay.redaction import Redactor
 from assay.report.comparison import comparison_blocks
+from assay.report.decision import card
 from assay.report.evidence import regression_blocks, stability_blocks
-from assay.report.gate import DOUBT, VERDICTS, Gate, check_table
+from assay.report.gate import VERDICTS, Gate, check_table
 from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table
 from assay.report.render.markup import block_markdown
-from assay.report.render.text import SHOWN, clip, count, escape_commands, strip_control
+from assay.report.render.text import SHOWN, clip, escape_commands, strip_control
 
 if TYPE_CHECKING:
     from assay.gold.lint.rules import LintFinding
@@ -51,11 +52,6 @@ _FOLD = "<details><summary>What is behind it</summary>\n\n{}\n\n</details>"
 #: Ends of a summary and of a comment that were cut.
 CUT = "*Cut here: GitHub takes no longer summary. `--json` has everything.*"
 _IN_SUMMARY = "*Cut here: GitHub takes no longer comment. The job summary has the rest.*"
-_REASONS = {
-    DOUBT: "Inconclusive, which fails under --strict",
-    4: "Engines failed, so their scores are not comparable",
-    5: "Not everything can be compared",
-}
 _NO_RIGHT = "the job needs `permissions: pull-requests: write`"
 _FORK = "a pull request from a fork has a token that may not write here"
 
@@ -243,9 +239,9 @@ class GatePage:
 
 
 def gate_page(gate: Gate) -> GatePage:
-    """Show the verdict in a sentence, the checks and the regressions; fold the comparison."""
+    """Show the decision, the checks and the regressions; fold the comparison."""
     first: list[Block] = [
-        Paragraph(_verdict_sentence(gate)),
+        *([card(gate.decision, show="", full="--full")] if gate.decision else []),
         *(Paragraph(note, "warning") for note in gate.notes),
         check_table(gate),
         *regression_blocks(gate.losses),
@@ -262,28 +258,6 @@ def error_page(error: AssayError) -> GatePage:
     text = strip_control(str(error))[:_ERROR_LENGTH]
     why = (Paragraph("There is no verdict; this is why:"), Code(text))
     return GatePage(VERDICTS.get(error.exit_code, VERDICTS[4]), error.exit_code, why)
-
-
-def _verdict_sentence(gate: Gate) -> str:
-    failed = [check for check in gate.checks if not check.passed and check.exit_code == gate.exit_code]
-    if gate.exit_code == 1:
-        sentences = [
-            f"Significant regression: {row.measure} of {row.engine} is {row.mean:.3f}, of {row.baseline} "
-            f"{row.baseline_mean:.3f}; of {count(row.queries, 'query', 'queries')} {row.losses} got worse, "
-            f"{row.wins} better."
-            for row in gate.regressions
-        ]
-        for check in failed:
-            if check.kind == "floor":
-                side = "Above" if check.what.rsplit(" ", 2)[1].startswith("<") else "Below"
-                sentences.append(f"{side} threshold: {check.what}: {check.detail}.")
-        return " ".join(sentences)
-    if failed:
-        return f"{_REASONS[gate.exit_code]}: {'; '.join(check.what for check in failed)}."
-    doubtful = [check.what for check in gate.checks if check.doubtful]
-    if doubtful:
-        return f"Inconclusive, so it passes (--strict would stop it): {'; '.join(doubtful)}."
-    return "Nothing that was checked got worse."
 
 
 def to_summary(document: Document, limit: int) -> str:

@@ -45,6 +45,7 @@ class WrittenRun:
     """A run as it was written."""
 
     run: Run  # with the retained engines of earlier runs
+    case: ScoredRun
     results: Results
     kept: tuple[str, ...] = ()  # retained engines
 
@@ -73,11 +74,12 @@ def publish(
         case = open_case(run, run.header.claim or claim)
         results = analyze_case(case)
         rows = carry_over(results.rows, earlier, comparability_of(run), merged.stale)
-        results = replace(results, rows=rows, warnings=(*warnings, *results.warnings))
+        warnings += results.warnings
+        results = replace(results, rows=rows, warnings=warnings, decision=replace(results.decision, warnings=warnings))
         files, problem = _make_files(results, case, parquet=parquet, page=page)
         write_run(run, directory)
         _write_files(directory, files, problem)
-    return WrittenRun(run, results, merged.kept)
+    return WrittenRun(run, case, results, merged.kept)
 
 
 def _with_claim(run: Run, claim: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
@@ -85,7 +87,7 @@ def _with_claim(run: Run, claim: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
     known = {*names, *run.header.skipped}
     claim = replace(claim, family=tuple(name for name in claim.family if name in known) or claim.family)
     warnings: tuple[str, ...] = ()
-    if claim.baseline not in names:
+    if claim.baseline and claim.baseline not in names:
         other = BASELINE if BASELINE in names else names[0]
         why = run.header.skipped.get(claim.baseline, "it was not run, and no earlier run of it fits this one")
         warnings = (

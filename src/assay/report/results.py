@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from assay.report.decision import Decision
 from assay.report.render.text import plain
 from assay.report.rows import EngineRow
 from assay.stats.records import Comparison, SliceRow
@@ -259,6 +260,7 @@ class Results:
     diagnostics: tuple[Diagnostic, ...] = ()
     tables: tuple[str, ...] = ()  # optional tables
     numbers: Mapping[str, tuple[object, ...]] = field(default_factory=dict)  # of the optional tables, by name
+    decision: Decision = field(kw_only=True)
 
     def label(self, engine: str) -> str:
         """Return the name of an engine, marked if all its queries failed."""

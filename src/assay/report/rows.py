@@ -15,8 +15,8 @@ from assay.experiment.records.directory import ROWS
 from assay.experiment.records.merge import LASTING, Comparability, comparability_of, day_of, skipped_reason
 from assay.files import read_utf8
 from assay.report.comparison import NOT_COMPARED
-from assay.report.render.document import Block, Cell, Heading, Paragraph, Tone, table
-from assay.report.render.text import mean_text, plain
+from assay.report.render.document import Block, Cell, Heading, Tone, table
+from assay.report.render.text import SHOWN, clip, mean_text, plain
 from assay.report.scored_run import ScoredRun
 from assay.scoring import parse_measure
 from assay.stats.records import Comparison
@@ -247,10 +247,11 @@ def _origin(row: EngineRow) -> list[str]:
     return [row.date, row.assay, *(digest[:HASH_DIGITS] for digest in hashes)]
 
 
-def skipped_blocks(rows: Sequence[EngineRow]) -> list[Block]:
-    blocks: list[Block] = [
-        Paragraph(f"{row.engine} was not run: {row.reason}.", "quiet") for row in rows if row.state == "skipped"
-    ]
-    stale = ", ".join(f"{row.engine} ({row.reason})" for row in rows if row.state == "stale")
-    text = f"Rows of earlier runs are in RESULTS.md, marked stale: {stale}."
-    return [*blocks, Paragraph(text, "quiet")] if stale else blocks
+def skipped_note(rows: Sequence[EngineRow]) -> str:
+    """Return a sentence on skipped engines and on stale rows; empty without any."""
+    states = {"skipped": "Not run", "stale": "From earlier runs and not comparable (RESULTS.md)"}
+    names = {
+        text: ", ".join(f"{row.engine} ({row.reason})" for row in rows if row.state == state)
+        for state, text in states.items()
+    }
+    return clip(" ".join(f"{text}: {engines}." for text, engines in names.items() if engines), SHOWN.message)

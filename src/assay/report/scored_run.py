@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, cast
 
+import numpy as np
+
 from assay.errors import ConfigError
 from assay.scoring import RR, Level, parse_measure, score
 from assay.scoring.score import Scorer, as_scorer
@@ -13,7 +15,7 @@ from assay.stats.compare import means
 from assay.types import AnalysisPlan, EngineRole, Query, Run, Scores, Unit, sort_phrasings
 
 if TYPE_CHECKING:
-    from assay.stats.records import Comparison, MeanRow
+    from assay.stats.records import MeanRow
     from assay.types import FloatArray
 
 #: Digits of a mean; more are rounding errors.
@@ -34,6 +36,7 @@ class ScoredRun:
     scorer: Scorer  # for further measures
     queries: dict[tuple[str, str], Query]
     headline: tuple[int, ...]  # columns of the headline units
+    pairwise: bool  # whether the baseline is the runner-up
 
     @property
     def primary(self) -> str:
@@ -58,7 +61,46 @@ def open_case(run: Run, claim: AnalysisPlan) -> ScoredRun:
     scores = score(scorer, list(dict.fromkeys(parse_measure(name) for name in names)))
     queries = {(gold.name, query.id): query for gold in run.suite.golds for query in gold.queries}
     headline = tuple(i for i, unit in enumerate(scores.units) if unit.headline)
-    return ScoredRun(run, claim, scores, scorer, queries, headline)
+    resolved, pairwise = resolve_baseline(run, claim, scores, failed_engines(run))
+    return ScoredRun(run, resolved, scores, scorer, queries, headline, pairwise)
+
+
+def resolve_baseline(
+    run: RunLike, claim: AnalysisPlan, scores: Scores, failed: Collection[str], engine: str | None = None
+) -> tuple[AnalysisPlan, bool]:
+    """Return a plan with a baseline, and whether it was chosen by its score.
+
+    Without a declared one it is the runner-up of the candidates, or the best candidate other than `engine`; with too
+    few candidates, the reference.
+    """
+    if claim.baseline:
+        return claim, False
+    gains = {name: gain for name, gain in score_gains(scores, claim.primary).items() if name not in failed}
+    ranked = [name for name in rank_engines(run, candidates(run, claim), gains) if name != engine]
+    place = 0 if engine else 1
+    if len(ranked) > place:
+        return replace(claim, baseline=ranked[place]), True
+    return replace(claim, baseline=reference_baseline(run, engine)), False
+
+
+def reference_baseline(run: RunLike, engine: str | None = None) -> str:
+    """Return the reference of a run, or its first engine, other than `engine`."""
+    others = [other for other in run.engines if other.name != engine] or run.engines
+    return next((other.name for other in others if other.role == "reference"), others[0].name)
+
+
+def score_gains(scores: Scores, primary: str) -> dict[str, float]:
+    """Return the mean of every engine over the headline units, rounded, with the sign that makes higher better."""
+    sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
+    columns = [i for i, unit in enumerate(scores.units) if unit.headline]
+    values = scores.values[:, scores.measures.index(primary)][:, columns]
+    applies = ~np.isnan(values).all(axis=0)
+    if not applies.any():
+        return {}
+    return {
+        name: sign * round(float(mean), SAME_MEAN)
+        for name, mean in zip(scores.engines, np.nanmean(values[:, applies], axis=1), strict=True)
+    }
 
 
 def level_of(primary: str) -> Level:
@@ -148,18 +190,19 @@ def choose_challenger(run: Run, claim: AnalysisPlan, gains: Mapping[str, float])
 
 
 def _best_of(run: Run, names: Collection[str], gains: Mapping[str, float], first: str = "") -> str:
+    ranked, failed = rank_engines(run, names, gains, first), failed_engines(run)
+    return next((name for name in ranked if name not in failed), ranked[0] if ranked else "")
+
+
+def rank_engines(run: RunLike, names: Collection[str], gains: Mapping[str, float], first: str = "") -> list[str]:
+    """Rank engines by gain; of equals `first`, then the one with the fewest changes, then the first declared."""
+
+    def key(engine: EngineLike) -> tuple[float, bool, int]:
+        variation = getattr(engine, "variation", None)
+        return -gains[engine.name], engine.name != first, len(variation.changes) if variation else 0
+
     known = [engine for engine in run.engines if engine.name in names and engine.name in gains]
-    alive = [engine for engine in known if not engine.failed_throughout] or known
-    changes = {engine.name: len(engine.variation.changes) if engine.variation else 0 for engine in alive}
-    order = sorted(alive, key=lambda e: (-gains[e.name], e.name != first, changes[e.name]))
-    return order[0].name if order else ""
-
-
-def mean_gains(comparison: Comparison, primary: str) -> dict[str, float]:
-    """Return the mean of every engine on the primary measure, rounded, with the sign that makes higher better."""
-    sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
-    rows = (row for row in comparison.means if row.measure == primary)
-    return {row.engine: sign * round(row.mean, SAME_MEAN) for row in rows}
+    return [engine.name for engine in sorted(known, key=key)]
 
 
 def absent_notes(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:

@@ -1,14 +1,16 @@
-"""The sections of a run's document, and its headline."""
+"""The sections of a run's document."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS, analyze
-from assay.report.comparison import comparison_blocks, verdict_tone
+from assay.report.comparison import comparison_blocks
 from assay.report.costs import cost_blocks
+from assay.report.decision import card
 from assay.report.failures import behavior_blocks, failure_blocks, stderr_blocks, violation_blocks
 from assay.report.render.document import (
     NOTHING,
@@ -22,103 +24,68 @@ from assay.report.render.document import (
     Spark,
     Sparks,
     Table,
-    Tone,
     table,
 )
-from assay.report.render.text import count, difference_text, mean_text, p_text, repository_names
-from assay.report.results import AdversaryStats, EngineSummary, Ranks, Results, results_json
-from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks, skipped_blocks
-from assay.report.scored_run import FAILED_SHARE, level_of, mark_synthetic
+from assay.report.render.text import clip, count, difference_text, mean_text, p_text, repository_names
+from assay.report.results import AdversaryStats, Ranks, Results, results_json
+from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks
+from assay.report.scored_run import ScoredRun, level_of, mark_synthetic, rank_measure
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.scoring.runs import without_pooled
 from assay.stats.compare import EXPLORATORY
-from assay.stats.config import DEFAULT
-from assay.stats.records import ComparisonRow, MeanRow
+from assay.stats.records import MeanRow
 from assay.types import AnalysisPlan, Run
 
 #: Low scores in the document: more are not read; results.json has all.
 _SHOWN_FAILURES = 8
 #: Columns of the longest bar.
 _BAR = 30
-#: The breakdowns of the short document.
-_SHORT_BREAKDOWNS = ("form", "difficulty")
+#: Characters of a query in a list of all.
+_QUERY_WIDTH = 66
 
 
-def document(results: Results, *, full: bool = True) -> Document:
-    """Return the document of a run; the short one has the sections that decide."""
-    blocks = [
-        *(
-            row_blocks(results.rows, results.comparison.primary, results.measures)
-            if full
-            else skipped_blocks(results.rows)
-        ),
+def document(results: Results) -> Document:
+    """Return the decision and every section of a run."""
+    return Document(results.suite, (card(results.decision), *section_blocks(results)))
+
+
+def section_blocks(results: Results) -> list[Block]:
+    """Return the tables and the statistical detail of a run."""
+    return [
+        *row_blocks(results.rows, results.comparison.primary, results.measures),
         Paragraph(results.reading),
         *(Paragraph(text, "warning") for text in results.warnings),
         *_scores(results),
         *_verdicts(results),
         *table_blocks(results),
-        *_breakdowns(results, full=full),
-        *_adversaries(results, full=full),
-        *_ranks(results, full=full),
+        *_breakdowns(results),
+        *_adversaries(results),
+        *_ranks(results),
         *_low_scores(results),
         *failure_blocks(results),
+        *_slices(results),
+        *_phrasings(results),
+        *_layers(results),
+        *cost_blocks(results),
+        *behavior_blocks(results),
+        *violation_blocks(results),
+        *stderr_blocks(results),
+        *_inputs(results),
     ]
-    if full:
-        blocks += [
-            *_slices(results),
-            *_phrasings(results),
-            *_layers(results),
-            *cost_blocks(results),
-            *behavior_blocks(results),
-            *violation_blocks(results),
-            *stderr_blocks(results),
-            *_inputs(results),
-        ]
-    return Document(headline(results), tuple(blocks), headline_tone(results))
 
 
-def headline(results: Results) -> str:
-    """Return the gold sets and the verdict."""
-    return f"{results.suite}: {verdict_sentence(results)}"
-
-
-def verdict_sentence(results: Results) -> str:
-    """Return the verdict on the challenger; nothing is claimed about an engine that mostly failed."""
-    facts, row = _engine(results, results.challenger), _challenger_row(results)
-    if facts.failed > FAILED_SHARE * facts.asked:
-        dead = [other.name for other in results.engines if other.answered_nothing]
-        if facts.name not in dead or len(dead) == 1:
-            return f"{facts.name} failed on {facts.failed} of {facts.asked} queries"
-        names = f"all {len(dead)} engines" if len(dead) == len(results.engines) else ", ".join(dead)
-        return f"{names} failed on every query"
-    if row is None:
-        baseline, lost = _engine(results, results.comparison.baseline), ""
-        if baseline.answered_nothing:
-            failed = f"failed on {baseline.failed} of {baseline.asked} queries"
-            lost = f"; nothing is compared with {baseline.name}, which {failed}"
-        return f"{facts.name} on {results.comparison.primary}{lost}"
-    if (row.difference if row.higher_is_better else -row.difference) <= DEFAULT.tie:
-        return f"nothing beats {row.baseline} on {row.measure}; {row.engine} against it: {row.summary}"
-    return f"{row.engine} against {row.baseline} on {row.measure}: {row.summary}"
-
-
-def headline_tone(results: Results) -> Tone:
-    """Return the tone of the headline."""
-    facts, row = _engine(results, results.challenger), _challenger_row(results)
-    if facts.failed > FAILED_SHARE * facts.asked:
-        return "bad"
-    if row is None:
-        return "warning" if _engine(results, results.comparison.baseline).answered_nothing else "plain"
-    return verdict_tone(row)
-
-
-def _engine(results: Results, name: str) -> EngineSummary:
-    return next(facts for facts in results.engines if facts.name == name)
-
-
-def _challenger_row(results: Results) -> ComparisonRow | None:
-    return next((row for row in results.comparison.rows if row.engine == results.challenger), None)
+def query_lines(case: ScoredRun, engine: str) -> list[str]:
+    """Return one line per headline query: rank of the first relevant result, value and text."""
+    values, ranks = case.values(engine, case.primary), case.values(engine, rank_measure(case.primary, case.run.k))
+    lines = [f"rank  {case.primary} of {engine}"]
+    for i in case.headline:
+        unit = case.scores.units[i]
+        rank = f"{round(1 / ranks[i])}" if ranks[i] > 0 else "–"
+        value = "–" if math.isnan(values[i]) else f"{values[i]:.3f}"
+        text = case.queries[unit.gold, unit.query].forms[unit.form]
+        lines.append(f"{rank:>4}  {value:>5}  {clip(f'{unit.query}: {text}', _QUERY_WIDTH)}")
+    return lines
 
 
 def _engine_table(
@@ -182,10 +149,10 @@ def _verdicts(results: Results) -> list[Block]:
     return [Heading(f"Against {comparison.baseline}, on {comparison.primary}"), *comparison_blocks(comparison)]
 
 
-def _breakdowns(results: Results, *, full: bool) -> list[Block]:
+def _breakdowns(results: Results) -> list[Block]:
     blocks: list[Block] = []
     for breakdown in results.breakdowns:
-        if breakdown.by in PAGE_BREAKDOWNS or not (full or breakdown.by in _SHORT_BREAKDOWNS):
+        if breakdown.by in PAGE_BREAKDOWNS:
             continue
         groups = breakdown.groups
         small = any(group.queries < FEW_QUERIES for group in groups)
@@ -234,7 +201,7 @@ def _layers(results: Results) -> list[Block]:
     return [Heading(title), _group_table(results, rows)] if rows else []
 
 
-def _adversaries(results: Results, *, full: bool) -> list[Block]:
+def _adversaries(results: Results) -> list[Block]:
     overall = [row for row in results.adversaries if row.by == "all"]
     if not overall:
         return []
@@ -246,7 +213,7 @@ def _adversaries(results: Results, *, full: bool) -> list[Block]:
     rows = [[results.label(row.engine), *cells(row)] for row in overall]
     blocks: list[Block] = [Heading("Adversaries"), table(["engine", *columns], rows, adversaries_note(results))]
     parts = [row for row in results.adversaries if row.by != "all" and row.engine == results.leader]
-    if parts and full:
+    if parts:
         note = f"{results.leader} only; results.json has every engine. {_few(min(row.queries for row in parts))}"
         rows = [[row.by, row.value, *cells(row)] for row in parts]
         blocks.append(table(["by", "value", *columns], rows, note.strip()))
@@ -264,7 +231,7 @@ def adversaries_note(results: Results) -> str:
     ).rstrip()
 
 
-def _ranks(results: Results, *, full: bool) -> list[Block]:
+def _ranks(results: Results) -> list[Block]:
     if not results.ranks:
         return []
     items = {item.engine: item for item in results.ranks}
@@ -280,10 +247,9 @@ def _ranks(results: Results, *, full: bool) -> list[Block]:
     title = f"Rank of the first right answer, by {level_of(results.comparison.primary)}"
     blocks: list[Block] = [Heading(title), replace(sparks, note=note)]
     leading = [item for item in results.ranks if item.engine == results.leader]
-    if full:
-        blocks += [Paragraph(f"{item.engine}, rank by rank:") for item in leading]
-        blocks += [_bars(item) for item in leading]
-    return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in (results.ranks if full else leading))]
+    for item in leading:
+        blocks += [Paragraph(f"{item.engine}, rank by rank:"), _bars(item)]
+    return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)]
 
 
 def _spark(label: str, item: Ranks) -> Spark:

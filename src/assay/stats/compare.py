@@ -56,12 +56,14 @@ def compare(
     B: int = DEFAULT.resamples,
     family: Sequence[str] | None = None,
     cluster: str = "auto",
+    pairwise: bool = False,
 ) -> Comparison:
     """Compare all other engines with the baseline.
 
     `family` lists the engines whose comparisons on the primary measure were declared beforehand [default: all],
     `measures` the measures to report [default: all that were scored]. `cluster` is the unit of sampling: auto,
-    repository, intent or tag:NAME.
+    repository, intent or tag:NAME. `pairwise` adjusts for all pairs of the family and the baseline, because the
+    baseline was chosen by its score.
     """
     settings = CompareSettings(margin, alpha, seed, B, cluster=cluster)
     check_engine(scores, baseline, "baseline")
@@ -75,7 +77,13 @@ def compare(
     chosen = columns(scores, primary, measures)
     table = headline(scores, cluster)
     rows = compare_table(table, [(engine, baseline) for engine in others], chosen, settings)
-    return assemble(rows, table_means(table, chosen, alpha, cluster), chosen[0], baseline, settings, declared)
+    pairs = [(b, a) for a, b in combinations(declared, 2)] if pairwise else []
+    tested = pairs if len(pairs) <= DEFAULT.tested_pairs else []
+    if tested:
+        rows += compare_table(table, tested, chosen[:1], settings)
+    means = table_means(table, chosen, alpha, cluster)
+    comparison = assemble(rows, means, chosen[0], baseline, settings, declared, len(pairs) - len(tested))
+    return replace(comparison, rows=tuple(row for row in comparison.rows if row.baseline == baseline))
 
 
 def means_only(
@@ -200,16 +208,18 @@ def assemble(
     baseline: str,
     settings: CompareSettings,
     declared: Sequence[str] | None,
+    untested: int = 0,
 ) -> Comparison:
     """Judge the rows of the declared engines [default: all] on the primary measure as a family, and add notes."""
     first = [row for row in rows if row.measure == primary.name]
     if not first:
         message = f"{primary.name} applies to no query that the engines share"
         raise ConfigError(message, hint="choose another primary measure")
-    judged = judge([row for row in first if declared is None or row.engine in declared], primary.bounds, settings)
+    members = [row for row in first if declared is None or row.engine in declared]
+    judged = judge(members, primary.bounds, settings, untested)
     outside = [row for row in first if declared is not None and row.engine not in declared]
     secondary = tuple(row for row in rows if row.measure != primary.name)
-    size, power = len(judged), f"{DEFAULT.power:.0%} power"
+    size, power = len(judged) + untested, f"{DEFAULT.power:.0%} power"
     if size == 1:
         notes = [f"The family has one comparison; its MDE is for {power} at α = {settings.alpha:g}."]
     else:

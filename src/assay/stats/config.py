@@ -31,6 +31,7 @@ class StatsConfig:
     # how many times worse than the worst cluster an unseen one may then be.
     unlike_clusters: float = 3.5
     unseen_cluster: float = 2.0
+    tested_pairs: int = 66  # of engines beside the baseline's, 12 engines: 30 ms each; more count as p = 1
     power: float = 0.8
     counted_steps: int = 12  # attainable p-values at or below α; with more, the t form is within 2 % of the exact test
     power_draws: int = 10_000  # the MDE of the exact test is then known to 1 %; one digit of it is shown

@@ -90,12 +90,16 @@ def is_regression(row: ComparisonRow, chance: RunVariance | None, alpha: float) 
 def add_run_variance(
     comparison: Comparison, chance_of: Callable[[ComparisonRow], RunVariance | None], settings: CompareSettings
 ) -> Comparison:
+    if all(chance_of(row) is None for row in (*comparison.rows, *comparison.secondary)):
+        return comparison
     rows = []
     for row in comparison.rows:
         stale = judgment_notes(row, comparison.family_size, settings.alpha) if row.in_family else ()
         fresh = replace(row, notes=tuple(note for note in row.notes if note not in stale))
         rows.append(_include(fresh, chance_of(row), settings))
-    judged = iter(judge([row for row in rows if row.in_family], range_of(comparison.primary), settings))
+    members = [row for row in rows if row.in_family]
+    untested = comparison.family_size - len(members)
+    judged = iter(judge(members, range_of(comparison.primary), settings, untested))
     return replace(
         comparison,
         rows=tuple(next(judged) if row.in_family else row for row in rows),

@@ -60,10 +60,15 @@ def adjust(
     return [replace(row, p_adjusted=None if row.p is None else p) for row, p in pairs]
 
 
-def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: CompareSettings) -> tuple[ComparisonRow, ...]:
-    """Judge the rows of one measure as a family: set adjusted p-values, verdicts, MDEs and notes."""
-    judged = []
-    for row in adjust(rows, holm):
+def judge(
+    rows: Sequence[ComparisonRow], bounds: ValueRange, settings: CompareSettings, untested: int = 0
+) -> tuple[ComparisonRow, ...]:
+    """Judge the rows of one measure as a family: set adjusted p-values, verdicts, MDEs and notes.
+
+    `untested` comparisons of the family without a row count as p = 1, which never makes another p-value smaller.
+    """
+    judged, size = [], len(rows) + untested
+    for row in adjust(rows, lambda p: holm([*p, *[1.0] * untested])[: len(p)]):
         verdict = decide(
             row.difference,
             row.p_adjusted,
@@ -74,9 +79,9 @@ def judge(rows: Sequence[ComparisonRow], bounds: ValueRange, settings: CompareSe
             alpha=settings.alpha,
             confirmed=row.confirmed,
         )
-        mde = family_mde(row, bounds, len(rows), settings)
+        mde = family_mde(row, bounds, size, settings)
         made = replace(row, in_family=True, verdict=verdict, mde=mde)
-        judged.append(replace(made, notes=(*row.notes, *judgment_notes(made, len(rows), settings.alpha))))
+        judged.append(replace(made, notes=(*row.notes, *judgment_notes(made, size, settings.alpha))))
     return tuple(judged)
 
 

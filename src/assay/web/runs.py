@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
@@ -27,8 +27,6 @@ from assay.experiment.records.directory import (
     peek_snapshot,
 )
 from assay.experiment.spec.model import analysis_plan_of
-from assay.report.comparison import verdict_tone
-from assay.stats.records import ComparisonRow, Verdict
 from assay.types import OLD_ROLES, AnalysisPlan, GoldSet, Run
 from assay.web.server import HttpError, LruCache, sentence_of
 
@@ -189,7 +187,7 @@ def _from_manifest(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "engines": [{"name": name, "role": None} for name in manifest["engines"]],
         "primary": (claim.get("measures") or [None])[0],
         "best": None,
-        "verdict": None,
+        "decision": None,
         "note": _UNREPORTED,
     }
 
@@ -202,7 +200,6 @@ def _from_results(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
         return {}
     comparison = results["comparison"]
     means = {row["engine"]: row for row in comparison["means"] if row["measure"] == comparison["primary"]}
-    rows = [row for row in comparison["rows"] if row["engine"] == results["challenger"]]
     return {
         "suite": results["suite"],
         "queries": results["queries"],
@@ -212,7 +209,7 @@ def _from_results(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "primary": comparison["primary"],
         "best": _best(means.get(results["leader"])),
-        "verdict": _verdict(rows[0]) if rows else None,
+        "decision": results.get("decision"),
         "note": None,
     }
 
@@ -240,15 +237,3 @@ def _best(row: Mapping[str, Any] | None) -> dict[str, Any] | None:
         "low": row["interval"]["low"],
         "high": row["interval"]["high"],
     }
-
-
-def _verdict(row: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {name: row[name] for name in ("engine", "baseline", "measure", "verdict", "difference")}
-    compared = _comparison(row)
-    told = {"verdict_text": compared.verdict_text, "tone": verdict_tone(compared)}
-    return kept | told | {"low": row["interval"]["low"], "high": row["interval"]["high"]}
-
-
-def _comparison(row: Mapping[str, Any]) -> ComparisonRow:
-    known = {field.name: row[field.name] for field in fields(ComparisonRow) if field.name in row}
-    return ComparisonRow(**{**known, "verdict": None if row["verdict"] is None else Verdict(row["verdict"])})

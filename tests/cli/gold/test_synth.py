@@ -78,7 +78,7 @@ def test_every_report_on_synthetic_gold_says_so(repo, capsys):
     renamed = re.sub(r"name: \S+", "name: ours", (repo / "gold-synth" / "doc.yaml").read_text())
     (repo / "gold-synth" / "doc.yaml").write_text(renamed)  # the mark is in what it is, not in its name
     run = ["--gold", "gold-synth/doc.yaml", "--engine", "a=keywords", "--engine", "b=keywords"]
-    code, out, _ = call(capsys, "run", *run, "--baseline", "a", "--quiet", "--no-references")
+    code, out, _ = call(capsys, "run", *run, "--baseline", "a", "--quiet", "--no-references", "--full")
     assert code == 0
     assert "ours (synthetic)" in out
     assert "not by people" in out

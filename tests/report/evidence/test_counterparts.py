@@ -36,7 +36,7 @@ def test_engine_that_is_gone_is_not_comparable_and_the_next_step_is_told():
     assert "yours: in this run: this run does not have it as an engine under test; record the baseline again" in said(
         gate
     )
-    assert "yours: in this run" in str(gate_page(gate).first[0])
+    assert "yours: in this run" in str(gate_page(gate).first[1])
 
 
 def test_engine_that_is_new_is_not_comparable_and_who_gates_the_others_is_told():

@@ -33,9 +33,9 @@ def shown(gate, limit=65_536):
 
 def test_regression_is_told_in_a_sentence_with_the_queries_that_lost():
     text = shown(gate_of([1] * 40, [0] * 20 + [1] * 20, "Hit@5>=0.9"))
-    assert text.startswith("### ❌ assay gate: fail\n\nSignificant regression: RR@10 of mine (new) is 0.500, ")
-    assert "of 40 queries 20 got worse, 0 better." in text
-    assert "Below threshold: mine: Hit@5 &gt;= 0.9: 0.500" in text.split("\n\n")[1]
+    assert text.startswith("### ❌ assay gate: fail\n\n```text\n✗ mine (new) is worse than mine (old) on gold0")
+    assert "  40 queries: 0 better, 20 same, 20 worse\n" in text
+    assert "| mine: Hit@5 &gt;= 0.9 | **fail** | 0.500" in text
     assert "| gold0/q0 | mine | 1.000 | 0.000 | -1.000 |" in text
     assert text.count("| gold0/q") == 10
     assert text.endswith("commit 1\n")
@@ -44,9 +44,19 @@ def test_regression_is_told_in_a_sentence_with_the_queries_that_lost():
 @pytest.mark.parametrize(
     ("old", "new", "strict", "begins"),
     [
-        ([1] * 40, [1] * 40, False, "### ✅ assay gate: pass\n\nNothing that was checked got worse."),
-        ([1] * 40, [2] + [1] * 39, False, "### ⚠️ assay gate: inconclusive\n\nInconclusive, so it passes"),
-        ([1] * 40, [2] + [1] * 39, True, "### ❌ assay gate: inconclusive\n\nInconclusive, which fails under --strict"),
+        (
+            [1] * 40,
+            [1] * 40,
+            False,
+            "### ✅ assay gate: pass\n\n```text\n= mine (new) and mine (old) returned",
+        ),
+        (
+            [1] * 40,
+            [2] + [1] * 39,
+            False,
+            "### ⚠️ assay gate: inconclusive\n\n```text\n? mine (new) vs mine (old)",
+        ),
+        ([1] * 40, [2] + [1] * 39, True, "### ❌ assay gate: inconclusive\n\n```text\n? mine (new) vs"),
     ],
 )
 def test_verdict_stands_on_top(old, new, strict, begins):
@@ -58,14 +68,14 @@ def test_engine_that_failed_is_no_regression():
     new = gather((run_of([1] * 40, failed=range(20)),), CLAIM.measures, "new")
     found = compare_evidence(old, new, CLAIM)
     text = shown(judge_gate(new, CLAIM, (), found, engine=None, strict=False, old=old))
-    assert text.startswith(
-        "### ❌ assay gate: engine failed\n\nEngines failed, so their scores are not comparable: mine"
-    )
+    assert text.startswith("### ❌ assay gate: engine failed\n\n```text\n✗ mine")
+    assert "| **fail** | 20 of 40 queries failed" in text
 
 
 def test_names_are_text_and_call_nobody():
     evil = "@octocat #1 octo/shop#2 GH-3 <script>alert(1)</script> | [x](https://evil.example) `</details>`"
     text = shown(gate_of([1] * 40, [0] * 20 + [1] * 20, name=evil))
+    text = re.sub(r"```text\n.*?\n```", "", text, flags=re.DOTALL)  # GitHub renders no markup in code
     assert "<script" not in text
     assert "@octocat" not in text
     assert not re.search(r"#\d|GH-\d", text)

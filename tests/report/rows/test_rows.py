@@ -17,7 +17,7 @@ from assay.experiment.spec.model import make_measures
 from assay.report.analysis import analyze
 from assay.report.publish import publish, reopen
 from assay.report.render.markup import to_markdown
-from assay.report.rows import GONE, carry_over, corpora_hash, read_rows, rows_text
+from assay.report.rows import GONE, carry_over, corpora_hash, read_rows, rows_text, skipped_note
 from assay.report.sections import document
 from assay.types import AnalysisPlan, EngineRun, Run
 from tests.report.shared import sourceless
@@ -85,8 +85,7 @@ def test_skipped_engine_has_a_row_with_its_reason(shop):
     results = analyze(asked("base", skipped={"paid": "env:KEY is not set"}), CLAIM)
     assert states(results.rows)["paid"] == ("skipped", "env:KEY is not set")
     assert "skipped: env:KEY is not set" in to_markdown(document(results))
-    short = to_markdown(document(results, full=False))
-    assert "paid was not run: env:KEY is not set" in short
+    assert skipped_note(results.rows) == "Not run: paid (env:KEY is not set)."
 
 
 def test_reason_of_a_skipped_engine_stands_under_verdict_whatever_is_measured(shop):
@@ -100,8 +99,8 @@ def test_reason_of_a_skipped_engine_stands_under_verdict_whatever_is_measured(sh
 
 def test_results_begin_with_the_table_of_all_rows(shop):
     text = to_markdown(document(analyze(asked("base", "mine"), CLAIM)))
-    title, heading, head, *_ = [line for line in text.splitlines() if line]
-    assert title.startswith("# ")
+    assert text.startswith("# shop\n\n```text\n")
+    heading, head, *_ = [line for line in text.split("```\n")[1].splitlines() if line]
     assert heading == "## Results"
     assert head.startswith("| engine | nDCG@10 |")
 

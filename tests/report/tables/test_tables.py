@@ -35,7 +35,7 @@ def analysed(made, *tables, **claim):
 
 def section(results, title):
     """The blocks from a heading to the next."""
-    blocks = list(document(results, full=False).blocks)
+    blocks = list(document(results).blocks)
     start = next(i for i, b in enumerate(blocks) if isinstance(b, Heading) and b.text.startswith(title))
     stop = next((i for i, b in enumerate(blocks) if i > start and isinstance(b, Heading)), len(blocks))
     return blocks[start + 1 : stop]

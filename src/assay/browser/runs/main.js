@@ -103,7 +103,7 @@ function runColumns(selection) {
       cell: enginesCell,
     }),
     numberColumn("best", "Best mean", (run) => run.best?.mean ?? null, null, { text: bestText, cell: bestCell }),
-    textColumn("verdict", "Verdict", (run) => run.verdict?.verdict ?? null, { text: verdictText, cell: verdictCell }),
+    textColumn("verdict", "Verdict", (run) => run.decision?.outcome ?? null, { text: verdictText, cell: verdictCell }),
   ];
 }
 
@@ -160,21 +160,32 @@ function intervalText({ low, high }, format) {
   return isNumber(low) ? `[${format(low)}, ${format(high)}]` : "";
 }
 
-function verdictText({ verdict, note, error }) {
-  if (!verdict) return note ?? error ?? "–";
-  const { engine, verdict_text, baseline, difference } = verdict;
-  return `${engine} ${verdict_text} against ${baseline}: ${signed(difference)} ${intervalText(verdict, signed)}`.trim();
+function verdictText({ decision, note, error }) {
+  if (!decision?.baseline) return note ?? error ?? "–";
+  const { candidate, outcome, baseline, difference } = decision;
+  const change = isNumber(difference) ? `: ${signed(difference)} ${intervalText(decision, signed)}` : "";
+  return `${candidate.name} ${outcome} against ${baseline.name}${change}`.trim();
 }
 
-function verdictCell({ verdict, note, error, hint }) {
+const TONES = {
+  better: "good",
+  "slightly better": "good",
+  "slightly worse": "bad",
+  worse: "bad",
+  failed: "bad",
+  inconclusive: "warning",
+  "identical rankings": "warning",
+};
+
+function verdictCell({ decision, note, error, hint }) {
   if (error) return [h("span.badge.bad", "unreadable"), h("span.under.note", error, hint ? ` → ${hint}` : "")];
-  if (!verdict) return h("span.note", note ?? "one engine: no comparison");
-  const { engine, verdict_text, baseline, difference, tone } = verdict;
+  if (!decision?.baseline) return h("span.note", note ?? "one engine: no comparison");
+  const { candidate, outcome, baseline, difference } = decision;
   return [
-    h("span.badge", { class: tone }, verdict_text),
+    h("span.badge", { class: TONES[outcome] ?? "plain" }, outcome),
     " ",
-    h("span.nowrap", signed(difference), h("span.note", ` ${intervalText(verdict, signed)}`)),
-    h("span.under.note", `${engine} against ${baseline}`),
+    isNumber(difference) && h("span.nowrap", signed(difference), h("span.note", ` ${intervalText(decision, signed)}`)),
+    h("span.under.note", `${candidate.name} against ${baseline.name}`),
   ];
 }
 

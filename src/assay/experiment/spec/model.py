@@ -57,7 +57,7 @@ class Spec:
     measures: tuple[str, ...] = ()  # default: the usual ones at k
     level: Literal["auto", "file", "lines"] = "auto"  # of the default measures; auto: as the gold sets need
     primary: str = ""  # default: nDCG at k
-    baseline: str = ""  # default: keywords, or the first engine if there is no keywords
+    baseline: str = ""  # default: `default_baseline`
     family: tuple[str, ...] = ()  # names or globs of the engines that get a verdict; default: all but the baseline
     cluster: str = _DEFAULTS.cluster  # independent unit: auto, repository, intent or tag:NAME
     margin: float = _DEFAULTS.margin
@@ -112,8 +112,11 @@ class Spec:
     def analysis_plan(self) -> AnalysisPlan:
         measures = make_measures(self.k, self.primary or None, self.measures, self.level)
         names = self.names()
-        baseline = self.baseline or (BASELINE if BASELINE in names else names[0])
+        tested = [name for name in names if name not in REFERENCES or name in self.engines]
+        baseline = self.baseline or default_baseline(tested, names)
         family = resolve_family(self.family, names, baseline)
+        if not family and BASELINE in self.engines and baseline != BASELINE:  # named, so no mere reference
+            family = tuple(name for name in tested if name != baseline)
         return AnalysisPlan(measures, baseline, self.margin, self.alpha, self.seed, family, self.cluster, self.tables)
 
 
@@ -143,10 +146,18 @@ def make_measures(k: int, primary: str | None, others: Sequence[str], level: str
     return tuple(dict.fromkeys(repr(parse_measure(name)) for name in named))
 
 
+def default_baseline(tested: Sequence[str], names: Sequence[str]) -> str:
+    """Return the first of two engines under test; for one the reference; empty for more: the runner-up."""
+    if len(tested) > 2:
+        return ""
+    return tested[0] if len(tested) == 2 else BASELINE if BASELINE in names else names[0]
+
+
 def analysis_plan_of(run: Run) -> AnalysisPlan:
     """Return the analysis plan of a run; the default plan if the run declares none."""
     names = [engine.name for engine in run.engines]
-    baseline = BASELINE if BASELINE in names else names[0]
+    tested = [engine.name for engine in run.engines if engine.role == "candidate"]
+    baseline = default_baseline(tested, names)
     return run.header.claim or AnalysisPlan(make_measures(run.k, None, (), run.suite.level), baseline)
 
 
@@ -181,14 +192,14 @@ def check_plan(plan: AnalysisPlan, k: int, engines: Sequence[str]) -> AnalysisPl
     if deepest > k:
         hint = "increase k, or lower the cutoff of the measure"
         raise ConfigError(f"k = {k}: a measure needs {deepest} results", hint=hint)
-    if plan.baseline not in engines:
+    if plan.baseline and plan.baseline not in engines:
         raise ConfigError(
             f"baseline = {plan.baseline!r} is not an engine of this run", hint=_known(plan.baseline, engines)
         )
     match_names(plan.family, engines, "family")
     if plan.baseline in plan.family:
         hint = "remove it: the other engines are compared with the baseline"
-        raise ConfigError(f"family contains the baseline {plan.baseline!r} is not an engine of this run", hint=hint)
+        raise ConfigError(f"family contains the baseline {plan.baseline!r}", hint=hint)
     return plan
 
 

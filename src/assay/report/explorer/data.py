@@ -16,11 +16,12 @@ from assay.gold import overlaps
 from assay.report.analysis import FEW_QUERIES
 from assay.report.comparison import verdict_tone
 from assay.report.costs import NO_TIMES, conditions_text
+from assay.report.decision import card
 from assay.report.explorer.excerpts import PageLimits
 from assay.report.render.text import clip, plain, repository_names
 from assay.report.results import Results, results_json
 from assay.report.scored_run import ScoredRun, forms_of, level_of, rank_measure
-from assay.report.sections import adversaries_note, headline, headline_tone, scores_note, verdict_sentence
+from assay.report.sections import adversaries_note, scores_note
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
 from assay.scoring.match import HitMarker
@@ -46,9 +47,8 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
     corpora = case.run.header.corpora
     return {
         "schema": SCHEMA,
-        "title": headline(results),
-        "sentence": verdict_sentence(results),
-        "tone": headline_tone(results),
+        "decision": results.decision.to_json() | {"card": list(card(results.decision).lines)},
+        "tone": results.decision.tone,
         "results": _page_results(results),
         "values": {
             "measures": [_measure(name) for name in page_measures(case)],
@@ -73,7 +73,7 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
 def _page_results(results: Results) -> dict[str, Any]:
     """Return results.json without low scores, because the page has every ranking, and with computed properties."""
     data = results_json(replace(results, low_scores=()))
-    del data["low_scores"]
+    del data["low_scores"], data["decision"]  # the summary has the decision
     comparison = results.comparison
     for name, rows in (("rows", comparison.rows), ("secondary", comparison.secondary)):
         for fields, row in zip(data["comparison"][name], rows, strict=True):

@@ -15,6 +15,7 @@ from assay.errors import ConfigError
 from assay.experiment.records.codec import dump
 from assay.experiment.records.directory import PAGE
 from assay.experiment.spec.model import Spec, locate_error, read_table
+from assay.report.decision import card, headline
 from assay.report.explorer.data import pack_rankings, page_measures, queries, summary, trace_data
 from assay.report.explorer.excerpts import (
     DEFAULT_LIMITS,
@@ -29,7 +30,6 @@ from assay.report.explorer.excerpts import (
 from assay.report.render.text import count, strip_control
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, pick
-from assay.report.sections import headline
 from assay.store.kinds import parse_size
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class _Draft:
             "traces": traced and self._traces,
         }
         made = page(
-            title=strip_control(headline(self._results)),
+            title=strip_control(headline(self._results.decision)),
             script=SCRIPT,
             styles=STYLES,
             data={name: block for name, block in data.items() if block},
@@ -180,7 +180,7 @@ def _json(value: object) -> CompressedBlock:
 
 
 def _fallback(results: Results) -> str:
-    texts = (headline(results), results.reading, *results.warnings)
+    texts = (*card(results.decision).lines, results.reading, *results.warnings)
     body = "".join(f"<p>{escape(strip_control(text))}</p>" for text in texts)
     return (
         f"<main>{body}<p>Tables and queries require JavaScript; {PAGE} in the same directory has the tables.</p></main>"

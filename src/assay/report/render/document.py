@@ -134,14 +134,26 @@ class SideBySide:
     listings: tuple[RankingBlock, ...]
 
 
-Block = Heading | Paragraph | Table | Sparks | Forest | SideBySide | Code
+@dataclass(frozen=True, slots=True)
+class Card:
+    """The lines of a decision, the outcome first."""
+
+    lines: tuple[str, ...]
+    tone: Tone
+
+    @property
+    def text(self) -> str:
+        return "\n  ".join(self.lines)
+
+
+Block = Heading | Paragraph | Table | Sparks | Forest | SideBySide | Code | Card
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A title and blocks."""
 
-    title: str
+    title: str  # empty if the last block, a card, has it
     blocks: tuple[Block, ...]
     tone: Tone = "plain"  # of the title
 

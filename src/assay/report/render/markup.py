@@ -8,6 +8,7 @@ from html import escape
 from assay.browser.bundle import GENERATOR
 from assay.report.render.document import (
     Block,
+    Card,
     Cell,
     Code,
     Document,
@@ -86,6 +87,8 @@ def _block_html(block: Block) -> str:
             return f'<p class="{block.tone}">{_prose_html(block.text)}</p>'
         case Code():
             return f"<pre>{_escape_html(block.text)}</pre>"
+        case Card():
+            return _block_html(Code(block.text))
         case Table():
             return _table_html(block)
     raise TypeError(f"no HTML for {type(block).__name__}")
@@ -142,6 +145,8 @@ def block_markdown(block: Block, level: int = 2) -> str:
             longest = max((len(ticks) for ticks in re.findall("`+", text)), default=0)
             fence = "`" * max(3, longest + 1)  # longer than any fence in the text
             return f"{fence}text\n{text}\n{fence}"
+        case Card():
+            return block_markdown(Code(block.text))
         case Table():
             heads = [_escape(column.title) for column in block.columns]
             rules = ["---:" if column.align == "right" else "---" for column in block.columns]

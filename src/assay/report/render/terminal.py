@@ -18,6 +18,7 @@ from rich.text import Text
 
 from assay.report.render.document import (
     Block,
+    Card,
     Cell,
     Code,
     Document,
@@ -84,7 +85,8 @@ def render_document(document: Document, terminal: Terminal) -> str:
     console = Console(
         file=out, width=terminal.width, force_terminal=terminal.color, highlight=False, emoji=False, markup=False
     )
-    _print_text(console, _SIGNS[document.tone] + document.title, f"bold {_STYLES[document.tone]}".strip())
+    if document.title:
+        _print_text(console, _SIGNS[document.tone] + document.title, f"bold {_STYLES[document.tone]}".strip())
     for block in document.blocks:
         _print_block(block, console)
     return terminal.format(out.getvalue())
@@ -99,6 +101,12 @@ def _print_block(block: Block, console: Console) -> None:
             _print_text(console, ("! " if block.tone == "warning" else "") + block.text, _STYLES[block.tone])
         case Code():
             console.print(strip_control(block.text), soft_wrap=True)
+        case Card():
+            _print_text(console, block.lines[0], f"bold {_STYLES[block.tone]}".strip())
+            for text in map(strip_control, block.lines[1:]):
+                free = console.width - len(_INDENT)
+                parts = [text] if cell_len(text) <= free else fold(text, free)
+                _print_lines(console, [f"{_INDENT}{part}" for part in parts], "")
         case Table():
             for part in _draw_table(block, console.width):
                 console.print(part)

@@ -1,0 +1,476 @@
+"""The decision of a comparison: one record, and the card that every output shows."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+from assay.errors import ConfigError
+from assay.report.render.document import Card, Tone
+from assay.report.render.text import count, plain, strip_control
+from assay.report.scored_run import FAILED_SHARE, level_of
+from assay.scoring import Level, parse_measure
+from assay.stats.config import DEFAULT
+from assay.stats.power import mde_from_se
+from assay.stats.records import Comparison, ComparisonRow, Verdict, one_digit
+from assay.types import Scores
+
+Outcome = Literal[
+    "better",
+    "slightly better",
+    "slightly worse",
+    "worse",
+    "equivalent",
+    "not inferior",
+    "inconclusive",
+    "identical rankings",
+    "same scores",
+    "failed",
+    "single engine",
+]
+_SIGNS: Final[Mapping[Outcome, tuple[str, Tone]]] = {
+    "better": ("✓", "good"),
+    "slightly better": ("✓", "good"),
+    "slightly worse": ("✗", "bad"),
+    "worse": ("✗", "bad"),
+    "equivalent": ("=", "plain"),
+    "not inferior": ("≥", "plain"),
+    "inconclusive": ("?", "warning"),
+    "identical rankings": ("=", "warning"),
+    "same scores": ("=", "plain"),
+    "failed": ("✗", "bad"),
+    "single engine": ("·", "plain"),
+}
+_HEADLINES: Final[Mapping[Outcome, str]] = {
+    "better": "{a} is better than {b}{scope}",
+    "slightly better": "{a} is slightly better than {b}{scope}",
+    "slightly worse": "{a} is slightly worse than {b}{scope}",
+    "worse": "{a} is worse than {b}{scope}",
+    "equivalent": "{a} and {b}: no meaningful difference{scope}",
+    "not inferior": "{a} is at least as good as {b}{scope}",
+    "inconclusive": "{a} vs {b}: not enough data to tell{scope}",
+    "identical rankings": "{a} and {b} returned identical rankings{suite}",
+    "same scores": "{a} and {b} have the same scores{scope}",
+    "failed": "{reason}{of}",
+    "single engine": "{a} scores {mean}{scope}",
+}
+#: What the margin says about a difference.
+_MARGINS: Final[Mapping[Outcome, str]] = {
+    "slightly better": ", below margin {:g}",
+    "slightly worse": ", below margin {:g}",
+    "equivalent": ", within margin {:g}",
+    "not inferior": ", allowing {:g}",
+}
+#: Columns of a card.
+_WIDTH: Final = 80
+#: The shortest engine name.
+_SHORTEST: Final = 6
+#: The difference that a set should detect.
+_DETECT: Final = 0.05
+_MAX_LOSSES: Final = 3
+_SMALLEST_P: Final = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedEngine:
+    """An engine of a decision."""
+
+    name: str
+    mean: float | None
+    low: float | None = None  # of the mean
+    high: float | None = None
+    failed: int = 0  # queries
+    median_ms: float | None = None
+    p95_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryLoss:
+    """A query on which the candidate is worse than the baseline."""
+
+    gold: str
+    query: str
+    difference: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a comparison shows, with the numbers that support it."""
+
+    suite: str
+    measure: str
+    granularity: Level
+    queries: int
+    repositories: int
+    scope: str
+    outcome: Outcome
+    reason: str  # set if outcome and interval seem to disagree, or if there is no comparison
+    candidate: DecidedEngine
+    baseline: DecidedEngine | None
+    difference: float | None  # candidate − baseline
+    low: float | None  # of the confidence interval
+    high: float | None
+    level: float
+    p: float | None  # adjusted for the family
+    comparisons: int  # in the family
+    margin: float
+    wins: int
+    ties: int
+    losses: int
+    mde: float | None
+    needed: int | None  # queries to detect a difference of 0.05, to two digits
+    largest_losses: tuple[QueryLoss, ...]
+    others: tuple[DecidedEngine, ...]  # best first
+    warnings: tuple[str, ...]
+    report: str  # a file of the run directory; empty without one
+
+    @property
+    def tone(self) -> Tone:
+        return _SIGNS[self.outcome][1]
+
+    def to_json(self) -> dict[str, Any]:
+        return cast(dict[str, Any], plain(self))
+
+
+def decide(
+    comparison: Comparison,
+    candidate: str,
+    engines: Iterable[DecidedEngine],
+    *,
+    suite: str,
+    losses: Sequence[QueryLoss] = (),
+    failures: Mapping[str, tuple[int, int]] | None = None,
+    warnings: Sequence[str] = (),
+    report: str = "",
+) -> Decision:
+    """Decide on one engine of a comparison; `failures` has the failed and all queries of engines that failed."""
+    row = next((row for row in comparison.rows if row.engine == candidate and row.in_family), None)
+    baseline = row.baseline if row else comparison.baseline
+    known = {engine.name: engine for engine in engines}
+    means = [mean for mean in comparison.means if mean.measure == comparison.primary]
+    mine = next((mean for mean in means if mean.engine == candidate), None)
+    outcome, reason = _outcome(row, candidate, baseline, comparison, failures or {})
+    others = [engine for engine in known.values() if engine.name not in (candidate, baseline)]
+    sign = -1.0 if _higher_is_better(comparison.primary) else 1.0
+    others.sort(key=lambda engine: (engine.mean is None, sign * (engine.mean or 0.0), engine.name))
+    numbers = row or mine
+    return Decision(
+        suite=suite,
+        measure=comparison.primary,
+        granularity=_granularity(comparison.primary),
+        queries=numbers.queries if numbers else 0,
+        repositories=numbers.repositories if numbers else 0,
+        scope=_scope(comparison.label),
+        outcome=outcome,
+        reason=reason,
+        candidate=known.get(candidate) or DecidedEngine(candidate, mine.mean if mine else None),
+        baseline=(known.get(baseline) or DecidedEngine(baseline, None)) if row or baseline != candidate else None,
+        difference=row.difference if row else None,
+        low=row.interval.low if row else None,
+        high=row.interval.high if row else None,
+        level=1 - comparison.alpha,
+        p=(row.p if row.p_adjusted is None else row.p_adjusted) if row else None,
+        comparisons=comparison.family_size,
+        margin=comparison.margin,
+        wins=row.wins if row else 0,
+        ties=row.ties if row else 0,
+        losses=row.losses if row else 0,
+        mde=row.mde if row else None,
+        needed=_needed(row) if row else None,
+        largest_losses=tuple(losses[:_MAX_LOSSES]),
+        others=tuple(others),
+        warnings=tuple(warnings),
+        report=report,
+    )
+
+
+#: Verdicts from the most to the least alarming.
+_SEVERITY: Final = (Verdict.WORSE, Verdict.INCONCLUSIVE, Verdict.NOT_INFERIOR, Verdict.EQUIVALENT, Verdict.BETTER)
+
+
+def decide_comparison(
+    comparison: Comparison,
+    *,
+    suite: str,
+    losses: Callable[[ComparisonRow], Sequence[QueryLoss]],
+    worst: bool = False,
+    failures: Mapping[str, tuple[int, int]] | None = None,
+    warnings: Sequence[str] = (),
+) -> Decision:
+    """Decide on the engine of a family with the largest gain; with `worst`, on the one with the worst verdict."""
+    rows = [row for row in comparison.rows if row.verdict is not None]
+    means = [row for row in comparison.means if row.measure == comparison.primary]
+
+    def severity(row: ComparisonRow) -> tuple[int, float]:
+        gain = row.difference if row.higher_is_better else -row.difference
+        return (_SEVERITY.index(row.verdict) if worst and row.verdict else 0, gain if worst else -gain)
+
+    row = min(rows, key=severity, default=None)
+    names = (name for name in (*comparison.failed, *(mean.engine for mean in means)) if name != comparison.baseline)
+    candidate = row.engine if row else next(names, comparison.baseline)
+    shown = {candidate, comparison.baseline, *(row.engine for row in rows), *([row.baseline] if row else [])}
+    engines = [
+        DecidedEngine(
+            mean.engine, mean.mean, mean.interval.low, mean.interval.high, (failures or {}).get(mean.engine, (0,))[0]
+        )
+        for mean in means
+        if mean.engine in shown
+    ]
+    return decide(
+        comparison,
+        candidate,
+        engines,
+        suite=suite,
+        losses=losses(row) if row else (),
+        failures=failures,
+        warnings=warnings,
+    )
+
+
+def _higher_is_better(measure: str) -> bool:
+    try:
+        return parse_measure(measure).higher_is_better
+    except ConfigError:  # a column of a CSV file
+        return True
+
+
+def _granularity(measure: str) -> Level:
+    try:
+        return level_of(measure)
+    except ConfigError:
+        return "file"
+
+
+def _scope(label: str) -> str:
+    """Return the scope of a verdict from its label: `on this repository` becomes `this repository only`."""
+    if not label.startswith("on "):
+        return label.removeprefix("over ")
+    place, comma, rest = label.removeprefix("on ").partition(",")
+    return f"{place.removesuffix(' only')} only{comma}{rest}"
+
+
+def _needed(row: ComparisonRow) -> int | None:
+    """Return the queries that detect the difference `_DETECT`, to two digits: an MDE shrinks with the square root."""
+    mde = row.mde
+    if mde is None and row.se and row.df >= 1:
+        mde = mde_from_se(row.se, row.df)
+    if not mde or not row.differing:
+        return None
+    enough_differ = DEFAULT.p_value_clusters / min(row.differing, DEFAULT.p_value_clusters)
+    needed = math.ceil(row.queries * max((mde / _DETECT) ** 2, enough_differ))
+    step = int(10 ** max(0, len(str(needed)) - 2))
+    return math.ceil(needed / step) * step
+
+
+def _outcome(
+    row: ComparisonRow | None,
+    candidate: str,
+    baseline: str,
+    comparison: Comparison,
+    failures: Mapping[str, tuple[int, int]],
+) -> tuple[Outcome, str]:
+    for name in (candidate, baseline):
+        failed, asked = failures.get(name, (0, 0))
+        if failed > FAILED_SHARE * asked or name in comparison.failed:
+            return "failed", f"{name} failed on {f'{failed} of {asked} queries' if failed < asked else 'every query'}"
+    if row is None or row.verdict is None:
+        return "single engine", "there is no second engine"
+    if row.identical:
+        return "identical rankings", "is the setting connected?"
+    if not row.differing:
+        return "same scores", ""
+    small = row.within_margin and row.verdict in (Verdict.BETTER, Verdict.WORSE)
+    outcome = cast(Outcome, f"slightly {row.verdict}" if small else row.verdict.value)
+    return outcome, _reason(row, comparison)
+
+
+def _reason(row: ComparisonRow, comparison: Comparison) -> str:
+    """Return why the verdict is not the one that the interval suggests; empty if it is."""
+    excludes_zero = not row.interval.low <= 0.0 <= row.interval.high
+    decided = row.verdict in (Verdict.BETTER, Verdict.WORSE)
+    if decided:
+        return "" if excludes_zero else "the interval includes 0, but the sign-flip test is significant"
+    if excludes_zero:
+        return _not_significant(row, comparison)
+    margin, level = comparison.margin, f"{row.equivalence.level:.0%} CI"
+    worst = row.interval.low if row.higher_is_better else -row.interval.high
+    if row.verdict is Verdict.EQUIVALENT and not row.interval.inside(margin):
+        return f"the {level} is within the margin"
+    if row.verdict is Verdict.NOT_INFERIOR and worst <= -margin:
+        return f"the {level} excludes a loss of {margin:g}"
+    if row.verdict is not Verdict.EQUIVALENT and row.equivalence.inside(margin):
+        return f"fewer than {DEFAULT.equivalence_clusters} clusters cannot show equivalence"
+    return ""
+
+
+def _not_significant(row: ComparisonRow, comparison: Comparison) -> str:
+    if row.p is None:
+        return f"no p-value: fewer than {DEFAULT.p_value_clusters} clusters"
+    if row.differing < DEFAULT.p_value_clusters:
+        return f"fewer than {DEFAULT.p_value_clusters} differing clusters"
+    if row.p > comparison.alpha:
+        return "the sign-flip test is not significant"
+    if row.p_adjusted is not None and row.p_adjusted > comparison.alpha:
+        return f"not significant after correcting for {comparison.family_size} comparisons"
+    return "the differences are too skewed to confirm the sign-flip test"
+
+
+def find_losses(scores: Scores, candidate: str, baseline: str, measure: str) -> list[QueryLoss]:
+    """Return the headline queries on which the candidate is worse than the baseline, largest loss first."""
+    if not {candidate, baseline} <= set(scores.engines):
+        return []
+    sign, at = (1.0 if _higher_is_better(measure) else -1.0), scores.measures.index(measure)
+    values = scores.values[:, at, :]
+    changes = values[scores.engines.index(candidate)] - values[scores.engines.index(baseline)]
+    losses = [
+        QueryLoss(unit.gold, unit.query, float(change))
+        for unit, change in zip(scores.units, changes, strict=True)
+        if unit.headline and sign * change < -DEFAULT.tie
+    ]
+    return sorted(losses, key=lambda loss: (sign * loss.difference, loss.gold, loss.query))
+
+
+def card(decision: Decision, *, show: str = "assay show", full: str = "assay score --full", place: str = "") -> Card:
+    """Return the decision as at most six lines of at most 80 columns.
+
+    `show` and `full` are the commands that show a query and all tables, `place` the directory of the report.
+    """
+    sign = _SIGNS[decision.outcome][0]
+    titles = [f"{sign} {headline(decision, length)}" for length in range(_WIDTH, _SHORTEST - 1, -1)]
+    lines = [_scores_line(decision), _queries_line(decision), *_evidence_lines(decision, show)]
+    warnings = f"{count(len(decision.warnings), 'warning')} ({full})" if decision.warnings else ""
+    report = f"{place}/{decision.report}" if place and decision.report else decision.report
+    lines.append(" · ".join(part for part in (warnings, report) if part))
+    title = next((title for title in titles if len(title) <= _WIDTH), titles[-1])
+    return Card((title, *(line for line in lines if line)), decision.tone)
+
+
+def run_card(decision: Decision, directory: str) -> Card:
+    """Return the card of a run in a directory."""
+    name = shlex.quote(directory)
+    return card(decision, show=f"assay show {name}", full=f"assay score {name} --full", place=directory)
+
+
+def headline(decision: Decision, length: int = _WIDTH) -> str:
+    """Return the outcome as a sentence with names of at most this length."""
+    suite = f" on {_shorten(decision.suite, length)}" if decision.suite else ""
+    measure = _short_measure(decision.measure)
+    mean = decision.candidate.mean
+    return _HEADLINES[decision.outcome].format(
+        a=_shorten(decision.candidate.name, length),
+        b=_shorten(decision.baseline.name, length) if decision.baseline else "",
+        scope=f"{suite}, by {decision.granularity} ({measure})" if suite else "",
+        suite=suite,
+        of=suite.replace(" on ", " of ", 1),
+        mean="–" if mean is None else f"{mean:.3f}",
+        reason=_shorten(decision.reason, max(length, 40)),
+    )
+
+
+def _shorten(text: str, length: int) -> str:
+    flat = " ".join(strip_control(text).split())
+    return flat if len(flat) <= length else f"{flat[: length - 1]}…"
+
+
+def _short_measure(name: str) -> str:
+    """Return a measure without its level, which the card names itself."""
+    try:
+        measure = parse_measure(name)
+        return repr(measure(level="file")) if any(p.name == "level" for p in measure.kind.params) else name
+    except ConfigError:
+        return name
+
+
+def _scores_line(decision: Decision) -> str:
+    mine, other = decision.candidate, decision.baseline
+    level = f"{decision.level:.0%} CI"
+    if decision.difference is None or other is None or other.mean is None or mine.mean is None:
+        means = [f"{engine.name} {engine.mean:.3f}" for engine in (other, mine) if engine and engine.mean is not None]
+        if decision.outcome == "failed":
+            return _shorten(", ".join(means), _WIDTH - 2)
+        interval = "" if mine.low is None or mine.high is None else f"{level} {_ends(mine.low, mine.high)}. "
+        return f"{interval}No second engine to compare with"
+    margin = _MARGINS.get(decision.outcome, "").format(decision.margin)
+    interval = "" if decision.low is None or decision.high is None else _ends(decision.low, decision.high)
+    return (
+        f"{other.mean:.3f} → {mine.mean:.3f}, difference {_signed(decision.difference, 3)} ({level} {interval}){margin}"
+    )
+
+
+def _ends(low: float, high: float) -> str:
+    return f"{_minus(f'{low:.2f}')} to {_minus(f'{high:.2f}')}"
+
+
+def _signed(value: float, digits: int) -> str:
+    return _minus(f"{value:+.{digits}f}")
+
+
+def _minus(number: str) -> str:
+    """Write a minus sign, none before zero."""
+    return number.replace("-", "−") if float(number) else number.replace("-", "")
+
+
+def _queries_line(decision: Decision) -> str:
+    text = count(decision.queries, "query", "queries")
+    if decision.difference is not None:
+        text += f": {decision.wins} better, {decision.ties} same, {decision.losses} worse"
+    times = [e.median_ms for e in (decision.candidate, decision.baseline) if e and e.median_ms is not None]
+    if times and decision.outcome != "failed" and (decision.baseline is None or len(times) == 2):
+        text += f" · median {' vs '.join(_milliseconds(time) for time in times)}"
+    return text
+
+
+def _milliseconds(time: float) -> str:
+    return f"{time:.1f} ms" if time < 10 else f"{time:,.0f} ms"
+
+
+def p_text(p: float | None) -> str:
+    """Format a p-value with two significant digits."""
+    if p is None:
+        return "No p-value"
+    return "p < 0.001" if p < _SMALLEST_P else f"p = {p:#.2g}"
+
+
+def _evidence_lines(decision: Decision, show: str) -> list[str]:
+    """Return the line of the scope, and one of: the reason, the other engines, the largest losses."""
+    if decision.difference is None or decision.outcome == "failed":
+        return [f"Scope: {decision.scope}"] if decision.scope else []
+    sentences = [f"Scope: {decision.scope}", p_text(decision.p)]
+    reason = decision.reason
+    if reason and decision.others and decision.p is not None and "correcting" in reason:
+        sentences[1] += f" after correcting for {decision.comparisons} comparisons"
+        reason = ""
+    elif decision.outcome == "inconclusive" and (decision.needed or 0) > decision.queries:
+        sentences.append(f"Try {decision.needed:,} queries to detect {_DETECT}")
+    elif decision.mde is not None:
+        sentences.append(f"Smallest detectable difference: {one_digit(decision.mde)}")
+    while len(". ".join(sentences)) > _WIDTH - 2:
+        sentences.pop()
+    return [". ".join(sentences), reason[:1].upper() + reason[1:] or _others(decision) or _losses(decision, show)]
+
+
+def _others(decision: Decision) -> str:
+    parts: list[str] = []
+    for number, engine in enumerate(decision.others):
+        part = f"{_shorten(engine.name, 24)} {'failed' if engine.mean is None else f'{engine.mean:.3f}'}"
+        rest = len(decision.others) - number
+        if len("Others: " + ", ".join([*parts, part])) > _WIDTH - 14:
+            return f"Others: {', '.join(parts)} and {rest} more"
+        parts.append(part)
+    return f"Others: {', '.join(parts)}" if parts else ""
+
+
+def _losses(decision: Decision, show: str) -> str:
+    worst = decision.largest_losses
+    if not worst:
+        return ""
+    command = f"   ({show} {worst[0].query})" if show else ""
+    for shown in range(len(worst), 0, -1):
+        text = ", ".join(f"{_shorten(loss.query, 30)} {_signed(loss.difference, 2)}" for loss in worst[:shown])
+        for tail in (command, ""):
+            if len(f"Largest losses: {text}{tail}") <= _WIDTH - 2 and (tail or shown == 1 or not show):
+                return f"Largest losses: {text}{tail}"
+    return ""
