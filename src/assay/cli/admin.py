@@ -49,7 +49,7 @@ def init_command(args: Namespace) -> int:
 
 def doctor_command(args: Namespace) -> int:
     checks = [
-        _check_python(),
+        _check("python", "ok", f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}"),
         _check_tool("git", "needed for git corpora and tracked files", "install git"),
         _check_tool("rg", "makes the keywords engine faster", "install ripgrep, or `pip install ripgrep`"),
         _check_tool("npm", "needed for npm: corpora", "install Node.js"),
@@ -74,11 +74,6 @@ def doctor_command(args: Namespace) -> int:
 
 def _check(name: str, state: str, detail: str, hint: str = "", *, required: bool = True) -> dict[str, object]:
     return {"name": name, "state": state, "detail": detail, "hint": hint, "required": required}
-
-
-def _check_python() -> dict[str, object]:
-    detail = f"{'.'.join(map(str, sys.version_info[:3]))} at {sys.executable}"
-    return _check("python", "ok", detail)
 
 
 def _check_tool(name: str, use: str, hint: str) -> dict[str, object]:

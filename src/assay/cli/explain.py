@@ -105,16 +105,14 @@ def _format_loss(printer: ResultPrinter, index: Index, lost: LostFile) -> Iterat
     if lost.stage is None:
         yield f"{name} is {lost.reason}."
     else:
-        yield f"{name} was lost at {printer.bold(lost.stage)}: {lost.reason}{_skip_reason(index, lost.path)}."
+        reasons = [
+            f" ({skipped.path}: {skipped.reason}{', ' + skipped.detail if skipped.detail else ''})"
+            for skipped in index.skipped
+            if f"{lost.path}/".startswith(f"{skipped.path.rstrip('/')}/")
+        ]
+        yield f"{name} was lost at {printer.bold(lost.stage)}: {lost.reason}{''.join(reasons[:1])}."
     if any(rank for _, rank in lost.ranks):
         yield "rank after each stage: " + ", ".join(f"{stage} {rank or '–'}" for stage, rank in lost.ranks)
-
-
-def _skip_reason(index: Index, path: str) -> str:
-    for skipped in index.skipped:
-        if path == skipped.path or path.startswith(f"{skipped.path.rstrip('/')}/"):
-            return f" ({skipped.path}: {skipped.reason}{', ' + skipped.detail if skipped.detail else ''})"
-    return ""
 
 
 def _explain_run(args: Namespace) -> int:

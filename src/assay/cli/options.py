@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from assay.chat import Endpoint
 from assay.cli.output import info, warn, write_result
-from assay.errors import ConfigError, SetupError
+from assay.errors import ConfigError, GoldError, SetupError
 from assay.experiment import read_run
 from assay.experiment.spec import FILE, Spec, load_spec, model
 from assay.files import write_atomic
+from assay.gold import load_gold
 from assay.gold.load import log_reaccess, reload_set
 from assay.gold.split import TAG, sealed_queries, split_of
 from assay.report.explorer.excerpts import PagePlan
-from assay.types import AnalysisPlan, Run, Suite
+from assay.types import AnalysisPlan, GoldSet, Run, Suite
 
 if TYPE_CHECKING:
     from assay.web.server import Route, WebServer
@@ -58,6 +59,17 @@ def read_results(text: str) -> Run:
         problem = "is a file, not a folder of results" if path.exists() else "no such folder"
         raise ConfigError(problem, file=path, hint="name the folder that `assay run --out` wrote")
     return read_run(path)
+
+
+def load_one_set(path: Path) -> GoldSet:
+    if not path.is_file():
+        raise GoldError(
+            "is a folder" if path.is_dir() else "there is no such file", file=path, hint="name one gold file"
+        )
+    golds = load_gold(path).golds
+    if len(golds) != 1:
+        raise GoldError(f"holds {len(golds)} sets", file=path, hint="name one set")
+    return golds[0]
 
 
 def log_look(args: Namespace, run: Run, command: str) -> None:

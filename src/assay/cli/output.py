@@ -130,15 +130,9 @@ def pluralize(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
-@dataclass(frozen=True, slots=True)
-class ResultLayout:
-    lines: int = 6  # per result: ten results fit on a screen
-    piped: int = 240  # columns without a terminal: code fits, a minified file does not flood
-    tab: int = 4
-    number: int = 6  # columns of a line number
-
-
-LAYOUT: Final = ResultLayout()
+_PIPED_WIDTH: Final = 240  # columns without a terminal: code fits, a minified file does not flood
+_TAB: Final = 4
+_NUMBER_WIDTH: Final = 6  # columns of a line number
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +155,7 @@ class ResultPrinter:
 def result_printer() -> ResultPrinter:
     from assay.terminal import detect_terminal
 
-    terminal = detect_terminal(sys.stdout, LAYOUT.piped)
+    terminal = detect_terminal(sys.stdout, _PIPED_WIDTH)
     return ResultPrinter(terminal.width, terminal.color)
 
 
@@ -175,10 +169,10 @@ def format_hit(
     if snippet is None:
         return
     for number, line in enumerate(snippet.lines, start=snippet.start):
-        text = fit(line, printer.width - LAYOUT.number - 3)
+        text = fit(line, printer.width - _NUMBER_WIDTH - 3)
         for start, end in reversed(matched_words(text, weights) if printer.color and weights else ()):
             text = text[:start] + printer.paint(text[start:end], "1;33") + text[end:]
-        yield printer.dim(f"{number:>{LAYOUT.number}} │ ") + text
+        yield printer.dim(f"{number:>{_NUMBER_WIDTH}} │ ") + text
 
 
 def format_headline(printer: ResultPrinter, rank: int, hit: Hit) -> str:
@@ -188,7 +182,7 @@ def format_headline(printer: ResultPrinter, rank: int, hit: Hit) -> str:
 
 def clean(text: str) -> str:
     """Replace control characters, which a terminal would execute."""
-    text = text.expandtabs(LAYOUT.tab)
+    text = text.expandtabs(_TAB)
     return text if text.isprintable() else "".join(char if char.isprintable() else "�" for char in text)
 
 
@@ -196,7 +190,7 @@ def fit(line: str, width: int) -> str:
     """Shorten a line to a number of columns; wide characters take two."""
     from rich.cells import cell_len, set_cell_size
 
-    line = clean(line[: width * LAYOUT.tab + 1])  # a line may have megabytes
+    line = clean(line[: width * _TAB + 1])  # a line may have megabytes
     return line if cell_len(line) <= width else set_cell_size(line, width - 1).rstrip() + "…"
 
 

@@ -203,7 +203,7 @@ def test_sealed_queries_are_not_pooled(ran, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.yaml", "results"], "there is no such file"),
+        (["none.yaml", "results"], "no such file"),
         (["gold.yaml", "nowhere"], "no such folder"),
         (["gold.yaml", "results", "--depth", "0"], "at least 1"),
         (["gold.yaml", "results", "--limit", "0"], "--limit 0"),

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from assay.cli.gold.lint import lint_dependencies
-from assay.cli.options import endpoint_of, read_results
+from assay.cli.options import endpoint_of, load_one_set, read_results
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
 from assay.corpus import open_corpus, parse_spec
 from assay.errors import AssayError, ConfigError, GoldError, closest_match
-from assay.gold import load_gold
 from assay.gold.code_index import CodeIndex, SampleSize
 from assay.gold.git_history import commit_of
 from assay.gold.mining import intake as mining
@@ -91,8 +90,6 @@ def _source_names(args: Namespace) -> tuple[str, ...]:
 
 
 def _load_set(path: Path, *, needed: bool) -> GoldSet | None:
-    if path.is_dir():
-        raise GoldError("is a folder", file=path, hint="name one gold file, such as gold.yaml")
     if not path.exists():
         if needed:
             hint = "make one first: mine queries, review them, then `assay gold review --accept`"
@@ -100,10 +97,7 @@ def _load_set(path: Path, *, needed: bool) -> GoldSet | None:
         if path.suffix not in (".yaml", ".yml"):
             raise GoldError("a new set is native", file=path, hint=f"name it {path.stem or 'gold'}.yaml")
         return None
-    golds = load_gold(path).golds
-    if len(golds) != 1:
-        raise GoldError(f"holds {len(golds)} sets", file=path, hint="mine for one file at a time")
-    return golds[0]
+    return load_one_set(path)
 
 
 def _load_run(directory: str, gold: GoldSet) -> Run:

@@ -6,13 +6,13 @@ from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
-from assay.cli.options import read_results
+from assay.cli.options import load_one_set, read_results
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.clock import today
 from assay.corpus import open_corpus, read_text
 from assay.errors import AssayError, ConfigError, GoldError
 from assay.experiment.spec.model import analysis_plan_of
-from assay.gold import load_gold, query_hash, resolve
+from assay.gold import query_hash, resolve
 from assay.gold.anchors import content_digest
 from assay.gold.review.acceptance import read_statuses
 from assay.gold.review.items import ItemOrigin, ReviewItem, ReviewQueue, make_item
@@ -31,7 +31,7 @@ from assay.types import Corpus, GoldSet, Query, Run, Span, Suite, Target
 def pool_command(args: Namespace) -> int:
     if args.limit < 1:
         raise ConfigError(f"--limit {args.limit}", hint="at least 1")
-    gold = _load_set(Path(args.set))
+    gold = load_one_set(Path(args.set))
     run = _load_run(args, gold)
     refuse_sealed(run.suite, "pooling")
     queue = ReviewQueue(Path(args.set))
@@ -59,16 +59,6 @@ def pool_command(args: Namespace) -> int:
     }
     emit_blocks(args, "Unjudged results", blocks, data)
     return 0
-
-
-def _load_set(path: Path) -> GoldSet:
-    if not path.is_file():
-        problem = "is a folder" if path.is_dir() else "there is no such file"
-        raise GoldError(problem, file=path, hint="name one gold file")
-    golds = load_gold(path).golds
-    if len(golds) != 1:
-        raise GoldError(f"holds {len(golds)} sets", file=path, hint="name one set")
-    return golds[0]
 
 
 def _load_run(args: Namespace, gold: GoldSet) -> Run:
