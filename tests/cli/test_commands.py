@@ -671,7 +671,7 @@ def test_run_tells_at_once_that_an_engine_does_not_open_or_gave_up(shop, capsys)
     lines = err.splitlines()
     assert code == 4
     dead = next(line for line in lines if line.startswith("dead: could not be opened on shop: "))
-    (slow,) = [line for line in lines if line.startswith("slow: is asked no more: 2 queries in a row ran out of time")]
+    (slow,) = [line for line in lines if line.startswith("slow: gets no more queries: 2 consecutive timeouts")]
     assert lines.index(dead) < lines.index(slow) < lines.index("slow: 9/9 queries of shop")
     assert [line for line in lines if line.startswith("dead: ")] == ["dead: opening on shop", dead]
 

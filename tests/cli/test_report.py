@@ -206,6 +206,6 @@ def test_traces_that_are_left_out_are_told_with_the_command(shop, tmp_path, caps
     assert "Traces of builtin: 0 of 18 queries; `assay report results --traces 40` adds more." in none
     assert "Traces of builtin: 2 of 18 queries; `assay report results --traces 18` adds more." in some
     missing = said()
-    assert "No traces of other: its corpus is not what it was in the run." in missing
+    assert "No traces of other: its corpus changed since the run." in missing
     assert missing.count("`assay report results --traces") == 1
     assert "`assay report results --traces 18` adds more." in missing

@@ -21,7 +21,7 @@ def test_tuning_sees_dev_queries_only(small, capsys):
         {"search.index.fields.name": 8.0},
     ]
     assert sum(one["chosen"] for one in data["tried"]) == 40
-    assert "2 of other parts were not looked at" in data["notes"][0]["text"]
+    assert "2 queries of other splits were not" in data["notes"][0]["text"]
     assert [note["kind"] for note in data["notes"]] == ["used"]
     assert not (small / "gold.looks.jsonl").exists()
 
@@ -34,7 +34,7 @@ def test_tuning_finds_a_knob_that_matters_and_prints_what_to_paste(small, capsys
     )
     code, out, _ = call(capsys, "tune", "--jobs", "1", "--ledger", "--by", "ann")
     assert code == 0
-    assert "not divided" in out
+    assert "no splits" in out
     assert "Use body=1.0" in out
     assert "[engines.mine]\nsearch.index.fields.body = 1.0" in out
     (entry,) = read_ledger(small / "ledger.jsonl").entries
@@ -73,7 +73,7 @@ def test_the_gold_file_of_another_part_is_refused(small, capsys, parts):
     write(small, parts)
     code, _, err = call(capsys, *TUNE)
     assert code == 2
-    assert "no query is in the part 'dev'" in err
+    assert "no query is in the split 'dev'" in err
 
 
 def test_a_misspelt_part_stops_tuning(small, capsys):

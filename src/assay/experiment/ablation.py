@@ -234,8 +234,7 @@ def spent_warning(parts: Sequence[str]) -> DataNote:
     named = " and ".join(parts)
     return DataNote(
         "used up",
-        f"{named.upper()} QUERIES ARE USED UP: what is changed after this was chosen with them, so no claim about the "
-        f"changed engine can be made on {named} queries any more.",
+        f"{named.upper()} QUERIES ARE USED UP: changes chosen with them cannot be confirmed on {named} queries.",
     )
 
 
@@ -253,8 +252,8 @@ def _dev_only(suite: Suite) -> DevData:
         counts = Counter(split_of(query) or "none" for gold in suite.golds for query in gold.queries)
         held = ", ".join(f"{count} {part}" for part, count in sorted(counts.items())) or "no query"
         source = suite.golds[0].source if suite.golds else None
-        hint = f"make a {DEV} part with `assay gold split`"
-        raise GoldError(f"no query is in the part '{DEV}' ({held})", file=source, hint=hint)
+        hint = f"create a {DEV} split with `assay gold split`"
+        raise GoldError(f"no query is in the split '{DEV}' ({held})", file=source, hint=hint)
     return DevData(Suite(used), tuple(_usage_notes(undivided, divided)))
 
 
@@ -264,12 +263,12 @@ def _usage_notes(undivided: Sequence[GoldSet], divided: Sequence[GoldSet]) -> It
         file = undivided[0].source or "SET"
         yield DataNote(
             "undivided",
-            f"{names}: not divided, so all of it was used and no part is left to claim on. Divide it first: "
-            f"assay gold split {file}; then do this again, and measure what you chose on the test part.",
+            f"{names}: no splits, so all queries were used and none are left to confirm the result. Run "
+            f"`assay gold split {file}`, repeat this command, then measure the chosen setting on the test split.",
         )
     if divided:
         queries = [query for gold in divided for query in gold.queries]
         used = sum(split_of(query) == DEV for query in queries)
         yield DataNote(
-            "used", f"{used} {DEV} queries were used; {len(queries) - used} of other parts were not looked at."
+            "used", f"{used} {DEV} queries were used; {len(queries) - used} queries of other splits were not."
         )

@@ -368,7 +368,7 @@ class CorpusTexts:
         changed = []
         for gold, paths in self._changed.items():
             files = min(paths) if len(paths) == 1 else f"{len(paths):,} files such as {min(paths)}"
-            changed.append(f"No source of {files} of {gold}: not here, or no longer as in the run.")
+            changed.append(f"No source of {files} of {gold}: missing, or changed since the run.")
         return [*absent, *changed]
 
     def _find(self, gold: GoldSet) -> LocalCorpus | None:
@@ -402,10 +402,10 @@ def _difference(gold: GoldSet, facts: CorpusInfo | None) -> str | None:
     if gold.corpus.kind != "path":
         return None
     if facts is None or not facts.digest:
-        return "the records do not say which files the corpus had"
+        return "the run records no corpus digest"
     if reopen(gold, None).corpus.digest == facts.digest:
         return None
-    return "the corpus changed since the run" if is_corpus_here(gold) else "its gold set is not here"
+    return "the corpus changed since the run" if is_corpus_here(gold) else "its gold set was not found"
 
 
 @contextmanager

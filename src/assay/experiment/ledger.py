@@ -462,7 +462,7 @@ def _verify_chain(lines: Sequence[bytes]) -> tuple[list[_Link], list[ChainError]
     for number, line in enumerate(lines, 1):
         own = _valid_hash(line)
         if own is None:
-            text = "was changed after it was written" if line.startswith(LEDGER_START) else "is no entry of a ledger"
+            text = "was changed after it was written" if line.startswith(LEDGER_START) else "is not a ledger entry"
             problems.append(ChainError(number, text))
             stated = _HASHED.fullmatch(line)
             last = stated[2].decode() if stated else None

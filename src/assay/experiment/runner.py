@@ -301,7 +301,7 @@ def _share_lines(result: CellResult, table: dict[str, tuple[int, ...]]) -> CellR
 
 
 #: Names no worker, because results do not depend on the worker.
-_DIED = "the worker that asked it died, each time it was tried"
+_DIED = "its worker process died at every attempt"
 
 
 def _crashed_cells(

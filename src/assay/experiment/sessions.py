@@ -155,7 +155,7 @@ class _EngineSession:
             self.memory.peak if usage.peak_bytes is None else usage.peak_bytes,
         )
         stderr = self._clean(usage.stderr or self.open_stderr)[-self.limits.stderr :]
-        concurrent = [f"{self.parallel} questions were in flight at once"] if self.parallel > 1 else []
+        concurrent = [f"{self.parallel} concurrent queries"] if self.parallel > 1 else []
         record = engine_record(self.name, self.engine, self.rankings, [*concurrent, *map(self._clean, self.notes)])
         return replace(
             record,
@@ -193,13 +193,13 @@ class _EngineSession:
         if self.session is None:
             return QueryOutcome(Status.ERROR, error=self.open_error)
         if self.limits.max_timeouts and self.timeouts >= self.limits.max_timeouts:
-            return QueryOutcome(Status.TIMEOUT, error=f"not asked: {self.timeouts} queries in a row ran out of time")
+            return QueryOutcome(Status.TIMEOUT, error=f"skipped after {self.timeouts} consecutive timeouts")
         with self._measured_memory():
             wanted = self.k * self.engine.oversample
             outcome = query_session(self.session, query.text, wanted, self.limits.query)
         self.timeouts = self.timeouts + 1 if outcome.status is Status.TIMEOUT else 0
         if self.timeouts and self.timeouts == self.limits.max_timeouts:
-            self._report("trouble", f"is asked no more: {self.timeouts} queries in a row ran out of time")
+            self._report("trouble", f"gets no more queries: {self.timeouts} consecutive timeouts")
         return outcome
 
     def _record(self, query: PhrasedQuery, outcome: QueryOutcome) -> None:

@@ -16,7 +16,7 @@ from assay.types import Corpus, EngineRun, GoldSet, Run, Waterfall
 #: Largest corpus whose queries are traced without a request.
 _MOST_FILES = 500  # a corpus with more is not even opened
 _MOST_BYTES = 2_000_000  # indexed in about two seconds (measured: a megabyte per second)
-_COSTLY = "its corpus is large, and its index would have to be made first"
+_COSTLY = "its corpus is too large to trace by default"
 
 
 class TraceQuery(NamedTuple):
@@ -106,14 +106,14 @@ def _open_corpus(run: Run, gold: GoldSet, engine: FullEngine, *, cheap: bool) ->
     """Open the corpus of the run; raise _Untraced if it changed or, with `cheap`, if it is large."""
     facts = run.header.corpora.get(gold.name)
     if facts is None:
-        raise _Untraced("the run does not say which corpus it saw")
+        raise _Untraced("the run records no corpus")
     # an engine without identity uses a remote model, which takes time and may cost money
     if cheap and (engine.identity is None or facts.files > _MOST_FILES):
         raise _Untraced(_COSTLY)
     corpus = reopen(gold, None).corpus
     if facts.digest != corpus.digest:
         here = is_corpus_here(gold)
-        raise _Untraced("its corpus is not what it was in the run" if here else "its gold set is not here")
+        raise _Untraced("its corpus changed since the run" if here else "its gold set was not found")
     if cheap and sum(file.size for file in corpus.files) > _MOST_BYTES:
         raise _Untraced(_COSTLY)
     return corpus
@@ -129,7 +129,7 @@ def _trace(
             shares = sharing_engine(engine)
             session = shares.open_shared(corpus, cache, None) if shares else engine.open(corpus)
             if not isinstance(session, ExplainingSession):
-                raise _Untraced("the engine cannot say what it did")
+                raise _Untraced("the engine does not support traces")
             traced = {}
             for trace in wanted:
                 query = queries[trace.query]

@@ -278,7 +278,7 @@ def split_half(
     if parts.count < _FEWEST_CLUSTERS:
         raise GoldError(
             f"{parts.nouns} cannot be halved: at least {_FEWEST_CLUSTERS} are needed",
-            hint="tune on more queries; `assay plan` says how many would show something",
+            hint="tune on more queries; `assay plan` estimates how many",
         )
     table = cluster_table((values if higher_is_better else -values).T, parts)
     first = draw_halves(table, np.random.default_rng(seed), partitions)

@@ -71,7 +71,7 @@ def test_folder_of_which_no_digest_is_recorded_gives_nothing(folder):
     run = run_on(CorpusSpec("path", str(folder)), digest="")
     texts = CorpusTexts(replace(run, header=replace(run.header, corpora={})))
     assert texts("g", "a.py") is None
-    assert list(texts.notes) == ["No source of g: the records do not say which files the corpus had."]
+    assert list(texts.notes) == ["No source of g: the run records no corpus digest."]
 
 
 def test_folder_is_compared_once_and_only_where_source_is_wanted(folder):
@@ -90,7 +90,7 @@ def test_folder_is_compared_once_and_only_where_source_is_wanted(folder):
 def test_files_that_are_gone_are_counted(folder):
     texts = CorpusTexts(run_on(CorpusSpec("path", str(folder)), paths=("a.py", "b.py", "c.py")))
     assert [texts("g", path) for path in ("b.py", "c.py", "../a.py")] == [None] * 3
-    assert list(texts.notes) == ["No source of 2 files such as b.py of g: not here, or no longer as in the run."]
+    assert list(texts.notes) == ["No source of 2 files such as b.py of g: missing, or changed since the run."]
 
 
 def test_path_that_leaves_the_corpus_is_not_read(folder):

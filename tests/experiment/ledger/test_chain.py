@@ -193,7 +193,7 @@ def test_a_last_line_without_its_line_end_is_whole(tmp_path):
 def test_a_file_of_another_kind_is_refused(tmp_path):
     path = tmp_path / "ledger.jsonl"
     path.write_text('{"when": "2026"}\n')
-    with pytest.raises(InputError, match="no entry of a ledger"):
+    with pytest.raises(InputError, match="not a ledger entry"):
         read_ledger(path)
     os.remove(path)
     os.mkfifo(path)

@@ -114,9 +114,9 @@ def otherwise():
     old = made("a", "b")
     yield moved(old, gold_hash="0" * 16), "gold set changed"
     yield moved(old, corpora={"g": CorpusInfo("r", None, "d2", 3)}), r"corpus changed since \(g\)"
-    yield replace(old, k=5), "asked for 5 results, not 10"
+    yield replace(old, k=5), "run with k = 5, not 10"
     rankings = (replace(old.engines[0].rankings[0], form="keyword"),)
-    yield replace(old, engines=(replace(old.engines[0], rankings=rankings),)), "other forms"
+    yield replace(old, engines=(replace(old.engines[0], rankings=rankings),)), "other phrasings"
 
 
 @pytest.mark.parametrize(("old", "reason"), list(otherwise()))

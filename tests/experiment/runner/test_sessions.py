@@ -153,7 +153,7 @@ def test_engine_that_keeps_timing_out_is_not_asked_for_ever(shop):
     statuses = {ranking.status for ranking in made.engines[0].rankings}
     assert len(asked) == 2
     assert statuses == {Status.TIMEOUT}
-    assert "2 queries in a row" in (made.engines[0].rankings[-1].error or "")
+    assert "2 consecutive timeouts" in (made.engines[0].rankings[-1].error or "")
     asked.clear()
     run({"mine": Slow()}, load_gold("gold.yaml"), max_timeouts=0, failed="report")
     assert len(asked) == 9
@@ -264,7 +264,7 @@ def test_parallel_engine_has_several_in_flight_and_keeps_the_order(shop):
     made = run({"mine": Wide()}, load_gold("gold.yaml")).engines[0]
     texts = [q.forms[f] for g in load_gold("gold.yaml").golds for q in g.queries for f in q.ordered_forms]
     assert [ranking.hits[0].path for ranking in made.rankings] == texts
-    assert any("3 questions were in flight" in note for note in made.notes)
+    assert any("3 concurrent queries" in note for note in made.notes)
 
 
 def test_engines_have_the_processors_that_were_asked_for(shop):

@@ -80,7 +80,7 @@ def test_corpus_that_changed_is_not_traced_and_that_is_said(made, shop):
     (shop / "shop/tax.py").write_text("changed = True\n")
     found = trace_queries(made, [TAX], "whole", 10)
     assert found.made == {}
-    assert found.notes == ("No traces of shop: its corpus is not what it was in the run.",)
+    assert found.notes == ("No traces of shop: its corpus changed since the run.",)
 
 
 def test_corpus_that_is_gone_is_said(made, shop, monkeypatch, tmp_path):
@@ -96,7 +96,7 @@ def test_cheap_traces_are_of_small_corpora_only_whether_an_index_is_kept_or_not(
     made = run({"whole": make_engine("builtin")}, load_gold("gold.yaml"), k=2)
     cheap = trace_queries(made, [TAX], "whole", 10, cheap=True)
     assert (cheap.made, len(cheap.notes)) == ({}, 1)
-    assert "index would have to be made" in cheap.notes[0]
+    assert "too large to trace" in cheap.notes[0]
     dear = trace_queries(made, [TAX], "whole", 10)
     assert len(dear.made) == 1
     assert trace_queries(made, [TAX], "whole", 10, cheap=True) == cheap  # though its index is in the cache now
@@ -106,8 +106,8 @@ def test_corpus_of_many_files_is_not_even_opened(made, shop):
     facts = {"shop": replace(made.header.corpora["shop"], files=501)}
     many = replace(made, header=replace(made.header, corpora=facts))
     (shop / "shop/tax.py").unlink()  # a corpus that is opened is found to be another one
-    assert "index would have to be made" in trace_queries(many, [TAX], "whole", 10, cheap=True).notes[0]
-    assert "not what it was" in trace_queries(many, [TAX], "whole", 10).notes[0]
+    assert "too large to trace" in trace_queries(many, [TAX], "whole", 10, cheap=True).notes[0]
+    assert "changed since the run" in trace_queries(many, [TAX], "whole", 10).notes[0]
 
 
 def test_small_corpus_is_traced_at_once(made):

@@ -172,14 +172,14 @@ def test_only_dev_queries_of_a_divided_set_are_given():
     found = dev_data(Suite((gold("a", "dev", "test", "sealed", "dev", None),)))
     assert [query.id for query in found.suite.golds[0].queries] == ["q0", "q3"]
     assert [note.kind for note in found.notes] == ["used"]
-    assert "2 dev queries were used; 3 of other parts" in found.notes[0].text
+    assert "2 dev queries were used; 3 queries of other splits" in found.notes[0].text
 
 
 def test_a_set_that_nobody_divided_is_used_whole_and_said_aloud():
     found = dev_data(Suite((gold("a", None, None),)))
     assert len(found.suite.golds[0].queries) == 2
     assert [note.kind for note in found.notes] == ["undivided"]
-    assert "no part is left to claim on" in found.notes[0].text
+    assert "none are left to confirm the result" in found.notes[0].text
     assert "assay gold split" in found.notes[0].text
 
 
@@ -190,7 +190,7 @@ def test_a_set_of_test_queries_beside_one_with_dev_queries_is_left_alone():
 
 @pytest.mark.parametrize("parts", [("test",), ("sealed",), ("test", "sealed"), ("holdout", "holdout")])
 def test_a_part_that_is_not_dev_is_refused_with_the_reason(parts):
-    with pytest.raises(GoldError, match="no query is in the part 'dev'") as error:
+    with pytest.raises(GoldError, match="no query is in the split 'dev'") as error:
         dev_data(Suite((gold("a", *parts),)))
     assert "assay gold split" in str(error.value)
 

@@ -151,7 +151,7 @@ def test_changed_corpus_gold_k_and_settings_make_a_row_stale_with_the_reason(sho
         shutil.copytree(tmp_path / "k", tmp_path / name)
     shallow = AnalysisPlan(make_measures(5, None, ()), "base")
     done = publish(asked("base", k=5), shallow, tmp_path / "k", declared={"mine": RetainedEngine()})
-    assert states(done.results.rows)["mine"] == ("stale", "it was asked for 10 results, not 5")
+    assert states(done.results.rows)["mine"] == ("stale", "it was run with k = 10, not 5")
 
     done = publish(asked("base"), CLAIM, tmp_path / "settings", declared={"mine": RetainedEngine("another")})
     assert states(done.results.rows)["mine"] == ("stale", RESET)

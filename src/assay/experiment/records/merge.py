@@ -32,9 +32,9 @@ class Comparability:
         reasons = [
             "the gold set changed since" if self.gold_hash != now.gold_hash else "",
             f"the corpus changed since ({', '.join(changed)})" if changed else "",
-            "it was asked on other gold sets" if self.corpora.keys() != now.corpora.keys() else "",
-            f"it was asked for {self.k} results, not {now.k}" if self.k != now.k else "",
-            f"it was asked in other forms ({', '.join(self.forms)})" if self.forms != now.forms else "",
+            "it was run on other gold sets" if self.corpora.keys() != now.corpora.keys() else "",
+            f"it was run with k = {self.k}, not {now.k}" if self.k != now.k else "",
+            f"it was run with other phrasings ({', '.join(self.forms)})" if self.forms != now.forms else "",
         ]
         return "; ".join(filter(None, reasons))
 

@@ -50,7 +50,7 @@ def starter_gold(corpus: Corpus) -> tuple[str, tuple[str, ...]]:
     """Return the text of a gold file with drafts, and the anchors of the drafts."""
     drafts = _choose_drafts(corpus)
     if not drafts:
-        raise CorpusError("no source file to ask about", file=corpus.root, hint="run it in a directory that has code")
+        raise CorpusError("found no source file", file=corpus.root, hint="run it in a directory that has code")
     name = _quote(corpus.root.resolve().name or "gold")
     entries = [
         f"  - id: draft-{number}\n"
