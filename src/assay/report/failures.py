@@ -26,23 +26,22 @@ SHOWN_KINDS = 6
 
 
 def query_failures(run: Run) -> tuple[QueryFailure, ...]:
-    return tuple(failure for engine in run.engines for failure in _engine_failures(engine, timed=run.header.timed))
-
-
-def _engine_failures(engine: EngineRun, *, timed: bool) -> list[QueryFailure]:
-    opened = _opened_sets(engine, timed=timed)
-    failures: dict[tuple[str, str], QueryFailure] = {}
-    for ranking in engine.rankings:
-        if ranking.status == Status.OK:
-            continue
-        kind = str(ranking.status) if ranking.gold in opened else NOT_OPENED
-        message = clip(ranking.error or "", SHOWN.message)
-        key = (kind, shape(message))
-        first = f"{ranking.gold}/{ranking.query} ({ranking.form})"
-        known = failures.get(key) or QueryFailure(engine.name, kind, 0, 0.0, message, first)
-        number = known.queries + 1
-        failures[key] = replace(known, queries=number, share=number / len(engine.rankings))
-    return sorted(failures.values(), key=lambda f: (_KINDS.index(f.kind), -f.queries, f.message, f.first))
+    every: list[QueryFailure] = []
+    for engine in run.engines:
+        opened = _opened_sets(engine, timed=run.header.timed)
+        failures: dict[tuple[str, str], QueryFailure] = {}
+        for ranking in engine.rankings:
+            if ranking.status == Status.OK:
+                continue
+            kind = str(ranking.status) if ranking.gold in opened else NOT_OPENED
+            message = clip(ranking.error or "", SHOWN.message)
+            key = (kind, shape(message))
+            first = f"{ranking.gold}/{ranking.query} ({ranking.form})"
+            known = failures.get(key) or QueryFailure(engine.name, kind, 0, 0.0, message, first)
+            number = known.queries + 1
+            failures[key] = replace(known, queries=number, share=number / len(engine.rankings))
+        every += sorted(failures.values(), key=lambda f: (_KINDS.index(f.kind), -f.queries, f.message, f.first))
+    return tuple(every)
 
 
 def _opened_sets(engine: EngineRun, *, timed: bool) -> Collection[str]:
@@ -56,13 +55,10 @@ def _opened_sets(engine: EngineRun, *, timed: bool) -> Collection[str]:
 
 
 def contract_violations(run: Run) -> tuple[ContractViolation, ...]:
-    return tuple(violation for engine in run.engines for violation in _engine_violations(engine))
-
-
-def _engine_violations(engine: EngineRun) -> list[ContractViolation]:
-    violations: dict[str, ContractViolation] = {}
-    for ranking in engine.rankings:
-        for note in ranking.notes:
+    every: list[ContractViolation] = []
+    for engine in run.engines:
+        violations: dict[str, ContractViolation] = {}
+        for note in (note for ranking in engine.rankings for note in ranking.notes):
             text, _, example = note.partition(_EXAMPLE)
             counted = _COUNTED.fullmatch(text)
             kind = clip(counted[3] if counted else text, SHOWN.message)
@@ -72,7 +68,8 @@ def _engine_violations(engine: EngineRun) -> list[ContractViolation]:
             violations[shape(kind)] = replace(
                 known, queries=known.queries + 1, times=known.times + times, of=known.of + of
             )
-    return sorted(violations.values(), key=lambda violation: (-violation.queries, violation.kind))
+        every += sorted(violations.values(), key=lambda violation: (-violation.queries, violation.kind))
+    return tuple(every)
 
 
 def path_mismatches(run: Run) -> tuple[PathMismatch, ...]:

@@ -139,12 +139,10 @@ _OPPOSITES = {"+": "−", "−": "+"}
 _TONES: dict[str, Tone] = {"+": "good", "−": "bad"}
 
 
-def compare_pairwise(
-    case: ScoredRun, comparison: Comparison, most: int = MAX_PAIRED_ENGINES
-) -> tuple[PairwiseDifference, ...]:
+def compare_pairwise(case: ScoredRun, comparison: Comparison) -> tuple[PairwiseDifference, ...]:
     """Compare all pairs of the best competing engines on the primary measure, as one family."""
     alive = [name for name in competing(case.run, case.claim) if name not in failed_engines(case.run)]
-    names = _ranked(comparison, case.primary, alive)[:most]
+    names = _ranked(comparison, case.primary, alive)[:MAX_PAIRED_ENGINES]
     if len(names) < 2:
         return ()
     scores = pick(case.scores, engines=names, measures=(case.primary,))

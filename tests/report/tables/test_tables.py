@@ -201,7 +201,7 @@ def test_pairs_that_nothing_decides_are_undecided_on_both_sides():
     assert "0 of 1 pairs are better or worse" in square.note
 
 
-def test_pairs_stop_where_nobody_could_read_them():
+def test_pairs_stop_where_nobody_could_read_them(monkeypatch):
     from assay.report.scored_run import open_case
 
     case = open_case(
@@ -209,7 +209,8 @@ def test_pairs_stop_where_nobody_could_read_them():
         AnalysisPlan(("RR@10",), "v0"),
     )
     results = analyze(case.run, case.claim)
-    assert len(compare_pairwise(case, results.comparison, most=4)) == 6
+    monkeypatch.setattr("assay.report.tables.MAX_PAIRED_ENGINES", 4)
+    assert len(compare_pairwise(case, results.comparison)) == 6
 
 
 def test_tables_survive_markdown_and_engines_that_failed():

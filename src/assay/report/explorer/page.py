@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from math import ceil
@@ -30,6 +30,7 @@ from assay.report.explorer.excerpts import (
 from assay.report.render.text import count, strip_control
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, pick
+from assay.settings import setting
 from assay.store.kinds import parse_size
 
 if TYPE_CHECKING:
@@ -202,11 +203,9 @@ def in_folder(text: str, directory: str | Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ReportSettings:
-    max_size: str = field(default="3MB", metadata={"about": "maximum size of report.html"})
-    source: bool = field(default=True, metadata={"about": "include source excerpts in report.html"})
-    traces: int = field(
-        default=USUAL_TRACES, metadata={"about": "queries of the builtin engine that are traced after a run"}
-    )
+    max_size: str = setting("3MB", "maximum size of report.html")
+    source: bool = setting(True, "include source excerpts in report.html")
+    traces: int = setting(USUAL_TRACES, "queries of the builtin engine that are traced after a run", least=0)
 
 
 def page_plan(
@@ -215,8 +214,6 @@ def page_plan(
     """Read [report] of a configuration; arguments override it."""
     settings = read_table(ReportSettings, spec, "report", spec.report) if spec else ReportSettings()
     try:
-        if settings.traces < 0:
-            raise ConfigError(f"traces: expected 0 or more, got {settings.traces}", hint="0 turns traces off")
         size = parse_size(settings.max_size, "max_size")
     except ConfigError as error:
         raise (locate_error(error, spec, "report", spec.report) if spec else error) from error
