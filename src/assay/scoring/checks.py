@@ -1,4 +1,4 @@
-"""Checks of whole runs: the effect of tied hits on scores, and engines with identical rankings."""
+"""Checks for the effect of tied hits on scores and for identical rankings."""
 
 from __future__ import annotations
 

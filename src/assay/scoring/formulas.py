@@ -1,4 +1,4 @@
-"""Formulas of the measures of one ranking: graded ranks, returned lines, and reading cost."""
+"""Formulas of measures of one ranking."""
 
 from __future__ import annotations
 

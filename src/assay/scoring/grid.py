@@ -1,4 +1,4 @@
-"""A run as a grid of engines × units; hits are matched to targets once per level, for all measures."""
+"""A run as a grid of engines × units, and groups of queries that share targets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SpanKey = tuple[str, int | None, int | None]
 
 @dataclass(frozen=True, slots=True)
 class GradedRanks:
-    """The grades of the distinct hits at one level: engines × units × ranks."""
+    """Grades and positions of the distinct hits at one level (engines × units × ranks), and the ideal grades."""
 
     grades: IntArray  # 0 without an assigned target, and past the end of the list
     positions: IntArray  # in the returned list, from 0; past the end of the list, beyond any cutoff
@@ -67,7 +67,7 @@ class _LabeledFileHit(NamedTuple):
 
 
 class Grid:
-    """A run as engines × units; matches, grades and flags are computed once per level."""
+    """A run as a grid of engines × units; matches, grades and flags are cached by level."""
 
     def __init__(self, run: Run, forms: frozenset[str] | None = None) -> None:
         self.run = run
@@ -223,16 +223,16 @@ _ON_A_COPY = ("doc", "keyword")
 
 
 def shared_targets(run: Run) -> dict[tuple[str, str], str]:
-    """Return the unit name of each query (gold, id) that shares primary targets with another; omit other queries.
+    """Return the group name of each query (gold, id) that shares primary targets with another; omit other queries.
 
-    Queries that share targets are correlated, so the statistics count them as one unit. Counted as independent,
+    Queries that share targets are correlated, so comparisons by intent count them as one. Counted as independent,
     40 pairs of queries with differences correlated .3 to .6 have a type I error of .08 to .12 instead of .05
     (tests/stats/leader_worlds.py).
 
-    Queries of one repository with a common primary target form one unit, transitively. In sets with many targets per
+    Queries of one repository with a common primary target form one group, transitively. In sets with many targets per
     query this would join everything. Targets are therefore linked from the most common one down, and where the joined
-    unit would have more than a tenth of the repository's queries, only queries that are in no unit yet are joined.
-    Queries with equal targets are always one unit.
+    group would have more than a tenth of the repository's queries, only queries that are in no group yet are joined.
+    Queries with equal targets are always one group.
     """
 
     def key(target: Target) -> str:  # by its lines, so that a symbol and its lines are the same target

@@ -1,4 +1,4 @@
-"""Matching of hits to targets and of two rankings, and the marks of hits."""
+"""Matching of hits to targets and adversaries, and of two rankings to each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Projection:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """The target assigned to each distinct hit, in rank order."""
+    """The assignment of targets to the distinct hits of a ranking."""
 
     targets: tuple[Target, ...]  # projected to the level, in gold order
     positions: tuple[int, ...]  # of each distinct hit in the returned list, from 0
@@ -146,7 +146,7 @@ def matches_any(span: Span, projection: Projection) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HitMark:
-    """The target or adversary that a hit matches, if any."""
+    """The rank of a hit, and the target or adversary that it matches, if any."""
 
     rank: int | None  # among distinct hits, from 1; None for a repetition
     target: int | None = None  # index into the query's targets

@@ -1,4 +1,4 @@
-"""Measures as values with a name, parameters, a cutoff and a range: `nDCG @ 10`, `Hit(grade=2) @ 5`.
+"""Measures, such as `nDCG @ 10` and `Hit(grade=2) @ 5`.
 
 The repr of a measure is its identity and its spelling on the command line; it includes everything that changes the
 value.

@@ -285,7 +285,7 @@ def _compute_gap(
 def _list_label_sets(
     group: Sequence[PoolCandidate], engines: tuple[str, str], config: PoolConfig
 ) -> Iterator[tuple[Span, ...]]:
-    """Yield sets of spans to label: all subsets of at most `config.enumerated` spans, otherwise some of them."""
+    """Yield sets of spans to score as relevant: every subset of a small group, some subsets of a large group."""
     spans = [candidate.span for candidate in group]
     if len(spans) <= config.enumerated:
         for chosen in product((False, True), repeat=len(spans)):

@@ -91,7 +91,7 @@ def spread(grid: Grid, measure: Measure) -> FloatArray:
 
 
 def drop(grid: Grid, measure: Measure) -> FloatArray:
-    """Loss from the first phrasing to the second; needs both. Karta's human → wrong_terminology drop."""
+    """Loss from the first phrasing to the second; needs both. After Karta's human → wrong_terminology drop."""
     before, after = str(measure["forms"]).split(ARROW)
     sign = 1.0 if inner(measure).higher_is_better else -1.0
 
@@ -108,7 +108,7 @@ def drop(grid: Grid, measure: Measure) -> FloatArray:
 def _combine(
     grid: Grid, measure: Measure, value: Callable[[FloatArray, BoolArray, list[str]], FloatArray]
 ) -> FloatArray:
-    """Apply `value` to each query: inner values and successes (engines × phrasings), and the names of the phrasings."""
+    """Combine the phrasings of each query by `value(values, ok, forms)`; the arrays are engines × phrasings."""
     values, out = inner(measure).evaluate(grid), grid.blank()
     members: dict[str, list[int]] = {}
     for index, unit in enumerate(grid.units):

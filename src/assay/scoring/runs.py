@@ -1,4 +1,4 @@
-"""Join runs of one gold set, and restrict runs to some queries or labels."""
+"""Join runs, and restrict runs to some queries or labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score runs from their records: values by engine × measure × unit."""
+"""Score runs from their records."""
 
 from __future__ import annotations
 

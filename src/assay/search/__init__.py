@@ -1,8 +1,4 @@
-"""The built-in search engine; by default it needs no GPU and downloads nothing. Every ranking can be traced.
-
-This package does not import gold sets, measures or statistics. Its entry points are `engines/builtin.py` and
-`assay.Index`.
-"""
+"""The built-in search engine. This package does not import gold sets, measures or statistics."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Analysis of a batch of files: chunks, terms and names as columns.
+"""Convert a batch of files to an index table.
 
-Every column is a pure function of the files and settings, so an updated index equals a rebuilt one.
+Unless parsing times out, every column depends only on the files and settings, so an updated index equals a rebuilt one.
 """
 
 from __future__ import annotations

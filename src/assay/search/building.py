@@ -1,7 +1,6 @@
-"""Index tables: built on several cores, stored per directory, and refreshed file by file.
+"""Build index tables in several processes, store them on disk, and refresh them when files change.
 
-Files are distributed by size over this process and its forked children. The table of a file depends on no other file,
-so the result does not depend on the number of processes.
+The table of a file depends on no other file, so the result does not depend on the number of processes.
 """
 
 from __future__ import annotations

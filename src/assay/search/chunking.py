@@ -52,7 +52,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A chunk: lines `start` to `end` of a file; the only chunk of an empty file has lines 1 to 0."""
+    """Lines `start` to `end` of a file; the only chunk of an empty file has lines 1 to 0."""
 
     start: int
     end: int
@@ -76,7 +76,7 @@ class ChunkedFile:
 
 
 def chunk_file(source: SourceText, config: ChunkConfig) -> ChunkedFile:
-    """Split a file into chunks; a file with a known grammar is parsed for names even if it is not split by syntax."""
+    """Split a file into chunks; the outline is None for an empty file and for a language without a grammar."""
     if not source.text:
         return ChunkedFile((Chunk(1, 0, "file"),))
     lines = source.text.split("\n")[: count_lines(source.text)]

@@ -1,4 +1,4 @@
-"""Settings of the search engine: every number that shapes a ranking, with the reason for its value.
+"""Settings of the search engine, read from three sources.
 
     assay.toml           [search.stem]            in the searched directory, or the file that --config names
                          files = 0.4
@@ -60,7 +60,7 @@ _LIST_ALL: Final = "run `assay search --show-config` to list all settings"
 
 @dataclass(frozen=True, slots=True)
 class FeedbackSettings:
-    """Pseudo-relevance feedback: when spans are ranked, the first results shift the query vector."""
+    """Settings of pseudo-relevance feedback, which shifts the query vector when spans are ranked."""
 
     # +.01 on queries that share no word with their target; .3 to .8 are flat
     weight: float = setting(0.5, "weight of the first results relative to the query; 0 disables feedback")
@@ -69,7 +69,7 @@ class FeedbackSettings:
 
 @dataclass(frozen=True, slots=True)
 class DenseSettings:
-    """The embedding model, and the weight of dense scores relative to lexical ones."""
+    """Settings of dense retrieval."""
 
     # repr=False: a URL may contain a token
     model: str = setting(SHIPPED, "embedder; static is the bundled model, empty disables dense retrieval", repr=False)
@@ -100,7 +100,7 @@ class DenseSettings:
 
 @dataclass(frozen=True, slots=True)
 class TranslationSettings:
-    """Learned translations of query words to code words."""
+    """Settings of learned translations from query words to code words."""
 
     model: str = setting(SHIPPED, "static for the bundled translations, static:DIRECTORY for others; empty for none")
     # .4 to 1 are flat
@@ -117,7 +117,7 @@ class TranslationSettings:
 
 @dataclass(frozen=True, slots=True)
 class RerankSettings:
-    """A model that reorders the first results."""
+    """Settings of the model that reorders the first results."""
 
     # repr=False: a URL may contain a token
     model: str = setting(
@@ -131,7 +131,7 @@ class RerankSettings:
 
 @dataclass(frozen=True, slots=True)
 class DescriptionSettings:
-    """A chat model that describes each chunk in one sentence, which is indexed with the chunk."""
+    """Settings of the chat model that describes chunks; descriptions are indexed with the chunks."""
 
     url: str = setting("", "OpenAI-compatible endpoint of the chat model; empty for none", repr=False)
     model: str = setting("", "name of the chat model")
@@ -145,7 +145,7 @@ class DescriptionSettings:
 
 @dataclass(frozen=True, slots=True)
 class FieldConfig:
-    """Number of occurrences that a word counts as, by the field that contains the word."""
+    """Weight of a word by the field that contains the word."""
 
     body: float = setting(1.0, "weight of words in the lines of the chunk, including comments")
     # +.011 on octocode's code, +.023 on its docs
@@ -160,7 +160,7 @@ class FieldConfig:
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """Settings that determine the index, except for the vectors, which depend on the dense settings."""
+    """Settings that determine the index table."""
 
     chunks: ChunkConfig = field(default_factory=ChunkConfig)
     fields: FieldConfig = field(default_factory=FieldConfig)
@@ -171,7 +171,7 @@ class IndexConfig:
 
 @dataclass(frozen=True, slots=True)
 class SearchConfig:
-    """All settings of a search; together with the corpus and the models, they determine every ranking."""
+    """All settings of a search."""
 
     index: IndexConfig = field(default_factory=IndexConfig)
     lexical: Bm25 = field(default_factory=Bm25)

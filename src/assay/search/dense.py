@@ -1,4 +1,4 @@
-"""Dense retrieval: vectors of chunks, their similarity to a query, and fusion with lexical scores."""
+"""Dense retrieval, and the fusion of dense and lexical scores."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class DenseIndex:
         return _unit_vector(query + feedback.weight * _unit_vector(total))
 
     def rescore(self, query: Vector, similarity: Vector, most: int) -> Vector:
-        """Score the `most` previously nearest chunks against a moved query, to avoid a full scan; others get -1."""
+        """Score the `most` previously nearest chunks for the query vector after relevance feedback; others get -1."""
         if most >= len(similarity):
             return self.vectors.rows.scores(query, slice(None))
         rows = best_rows(similarity, most)
@@ -177,7 +177,7 @@ def embed_chunks(
     stored: ArrayFile | None = None,
     store: Store | None = None,
 ) -> Columns:
-    """Return the vectors of chunks as columns to store; static models add columns for paths and updates."""
+    """Return the vectors of chunks as columns to store."""
     from assay.search.static import ChunkVectors, StaticEmbedder, chunk_vectors
 
     if isinstance(embedder, StaticEmbedder):
@@ -199,7 +199,7 @@ def embed_chunks(
 def embed_parts(
     embedder: Embedder, parts: Sequence[Sequence[str]], role: TextRole, store: Store | None, batch: int = _BATCH
 ) -> Matrix:
-    """Return one vector per text; the texts of one part (usually a file) are one entry of `store`."""
+    """Return one vector per text; `store` caches the vectors of each part."""
     keys = [digest_of([embedder.identity, embedder.dimension, role, *texts]) for texts in parts]
     known = {key: store and store.get(EMBEDDINGS.name, key) for key in keys}
     missing = {key: texts for key, texts in zip(keys, parts, strict=True) if known[key] is None}

@@ -1,7 +1,6 @@
-"""One-line descriptions of chunks, written by a chat model and cached on disk by content.
+"""One-line descriptions of chunks, written by a chat model.
 
-The cache key is a hash of model name, prompt, scopes and text, so moved code and a changed model URL are cache hits,
-and a changed prompt is a miss.
+The cache key is a hash that covers the model name, prompt, scopes and text, but neither paths nor the model URL.
 """
 
 from __future__ import annotations

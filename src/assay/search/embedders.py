@@ -130,7 +130,7 @@ def _in_batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
 
 @dataclass(frozen=True, slots=True)
 class _OpenAI:
-    """A model behind OpenAI's `/v1/embeddings`: OpenAI, Ollama, vLLM, llama.cpp, LM Studio, TEI.
+    """A model on a server with OpenAI's `/v1/embeddings` API, such as Ollama, vLLM or llama.cpp.
 
     Servers do not report their limits: Ollama and TEI limit tokens per text, llama.cpp tokens per batch, others texts
     or tokens per request. So a batch that is rejected or times out is split in half and sent again, and a rejected

@@ -36,7 +36,7 @@ class _RankedSpan(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An immutable index of a corpus; equal corpora and settings give equal indexes."""
+    """An immutable index of a corpus."""
 
     root: Path
     config: SearchConfig
@@ -194,7 +194,7 @@ class Index:
         return find_lost_stage(self.explain(query, per=per, k=k), self.rows_of(path, per), path, k)
 
     def related(self, path: str, line: int, k: int = 10) -> Related:
-        """Return the definitions that the chunk at a line uses, the chunks that use its own, and similar chunks."""
+        """Return definitions used by the chunk at a line, chunks that use names defined in it, and similar chunks."""
         return find_related(self, path, line, k)
 
     def rows_of(self, path: str, per: Per) -> list[int]:

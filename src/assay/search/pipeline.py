@@ -29,7 +29,7 @@ def enabled_signals(config: SearchConfig) -> dict[str, Signal]:
 
 
 def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Per) -> QueryFeatures:
-    """Compute the scores of chunks and files that the signals start from: lexical, fused and coherence scores."""
+    """Compute the lexical, fused and coherence scores that the signals use."""
     signal, file = config.coherence, view.table.chunks.file
     lexical = (config.lexical, view.translator and view.translator.settings)
     words = view.recall(query.text, ("words", lexical), lambda: scale_to_max(config.lexical(query, view)))

@@ -82,7 +82,7 @@ def find_words(text: str) -> list[str]:
 
 
 def word_terms(word: str) -> tuple[str, ...]:
-    """Return the stems of an identifier's parts, of the whole if it has several parts, and its `unspaced_pairs`."""
+    """Return the stems of a word's parts and of the whole word, and the `unspaced_pairs` of a non-ASCII word."""
     parts = split(word)
     if len(parts) == 1:
         stems: tuple[str, ...] = (stem(parts[0]),)

@@ -1,4 +1,4 @@
-"""Related chunks: definitions used by a chunk, chunks that use its definitions, and similar chunks.
+"""Find the definitions that a chunk uses, the chunks that use its definitions, and similar chunks.
 
 A use is a reference to a name that the corpus defines; names with many definitions count less. Similar chunks are
 found by a query of the highest-weighted words of the chunk.
@@ -43,7 +43,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """A chunk and its related chunks, strongest first; scores are relative to the strongest relation of each kind."""
+    """A chunk and its related chunks, strongest first."""
 
     chunk: Hit
     names: tuple[str, ...]  # names that the chunk defines

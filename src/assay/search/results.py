@@ -1,4 +1,4 @@
-"""Turn scores into results: ranking, span growth and filters."""
+"""Ranking, growth and filtering of results."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _grow(chunk: int, scores: Values, taken: NDArray[np.bool_], view: CorpusView
 
 @dataclass(frozen=True, slots=True)
 class ResultFilter:
-    """Conditions on results, which do not affect scores or order; an empty tuple accepts every result."""
+    """Conditions on results; an empty tuple or None accepts every result."""
 
     paths: tuple[str, ...] = ()  # globs, as in a corpus: `src/**`, `*.py`
     languages: tuple[str, ...] = ()

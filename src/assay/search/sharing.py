@@ -1,4 +1,4 @@
-"""Share tables and vectors between indexes of one corpus, identified by digests of settings, models and code."""
+"""Sharing of tables and vectors between indexes, and digests of settings, models and code."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class BuildCache(Protocol):
-    """A cache of index parts (tables, vectors) in this process and, if `artifacts` is set, on disk."""
+    """A cache of index parts in this process; with `artifacts`, tables and vectors are also cached on disk."""
 
     artifacts: Store | None
     made: Counter[str]

@@ -1,4 +1,4 @@
-"""Ranking signals: settings records that can be called with the current scores and the features of a query."""
+"""Ranking signals, their settings and their input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class QueryFeatures:
-    """Scores of all chunks and files for one query, as input to the signals."""
+    """The input to the signals for one query."""
 
     query: ParsedQuery
     view: CorpusView
@@ -74,7 +74,7 @@ _MATRIX_SIZE: Final = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class Bm25:
-    """Score chunks by the words that they share with the query (BM25); a chunk needs only one of the words."""
+    """Lexical scores of chunks by BM25."""
 
     k1: float = setting(1.2, "term saturation of BM25")  # 0.9 to 1.6 are flat within .005 on spans
     # 0.4 to 0.75 are flat; high values hurt documentation, low ones short functions
@@ -109,7 +109,7 @@ class Bm25:
 
 @dataclass(frozen=True, slots=True)
 class Coherence:
-    """Add the decayed sum of each file's best chunk scores, which dominates file rankings."""
+    """A signal that adds a weighted sum of the best chunk scores of the file."""
 
     # one .740, three .783, ten .800 nDCG@10 on semble's visible half; all of them .718
     chunks: int = setting(10, "number of chunks that add to the score of their file")
@@ -150,7 +150,7 @@ class Coherence:
 
 @dataclass(frozen=True, slots=True)
 class AdjacentChunks:
-    """Add the mean score of the previous and the next chunk of the same file."""
+    """A signal that adds the mean score of the adjacent chunks when spans are ranked."""
 
     spans: float = setting(0.08, "weight of adjacent chunks when spans are ranked")  # .4 is worse on every set
 
@@ -166,7 +166,7 @@ class AdjacentChunks:
 
 @dataclass(frozen=True, slots=True)
 class FileStem:
-    """Add the share of the file name (without extension) that matches words of the query, by characters."""
+    """A signal that adds the share of the file name that matches words of the query."""
 
     # the strongest signal: +.053 on semble's visible half, on 16 of 17 repositories
     files: float = setting(0.55, "weight of the file name when files are ranked")
@@ -185,9 +185,9 @@ class FileStem:
 
 @dataclass(frozen=True, slots=True)
 class DefinitionName:
-    """Add √(P·R): P is the share of the definition's name that the query matches, R the share of the query in the name.
+    """A signal that adds √(P·R) for the share P of a defined name and the share R of the query that match each other.
 
-    Among √(P·R), F, mean, P and R, √(P·R) was best: the name must match the query, and cover enough of it.
+    Among √(P·R), F, mean, P and R, √(P·R) was best.
     """
 
     # .3 to .6 took octocode's code from .691 to .771
@@ -215,7 +215,7 @@ class DefinitionName:
 
 @dataclass(frozen=True, slots=True)
 class ScopeName:
-    """Add the share of the enclosing names (class, module, headings above) that matches words of the query."""
+    """A signal that adds the share of enclosing names or headings that matches the query when spans are ranked."""
 
     spans: float = setting(0.2, "weight of the names of enclosing definitions")  # +.005 to .007
     headings: float = setting(0.1, "weight of the headings above a section")
@@ -234,7 +234,7 @@ class ScopeName:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """Add the votes of files that use or import the definitions of a file."""
+    """A signal that adds votes of the files that use the definitions of a file."""
 
     # best for doc sentences: .1 to .2; for semble's visible half: .5
     files: float = setting(0.25, "weight of references when files are ranked")
@@ -258,7 +258,7 @@ _MAJOR: Final = np.isin(CHUNK_KINDS, _MAJOR_KINDS)
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """Add a constant to definitions of a name if the query is that name or, for files, contains it as a compound."""
+    """A signal that raises definitions of the queried name or, if files are ranked, of compound names in the query."""
 
     # .3 finds 97.2 % of uniquely defined names, 1.0 finds 99.8 %
     files: float = setting(1.0, "score added to files that define the queried name")
@@ -314,7 +314,7 @@ class NoiseWeights:
 
 @dataclass(frozen=True, slots=True)
 class PathNoise:
-    """Lower the scores of tests, examples, vendored copies and similar files, unless the query names their role."""
+    """A signal that lowers the scores of tests, examples and other roles unless the query names the role."""
 
     files: NoiseWeights = field(default_factory=NoiseWeights)
     spans: NoiseWeights = field(
@@ -332,7 +332,7 @@ class PathNoise:
 
 @dataclass(frozen=True, slots=True)
 class DeclarationPenalty:
-    """Lower the scores of chunks that only declare: text between definitions, constants, class fields."""
+    """A signal that lowers the scores of chunks that only declare, such as constants, when spans are ranked."""
 
     # gaps alone +.003; with constants and fields +.004 on octocode's code, +.007 on keywords
     spans: float = setting(0.8, "factor for chunks that only declare")

@@ -1,6 +1,6 @@
-"""Static models, trained by `assay train`: a vector and translations for each term.
+"""Static models, which consist of term vectors and translations, and chunk vectors computed with them.
 
-The index has the same terms, so a corpus is embedded from its postings without reading its text again.
+The index has the same terms, so chunks are embedded from the postings without reading their text again.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ _BLOCK: Final = 2_048
 
 @dataclass(frozen=True, slots=True)
 class StaticEmbedder:
-    """An embedder that sums weighted term vectors; in code, the weights grow with the square root of the count."""
+    """An embedder that sums weighted term vectors."""
 
     model: StaticModel
 
@@ -248,7 +248,7 @@ def chunk_vectors(embedder: StaticEmbedder, table: IndexTable, known: ChunkVecto
 
 @dataclass(frozen=True, slots=True)
 class PathWords:
-    """Change chunk scores as if each chunk also contained the words of its path, with weight w.
+    """A correction of chunk scores as if each chunk also contained the words of its path, with weight w.
 
     The vector of a chunk would then be u + w p, where u is the sum of its terms and p that of its path. It is never
     computed: q · (u + w p) / |u + w p| follows from q · u, q · p, and lengths that do not depend on the query q.

@@ -1,7 +1,6 @@
-"""The index as columns: files, chunks, postings, names and references.
+"""Tables of an index, stored as columns.
 
-Files are in path order, chunks in (file, line) order, postings in (term, chunk) order, so an updated table equals a
-rebuilt one, array for array.
+Files are in path order, chunks in (file, line) order, and postings in (term, chunk) order.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ class Postings:
 
 @dataclass(frozen=True, slots=True)
 class NameTable:
-    """Names of chunks or files, split into stems: `part` indexes the sorted `parts`; an owner may have many names."""
+    """Names of chunks or files, split into stems; `part` has indexes into the sorted stems `parts`."""
 
     texts: tuple[str, ...]
     owner: IntArray

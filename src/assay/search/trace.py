@@ -1,4 +1,4 @@
-"""Explain a ranking: scores and ranks after every stage, the stage at which a file dropped out, and snippets."""
+"""Traces of rankings through the pipeline stages, and the selection of snippet lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored vectors: float32, int8, or a binary scan with exact rescoring of the best rows.
+"""Vectors stored as float32 or int8, with optional binary codes for faster scans.
 
 Bytes per vector of d numbers (D is d padded to a power of two, at least 64):
 

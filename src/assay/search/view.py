@@ -1,4 +1,4 @@
-"""Data derived from a table for queries: term lookups, name indexes, the reference graph, and memoized values."""
+"""Data derived from an index table for queries."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class TableCache(Generic[T]):
-    """A cached property that depends only on the table, shared by all views of that table."""
+    """A cached property of a view that depends only on the table."""
 
     def __init__(self, make: Callable[[CorpusView], T]) -> None:
         self._make = make
@@ -215,7 +215,7 @@ def make_translator(settings: TranslationSettings) -> Translator | None:
 
 
 class QueryMemo:
-    """Thread-safe memo of intermediate values, shared by engines that differ in a few settings.
+    """A thread-safe memo of intermediate values, shared by engines that differ in a few settings.
 
     The memo holds two queries: the current one, and one that an abandoned thread may still compute. The limit per query
     fits 30 arrays of a million chunks; values beyond the limit are not memoized.

@@ -1,4 +1,4 @@
-"""Comparisons of engines: intervals, paired tests, multiplicity, power and verdicts."""
+"""Statistical comparison of engines."""
 
 from assay.stats.compare import all_pairs, compare, compare_slices, means, means_only
 from assay.stats.intervals import paired_percentile_bootstrap, percentile_bootstrap

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClusterTable:
-    """Cluster sums of several columns that share their units; `strata` are ranges of rows."""
+    """Sums of columns by cluster; `strata` are ranges of clusters."""
 
     sums: FloatArray  # (clusters, columns)
     sizes: FloatArray  # (clusters,)

@@ -1,4 +1,4 @@
-"""The paired test (studentized sign flips of clusters) and effect sizes."""
+"""The sign-flip test, effect sizes and variance components of paired differences."""
 
 from __future__ import annotations
 

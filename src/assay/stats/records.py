@@ -146,7 +146,7 @@ class ComparisonRow:
 
 @dataclass(frozen=True, slots=True)
 class SliceRow:
-    """An exploratory comparison on a part of the queries; p is adjusted over all slices (Benjamini–Hochberg)."""
+    """An exploratory comparison on a part of the queries."""
 
     by: str  # "form" or a tag
     value: str
@@ -188,7 +188,7 @@ class RunNames:
 
 @dataclass(frozen=True, slots=True)
 class QueryValue:
-    """One line of a per-query table: a query, its value and, if known, its cluster, such as the repository."""
+    """One line of a per-query table."""
 
     query: str
     value: float
@@ -198,7 +198,7 @@ class QueryValue:
 
 @dataclass(frozen=True, slots=True)
 class SizeRange:
-    """Sizes at both ends of the confidence interval of a pilot's variance; None if no size is enough."""
+    """Sizes at both ends of the confidence interval of a pilot's variance; an end is None if no size is enough."""
 
     low: int | None
     high: int | None
@@ -206,13 +206,13 @@ class SizeRange:
 
 @dataclass(frozen=True, slots=True)
 class SamplePlan:
-    """The size of a set that detects a difference with the given power; a size is None if no size is enough."""
+    """The number of repositories, or of queries in the present repositories, needed to detect a difference."""
 
     delta: float
     alpha: float
     power: float
-    repositories: int | None  # with the present number of queries in each
-    queries: int | None  # in total, in the present repositories
+    repositories: int | None  # with the present number of queries in each; None if no number is enough
+    queries: int | None  # in total; None if no number is enough
     mde_now: float | None  # None if the present size cannot show any difference
     sentence: str
     repositories_range: SizeRange | None = None  # at confidence 1 − alpha; None without a pilot

@@ -1,4 +1,4 @@
-"""Comparison rows of pairs of engines; pairs over the same queries share their sign flips and redraws."""
+"""Comparison rows of pairs of engines."""
 
 from __future__ import annotations
 

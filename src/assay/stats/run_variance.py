@@ -1,4 +1,4 @@
-"""Between-run variance: estimated from repeats, and included in intervals, p-values and verdicts.
+"""Estimation of between-run variance, and its effect on intervals, p-values and verdicts.
 
 Queries of one run may share an error, as with a randomized index. The spread over queries does not show
 this error, only repeated runs do. Random variation of single queries shows in both, so it is subtracted from the

@@ -1,4 +1,4 @@
-"""The best of many engines: its lead over the others, and the selection bias of its mean."""
+"""The lead of the best of many engines, and the selection bias of its mean."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SAME_MEAN = 12
 
 @dataclass(frozen=True, slots=True)
 class LeaderGaps:
-    """The lead of the best engine over every engine, in the order of the values; 0 for the leader."""
+    """The lead of the best engine over every engine; 0 for the leader."""
 
     leader: int
     lead: FloatArray  # leader − engine; positive: the leader is better
@@ -54,10 +54,10 @@ def near_leader(
 
 @dataclass(frozen=True, slots=True)
 class SelectionBias:
-    """The mean of the best engine on all queries, and the mean of the best engine of one half on the other half."""
+    """The mean of the best engine, with and without selection bias."""
 
-    apparent: float
-    honest: float
+    apparent: float  # on all queries
+    honest: float  # of the engine chosen on one half of the queries, on the other half
 
 
 def selection_bias(

@@ -1,4 +1,4 @@
-"""Score tables: the headline units, the values of one engine, and the unit of sampling.
+"""Score tables: select the headline units, average phrasings per query, and assign queries to clusters.
 
 Standard error, test, bootstrap and degrees of freedom all take the clusters from `partition`.
 """
@@ -133,10 +133,10 @@ class Partition:
 
 
 def partition(units: Sequence[Unit], cluster: str = "auto") -> Partition:
-    """Cluster as declared; `auto` clusters by repository from six repositories up, else by intent inside each one.
+    """Assign units to clusters; `auto` clusters by repository if there are at least six, else by intent.
 
-    `cluster` is auto, repository, intent or tag:NAME. Values of a tag span repositories, so they have no strata.
-    By intent, queries that share targets are one cluster (`scoring.grid.shared_targets`).
+    `cluster` is auto, repository, intent or tag:NAME. Clusters by intent are stratified by repository, and queries that
+    share targets are one cluster (`scoring.grid.shared_targets`).
     """
     check_cluster(cluster)
     repositories = sorted({unit.repository for unit in units})

@@ -1,4 +1,4 @@
-"""Verdicts: the decision rule, corrections for multiple comparisons, and the judgment of a declared family."""
+"""Verdicts of comparisons, and corrections for multiple comparisons."""
 
 from __future__ import annotations
 

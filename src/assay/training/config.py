@@ -1,4 +1,4 @@
-"""Settings of mining and training, with the reason beside each number."""
+"""Settings of mining and training."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SameFile = Literal["all", "kinds", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Maximum number of pairs of each kind per repository, so that no project dominates the model."""
+    """Maximum number of pairs of each kind per repository."""
 
     doc: int = setting(6_000, "doc comment -> definition", least=1)  # the best kind: the widest cap
     # half of the study's number was no worse (notes/static-embeddings.md, A3)
@@ -121,7 +121,7 @@ class KindWeights:
 
 @dataclass(frozen=True, slots=True)
 class HeldOutConfig:
-    """Selection of held-out pairs, which measure the progress of training."""
+    """Selection of held-out pairs."""
 
     # a dozen of 300 repositories: enough for a thousand queries
     share: float = setting(

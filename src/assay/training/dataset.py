@@ -1,4 +1,4 @@
-"""Training data: bags of terms, the vocabulary, encoded pairs, held-out repositories and hard negatives."""
+"""Vocabulary, encoded pairs and hard negatives for training, and operations on bags of terms."""
 
 from __future__ import annotations
 

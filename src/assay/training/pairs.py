@@ -1,4 +1,4 @@
-"""Mine pairs from a repository: comments, names, headings, paths and commit subjects with the code they describe."""
+"""Mine pairs from the comments, names, headings, paths and commit subjects of a repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Train a model: mine pairs, learn from them and write the model. An interrupted training reuses finished steps."""
+"""Train a model from mined pairs; a repeated training reuses the finished steps of an interrupted one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Git repositories under a directory, their files and their licenses. Nothing is checked out, fetched or run."""
+"""Git repositories under a directory, their files and their licenses. Nothing is checked out or fetched."""
 
 from __future__ import annotations
 
@@ -260,10 +260,10 @@ _NO_TEXT: Final = re.compile(r"\.(?:png|svg|jpe?g|gif|ico|pdf|json|ya?ml|toml|xm
 
 @dataclass(frozen=True, slots=True)
 class License:
-    """Licenses in license files, and an SPDX expression of the permissive ones, or None if learning is forbidden."""
+    """The license of a repository or directory."""
 
-    found: tuple[str, ...]
-    permissive: str | None
+    found: tuple[str, ...]  # recognized in the license files
+    permissive: str | None  # SPDX expression; None if learning is forbidden
 
     @property
     def problem(self) -> str:

@@ -55,9 +55,7 @@ _MIX: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 @dataclass(frozen=True, slots=True)
 class Exclusions:
-    """Excluded repositories as `owner/name`, sorted."""
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # `owner/name`, sorted
 
     def find_reason(self, repository: GitRepo) -> str | None:
         """Return why a repository is excluded: the list has it, or a repository of the same name; else None."""

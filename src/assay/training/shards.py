@@ -1,4 +1,4 @@
-"""Pairs of one repository: drawn within the caps, stored as arrays, and reported."""
+"""Draw the pairs of one repository within the caps, and store and report them."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def read_shard(path: Path) -> PairShard:
 
 @dataclass(frozen=True, slots=True)
 class RepoReport:
-    """Origin and count of a repository's pairs, and dropped candidates; `reason` explains why there are no pairs."""
+    """The result of mining a repository; `reason` is empty, or states why there are no pairs."""
 
     repository: str
     url: str

@@ -1,4 +1,4 @@
-"""Contrastive training of term vectors and weights, resumable at any checkpoint."""
+"""Contrastive training of term vectors and weights, resumable from the last checkpoint."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class TrainingBatch:
-    """Matrices of queries and code; rows i of `query` and `code` are a pair, further rows of `code` hard negatives."""
+    """A batch as matrices; row i of `code` is paired with row i of `query`, and further rows are hard negatives."""
 
     terms: NDArray[np.int64]  # the rows of the model that occur, ascending
     query: Any  # scipy.sparse.csr_matrix, queries × terms
@@ -177,7 +177,7 @@ class TrainingBatch:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlan:
-    """The rows to learn from, divided into portions that each belong to one repository."""
+    """Weights for drawing portions of a batch from repositories, and rows from a repository."""
 
     rows: NDArray[np.int64]
     weight: NDArray[np.float64]  # of each row
@@ -323,7 +323,7 @@ def loss_and_gradient(own: Parameters, batch: TrainingBatch, products: Products)
 
 @dataclass(frozen=True, slots=True)
 class HeldOutScore:
-    """Success@1 and mean reciprocal rank; for the `bare` values, the relevant code loses the words of its query."""
+    """Success@1 and mean reciprocal rank; `bare` values are for relevant code without the words of the query."""
 
     questions: int
     first: float
