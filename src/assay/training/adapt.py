@@ -199,7 +199,7 @@ def adapt(request: AdaptRequest, config: AdaptConfig, tell: Tell) -> Adapted:
         files = [paths[number] for number in every.file[test.asked].tolist()]  # the clusters of the comparison
         if len(set(files)) < DEFAULT.p_value_clusters:
             problem = f"too few test queries: {len(test.asked)} in {len(set(files))} files"
-            raise InputError(f"{problem}, at least {DEFAULT.p_value_clusters} files are needed", hint=_TOO_FEW)
+            raise InputError(f"{problem}; at least {DEFAULT.p_value_clusters} files are needed", hint=_TOO_FEW)
         with limit_threads(config.threads) as products:
             placed = _place_new_terms(parent, start, pairs, products)
             learned = _learn(start.vocabulary, placed, pairs, config, work, tell)
