@@ -1,4 +1,4 @@
-"""The commands init, doctor and cache."""
+"""The commands init, doctor, cache, serve and mcp."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from shutil import disk_usage, get_terminal_size, which
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from assay.cli.options import serve_until_stopped
 from assay.cli.output import emit_blocks, info, pluralize
 from assay.corpus import open_corpus, parse_spec
 from assay.engines.tool import PROBE_LIMITS
-from assay.errors import AssayError, ConfigError, did_you_mean
+from assay.errors import AssayError, ConfigError, SetupError, did_you_mean, install_hint
 from assay.experiment.spec import FILE, load_spec
 from assay.experiment.spec.starter import starter_config, starter_gold
 from assay.files import write_atomic
@@ -26,6 +27,9 @@ from assay.report.render.document import Block, Cell, Paragraph, Tone, table
 from assay.search.config import load_search_config
 from assay.store.kinds import KINDS, LIMITED, cache_dir, parse_age, parse_size
 from assay.store.store import Store
+from assay.web.explorer import explorer_routes
+from assay.web.reviewers import port_file
+from assay.web.runs import RunList
 
 
 def init_command(args: Namespace) -> int:
@@ -227,3 +231,46 @@ def _format_size(size: float) -> str:
 
 def _format_day(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d")
+
+
+def serve_command(args: Namespace) -> int:
+    directories = [Path(name) for name in args.folders or ["."]]
+    routes = explorer_routes(directories, review=args.gold is not None)
+    if args.gold is not None:
+        from assay.cli.gold.vote import open_review, warn_truncated, workspace_routes
+        from assay.gold.review.votes import ReviewRules
+
+        workspace = open_review(Path(args.gold), None)
+        warn_truncated(workspace)
+        routes += workspace_routes(workspace, ReviewRules())
+    if not RunList(directories).scan():
+        info(args, "no runs found yet; the page lists them as `assay run` writes them")
+    facts = {"folders": [str(directory.resolve()) for directory in directories], "gold": args.gold}
+    serve_until_stopped(args, routes, "/", facts, port_file(Path(args.gold)) if args.gold else None)
+    info(args, "\nended")
+    return 0
+
+
+def mcp_command(args: Namespace) -> int:
+    if args.json:
+        raise ConfigError("--json means nothing for a server", hint="leave it out")
+    if args.allow_remote and args.http is None:
+        raise ConfigError("--allow-remote without --http", hint="add --http HOST:PORT, or leave it out")
+    try:
+        import mcp.server.mcpserver  # noqa: F401
+    except ImportError as error:
+        message = f"`assay mcp` needs the package mcp, which cannot be imported: {error}"
+        raise SetupError(message, hint=install_hint("mcp")) from error
+    from assay.agent.context import Roots
+    from assay.agent.server import TOKEN, ListenAddress, make_server, serve_http, serve_stdio
+    from assay.experiment.spec import load_spec
+
+    token = os.environ.get(TOKEN) or None
+    address = ListenAddress.parse(args.http, tuple(args.allow_remote), token) if args.http is not None else None
+    roots = Roots.of(args.roots)
+    server = make_server(roots, None if args.config is None else load_spec(Path(args.config)))
+    if address is None:
+        serve_stdio(server)
+    else:
+        serve_http(server, address, lambda url: info(args, f"serving {roots} on {url}"))
+    return 0

@@ -85,7 +85,7 @@ command(
     shared.SEARCH_SETTINGS,
 )
 command(
-    "serve:mcp",
+    "admin:mcp",
     """Serve search, explanations and benchmarks to coding agents over MCP
 
     assay mcp                            this directory, over stdin and stdout, as agents start it
@@ -320,7 +320,7 @@ command(
     usage="assay show [RESULTS [RESULTS]] QUERY [--engines A B] [--engine NAME] [--form F] [--json]",
 )
 command(
-    "serve:serve",
+    "admin:serve",
     """Explore runs in the browser
 
     assay serve                          runs in and below this directory
