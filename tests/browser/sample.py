@@ -140,6 +140,7 @@ _SAMPLE = f"""\
 [run]
 gold = ["town/gold.yaml", "school/gold.yaml"]
 references = false
+level = "file"
 baseline = "{BASELINE}"
 measures = ["nDCG@10", "RR@10", "Hit@1", "nDCG(level=lines)@10", "RecallAtTokens(500)"]
 
@@ -160,6 +161,7 @@ _OLDER = """\
 [run]
 gold = ["town/gold.yaml", "school/gold.yaml"]
 references = false
+level = "file"
 baseline = "builtin"
 measures = ["nDCG@10", "RR@10"]
 
