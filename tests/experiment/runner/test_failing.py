@@ -107,7 +107,7 @@ def test_a_comparison_that_lacks_an_engine_exits_4(ours: Path) -> None:
     assert main(["run", "--gold", "gold.yaml", "--quiet", *engines]) == 4
     assert main(["compare", "results", "--baseline", "good"]) == 4
     assert main(["compare", "results", "--baseline", "bad"]) == 4
-    assert main(["compare", "results", "--engine", "good"]) == 0
+    assert main(["compare", "results", "--engine", "good", "--baseline", "keywords"]) == 0
     assert main(["compare", "results", "--all-pairs"]) == 4
 
 
