@@ -84,7 +84,7 @@ def unpack(
             elif archive.name.endswith(TARS):
                 _unpack_tar(archive, writer)
             else:
-                hint = "use .whl, .zip, .tar.gz or .tgz"
+                hint = f"use one of {', '.join((*ZIPS, *TARS))}"
                 raise CorpusError("unsupported archive format", file=archive.name, hint=hint)
         except (*_DAMAGED, RuntimeError) as error:  # RuntimeError: an encrypted zip or an unsupported compression
             hint = "try again; if that fails, use another version of the package"

@@ -100,7 +100,8 @@ def _import_target(settings: PythonSettings, base: Path) -> object:
         ) from problem
     except Exception as problem:
         raise EngineError(
-            f"cannot import {module}: {type(problem).__name__}: {problem}", hint=f"run python -c 'import {module}'"
+            f"cannot import {module}: {type(problem).__name__}: {problem}",
+            hint=f"run `python -c 'import {module}'` in {directory} to see the traceback",
         ) from problem
 
 

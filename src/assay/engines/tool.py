@@ -101,10 +101,9 @@ def parse_command(template: Argv, known: Sequence[str], where: str) -> tuple[str
     check_template(parts, known, where)
     for part in parts:
         if _SHELL.fullmatch(part) and not (part == ";" and _FIND_EXEC.intersection(parts)):
-            raise ConfigError(
-                f"{where}: shell operator {part!r} is not supported",
-                hint='to use a shell, write ["sh", "-c", "tool \\"$1\\" | head", "sh", "{query}"]',
-            )
+            example = '"tool \\"$1\\" | head", "sh", "{query}"' if "query" in known else '"tool | head"'
+            hint = f'to use a shell, write ["sh", "-c", {example}]'
+            raise ConfigError(f"{where}: shell operator {part!r} is not supported", hint=hint)
     return parts
 
 

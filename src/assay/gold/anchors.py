@@ -307,7 +307,8 @@ class AnchorIndex:
                 return UnresolvedTarget("content", message, "run `assay gold reanchor`, or correct the range")
             start, end = starts[0], starts[0] + end - start
         if end > len(lines):
-            message = f"{target.anchor} is past the end: {path} has {len(lines)} lines"
+            count = "1 line" if len(lines) == 1 else f"{len(lines)} lines"
+            message = f"{target.anchor} is past the end: {path} has {count}"
             return UnresolvedTarget("range", message, "correct the range, or the revision of the corpus")
         unit = find_enclosing(known, start, end)
         return replace(target, span=Span(path, start, end), unit=Span(path, unit.start, unit.end) if unit else None)

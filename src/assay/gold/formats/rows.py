@@ -383,8 +383,8 @@ def parquet_to_json_lines(path: Path, limits: ParquetLimits | None = None) -> st
             metadata = file.metadata
             size = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
             if metadata.num_rows > limits.rows or size > limits.bytes:
-                most = f"the limits are {limits.rows} rows and {limits.bytes} bytes"
-                message = f"file too large: {metadata.num_rows} rows and {size} bytes, {most}"
+                most = f"expected at most {limits.rows} rows and {limits.bytes} bytes"
+                message = f"file too large: {most}, got {metadata.num_rows} rows and {size} bytes"
                 raise GoldError(message, file=path, hint="divide the file into several gold sets")
             if (repeated := first_repeat(file.schema_arrow.names)) is not None:
                 raise GoldError(f"duplicate column '{repeated}'", file=path, hint="remove one")
