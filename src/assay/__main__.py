@@ -1,4 +1,4 @@
-"""`python -m assay`."""
+"""Entry point of `python -m assay`."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""A client for OpenAI-compatible chat endpoints."""
+"""A client for OpenAI-compatible chat endpoints, with prompts and parsing of answers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FENCE_CHARS: Final = 16  # of 64 hexadecimal digits; 64 bits cannot be guessed
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The URL and model of a chat endpoint; each request reads the token from the environment variable `token_env`."""
+    """The URL and model of a chat endpoint, and the environment variable of its token, if any."""
 
     url: str
     model: str
@@ -77,7 +77,7 @@ def complete(endpoint: Endpoint, prompt: Prompt, config: ChatConfig = DEFAULT_CH
 
 
 def make_fence(*texts: str) -> str:
-    """Return the beginning of a hash of the texts, which no author can put into a text, since edits change the hash."""
+    """Return the first digits of a hash of the texts; no text can contain them, since every edit changes the hash."""
     digest = hashlib.sha256()
     for text in texts:
         raw = text.encode("utf-8", "surrogatepass")

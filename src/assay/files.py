@@ -72,7 +72,7 @@ def remove_leftovers(directory: Path, name: str = "*") -> None:
 
 
 def read_utf8(path: Path, error: type[InputError] = InputError, *, hint: str = "check the path") -> str:
-    """Read a UTF-8 file without its byte-order mark; raise `error` if it is unreadable, irregular or not UTF-8."""
+    """Read a UTF-8 file without its byte-order mark; raise `error` unless it is a readable, regular file in UTF-8."""
     check_regular(path, error)
     try:
         raw = path.read_bytes()

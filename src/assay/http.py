@@ -1,6 +1,6 @@
 """HTTP requests with deadlines, retries, size limits and redacted tokens.
 
-The token is read from the environment for each request. Redirects are not followed, so that no other host gets the
+Tokens are read from the environment for each request. Redirects are not followed, so that no other host gets a
 token. Certificates are verified. `http_proxy`, `https_proxy` and `no_proxy` have the same effect as for curl.
 """
 

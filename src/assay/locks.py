@@ -34,10 +34,10 @@ class FileLock:
         self.release()
 
     def acquire(self, *, wait: bool | float = True) -> bool:
-        """Lock the file and return True; `wait` is a timeout in seconds, True for none, or False to try once.
+        """Return whether the file was locked; `wait` is a timeout in seconds, True for none, or False to try once.
 
-        Return False if another lock prevents it, if the file was removed meanwhile and must not be created, or if a
-        single try fails because the file system has no locks. Raise OSError if the file cannot be opened or locked.
+        On a file system without locks, a shared lock succeeds; an exclusive lock raises OSError or, if tried once,
+        returns False.
         """
         kind = fcntl.LOCK_SH if self._shared else fcntl.LOCK_EX
         if wait is not True:

@@ -24,7 +24,7 @@ class Terminal:
     unicode: bool = True  # blocks, lines and arrows can be shown
 
     def format(self, text: str) -> str:
-        """Remove spaces before newlines; without Unicode, replace the symbols of charts and tables by ASCII."""
+        """Remove spaces before newlines; without Unicode, replace the symbols of charts and tables with ASCII."""
         bare = _TRAILING.sub("", text)
         return bare if self.unicode else bare.translate(_ASCII)
 

@@ -1,4 +1,4 @@
-"""Read TOML files, find the line of a key, and format TOML values."""
+"""Read TOML files, find the line of a key, and format TOML keys and values."""
 
 from __future__ import annotations
 

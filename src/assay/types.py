@@ -1,4 +1,4 @@
-"""Frozen records that the packages exchange."""
+"""Records that the packages exchange."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ class Hit(NamedTuple):  # created twice as fast as a dataclass; a run has hundre
 
 
 class Status(StrEnum):
-    """The outcome of a query; one that is not OK gets the worst value of each measure that applies."""
+    """The outcome of a query; a query that is not OK gets the worst value of each measure that applies."""
 
     OK = "ok"
     ERROR = "error"
@@ -274,7 +274,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost reported by an engine, of one query or summed over several; None where not reported."""
+    """The requests and tokens that an engine reports for one or more queries; None if not reported."""
 
     calls: int | None = None  # billed requests
     tokens: int | None = None
@@ -314,7 +314,7 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class VariantInfo:
-    """The base engine of a variant, and the changed settings."""
+    """The base engine, changed settings and sweep of a variant."""
 
     base: str
     changes: Mapping[str, object] = field(default_factory=dict)  # dotted setting -> value
@@ -350,7 +350,7 @@ class EngineRun:
 
 @dataclass(frozen=True, slots=True)
 class CorpusInfo:
-    """Recorded facts about a corpus: identity, number of files, excluded files, notes, and problems with the labels."""
+    """Recorded facts about the corpus of a gold set, and problems with the labels."""
 
     repository: str
     revision: str | None
@@ -363,7 +363,7 @@ class CorpusInfo:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisPlan:
-    """Predeclared measures, baseline, margin and comparison family of a run."""
+    """Predeclared settings for the comparison of the engines of a run."""
 
     measures: tuple[str, ...]  # the primary measure first
     baseline: str  # empty: the runner-up, with p-values adjusted for all pairs
@@ -381,7 +381,7 @@ class AnalysisPlan:
 
 @dataclass(frozen=True, slots=True)
 class RunMetadata:
-    """Conditions of a run: version, date, corpora, environment, timeout and analysis plan."""
+    """The conditions of a run and, if declared, its analysis plan."""
 
     assay: str = ""
     date: str = ""
@@ -396,7 +396,7 @@ class RunMetadata:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rankings of engines × queries, with everything needed to rescore them without engine or corpus."""
+    """The rankings of all engines, with the data to rescore them without engines or corpora."""
 
     suite: Suite  # anchors resolved
     k: int
@@ -427,7 +427,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Values by engine × measure × unit; NaN where a measure does not apply, not because a query failed.
+    """Values by engine × measure × unit; NaN where a measure does not apply.
 
     A measure over all phrasings of a query is stored at the query's headline unit.
     """
@@ -440,7 +440,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Symbol:
-    """A definition; `name` includes its scopes (`Cart.total`), and `~2`, `~3` and so on where a name is repeated."""
+    """A definition; `name` includes the scopes (`Cart.total`) and, for a repeated name, a suffix such as `~2`."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Select, hash and decode files by content, with a cache by stat.
+"""Detect binary files, hash and decode files, and cache the results by stat values.
 
 The cache compares size, mtime, ctime, inode and device. Programs can set mtime back but not ctime, which the system
 sets at every write. So equal values mean equal contents, except for two writes within one tick of the file system's

@@ -1,6 +1,6 @@
 """Run git safely, list tracked files, and unpack commits as corpora.
 
-Files are read as blobs of the commit: no checkout, so no hooks, smudge filters, newline conversion or submodules, and
+Files of a commit are read as blobs, without a checkout: no hooks, smudge filters, newline conversion or submodules, and
 the work tree of a local repository is never touched.
 """
 

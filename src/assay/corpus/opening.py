@@ -1,4 +1,4 @@
-"""Open a corpus (locate, walk, hash, verify a cached tree); read, find and copy its files."""
+"""Open corpora, locate local ones without fetching, and read, find and copy their files."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class ListedPaths:
 
 
 def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Corpus:
-    """Copy a corpus below `directory`, under the name of its root; with `commit`, as a new git repository."""
+    """Copy a corpus to a subdirectory named like its root; with `commit`, commit the copy to a new git repository."""
     root = directory / (corpus.root.resolve().name or "corpus")
     root.mkdir(parents=True)
     for file in corpus.files:
@@ -217,7 +217,7 @@ def copy_corpus(corpus: Corpus, directory: Path, *, commit: bool = False) -> Cor
 
 
 def directory_size(directory: Path) -> int:
-    """Return the total size in bytes of all files below a directory; links count with their own size."""
+    """Return the total size in bytes of all files below a directory; links are not followed."""
     total = 0
     for parent, _, names in os.walk(directory):
         for name in names:

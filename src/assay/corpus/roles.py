@@ -1,4 +1,4 @@
-"""Detect the role of a file: test, example, compatibility code, vendored copy, generated file, and so on."""
+"""Detect the role of a file from its path, such as test, example or vendored copy."""
 
 from __future__ import annotations
 

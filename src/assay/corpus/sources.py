@@ -1,4 +1,4 @@
-"""Corpus kinds, directories on disk, the cache of fetched trees, and running git, pip and npm.
+"""The corpus kinds, the lookup of corpora on disk, the cache of fetched trees, and calls of git, pip and npm.
 
 A new kind needs an entry in `_KINDS`, its name in `types.CorpusKind`, a case in `opening.locate_corpus`, and a case in
 `CorpusSpec.repository`.
@@ -209,7 +209,7 @@ class CommandOutput:
 
     @property
     def last_error_line(self) -> str:
-        """The last line of stderr that is marked as an error, or else the last line, or else the exit code."""
+        """The last line of stderr marked as an error, else the last line, else the exit code."""
         lines = [line.strip() for line in self.err.splitlines() if line.strip() and "complete log of" not in line]
         marked = [line for line in lines if line.lower().startswith(("error", "fatal", "npm err", "npm error"))]
         return (marked or lines or [f"exit code {self.code}"])[-1]

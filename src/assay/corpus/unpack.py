@@ -1,4 +1,4 @@
-"""Unpack wheels, sdists and npm tarballs safely; no other module writes untrusted names to disk.
+"""Unpack archives and commits safely into new directories.
 
 Files are created exclusively and never through a link. Links are created last; an archive with a link that
 leaves the root is rejected.

@@ -25,7 +25,7 @@ RAISE_TIMEOUT = "raise `timeout` of the engine, or --timeout"  # hint of a query
 
 @dataclass(frozen=True, slots=True)
 class EngineReply:
-    """The hits of one query, the cost of the query, and notes for the report, such as on retries."""
+    """The hits and cost of one query, and notes for the report."""
 
     hits: tuple[Hit, ...]
     cost: Cost | None = None
@@ -56,7 +56,7 @@ class SearchFilter:
 
 
 class EngineCrash(EngineError):
-    """The process or connection of an engine ended unexpectedly during a call."""
+    """An engine whose process or connection ended unexpectedly during a call."""
 
 
 class Session(Protocol):

@@ -34,7 +34,7 @@ _MARK = re.compile(r"@(?P<name>[A-Za-z_][\w.-]*)(?:=(?P<value>[^@\n]*))?@")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigSettings:
-    """`[engines.NAME.config]`: a configuration file for the tool, available as {config}."""
+    """Settings in `[engines.NAME.config]` for the configuration file {config} of a tool."""
 
     template: str = field(metadata={"about": "template file, relative to the directory of assay.toml"})
     format: Literal["auto", "toml", "json", "yaml", "ini", "text"] = setting(

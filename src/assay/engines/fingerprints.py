@@ -127,7 +127,7 @@ def python_files(directory: str, limits: ReadLimits = READ_LIMITS) -> list[str]:
 
 
 def digest_file(path: str, limits: ReadLimits = READ_LIMITS) -> str:
-    """Return the SHA-256 of a file, size and time of a large file, or an empty string for an unreadable file."""
+    """Return the SHA-256 of a file, or the size and time of a large file; empty if the file is unreadable."""
     try:
         stat = os.stat(path)
         if stat.st_size > limits.read_bytes:
@@ -152,7 +152,7 @@ def qualified_name(thing: object) -> str:
 def digest_modules(*modules: str) -> list[tuple[str, str]]:
     """Return paths and digests of the source files of modules and of their top-level packages.
 
-    Modules that these files import from the same directory are included, unless that is site-packages.
+    Modules that these files import from the same directory are included, except in site-packages.
     """
     digests: dict[str, str] = {}
     for module in modules:

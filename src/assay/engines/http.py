@@ -1,4 +1,4 @@
-"""HTTP search APIs as engines: requests are filled from templates, responses are parsed with selectors."""
+"""HTTP search APIs as engines."""
 
 from __future__ import annotations
 

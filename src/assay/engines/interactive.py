@@ -77,7 +77,7 @@ class WireProtocol:
         return line, (FLATTENED,) if flat != query else ()
 
     def read(self, child: Child, number: str, known: frozenset[str], deadline: float | None) -> EngineReply:
-        """Parse the output up to the prompt, or the next JSON line, with the id `number` if `answer_id` is set."""
+        """Read the output up to the prompt, or the next JSON line; with `answer_id`, the next with the id `number`."""
         if self.prompt:
             return parse_output(child.read_until(self.prompt.pattern, deadline), self.layout, known)
         other, size = list[str](), 0

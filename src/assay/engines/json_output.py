@@ -66,7 +66,7 @@ def parse_json_lines(text: str) -> Documents:
 
 
 def find_documents(text: str, *, anywhere: bool) -> Documents:
-    """Find documents that end a line and, unless `anywhere`, begin one; raise ValueError as `parse_json_lines` does."""
+    """Find JSON documents that fill whole lines or, with `anywhere`, end a line; raise ValueError for invalid JSON."""
     values, other, at = list[object](), list[str](), 0
     position = failures = 0
     opening = _OPENING if anywhere else _LINE_OPENING

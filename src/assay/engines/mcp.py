@@ -1,4 +1,4 @@
-"""MCP servers as engines: settings, validation, and the engine; `mcp_session` has the sessions."""
+"""MCP servers as engines; the sessions are in `mcp_session`."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class OutputLayout:
 
 
 def make_layout(settings: OutputSettings, where: str) -> OutputLayout:
-    """Parse selectors and patterns; a selector without `[]` is relative to an item of the list that `path` names."""
+    """Parse selectors and patterns; raise ConfigError for invalid combinations."""
     texts = {name: getattr(settings, name) for name in (*_RESULT_FIELDS, *_COST_FIELDS)}
     selectors = {name: parse_selector(text, f"{where}: {name}") for name, text in texts.items() if text}
     path, names, form = selectors.get("path"), ", ".join(sorted(selectors)), settings.format

@@ -98,7 +98,7 @@ def preset_settings(preset: Preset, changes: Mapping[str, object]) -> dict[str, 
 
 
 def add_location(problem: ConfigError, preset: Preset, changes: Mapping[str, object]) -> ConfigError:
-    """Add the line in the preset file to an error, unless the user changed the setting."""
+    """Add the line in the preset file to an error without a file, unless the user changed the setting."""
     if problem.file or _mentioned_key(problem, "engine", changes) != ("engine",):
         return problem
     keys = _mentioned_key(problem, "engine", preset.settings)
@@ -142,7 +142,7 @@ def check_installed(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> Insta
 
 
 def tool_version(preset: Preset, limits: ProbeLimits = PROBE_LIMITS) -> str:
-    """Run the version command of a preset; return the version, or the output if it has none; empty if unknown."""
+    """Return the version that the version command of a preset prints, else its output; empty if there is none."""
     probe = preset.facts.version
     if probe is None:
         return ""

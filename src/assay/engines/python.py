@@ -106,7 +106,7 @@ def _import_target(settings: PythonSettings, base: Path) -> object:
 
 
 def _is_search(function: Search) -> bool:
-    """Return whether a function is a search function, not a factory: it takes `k` or requires arguments."""
+    """Return whether a function takes (query, k) or requires arguments, unlike a factory."""
     return _call_style(function) in ("positional", "keyword") or not _accepts(inspect.signature(function))
 
 
@@ -166,7 +166,7 @@ def _accepts(signature: inspect.Signature, *args: object, **kwargs: object) -> b
 
 @dataclass(frozen=True, slots=True)
 class FunctionEngine(EngineDefaults):
-    """An engine that calls a function (query, k) or (query); results are Hits, paths, 'path:10-20' or mappings."""
+    """An engine that calls a function (query, k) or (query)."""
 
     function: Search
     style: CallStyle = "positional"

@@ -1,4 +1,4 @@
-"""Reference engines: `random` is the floor of every score table, `oracle` the ceiling.
+"""Reference engines: `random`, the floor, and `oracle`, the ceiling.
 
 Random order sorts files by a hash of seed, query and path: every order is equally likely, and adding or removing a
 file does not change the order of other files.
@@ -69,7 +69,7 @@ def make_random(settings: Mapping[str, object], context: EngineContext) -> Rando
 
 @dataclass(frozen=True, slots=True)
 class OracleSettings:
-    """Settings of `kind = "oracle"`: none."""
+    """The empty settings of `kind = "oracle"`."""
 
 
 @dataclass(frozen=True, slots=True)

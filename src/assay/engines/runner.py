@@ -72,7 +72,7 @@ class OpenEngine:
 def open_session(
     engine: Engine, corpus: Corpus, timeout: float | None = None, *, cache: SharedCache | None = None
 ) -> OpenEngine:
-    """Open an engine on a corpus; use cached results if the engine shares steps; raise AssayError on any failure."""
+    """Open an engine on a corpus, with cached steps if possible; raise AssayError on any failure."""
     shares = None if cache is None else sharing_engine(engine)
     opening: Callable[[], Session] = partial(engine.open, corpus)
     if cache is not None and shares is not None:

@@ -1,6 +1,6 @@
-"""Detection of literal secrets in settings: settings are recorded, so a secret must be written as `{env:NAME}`.
+"""Detection of secrets in settings, and settings without secrets for the records.
 
-The value of the environment variable is read when needed, redacted from every message, and never recorded.
+Settings are recorded, so a secret must be written as `{env:NAME}`; the value of the variable is never recorded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Indexes that variants of a tool share: a corpus copy and a store, built once and used by several sessions.
+"""Indexes that variants of a tool share.
 
 `index_keys` declares the settings that an index depends on; variants with equal values share the index.
 """
@@ -155,7 +155,7 @@ class SharedIndexEngine(EngineDefaults, ABC):
         return (SharedStep("index", self.indexing.digest, self.indexing.about), ranking)
 
     def open_shared(self, corpus: Corpus, cache: SharedCache, seconds: float | None) -> Session:
-        """Open a session on the index shared by the variants; the first variant builds the index."""
+        """Open a session on the index that the variants share."""
         indexing, deadline = self.indexing, Deadline(seconds)
         index = cache.once(f"index {indexing.digest}", lambda: SharedIndex(self, corpus, cache), SharedIndex.close)
         directory = index.acquire(self, deadline.remaining())
@@ -432,7 +432,7 @@ def _make_private(directory: Path) -> None:
 
 
 class _NothingBuiltError(Exception):
-    """Indexing wrote no files that can be cached."""
+    """An index build that wrote no files to cache."""
 
 
 def _corpus_bytes(files: Mapping[str, tuple[int, int]]) -> int:

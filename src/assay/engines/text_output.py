@@ -175,7 +175,7 @@ def _bounded_lines(text: str) -> Iterator[str]:
 
 
 def suggest_setting(text: str, rules: TextRules) -> str:
-    """Return advice on output without results: to set `nothing` or `failed`, unless both are set."""
+    """Return advice to set `nothing` and `failed`, without the settings that are already set."""
     match = _WORDS.match(text)
     words = f"'^{match[0]}'" if match else "'…'"
     advice = "" if rules.nothing else f"; if this output means no results, set nothing = {words}"

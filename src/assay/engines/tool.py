@@ -1,4 +1,4 @@
-"""External tools: commands, sessions, restarts, and records of memory and stderr."""
+"""Commands, sessions and restarts of external tools."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ PROBE_LIMITS = ProbeLimits()
 
 
 class ExternalSession(ABC):
-    """A session of a tool or server; every search accepts a filter."""
+    """A session of a tool or server."""
 
     def __init__(self, engine: SharedIndexEngine, index: IndexWorkspace) -> None:
         self.filtering = engine.filters
@@ -350,7 +350,7 @@ class ToolSession(ExternalSession, Generic[E]):
 
 class ProgramSession(ToolSession["CommandEngine"]):
     def start(self, seconds: float | None) -> None:
-        """Start the program; do nothing if it runs once per query."""
+        """Start a program that answers several queries; do nothing by default."""
 
     def version(self) -> str:
         if not self.engine.templates.version:

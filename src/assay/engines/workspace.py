@@ -1,4 +1,4 @@
-"""Directories of an engine: its workspace on one corpus, index directories, and the masking of their paths."""
+"""The directories of an engine and its indexes, and the redaction of their paths."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class IndexWorkspace:
 
 @dataclass(slots=True, eq=False)
 class IndexDirectory:
-    """A directory with a corpus copy and a store, and the state of its files after indexing."""
+    """The directory of an index, and the state of its files after indexing."""
 
     path: Path
     workspace: IndexWorkspace
@@ -148,7 +148,10 @@ def back_up(directory: Path) -> Path | None:
 
 
 class PathMask(Redactor):
-    """A redactor that replaces paths of an index directory with placeholders in messages, and maps paths of hits."""
+    """A redactor that replaces the corpus copy, store and config paths in messages with placeholders.
+
+    `path` maps the path of a hit from the copy to the corpus.
+    """
 
     def __init__(self, corpus: Corpus, workspace: IndexWorkspace, config: str = "") -> None:
         self._corpus_root = corpus.root.as_posix()

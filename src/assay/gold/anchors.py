@@ -100,7 +100,7 @@ def path_problem(path: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class AnchorProblem:
-    """A problem in resolving a gold set; `anchor` is empty if it is about a query, `query` also if about the set."""
+    """A problem in resolving a gold set; `query` and `anchor` are empty if they do not apply."""
 
     code: str  # category
     query: str

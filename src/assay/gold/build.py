@@ -1,4 +1,4 @@
-"""Checks, hashes and helpers for queries and gold sets that all gold formats share."""
+"""Checks, hashes and helpers that the gold formats share."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def query_hash(query: Query, corpus: CorpusSpec) -> str:
 
 
 def gold_hash(gold: GoldSet) -> str:
-    """Hash the `query_hash` of each query of a gold set, in any order; its name, source and provenance do not count."""
+    """Return a hash of the queries and corpus of a gold set, which does not depend on the order of the queries."""
     return _digest(sorted(query_hash(query, gold.corpus) for query in gold.queries))
 
 
@@ -200,7 +200,7 @@ _LISTED = 20  # renamed ids that are listed
 
 
 def safe_ids(originals: Iterable[str]) -> dict[str, str]:
-    """Map each id to a unique id in which '-' replaces whitespace and slashes."""
+    """Map each id to a unique id without whitespace and slashes."""
     distinct = list(dict.fromkeys(originals))
     ids = {original: original for original in distinct if not _UNSAFE.search(original)}
     taken = set(ids)

@@ -73,7 +73,7 @@ _KEEP: Final = f"# Include every file of this copy.\n!*\n/{_IGNORE_FILE}\n"
 
 @dataclass(frozen=True, slots=True)
 class SyntheticSets:
-    """Gold sets, the copy of the corpus without the comments that became queries, and notes on small or empty sets."""
+    """Gold sets, the corpus files without the comments that became queries, and notes on small or empty sets."""
 
     golds: tuple[GoldSet, ...]
     stripped: Mapping[str, bytes] = field(default_factory=dict)  # path -> content; empty if no set needs the copy

@@ -42,7 +42,7 @@ class YamlNode:
         return GoldLocation(self.file, self.node.start_mark.line + 1)
 
     def text(self) -> str:
-        """Return the text of a scalar; raise if the node is not a scalar, or blank."""
+        """Return the text of a scalar; raise if the node is not a scalar or is blank."""
         return self.location.text(self._value("ScalarNode"), self.subject)
 
     def sequence(self) -> list[YamlNode]:

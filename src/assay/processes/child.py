@@ -1,4 +1,4 @@
-"""Long-running programs that communicate over pipes; reads and writes take an optional deadline (`time.monotonic`).
+"""Long-running programs that communicate over pipes.
 
 A thread reads stderr continuously, so that the program cannot block on stderr. stdout is read only during calls: a
 program that prints too much blocks on a full pipe instead of filling the memory of Assay.
@@ -25,19 +25,19 @@ class ChildError(Exception):
 
 
 class ChildExited(ChildError):
-    """The program exited, was stopped, or closed a pipe."""
+    """A program that exited, was stopped, or closed a pipe."""
 
 
 class ChildTimeout(ChildError):
-    """A read or write missed its deadline."""
+    """A read or write that missed its deadline (`time.monotonic`)."""
 
 
 class OutputLimitExceeded(ChildError):
-    """The program printed more output than the limit allows."""
+    """A program that printed more output than the limit allows."""
 
 
 class Child(ProcessGroup):
-    """A running program. Only one thread at a time can read or write; any thread may call `end`."""
+    """A running program that one thread at a time can read and write, and any thread can end."""
 
     def __init__(self, task: ProgramSpec, limits: ProcessLimits = PROCESS_LIMITS) -> None:
         super().__init__(task, stdin=subprocess.PIPE)
@@ -119,7 +119,7 @@ class Child(ProcessGroup):
         return self.memory.peak_bytes
 
     def end(self) -> None:
-        """End the program and its descendants: close stdin, send SIGTERM, send SIGKILL. Later calls do nothing."""
+        """Close stdin, then end the program with SIGTERM and SIGKILL; later calls do nothing."""
         with self._end_lock:
             if self._ended:
                 return

@@ -18,7 +18,7 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 class ForkError(Exception):
-    """The child process ended without a result."""
+    """A child process that ended without a result."""
 
 
 class ForkTimeout(ForkError):
@@ -26,7 +26,7 @@ class ForkTimeout(ForkError):
 
 
 def can_fork() -> bool:
-    """Return whether forking is safe: on Linux, without other threads, whose locks the child would inherit."""
+    """Return whether forking is safe: only on Linux and without other threads, whose locks a child would inherit."""
     return sys.platform.startswith("linux") and threading.active_count() == 1
 
 

@@ -1,4 +1,4 @@
-"""The cache directory, the kinds of artifacts in the cache, and the limits on its size."""
+"""The cache directory, the kinds of artifacts in the cache, and its limits."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Store:
         return self._find(self._place(kind, key), check=check)
 
     def contents(self, kind: str, key: str) -> Mapping[str, str] | None:
-        """Return the manifest (path -> "file SIZE SHA256", "link TARGET" or "folder") of a directory, or None."""
+        """Return the manifest of a directory if it has one: path -> "file SIZE SHA256", "link TARGET" or "folder"."""
         location = self._place(kind, key)
         with suppress(OSError):
             if manifest := read_manifest(location.name, location.finished.read_bytes()):

@@ -1,7 +1,7 @@
-"""Syntax highlighting: split each line into colored runs, in every language with a grammar.
+"""Syntax highlighting: split each line into colored runs.
 
-Colors depend on node types, which most grammars name alike. The concatenated runs of a line equal the line. Unknown
-syntax, larger files and longer lines are plain.
+Colors depend on node types, which most grammars name alike. The concatenated runs of a line equal the line. Text
+without a grammar, unknown syntax, and files and lines above the limits are plain.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Load tree-sitter grammars and parse in bounded time.
+"""Load tree-sitter grammars, parse sources, and detect sources on which a parser may hang or crash.
 
-All grammars are installed as wheels, so nothing is downloaded at run time. Sources that are nested too deeply are
-rejected before parsing, and parsing stops at a time limit.
+All grammars are installed as wheels, so nothing is downloaded at run time.
 """
 
 from __future__ import annotations
@@ -185,9 +184,9 @@ def nesting_problem(source: bytes, grammar: str) -> str | None:
 
 
 def is_malformed(source: bytes, grammar: str) -> bool:
-    """Return whether a source is probably not code: unmatched brackets, few brackets for its language, or NUL bytes.
+    """Return whether a source has many unmatched brackets, few brackets for its language, or NUL bytes.
 
-    Parsers try to repair such a source, and some of them hang or crash.
+    Some parsers hang or crash on malformed sources.
     """
     brackets = source.translate(None, _NO_BRACKETS)
     pairs = zip(_OPENING, _CLOSING, strict=True)

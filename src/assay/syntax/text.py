@@ -1,4 +1,4 @@
-r"""Lines of a text, which only `\n` ends, and an estimate of its tokens."""
+r"""Count and split lines, which end only at `\n`, and estimate tokens."""
 
 from __future__ import annotations
 
@@ -35,6 +35,6 @@ def line_bytes(text: str) -> tuple[int, ...]:
 
 
 def line_sizes(lines: Sequence[str] | Sequence[bytes]) -> tuple[int, ...]:
-    r"""Return the size in bytes of each line of `text.split("\n")`, including its newline; str lines must be ASCII."""
+    r"""Return the size in bytes of each line of a text, from `text.split("\n")`; str lines must be ASCII."""
     last = (len(lines[-1]),) if lines[-1] else ()
     return (*map(_and_newline, map(len, lines[:-1])), *last)

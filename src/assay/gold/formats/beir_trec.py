@@ -197,7 +197,7 @@ def read_beir_directory(directory: Path, corpus: CorpusSpec | None) -> list[Gold
 
 
 def write_beir(suite: Suite) -> WriterOutput:
-    """Render one BEIR directory per gold set, with targets as documents without text."""
+    """Render one BEIR directory per gold set, with anchors as documents without text."""
     files: dict[str, str | bytes] = {}
     every: set[str] = set()
     for gold in suite.golds:

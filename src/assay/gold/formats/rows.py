@@ -357,8 +357,6 @@ def render_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ParquetLimits:
-    """Limits on Parquet files, since a small compressed file can contain very many rows."""
-
     rows: int = 1_000_000  # SWE-bench's training part, the largest known set, has 19,008
     bytes: int = 1_000_000_000  # of unpacked columns; all of SWE-bench is under 200 MB
     batch: int = 1_000  # rows per batch

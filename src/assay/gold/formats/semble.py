@@ -1,6 +1,6 @@
 """semble's benchmark: `repos.json` with the URL and revision of each repository, and queries in `annotations/`.
 
-Targets in `relevant` have grade 2 and those in `secondary` grade 1; in semble's own score, both have the same gain.
+Targets in `relevant` have grade 2 and those in `secondary` grade 1; semble scores both alike.
 """
 
 from __future__ import annotations

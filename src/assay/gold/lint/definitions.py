@@ -1,4 +1,4 @@
-"""Lint rules G2xx: unlabeled definitions that a query names, targets that only re-export, ambiguous symbol anchors."""
+"""Lint rules G2xx: unlabeled definitions that a query names, targets that only re-export, and ambiguous anchors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def is_symbol_query(query: Query) -> bool:
 
 
 def find_identifiers(text: str) -> tuple[str, ...]:
-    """Return the distinct words of a text in camelCase, in snake_case, or capitalized inside a sentence."""
+    """Return the distinct words of a text that look like identifiers."""
     names: dict[str, None] = {}
     for match in _TOKEN.finditer(text):
         before = text[: match.start()].rstrip()

@@ -1,4 +1,4 @@
-"""Lint rules G4xx: duplicate queries, faulty wrong_terminology phrasings, queries that quote the name of a target."""
+"""Lint rules G4xx: duplicate queries, faulty wrong_terminology phrasings, and queries that quote target names."""
 
 from __future__ import annotations
 

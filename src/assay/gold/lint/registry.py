@@ -93,7 +93,7 @@ def fix_all(
     selection: RuleSelection = EVERY_RULE,
     config: LintConfig = DEFAULT,
 ) -> FixResult:
-    """Lint and repair a gold set in rounds, until nothing can be repaired or a round would add errors."""
+    """Lint and repair a gold set in rounds; discard a round that adds errors."""
     result = FixResult(gold, (), lint(gold, corpus, tools=tools, selection=selection, config=config))
     for _ in range(_ROUNDS):
         fixed, repaired = fix(result.gold, result.report.findings)

@@ -1,4 +1,4 @@
-"""Lint rules, findings and thresholds, and the context of a gold set and its corpus that the checks read."""
+"""Lint rules, findings and settings, and the data that the checks read."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class EngineReach:
 
 @dataclass(frozen=True, slots=True)
 class LintDependencies:
-    """Optional inputs from packages that `gold` may not import; checks without their input are skipped."""
+    """Optional inputs that the caller supplies; a check whose input is missing is skipped."""
 
     whole: Callable[[], Corpus | None] | None = None  # the same checkout without include and exclude globs
     reaches: tuple[EngineReach, ...] = ()
@@ -96,7 +96,7 @@ class LintDependencies:
 
 @dataclass(frozen=True, slots=True)
 class LintConfig:
-    """Thresholds of the rules, all conservative, since a false positive costs more than a miss."""
+    """Settings of the rules; thresholds are conservative, since a false positive costs more than a miss."""
 
     copied_lines: int = 6  # lines of code; shorter ranges are alike by chance
     copied_characters: int = 120  # in those lines; six lines of brackets and `else` are not a copy

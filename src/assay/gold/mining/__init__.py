@@ -1,1 +1,1 @@
-"""Mine proposals for a gold set from a repository and from logs; reviewers decide on each proposal."""
+"""Propose queries, phrasings and adversaries for a gold set; reviewers decide on each proposal."""

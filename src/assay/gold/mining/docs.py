@@ -66,7 +66,7 @@ _NOT_ABOUT_CODE: Final = re.compile(
 )
 #: Directives, tables, images, lists, quotes, indented blocks, underlines and rules.
 _NO_PROSE: Final = re.compile(r"^\s*(?:\.\. |\||!\[|<|[-*+] |\d+\. |>|:\w+:\s)|^\s{3,}|^([=\-~^\"'*+#`.:_])\1{2,}\s*$")
-#: A name in code quotes, with an optional role before it.
+#: A name in inline code, with an optional role before it.
 _SPAN: Final = re.compile(r"(?::[\w:]+:)?(`{1,2})~?!?([^`\n]{2,120})\1")
 _NAME: Final = re.compile(r"^[@#]?([A-Za-z_][\w]*(?:(?:\.|::|->|#)[A-Za-z_~]\w*)*)!?(?:\([^()]*\))?$")
 _KIND: Final = (
@@ -94,7 +94,7 @@ _CAN: Final = re.compile(
 
 
 def mine_docs(code: CodeIndex, wanted: SampleSize) -> MinedItems:
-    """Propose queries from Markdown and reStructuredText; targets are definitions and files named in code quotes."""
+    """Propose queries from Markdown and reStructuredText; targets are definitions and files named in inline code."""
     intents: dict[str, Intent] = {}
     for file in code.corpus.files:
         document = file.language in ("markdown", "rst") and file.size <= DocRules.largest
@@ -143,14 +143,14 @@ def _sentences(lines: Sequence[str]) -> Iterator[str]:
         if line.strip() and not _NO_PROSE.match(line):
             paragraph.append(line.strip())
         elif paragraph:
-            # `split_sentences` removes code quotes, so an unused character replaces them first.
+            # `split_sentences` removes backticks, so an unused character replaces them first.
             quoted = " ".join(paragraph).replace("``", "`").replace("`", "\x01")
             yield from (sentence.replace("\x01", "`") for sentence in split_sentences(quoted))
             paragraph = []
 
 
 def sentence_question(sentence: str) -> str | None:
-    """Turn a sentence about a name in code quotes into a question; return None if the sentence fits no pattern."""
+    """Turn a sentence about a name in inline code into a question; return None if the sentence fits no pattern."""
     marked = _SPAN.sub("\x00", sentence, count=1)
     plain = " ".join(strip_markup(marked).split()).rstrip(".:;!")
     for pattern in (_USE, _TO, _CAN):

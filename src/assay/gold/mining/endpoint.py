@@ -44,7 +44,7 @@ class ModuleListing:
 
 
 def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[IntakeResult]:
-    """Request queries for random directories until `wanted.count` are accepted or none is left; yield each result."""
+    """Request queries for directories in random order until `wanted.count` queries are accepted; yield each result."""
     import numpy as np
 
     known = modules(intake.code)
@@ -71,7 +71,7 @@ def propose(intake: Intake, endpoint: Endpoint, wanted: SampleSize) -> Iterator[
 
 
 def modules(code: CodeIndex) -> tuple[ModuleListing, ...]:
-    """List the possible targets of each directory with at least two, cut to the length of a prompt, in path order."""
+    """List the possible targets of each directory that has several, cut to the length of a prompt, in path order."""
     directories: dict[str, dict[str, list[DefinitionRef]]] = {}
     for ref in code.definitions:
         if code.can_be_target(ref):

@@ -49,7 +49,7 @@ class UnlocatedQuery:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """A mined query that was not queued, and the reason; the text of a private query is omitted."""
+    """A rejected proposal and the reason; a private text is omitted."""
 
     source: str
     reason: str

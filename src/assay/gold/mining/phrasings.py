@@ -111,7 +111,7 @@ def _content(text: str) -> tuple[str, ...]:
 
 
 def _describe_target(code: CodeIndex, query: Query) -> Phrase | None:
-    """Extend the query with words of the first target's class, file, parameters and comment, as a model would.
+    """Extend the query with words of the first target's class, file, parameters and comment.
 
     Words of the target's name are not added: a phrasing with the name would only measure search by name.
     """

@@ -1,7 +1,7 @@
-"""Detection of private data in text from a user's files: secrets, addresses, home directories, names.
+"""Detection of private data in text, such as secrets, addresses and user names.
 
 A query that contains private data is dropped, not redacted, since the removed text may be the subject of the query.
-A false positive only costs a proposal. Names from the code itself do not count as secrets or hosts.
+A false positive only costs a proposal. Names from the code do not count as secrets or hosts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Thresholds of re-anchoring."""
+"""Settings of re-anchoring."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ReanchorConfig:
-    """Thresholds for matching old and new code. Likeness is `Fingerprint.similarity`, from 0 to 1."""
+    """Thresholds and limits for matching old and new code. Likeness is `Fingerprint.similarity`, from 0 to 1."""
 
     #: Minimum percentage of a file that is left after a rename or copy. Git's default of 50 misses files that were
     #: split; a low value is harmless, since the lines are compared afterwards.

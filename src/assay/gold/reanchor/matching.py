@@ -139,7 +139,7 @@ class Counterpart:
 
 
 def find_in_file(pair: CommitPair, part: Section, other: str) -> Counterpart | None:
-    """Find the counterpart of a section in the file `other`: by qualified name or name, else as a renamed one."""
+    """Find the counterpart of a section in the file `other`, by name or else as a renamed section."""
     sections = pair.after(other).parts
     full = [new for new in sections if new.plain == part.plain]
     named = full or [new for new in sections if new.last == part.last and new.family == part.family]

@@ -158,7 +158,7 @@ class ParsedFile:
         return min(outer, key=lambda part: (part.length, part), default=None)
 
     def split(self, lines: FileRange, slack: int) -> tuple[RangePart, ...]:
-        """Split a range into its sections and the remaining lines; one part if it is a section or contains none."""
+        """Split a range into its sections and the remaining lines."""
         path, start, end = lines.path, lines.start, lines.end
         whole = [part for part in self.parts if self._is_section(part, start, end, slack)]
         if whole:
@@ -188,7 +188,7 @@ class ParsedFile:
         return tuple(pieces)
 
     def _is_section(self, part: Section, start: int, end: int, slack: int) -> bool:
-        """Return whether range and section differ only in filler: `slack` lines per edge, or any above the range."""
+        """Return whether a range equals a section, apart from filler lines."""
         if start > part.end or end < part.start or max(part.start - start, abs(part.end - end)) > slack:
             return False
         begins = self.is_filler(min(start, part.start), max(start, part.start) - 1)
@@ -203,12 +203,12 @@ class Fingerprint:
         self.words = _count_words(lines)
 
     def similarity(self, other: Fingerprint) -> float:
-        """Return the mean Dice coefficient of lines and words: lines distinguish copies, words are robust to edits."""
+        """Return the mean Dice coefficient of lines and of words, or that of words if neither text has lines."""
         words = _dice(self.words, other.words)
         return (_dice(self.lines, other.lines) + words) / 2 if self.lines or other.lines else words
 
     def share_in(self, new: Fingerprint) -> float:
-        """Return the share of this text in `new`: the mean of the shares of lines and of words."""
+        """Return the mean share of lines and of words that `new` contains, or that of words if there are no lines."""
         words = _share(self.words, new.words)
         return (_share(self.lines, new.lines) + words) / 2 if self.lines else words
 

@@ -104,7 +104,7 @@ def format_view(view: ItemView, *, engines: bool = False) -> Iterator[str]:
 def shows_origin(item: ReviewItem) -> bool:
     """Return whether reviewers may see the origin of an item.
 
-    Proposals by engines, by reviewers or from the set look alike: their origin would bias votes, or reveal one.
+    Proposals by engines, by reviewers or from the set look alike: their origin would bias or reveal votes.
     """
     return item.origin.how not in ("pool", "set", "reviewer")
 
