@@ -92,7 +92,7 @@ def test_run_is_asked_again_where_it_was_made_or_not_at_all(repository, runs, tm
         reply = ask(client, name="a", query="cart", form="human")
         assert reply.status == 400
         assert reply.error.startswith("cannot find the gold set shop of this run: gold.yaml")
-        assert "not here" in source(client, "cart.py", name="a").error
+        assert "gold set was not found" in source(client, "cart.py", name="a").error
 
 
 def test_many_ask_at_once_and_get_the_same(client):
