@@ -200,8 +200,8 @@ def test_chunking_prints_each_cut_off_and_what_size_costs(bench):
         assert {f"{measure}(level=lines)@{k}" for k in (1, 5, 10)} <= set(head)
     assert {"RR(level=lines)@10", "SpanR(iou=0.3)@10", "RecallAtTokens(2000)"} <= set(head)
     at = {row[0]: dict(zip(head[1:], (float(c.strip("*")) for c in row[1:]), strict=True)) for row in rows}
-    assert at["whole-file"]["Hit(level=lines)@10"] == 1.0  # of eleven files ten are returned: found by size
-    assert at["whole-file"]["RecallAtTokens(2000)"] < at["ast"]["RecallAtTokens(2000)"]  # and that is what it costs
+    assert at["whole-file"]["nDCG(level=lines)@10"] <= at["ast"]["nDCG(level=lines)@10"]  # no gain by size
+    assert at["whole-file"]["RecallAtTokens(2000)"] < at["ast"]["RecallAtTokens(2000)"]
     assert results["comparison"]["baseline"] == "fixed-line-50"
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from assay.cli.options import (
     claim_flags,
@@ -236,9 +235,5 @@ def merge_command(args: Namespace) -> int:
 
 
 def demo_command(args: Namespace) -> int:
-    engines: dict[str, Mapping[str, Any] | str] = {
-        "builtin": "builtin",
-        "whole-file": {"kind": "builtin", "search": {"index": {"chunks": {"kind": "file"}}}},
-    }
-    spec = check(Spec(gold=("stdlib",), engines=engines, out=args.out))
-    return _run(args, spec, load_gold("stdlib"), "report")
+    spec, suite = check(Spec(gold=("stdlib",), engines={"builtin": "builtin"}, out=args.out)), load_gold("stdlib")
+    return _run(args, resolve_level(spec, suite), suite, "report")

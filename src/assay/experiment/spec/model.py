@@ -39,6 +39,8 @@ TABLES = ("run", "engines", "variants", "sweeps", "tune", "ledger", "report", "s
 TABLE_NAMES = ("matrix", "bootstrap", "forest", "ranks", "pairs")
 #: The baseline of a run that declares none.
 BASELINE = "keywords"
+#: Engines up to which times are measured by default: more are compared for quality, faster in parallel.
+MAX_TIMED = 3
 _DEFAULTS = AnalysisPlan((), BASELINE)
 
 T = TypeVar("T")
@@ -68,7 +70,7 @@ class Spec:
     max_timeouts: int = 10  # consecutive timeouts after which an engine is skipped on that corpus; 0: never
     threads: int = 0  # processors per engine; 0: all
     interleave: bool = True  # alternate engines query by query; false: one engine at a time
-    times: bool | None = None  # None: measured unless variants, sweeps or jobs are declared
+    times: bool | None = None  # None: measured with up to three engines, unless variants, sweeps or jobs are declared
     jobs: int | None = None  # worker processes; 0: one per processor; None: not set
     tables: tuple[str, ...] = ()  # of TABLE_NAMES
     out: str = "results"
@@ -94,7 +96,9 @@ class Spec:
     @property
     def timed(self) -> bool:
         """Whether engines are interleaved and timed; otherwise cells run in parallel, without times."""
-        return not (self.variants or self.sweeps or self.jobs is not None) if self.times is None else self.times
+        if self.times is not None:
+            return self.times
+        return not (self.variants or self.sweeps or self.jobs is not None or len(self.engines) > MAX_TIMED)
 
     def entries(self) -> tuple[RunEntry, ...]:
         """Return the entries of the run in the order shown: engines, variants, sweeps, references."""
