@@ -34,7 +34,7 @@ def as_json(capsys, *arguments: str) -> tuple[int, dict]:
 def test_run_prints_the_decision_last_and_writes_the_files(shop, capsys):
     code, card, _ = call(capsys, *RUN)
     assert code == 0
-    assert card.startswith("= builtin and keywords have the same scores on shop, by file (nDCG@10)\n")
+    assert card.startswith("= builtin and keywords have the same scores on shop, by lines (nDCG@10)\n")
     assert card.endswith("· results/report.html\n")
     assert len(card.splitlines()) <= 6
     code, out, _ = call(capsys, "score", "results", "--full")

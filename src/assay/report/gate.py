@@ -323,7 +323,7 @@ def gate_summary(gate: Gate, show: str) -> Document:
     ]
     more = len(checks) - len(lines)
     lines += [f"and {count(more, 'more check')} (--full)"] if more > 0 else []
-    blocks: list[Block] = [Paragraph(line, "quiet") for line in lines]
+    blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), *map(Paragraph, lines)]
     if gate.decision:
         blocks.append(card(gate.decision, show=show, full="--full"))
     return Document(_gate_title(gate), tuple(blocks))
