@@ -1,6 +1,8 @@
 """Commands share modules; they do not lean on each other in circles."""
 
 import ast
+import subprocess
+import sys
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -23,3 +25,11 @@ def test_no_command_is_imported_by_what_it_imports():
     }
     graph = {name: imported(path) & set(files) - {name} for name, path in files.items()}
     assert len(list(TopologicalSorter(graph).static_order())) == len(files)
+
+
+def test_gate_loads_neither_engines_nor_corpora_nor_gold_formats():
+    program = "import sys, assay.cli.gate; print(*(name for name in sys.modules if name.startswith('assay.')))"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    loaded = output.split()
+    assert len(loaded) <= 100
+    assert not [name for name in loaded if name.startswith(("assay.engines", "assay.corpus", "assay.gold.formats"))]

@@ -10,19 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.chat import Endpoint
 from assay.cli.output import info, warn, write_result
 from assay.errors import ConfigError, GoldError, SetupError
 from assay.experiment import read_run
 from assay.experiment.spec import FILE, Spec, load_spec, model
 from assay.files import write_atomic
-from assay.gold import load_gold
-from assay.gold.load import log_reaccess, reload_set
-from assay.gold.split import TAG, sealed_queries, split_of
-from assay.report.explorer.excerpts import PagePlan
 from assay.types import AnalysisPlan, GoldSet, Run, Suite
 
+# Gold sets, corpora and pages are imported where they are used: `assay gate` needs none of them.
 if TYPE_CHECKING:
+    from assay.chat import Endpoint
+    from assay.report.explorer.excerpts import PagePlan
     from assay.web.server import Route, WebServer
 
 
@@ -66,6 +64,8 @@ def load_one_set(path: Path) -> GoldSet:
         raise GoldError(
             "is a folder" if path.is_dir() else "there is no such file", file=path, hint="name one gold file"
         )
+    from assay.gold import load_gold
+
     golds = load_gold(path).golds
     if len(golds) != 1:
         raise GoldError(f"holds {len(golds)} sets", file=path, hint="name one set")
@@ -74,9 +74,12 @@ def load_one_set(path: Path) -> GoldSet:
 
 def log_look(args: Namespace, run: Run, command: str) -> None:
     """Log the access to the sealed queries of a run whose results are shown again."""
+    from assay.gold.split import sealed_queries
+
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
     if not sealed:
         return
+    from assay.gold.load import log_reaccess
 
     if not log_reaccess(run.suite, command, [engine.name for engine in run.engines]):
         info(args, f"{sealed} sealed queries are in this run; their gold file is missing, so the access is not logged")
@@ -84,6 +87,9 @@ def log_look(args: Namespace, run: Run, command: str) -> None:
 
 def split_today(suite: Suite) -> Suite:
     """Tag the queries of a run with the splits that their gold sets have now."""
+    from assay.gold.load import reload_set
+    from assay.gold.split import TAG, split_of
+
     golds = []
     for gold in suite.golds:
         now = reload_set(gold)
@@ -145,6 +151,8 @@ def endpoint_of(args: Namespace) -> Endpoint | None:
         raise ConfigError("--endpoint and --model go together", hint="such as --endpoint URL --model qwen3")
     if args.token_env and not args.endpoint:
         raise ConfigError("--token-env means nothing without --endpoint", hint="name the endpoint, or leave it out")
+    from assay.chat import Endpoint
+
     return Endpoint(args.endpoint, args.model, args.token_env) if args.endpoint else None
 
 
