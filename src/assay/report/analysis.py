@@ -80,7 +80,6 @@ _MANY_MISSED = 3
 
 
 def analyze(run: Run, claim: AnalysisPlan) -> Results:
-    """Score and analyze a run."""
     return analyze_case(open_case(run, claim))
 
 

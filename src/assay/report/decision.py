@@ -76,8 +76,6 @@ _SMALLEST_P: Final = 0.001
 
 @dataclass(frozen=True, slots=True)
 class DecidedEngine:
-    """An engine of a decision."""
-
     name: str
     mean: float | None
     low: float | None = None  # of the mean
@@ -349,7 +347,6 @@ def card(decision: Decision, *, show: str = "assay show", full: str = "assay sco
 
 
 def run_card(decision: Decision, directory: str) -> Card:
-    """Return the card of a run in a directory."""
     name = shlex.quote(directory)
     return card(decision, show=f"assay show {name}", full=f"assay score {name} --full", place=directory)
 
@@ -428,7 +425,6 @@ def _milliseconds(time: float) -> str:
 
 
 def p_text(p: float | None) -> str:
-    """Format a p-value with two significant digits."""
     if p is None:
         return "No p-value"
     return "p < 0.001" if p < _SMALLEST_P else f"p = {p:#.2g}"

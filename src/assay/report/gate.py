@@ -308,7 +308,7 @@ def _check_counterparts(
 
 
 #: Checks in the short output, and characters of each.
-_SHOWN_CHECKS = 4
+_SHOWN_CHECKS = 3
 _CHECK_LENGTH = 130
 
 

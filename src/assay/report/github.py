@@ -149,16 +149,12 @@ _LEVELS: Mapping[str, Level] = {"error": "error", "warning": "warning", "info": 
 
 @dataclass(frozen=True, slots=True)
 class AnnotationLine:
-    """A line of a file."""
-
     file: str | None
     line: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A message, with its line if it has one."""
-
     level: Level
     title: str
     text: str
@@ -181,12 +177,10 @@ def of_gate(gate: Gate, places: Mapping[tuple[str, str], AnnotationLine]) -> lis
 
 
 def of_error(error: AssayError, command: str) -> Annotation:
-    """Return the annotation for an error that stopped a command."""
     return Annotation("error", command, str(error), AnnotationLine(error.file, error.line))
 
 
 def of_findings(findings: Sequence[LintFinding]) -> list[Annotation]:
-    """Return annotations for findings of `assay gold lint`."""
     return [
         Annotation(
             _LEVELS[finding.severity],
@@ -254,7 +248,6 @@ def gate_page(gate: Gate) -> GatePage:
 
 
 def error_page(error: AssayError) -> GatePage:
-    """Show why there is no verdict."""
     text = strip_control(str(error))[:_ERROR_LENGTH]
     why = (Paragraph("There is no verdict; this is why:"), Code(text))
     return GatePage(VERDICTS.get(error.exit_code, VERDICTS[4]), error.exit_code, why)
@@ -310,8 +303,6 @@ def _cut_table(block: Table, size: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CommentLimits:
-    """Timeouts and retries of requests to GitHub."""
-
     attempt: float = 20.0  # seconds; it usually answers within one
     retries: int = 2  # after the first attempt
     per_page: int = 100  # GitHub's maximum
@@ -331,7 +322,6 @@ class Thread(NamedTuple):
 
     @property
     def comments(self) -> str:
-        """The address of the comments."""
         return f"{self.api}/repos/{self.repository}/issues/{self.pull}/comments"
 
 
@@ -356,8 +346,6 @@ def upsert_comment(
 
 
 class _GithubClient(NamedTuple):
-    """Requests to GitHub's API."""
-
     thread: Thread
     client: HttpClient
     limits: CommentLimits
@@ -429,8 +417,6 @@ class _GithubClient(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobOutput:
-    """A job and the function that prints to its log."""
-
     context: JobContext
     say: Callable[[str], None]
     comment: bool = True
@@ -441,7 +427,6 @@ class JobOutput:
             self.say(line)
 
     def tell(self, sentence: str) -> None:
-        """Print a sentence with commands escaped."""
         self.say(escape_commands(sentence))
 
 

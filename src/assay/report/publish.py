@@ -42,8 +42,6 @@ _USUAL = PagePlan()
 
 @dataclass(frozen=True, slots=True)
 class WrittenRun:
-    """A run as it was written."""
-
     run: Run  # with the retained engines of earlier runs
     case: ScoredRun
     results: Results
@@ -109,8 +107,6 @@ def _earlier_rows(directory: Path, before: Run | None, merged: Merged) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class LoadedRun:
-    """A run of a directory with its results."""
-
     case: ScoredRun
     results: Results
 
@@ -131,7 +127,6 @@ def write_reports(
 
 
 def write_html(results: Results, case: ScoredRun, path: Path, page: PagePlan = _USUAL) -> HtmlReport:
-    """Write report.html only."""
     made = _make_html(results, case, page)
     remove_leftovers(path.parent, path.name)
     write_atomic(path, made.data)

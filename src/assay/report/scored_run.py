@@ -40,7 +40,6 @@ class ScoredRun:
 
     @property
     def primary(self) -> str:
-        """The primary measure."""
         return self.claim.primary
 
     def values(self, engine: str, measure: str) -> FloatArray:
@@ -118,8 +117,6 @@ def rank_measure(primary: str, k: int) -> str:
 
 
 class EngineLike(Protocol):
-    """An engine of a run or of a baseline."""
-
     @property
     def name(self) -> str: ...
 
@@ -128,8 +125,6 @@ class EngineLike(Protocol):
 
 
 class RunLike(Protocol):
-    """A run or a baseline."""
-
     @property
     def engines(self) -> Sequence[EngineLike]: ...
 
@@ -206,19 +201,16 @@ def rank_engines(run: RunLike, names: Collection[str], gains: Mapping[str, float
 
 
 def absent_notes(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
-    """Return a sentence on the engines of the declared family that did not run."""
     names = {engine.name for engine in run.engines}
     absent = [name for name in claim.family if name not in names]
     return (f"Of the declared family these were not run: {', '.join(absent)}.",) if absent else ()
 
 
 def failed_engines(run: Run) -> frozenset[str]:
-    """Return the engines that failed on every query."""
     return frozenset(engine.name for engine in run.engines if engine.failed_throughout)
 
 
 def forms_of(units: Iterable[Unit]) -> tuple[str, ...]:
-    """Return the phrasings of units in display order."""
     return sort_phrasings(unit.form for unit in units)
 
 
@@ -229,7 +221,6 @@ def pick(
     measures: Sequence[str] | None = None,
     columns: Sequence[int] | None = None,
 ) -> Scores:
-    """Select engines, measures or units of a score table."""
     for kind, known, names in (("engine", scores.engines, engines), ("measure", scores.measures, measures)):
         for name in names or ():
             if name not in known:
@@ -243,7 +234,6 @@ def pick(
 
 
 def group_means(case: ScoredRun, columns: Sequence[int], measures: Sequence[str]) -> list[MeanRow]:
-    """Return the means over some units."""
     part = pick(case.scores, measures=measures, columns=columns)
     units = tuple(replace(unit, headline=True) for unit in part.units)
     return list(means(replace(part, units=units), alpha=case.claim.alpha, cluster=case.claim.cluster))
@@ -259,7 +249,6 @@ def by_tag(case: ScoredRun, tag: str) -> dict[str, list[int]]:
 
 
 def synthetic_sets(run: Run) -> tuple[str, ...]:
-    """Return the names of the synthetic gold sets of a run."""
     return tuple(gold.name for gold in run.suite.golds if gold.synthetic)
 
 

@@ -12,39 +12,29 @@ Align = Literal["left", "right"]
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The title of a section."""
-
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """One or more sentences."""
-
     text: str
     tone: Tone = "plain"
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell of a table."""
-
     text: str
     tone: Tone = "plain"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column's title and alignment."""
-
     title: str
     align: Align = "left"
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells under columns, with a note."""
-
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
@@ -75,8 +65,6 @@ class Sparks:
 
 @dataclass(frozen=True, slots=True)
 class IntervalPoint:
-    """An estimate with its interval."""
-
     label: str
     value: float
     low: float
@@ -97,15 +85,11 @@ class Forest:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Preformatted lines, such as commands."""
-
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class RankingLine:
-    """One line of a ranking."""
-
     rank: str
     sign: str  # target or adversary
     text: str
@@ -115,8 +99,6 @@ class RankingLine:
 
 @dataclass(frozen=True, slots=True)
 class RankingBlock:
-    """A ranking with its title."""
-
     title: str
     entries: tuple[RankingLine, ...]
     note: str = ""
@@ -151,8 +133,6 @@ Block = Heading | Paragraph | Table | Sparks | Forest | SideBySide | Code | Card
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A title and blocks."""
-
     title: str  # empty if the last block, a card, has it
     blocks: tuple[Block, ...]
     tone: Tone = "plain"  # of the title

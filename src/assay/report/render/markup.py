@@ -128,7 +128,6 @@ def _prose_html(text: str) -> str:
 
 
 def to_markdown(document: Document) -> str:
-    """Return a document as Markdown."""
     parts = [f"# {_escape(document.title)}", *(block_markdown(block) for block in document.blocks)]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -80,7 +80,6 @@ def print_document(document: Document, stream: IO[str] | None = None) -> None:
 
 
 def render_document(document: Document, terminal: Terminal) -> str:
-    """Return a document as a terminal shows it."""
     out = io.StringIO()
     console = Console(
         file=out, width=terminal.width, force_terminal=terminal.color, highlight=False, emoji=False, markup=False

@@ -80,8 +80,6 @@ def shape(text: str) -> str:
 
 
 class HasInterval(Protocol):
-    """An interval, or a row with the ends of one."""
-
     @property
     def low(self) -> float: ...
 
@@ -90,7 +88,6 @@ class HasInterval(Protocol):
 
 
 def format_interval(interval: HasInterval, shape: str = ".3f") -> str:
-    """Format an interval."""
     return f"[{interval.low:{shape}}, {interval.high:{shape}}]"
 
 
@@ -100,17 +97,14 @@ def mean_text(mean: float, interval: HasInterval) -> str:
 
 
 def difference_text(difference: float, interval: HasInterval) -> str:
-    """Format a difference with its interval, signed."""
     return f"{difference:+.3f} {signed_ends(interval)}"
 
 
 def signed_ends(interval: HasInterval) -> str:
-    """Format the interval of a difference."""
     return format_interval(interval, "+.3f")
 
 
 def p_text(value: float | None) -> str:
-    """Format a p-value."""
     return "–" if value is None else f"{value:.4f}" if value >= 0.0001 else "<0.0001"
 
 
