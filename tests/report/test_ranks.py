@@ -78,7 +78,7 @@ def test_failures_and_histogram_have_the_rank_of_the_primary_measure(primary, ra
     page = to_markdown(document(results))
     assert f"(rank {rank})" in page
     assert f"ranks by {level};" in page
-    assert f"## Rank of the first right answer, by {level}" in page
+    assert f"## Rank of the first relevant result, by {level}" in page
     assert re.search(rf"mine {'·' * (rank - 1)}█·+ ·  0% at 1, 0% not found", page)
 
 

@@ -119,7 +119,7 @@ def test_results_warn_below_thirty_queries_everywhere(results):
     tables = page.split("## ")[1:]
     scores = next(t for t in tables if t.startswith("Scores"))
     against = next(t for t in tables if t.startswith("Against"))
-    assert "noise" in scores
+    assert "unreliable" in scores
     assert "Only 3 queries" in against
 
 
@@ -196,7 +196,7 @@ def test_reading_sentence_places_a_score_between_floor_and_ceiling(finished_shop
 def test_shape_of_a_rank_distribution_is_said_in_words(counts, missed, word):
     ranks = [rank for rank, count in enumerate(counts, start=1) for _ in range(count)] + [0] * missed
     page = to_markdown(document(analyze(lab({"mine": ranks}), AnalysisPlan(("RR@10",), "mine"))))
-    section = next(part for part in page.split("\n## ") if part.startswith("Rank of the first right answer"))
+    section = next(part for part in page.split("\n## ") if part.startswith("Rank of the first relevant result"))
     assert word in section
 
 
@@ -274,4 +274,4 @@ def test_every_table_below_thirty_queries_says_so(results):
     page = to_markdown(document(results))
     for title in ("Scores", "By form", "By difficulty", "One intent", "Adversaries", "Over the queries"):
         section = next(part for part in page.split("## ") if part.startswith(title))
-        assert "noise" in section, title
+        assert "unreliable" in section, title

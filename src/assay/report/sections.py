@@ -13,9 +13,7 @@ from assay.report.costs import cost_blocks
 from assay.report.decision import card
 from assay.report.failures import behavior_blocks, failure_blocks, stderr_blocks, violation_blocks
 from assay.report.render.document import (
-    NOTHING,
     Block,
-    Code,
     Document,
     Forest,
     Heading,
@@ -39,8 +37,6 @@ from assay.types import AnalysisPlan, Run
 
 #: Low scores in the document: more are not read; results.json has all.
 _SHOWN_FAILURES = 8
-#: Columns of the longest bar.
-_BAR = 30
 #: Characters of a query in a list of all.
 _QUERY_WIDTH = 66
 
@@ -105,7 +101,7 @@ def _ranked_means(results: Results) -> list[MeanRow]:
 
 
 def _few(queries: int) -> str:
-    return f"Fewer than {FEW_QUERIES} queries: noise." if queries < FEW_QUERIES else ""
+    return f"Fewer than {FEW_QUERIES} queries: unreliable." if queries < FEW_QUERIES else ""
 
 
 def _scores(results: Results) -> list[Block]:
@@ -135,8 +131,8 @@ def scores_note(results: Results) -> str:
         f"Mean over {results.queries} queries ({results.headline}) {results.comparison.label}; {level} intervals "
         "(Wilson at the effective n), not adjusted for multiplicity.",
         f"{', '.join(ends)}." if ends else "",
-        f"(failed): {dead} answered no query; each value is the worst there is, here and below." if dead else "",
-        "At line level any overlap counts; SpanR and RecallAtTokens make size pay." if has_lines else "",
+        f"(failed): every query of {dead} failed; all values are the worst possible." if dead else "",
+        "SpanR and RecallAtTokens penalize long results." if has_lines else "",
         _few(results.queries),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
@@ -157,7 +153,7 @@ def _breakdowns(results: Results) -> list[Block]:
         groups = breakdown.groups
         small = any(group.queries < FEW_QUERIES for group in groups)
         note = f"{breakdown.measure}; groups are exploratory."
-        note += f" Groups below {FEW_QUERIES} queries are noise." if small else ""
+        note += f" Groups below {FEW_QUERIES} queries are unreliable." if small else ""
         rows = [(group.engine, group.group, group.queries, mean_text(group.mean, group)) for group in groups]
         blocks += [Heading(f"By {breakdown.by}"), _group_table(results, rows, note)]
     return blocks
@@ -185,7 +181,7 @@ def _slices(results: Results) -> list[Block]:
         ]
         for item in results.slices
     ]
-    columns = ["by", "value", ">queries", ">difference", ">p (BH)", ">win/tie/loss"]
+    columns = ["by", "value", ">queries", ">difference", ">p (BH)", ">better/same/worse"]
     title = f"Where {results.challenger} helps and where it hurts, against {results.comparison.baseline}"
     return [Heading(title), table(columns, rows, EXPLORATORY)]
 
@@ -209,7 +205,7 @@ def _adversaries(results: Results) -> list[Block]:
     def cells(row: AdversaryStats) -> list[str]:
         return [str(row.queries), f"{row.found:.0%}", f"{row.displacement:.3f}", f"{row.rank_gap:+.2f}"]
 
-    columns = [">queries", ">answer found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
+    columns = [">queries", ">target found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
     rows = [[results.label(row.engine), *cells(row)] for row in overall]
     blocks: list[Block] = [Heading("Adversaries"), table(["engine", *columns], rows, adversaries_note(results))]
     parts = [row for row in results.adversaries if row.by != "all" and row.engine == results.leader]
@@ -243,13 +239,10 @@ def _ranks(results: Results) -> list[Block]:
         )
     )
     last = f" to {results.k}" if results.k > 1 else ""
-    note = f"One column a rank, 1{last}; apart: not found. The tallest is {sparks.most:.0%} of the queries."
-    title = f"Rank of the first right answer, by {level_of(results.comparison.primary)}"
-    blocks: list[Block] = [Heading(title), replace(sparks, note=note)]
-    leading = [item for item in results.ranks if item.engine == results.leader]
-    for item in leading:
-        blocks += [Paragraph(f"{item.engine}, rank by rank:"), _bars(item)]
-    return [*blocks, *(Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)]
+    note = f"One column per rank, 1{last}, and one for not found. The tallest is {sparks.most:.0%} of the queries."
+    title = f"Rank of the first relevant result, by {level_of(results.comparison.primary)}"
+    sentences = (Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)
+    return [Heading(title), replace(sparks, note=note), *sentences]
 
 
 def _spark(label: str, item: Ranks) -> Spark:
@@ -257,16 +250,6 @@ def _spark(label: str, item: Ranks) -> Spark:
     shares = tuple(number / total for number in item.counts)
     text = f"{shares[0] if shares else 0:.0%} at 1, {item.missed / total:.0%} not found"
     return Spark(label, shares, item.missed / total, text)
-
-
-def _bars(item: Ranks) -> Code:
-    counts = {f"rank {rank}": number for rank, number in enumerate(item.counts, start=1)} | {"not found": item.missed}
-    total, most = sum(counts.values()) or 1, max(counts.values()) or 1
-    lines = [
-        f"{label:>9} {'█' * round(_BAR * number / most) or NOTHING} {number} ({number / total:.0%})"
-        for label, number in counts.items()
-    ]
-    return Code("\n".join(lines))
 
 
 def _low_scores(results: Results) -> list[Block]:
@@ -284,8 +267,8 @@ def _low_scores(results: Results) -> list[Block]:
         for row in worst
     ]
     note = f"Worst first, ranks by {level_of(results.comparison.primary)}; all of them are in results.json."
-    columns = ["query", "asked", f">{results.comparison.primary}", "expected", "top three"]
-    return [Heading(f"Where {results.leader} failed"), table(columns, rows, note)]
+    columns = ["query", "text", f">{results.comparison.primary}", "expected", "top three"]
+    return [Heading(f"Lowest scores of {results.leader}"), table(columns, rows, note)]
 
 
 def _inputs(results: Results) -> list[Block]:
@@ -303,7 +286,7 @@ def _inputs(results: Results) -> list[Block]:
         for name, facts in header.corpora.items()
     ]
     hashes = f"gold {header.gold_hash}, corpora {corpora_hash({n: f.digest for n, f in header.corpora.items()})}"
-    columns = ["gold", "repository", "revision", ">files", "left out", "corpus hash"]
+    columns = ["gold", "repository", "revision", ">files", "excluded", "corpus hash"]
     inputs = table(columns, rows, f"Assay {header.assay}, {header.date}, {hashes}.")
     return [Heading("Inputs"), inputs, *(Paragraph(note, "quiet") for note in results.notes)]
 
@@ -314,17 +297,16 @@ def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list
     facts = {"labels": unpooled.labels, "queries": list(unpooled.queries), "engines": list(unpooled.engines)}
     title = Heading("Without pooled labels")
     if not unpooled.labels:
-        return [title, Paragraph("No label of this run was brought up by an engine's results.")], facts
+        return [title, Paragraph("This run has no pooled labels.")], facts
     if not unpooled.run.suite.golds:
-        return [title, Paragraph("Every query has its answers from engines' results.", "warning")], facts
+        return [title, Paragraph("Every query has pooled labels only.", "warning")], facts
     results = analyze(unpooled.run, claim)
     gone = (
-        f", and {count(len(unpooled.queries), 'query', 'queries')} without another answer" if unpooled.queries else ""
+        f", and {count(len(unpooled.queries), 'query', 'queries')} without another target" if unpooled.queries else ""
     )
     sentence = (
-        f"{count(unpooled.labels, 'label')} that results of {', '.join(unpooled.engines)} brought up "
-        f"{'is' if unpooled.labels == 1 else 'are'} left out{gone}: {count(results.queries, 'query', 'queries')}. "
-        "What follows this table is with all labels."
+        f"Excluding {count(unpooled.labels, 'label')} pooled from results of {', '.join(unpooled.engines)}{gone}: "
+        f"{count(results.queries, 'query', 'queries')}. Everything below this table is with all labels."
     )
     means = [{(row.engine, row.measure): row.mean for row in scored.comparison.means} for scored in (full, results)]
     rows = [

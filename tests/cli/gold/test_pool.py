@@ -94,7 +94,7 @@ def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
     assert mean(scored, "mine") > mean(without["results"], "mine")
     code, out, _ = call(capsys, "score", "results", "--exclude-pooled")
     assert code == 0
-    assert "1 label that results of mine brought up is left out: 3 queries." in out
+    assert "Excluding 1 label pooled from results of mine: 3 queries." in out
     assert (
         out.index("Without pooled labels")
         < out.index("With all labels\n")
@@ -105,7 +105,7 @@ def test_pooled_labels_can_be_left_out_of_the_scores(ran, capsys):
 def test_scores_of_a_run_without_pooled_labels_say_so(ran, capsys):
     code, out, _ = call(capsys, "score", "results", "--exclude-pooled")
     assert code == 0
-    assert "No label of this run was brought up" in out
+    assert "This run has no pooled labels" in out
 
 
 def test_two_runs_are_pooled_together_and_a_changed_question_is_left_out(ran, capsys):
