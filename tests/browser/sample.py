@@ -132,8 +132,7 @@ def _edit(file: Path, change: Callable[[dict[str, Any]], None]) -> None:
 
 def _say_within_the_margin(results: dict[str, Any]) -> None:
     """Have the list show a difference that is real and small."""
-    for row in results["comparison"]["rows"]:
-        row.update(verdict="better", within_margin=True, identical=False)
+    results["decision"].update(outcome="slightly better")
 
 
 _SAMPLE = f"""\

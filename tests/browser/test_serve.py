@@ -60,7 +60,7 @@ def test_list_shows_runs_newest_first_and_hides_the_token(runs_page, server):
     assert "<img src=x onerror=window.hacked=1>" in runs_page.text("tr.broken")
     assert not runs_page.all("tr.broken a"), "a broken run has no page"
     assert SHOWN_ENGINE in " ".join(runs_page.texts(".chip"))
-    assert "better, within the margin" in runs_page.texts("td .badge.good")
+    assert "slightly better" in runs_page.texts("td .badge.good")
     unharmed(runs_page, server)
     assert runs_page.axe() == []
 

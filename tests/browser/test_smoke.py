@@ -324,7 +324,7 @@ def test_served_list_sorts_picks_and_shows_what_is_broken(browser: Tab, server: 
     assert browser.driver.current_url == f"{server.origin}/"  # the token is removed from the address
     names = [text.splitlines()[0] for text in browser.texts("tbody th[scope=row]")]
     assert names[0].startswith(NEWEST)
-    assert "better, within the margin" in browser.texts("td .badge.good")
+    assert "slightly better" in browser.texts("td .badge.good")
     assert IMAGE in browser.text("tr.broken")
     assert not browser.all("tr.broken a")
     browser.click("input[aria-label='Pick old to compare']")

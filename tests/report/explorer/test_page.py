@@ -102,7 +102,8 @@ def test_summary_has_the_results_without_what_rankings_say(case, results):
     assert [one.pop("answered_nothing") for one in found["engines"]] == [False] * 3
     assert [one.pop("mostly_failed") for one in found["spending"]] == [False] * len(results.spending)
     assert found == {key: value for key, value in expected.items() if key not in ("low_scores", "decision")}
-    assert said["decision"] == {**expected["decision"], "card": list(card(results.decision).lines)}
+    title, *lines = card(results.decision).lines
+    assert said["decision"] == {**expected["decision"], "headline": title.partition(" ")[2], "lines": lines}
     assert (said["few"], said["values"]["level"]) == (FEW_QUERIES, "file")
     conditions = conditions_text(results.conditions)
     notes = {

@@ -16,7 +16,7 @@ from assay.gold import overlaps
 from assay.report.analysis import FEW_QUERIES
 from assay.report.comparison import verdict_tone
 from assay.report.costs import NO_TIMES, conditions_text
-from assay.report.decision import card
+from assay.report.decision import card, headline
 from assay.report.explorer.excerpts import PageLimits
 from assay.report.render.text import clip, plain, repository_names
 from assay.report.results import Results, results_json
@@ -47,7 +47,8 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
     corpora = case.run.header.corpora
     return {
         "schema": SCHEMA,
-        "decision": results.decision.to_json() | {"card": list(card(results.decision).lines)},
+        "decision": results.decision.to_json()
+        | {"headline": headline(results.decision), "lines": list(card(results.decision).lines[1:])},
         "tone": results.decision.tone,
         "results": _page_results(results),
         "values": {

@@ -75,11 +75,11 @@ export function buildReport(data, changed) {
 
 function reportHead({ summary, results }) {
   const { warnings } = results;
-  const [title, ...lines] = summary.decision.card;
+  const { headline, lines } = summary.decision;
   const rest = warnings.length - MAX_WARNINGS;
   return h("header.verdict", { class: summary.tone }, [
     h("p.kicker", `Report · ${results.suite}`),
-    h("h1", prose(title)),
+    h("h1", prose(headline)),
     h("ul.card", lines.map((line) => h("li", prose(line)))),
     results.reading && h("p.reading", prose(results.reading)),
     warnings.length > 0 &&
