@@ -66,7 +66,7 @@ _MARGINS: Final[Mapping[Outcome, str]] = {
 }
 #: Columns of a card.
 _WIDTH: Final = 80
-#: The shortest engine name.
+#: The length to which names are shortened at most.
 _SHORTEST: Final = 6
 #: The difference that a set should detect.
 _DETECT: Final = 0.05
@@ -337,7 +337,9 @@ def card(decision: Decision, *, show: str = "assay show", full: str = "assay sco
     `show` and `full` are the commands that show a query and all tables, `place` the directory of the report.
     """
     sign = _SIGNS[decision.outcome][0]
-    titles = [f"{sign} {headline(decision, length)}" for length in range(_WIDTH, _SHORTEST - 1, -1)]
+    lengths = range(_WIDTH, _SHORTEST - 1, -1)
+    shortened = [*((_WIDTH, length) for length in lengths), *((length, _SHORTEST) for length in lengths)]
+    titles = [f"{sign} {headline(decision, *pair)}" for pair in shortened]
     lines = [_scores_line(decision), _queries_line(decision), *_evidence_lines(decision, show)]
     warnings = f"{count(len(decision.warnings), 'warning')} ({full})" if decision.warnings else ""
     report = f"{place}/{decision.report}" if place and decision.report else decision.report
@@ -351,9 +353,9 @@ def run_card(decision: Decision, directory: str) -> Card:
     return card(decision, show=f"assay show {name}", full=f"assay score {name} --full", place=directory)
 
 
-def headline(decision: Decision, length: int = _WIDTH) -> str:
-    """Return the outcome as a sentence with names of at most this length."""
-    suite = f" on {_shorten(decision.suite, length)}" if decision.suite else ""
+def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDTH) -> str:
+    """Return the outcome as a sentence, with names of engines and of the gold sets of at most these lengths."""
+    suite = f" on {_shorten(decision.suite, suite_length)}" if decision.suite else ""
     measure = _short_measure(decision.measure)
     mean = decision.candidate.mean
     return _HEADLINES[decision.outcome].format(

@@ -14,7 +14,7 @@ from assay.experiment.tracing import QueryTrace, TraceQuery, Traces
 from assay.report.analysis import FEW_QUERIES, analyze_case
 from assay.report.comparison import verdict_tone
 from assay.report.costs import conditions_text
-from assay.report.decision import card
+from assay.report.decision import card, headline
 from assay.report.explorer.excerpts import PageLimits, plan_excerpts
 from assay.report.explorer.page import TooSmallError, build_page
 from assay.report.results import results_json
@@ -102,8 +102,8 @@ def test_summary_has_the_results_without_what_rankings_say(case, results):
     assert [one.pop("answered_nothing") for one in found["engines"]] == [False] * 3
     assert [one.pop("mostly_failed") for one in found["spending"]] == [False] * len(results.spending)
     assert found == {key: value for key, value in expected.items() if key not in ("low_scores", "decision")}
-    title, *lines = card(results.decision).lines
-    assert said["decision"] == {**expected["decision"], "headline": title.partition(" ")[2], "lines": lines}
+    lines = list(card(results.decision).lines[1:])
+    assert said["decision"] == {**expected["decision"], "headline": headline(results.decision), "lines": lines}
     assert (said["few"], said["values"]["level"]) == (FEW_QUERIES, "file")
     conditions = conditions_text(results.conditions)
     notes = {
