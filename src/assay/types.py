@@ -209,7 +209,7 @@ class Suite:
 
     @property
     def level(self) -> ResultLevel:
-        """The level of the headline: by lines if most queries of every gold set have a primary target with lines."""
+        """Level of the headline measure: `lines` if most queries of each gold set have a primary target with lines."""
         return "lines" if self.golds and all(map(_has_lines, self.golds)) else "file"
 
 

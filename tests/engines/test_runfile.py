@@ -157,7 +157,7 @@ def test_runfile_configuration_is_its_content(opened: Opened, tmp_path: Path) ->
     [
         ("one Q0 a.py 1 1 t\none Q0 b c.py 2 1 t\n", 2, "expected 6 columns, got 7"),
         ("one Q0 a.py 1\n", 1, "expected 6 columns, got 4"),
-        ("one Q0 a.py first 1 t\n", 1, "expected numbers as rank and score"),
+        ("one Q0 a.py first 1 t\n", 1, "expected an integer rank and a numeric score"),
         ("one Q0 a.py 1 nan t\n", 1, "expected a finite score, got nan"),
         (
             "one Q0 a.py 1 2 t\ntwo Q0 a.py 1 2 t\none Q0 a.py 2 1 t\n",

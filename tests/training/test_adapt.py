@@ -149,7 +149,7 @@ def test_model_of_an_earlier_run_is_not_taken_for_that_of_this_one(toy, adapted,
     shutil.copytree(toy / "whole" / "model", tmp_path / "out" / "model")
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet")) == 0
     told = capsys.readouterr().out
-    assert "is of an earlier run" in " ".join(told.split())
+    assert "holds the model of an earlier run" in " ".join(told.split())
     assert files(tmp_path / "out" / "model") == adapted
     assert main(arguments(toy, toy / "noise", tmp_path / "out", "--quiet", "--json")) == 0
     found = json.loads(capsys.readouterr().out)

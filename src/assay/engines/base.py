@@ -177,7 +177,7 @@ class ExplainingSession(Protocol):
 
 @runtime_checkable
 class TimedEngine(Protocol):
-    """An engine that enforces the timeout for opening itself, such as by ending the processes it started."""
+    """An engine that enforces its own timeout when it opens, for example by ending the processes it started."""
 
     def open_within(self, corpus: Corpus, seconds: float | None) -> TimedSession:
         """Open the engine on a corpus; after a timeout raise EngineTimeoutError and leave no process running."""

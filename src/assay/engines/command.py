@@ -172,7 +172,8 @@ def _parse_templates(settings: CommandSettings, known: Sequence[str]) -> Command
     update = {"index": settings.index, "restart": ()}.get(cast(str, settings.update), settings.update)
     argv = parse_command(settings.argv, with_query if once else known, f"{WHERE}: argv")
     if not argv:
-        raise ConfigError(f"{WHERE}: `argv` is empty", hint='set argv = ["tool", "--", "{query}"]')
+        example = '["tool", "--", "{query}"]' if once else '["tool"]'
+        raise ConfigError(f"{WHERE}: `argv` is empty", hint=f"set argv = {example}")
     if once and not has_placeholder(argv, "query"):
         raise ConfigError(f"{WHERE}: `argv` has no {{query}}", hint="add {query} as an argument")
     commands = {"index": settings.index, "update": update, "version": settings.version}

@@ -174,7 +174,7 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
     try:
         position, value = int(rank), float(score)
     except ValueError as problem:
-        message = f"expected numbers as rank and score, got {rank!r} and {score!r}"
+        message = f"expected an integer rank and a numeric score, got {rank!r} and {score!r}"
         raise InputError(message, file=file, line=number, hint=hint) from problem
     if not math.isfinite(value):
         raise InputError(f"expected a finite score, got {score}", file=file, line=number, hint="write a number")

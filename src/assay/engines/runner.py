@@ -1,9 +1,9 @@
 """Open and query engines with timeouts; a failed query is returned as an outcome, not raised as an exception.
 
 An engine in this process opens, searches and closes in one thread, because some libraries tie resources to a thread. A
-call that times out is abandoned and noted by `session_notes`: the thread is a daemon, which cannot delay the end of the
-process, and the next call uses a new thread. An engine that enforces timeouts itself (`TimedEngine`, `TimedSession`) is
-called directly.
+call that times out is abandoned: its thread is a daemon, which cannot delay the end of the process, and the next call
+uses a new thread. `session_notes` counts abandoned queries. An engine that enforces timeouts itself (`TimedEngine`,
+`TimedSession`) is called directly.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def open_session(
 
 def _opening_error(problem: BaseException | None, *, abandoned: bool = False) -> AssayError:
     if isinstance(problem, EngineTimeoutError):
-        message = f"cannot be opened: {problem.message}{'; the engine may still be running' if abandoned else ''}"
+        message = f"cannot open the engine: {problem.message}{'; it may still be running' if abandoned else ''}"
         hint = None if abandoned else problem.hint
         late = EngineTimeoutError(message, hint=hint or "raise `index_timeout` or choose a smaller corpus")
         late.stderr = problem.stderr
@@ -106,7 +106,7 @@ def _opening_error(problem: BaseException | None, *, abandoned: bool = False) ->
     if isinstance(problem, AssayError):
         return problem
     return EngineError(
-        f"cannot be opened: {summarize(problem)}", hint="open the engine outside Assay to see the traceback"
+        f"cannot open the engine: {summarize(problem)}", hint="open the engine outside Assay to see the traceback"
     )
 
 

@@ -173,7 +173,7 @@ class _EngineSession:
             with self._measured_memory():
                 opened = open_session(self.engine, self.corpus, self.limits.index, cache=self.shared)
         except (EngineError, SetupError) as error:
-            self.open_error = self._clean(summarize(error)).removeprefix("cannot be opened: ")
+            self.open_error = self._clean(summarize(error)).removeprefix("cannot open the engine: ")
             self.open_stderr = error.stderr if isinstance(error, EngineError) else ""
             self.notes.append(f"could not be opened on {self.prepared.gold.name}: {self.open_error}")
             self._report("trouble", self.notes[-1])

@@ -139,7 +139,7 @@ class StaticEmbedder:
         return self._sum(range_offsets(np.array([len(bag) for bag in bags], np.int64)), spelled, counts)
 
     def sum_chunks(self, postings: Postings, wanted: LongArray) -> Matrix:
-        """Return the sums of `sum_texts` for the chunks `wanted`, which must be ascending, from the postings."""
+        """Compute from the postings what `sum_texts` returns for the texts of the distinct chunks `wanted`."""
         position = np.full(max(int(postings.chunk.max(initial=0)), int(wanted.max(initial=0))) + 1, -1, dtype=np.int64)
         position[wanted] = np.arange(len(wanted))
         row = position[postings.chunk]

@@ -279,7 +279,7 @@ class NameMatches:
     fit: Values  # quality of each match, from 0 to 1
 
     def recall(self, weights: Values) -> Values:
-        """Return the weighted share of query words that each name matches; each word counts its best match."""
+        """Return the weighted share of query words that each name matches; a word adds the `fit` of its best match."""
         flat = np.zeros(len(weights) * len(self.owner))
         np.maximum.at(flat, self.word * len(self.owner) + self.row, self.fit)
         best = flat.reshape(len(weights), len(self.owner))

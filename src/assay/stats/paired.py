@@ -76,7 +76,7 @@ def _count_reached(table: ClusterTable, threshold: FloatArray, signs: FloatArray
 
 
 def _sign_patterns(clusters: int, blocks: Iterator[int], rng: np.random.Generator | None) -> Iterator[FloatArray]:
-    """Yield blocks of sign patterns: all in order, or random ones, which do not depend on the block sizes."""
+    """Yield blocks of sign patterns: in binary order, or random ones that do not depend on the block sizes."""
     start = 0
     for rows in blocks:
         numbers = np.arange(start, start + rows)[:, None]

@@ -50,8 +50,10 @@ _NUMBERS: Final = "biuf"
 class IndexFormatError(AssayError):
     """An index file that is missing or damaged, is not an index, or has another format version."""
 
-    def __init__(self, kind: IndexProblem, sentence: str, *, file: str | Path | None = None) -> None:
-        super().__init__(sentence, file=file, hint="rebuild the index")
+    def __init__(
+        self, kind: IndexProblem, sentence: str, *, file: str | Path | None = None, hint: str = "rebuild the index"
+    ) -> None:
+        super().__init__(sentence, file=file, hint=hint)
         self.kind: IndexProblem = kind
 
 

@@ -204,7 +204,8 @@ def read_shard(path: Path) -> PairShard:
     """Read a shard by memory map; raise IndexFormatError for any other file."""
     stored = read_store(path)
     if stored.meta.get("shard") != FORMAT:
-        raise IndexFormatError("old", "the file is not a shard of mined pairs of this version", file=path)
+        message = f"expected mined pairs in format {FORMAT}, got {stored.meta.get('shard')!r}"
+        raise IndexFormatError("old", message, file=path, hint="delete the file and run the command again")
     arrays = stored.arrays
     columns: dict[str, Any] = {name: arrays[name] for name in _COLUMNS}
     columns |= {name: Bags(*(arrays[f"{name}.{part}"] for part in _PARTS)) for name in _BAGS}

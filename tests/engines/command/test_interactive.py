@@ -308,7 +308,7 @@ def test_program_that_never_gets_ready_is_ended(server: Server, corpus: Corpus, 
     engine = make_engine({"kind": "command", "argv": argv, **PROMPT})
 
     def attempt(limit: float) -> None:
-        with pytest.raises(EngineTimeoutError, match="cannot be opened"):
+        with pytest.raises(EngineTimeoutError, match="cannot open the engine"):
             open_session(engine, corpus, limit)
 
     time_out(attempt, lambda _: pids_in(pid, 1))

@@ -176,7 +176,7 @@ def test_command_index_step_that_takes_too_long_is_ended_with_its_children(
     def attempt(limit: float) -> EngineTimeoutError:
         own, given = (limit, WATCHDOG) if shorter == "its own" else (WATCHDOG, limit)
         engine = make_engine({"kind": "command", "argv": ["true", "{query}"], "index": index, "index_timeout": own})
-        with pytest.raises(EngineTimeoutError, match=r"cannot be opened: no answer after [\d.]+ s\n") as caught:
+        with pytest.raises(EngineTimeoutError, match=r"cannot open the engine: no answer after [\d.]+ s\n") as caught:
             open_session(engine, corpus, given)
         return caught.value
 

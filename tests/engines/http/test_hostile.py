@@ -186,5 +186,5 @@ def _locals_of_ours(captured: traceback.TracebackException) -> list[str]:
 def test_hostile_index_is_an_engine_that_does_not_open(corpus):
     with talking(dripping(HEAD)) as server:
         engine = engine_of(url=server.url, index={"url": server.url.split("?")[0]})
-        with pytest.raises(EngineTimeoutError, match="cannot be opened: indexing failed: no answer"):
+        with pytest.raises(EngineTimeoutError, match="cannot open the engine: indexing failed: no answer"):
             open_session(engine, corpus, 0.1)

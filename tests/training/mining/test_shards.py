@@ -29,7 +29,7 @@ def test_what_is_no_shard_is_refused(tmp_path):
     with pytest.raises(IndexFormatError):
         read_shard(tmp_path / "none.assay")
     write_store(tmp_path / "other.assay", {}, {"kind": np.zeros(1, np.uint8)})
-    with pytest.raises(IndexFormatError, match="not a shard"):
+    with pytest.raises(IndexFormatError, match="expected mined pairs in format"):
         read_shard(tmp_path / "other.assay")
 
 

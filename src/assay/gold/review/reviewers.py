@@ -78,7 +78,7 @@ def make_vote(
 def make_decision(
     workspace: ReviewWorkspace, reviewer: str, given: VoteInput, statuses: Sequence[ItemStatus]
 ) -> Adjudication:
-    """Return a decision; raise ConfigError if the item is not disputed or decided, or if the reviewer voted on it."""
+    """Return a decision; raise ConfigError if the item is neither disputed nor decided, or the reviewer voted on it."""
     item = find_item([status.item for status in statuses], given.item)
     if given.value == UNSURE:
         raise ConfigError(f"a decision cannot be '{UNSURE}'", hint="use another value, or leave the item undecided")
