@@ -16,9 +16,10 @@ from assay.corpus.git import git, locate_git
 from assay.corpus.ignore import compile_globs
 from assay.corpus.sources import KINDS, CorpusRequest, LocatedCorpus, TreeCache, locate_path, locate_stdlib
 from assay.corpus.spec import is_url, spec_text
-from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree, is_inside
+from assay.corpus.unpack import DEFAULT_LIMITS, ArchiveLimits, FetchedTree
 from assay.corpus.walk import WalkResult, walk
 from assay.errors import CorpusError, SetupError
+from assay.files import is_inside
 from assay.redaction import strip_credentials
 from assay.store.kinds import TREES, cache_dir
 from assay.store.store import Store

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import IO, Final, NoReturn, Self, cast
 
 from assay.errors import CorpusError
+from assay.files import is_inside
 
 ZIPS: Final = (".whl", ".zip")
 TARS: Final = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar")
@@ -299,7 +300,3 @@ class TreeWriter:
             if error.errno not in _BAD_NAMES:
                 raise
             self.refuse(member, f"has a name this file system does not allow ({error.strerror})")
-
-
-def is_inside(path: str, root: str) -> bool:
-    return path == root or path.startswith(root.rstrip("/") + "/")

@@ -14,8 +14,9 @@ from assay.corpus.git import is_linked_worktree, read_repository
 from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
 from assay.corpus.languages import detect_type
 from assay.corpus.sources import LocatedCorpus
-from assay.corpus.unpack import ArchiveLimits, is_inside
+from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError
+from assay.files import is_inside
 from assay.types import SkippedFile, SourceFile
 
 #: Names that change the rules of their directory.
