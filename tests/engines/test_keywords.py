@@ -22,7 +22,7 @@ from assay.engines.keywords import (
     densest_window,
     query_keywords,
 )
-from assay.engines.output import read_reply
+from assay.engines.normalize import read_reply
 from assay.errors import ConfigError, EngineError, EngineTimeoutError
 from assay.types import Corpus, CorpusSpec, Hit, SourceFile
 from tests.processes import HANG, pids_in, time_out, wait_until_gone

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.engines import make_engine
-from assay.engines.output import read_reply
+from assay.engines.normalize import read_reply
 from assay.engines.references import random_keys
 from assay.types import Corpus, Hit
 from tests.properties import examples

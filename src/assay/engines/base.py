@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 RAISE_TIMEOUT = "raise `timeout` of the engine, or --timeout"  # hint of a query that timed out in a tool
+MAX_HITS = 100_000  # per query; limits an endless generator
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ _NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # name of a program on the PATH
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
 #: Modules that read corpora and results; rankings of all shipped engines depend on them.
-_READING: Final = ("corpus", "syntax", "engines/output.py", "engines/text_output.py", "engines/json_output.py")
+_READING: Final = ("corpus", "syntax", "engines/normalize.py", "engines/text_output.py")
 
 
 def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:

@@ -1,4 +1,4 @@
-"""Normalization of rankings before scoring: unambiguous repairs, and notes on contract violations.
+"""Conversion of replies to hits, and normalization of rankings: unambiguous repairs, and notes on contract violations.
 
 A path is never matched by its suffix: `encoder.py` is not `json/encoder.py`. Normalization is idempotent.
 """
@@ -6,16 +6,20 @@ A path is never matched by its suffix: `encoder.py` is not `json/encoder.py`. No
 from __future__ import annotations
 
 import math
+import os
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
-from typing import TypeGuard
+from typing import TypeGuard, cast
 
 from assay.corpus import read_text
 from assay.corpus.opening import ListedPaths
+from assay.engines.base import MAX_HITS, EngineReply
+from assay.engines.text_output import parse_location
 from assay.errors import EngineError
 from assay.syntax.text import count_lines
 from assay.types import Corpus, Hit
@@ -28,6 +32,34 @@ PAST_END = "past the end of the file, clipped"
 NO_RANGE = "without integer lines, read as the whole file"
 BAD_SCORE = "not a number, dropped"
 BAD_SNIPPET = "not a string, dropped"
+
+
+def read_reply(answer: object) -> EngineReply:
+    """Convert an engine's return value, an EngineReply or an iterable of results; raise EngineError for other types."""
+    reply = answer if isinstance(answer, EngineReply) else EngineReply(cast("tuple[Hit, ...]", answer))
+    results: object = reply.hits
+    if isinstance(results, str | bytes | Mapping | Hit) or not isinstance(results, Iterable):
+        raise EngineError(
+            f"expected a list of results, got {type(results).__name__}",
+            hint="return a list of Hit objects, paths or strings such as 'path:10-20'",
+        )
+    return replace(reply, hits=tuple(map(read_hit, islice(results, MAX_HITS))))
+
+
+def read_hit(result: object) -> Hit:
+    """Convert a Hit, location, path object or mapping with a path to a Hit; raise EngineError for other values."""
+    if isinstance(result, Hit):
+        return result
+    if isinstance(result, str):
+        return parse_location(result)
+    if isinstance(result, os.PathLike):
+        return Hit(str(os.fspath(result)))
+    if isinstance(result, Mapping) and isinstance(result.get("path"), str):
+        return Hit(**{name: result[name] for name in Hit._fields if name in result})
+    raise EngineError(
+        f"cannot convert a result of type {type(result).__name__}: {result!r:.80}",
+        hint="return a Hit, a path, 'path:10-20' or a mapping with path, start, end, score",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from itertools import islice
 from typing import Any, Literal, cast
 
-from assay.engines.base import EngineReply
+from assay.engines.base import MAX_HITS, EngineReply
 from assay.engines.json_output import (
     Documents,
     Selector,
@@ -40,7 +38,6 @@ from assay.settings import setting
 from assay.types import TIME_LIMITS, Cost, Hit
 
 Format = Literal["auto", "json", "jsonl", "text"]
-MAX_HITS = 100_000  # per query; limits an endless generator
 _RESULT_FIELDS = ("path", "start", "end", "score", "snippet")
 _COST_FIELDS = ("tokens", "calls")
 
@@ -297,34 +294,3 @@ def _make_hit(path: Any, start: Any, end: Any, score: Any, snippet: Any = None) 
     if start is None and end is None:
         location, start, end, *_ = parse_location(location)
     return Hit(location, start, end, score, snippet)
-
-
-# ---------------------------------------------------------------------------------------------- Python values
-
-
-def read_reply(answer: object) -> EngineReply:
-    """Convert an engine's return value, an EngineReply or an iterable of results; raise EngineError for other types."""
-    reply = answer if isinstance(answer, EngineReply) else EngineReply(cast("tuple[Hit, ...]", answer))
-    results: object = reply.hits
-    if isinstance(results, str | bytes | Mapping | Hit) or not isinstance(results, Iterable):
-        raise EngineError(
-            f"expected a list of results, got {type(results).__name__}",
-            hint="return a list of Hit objects, paths or strings such as 'path:10-20'",
-        )
-    return replace(reply, hits=tuple(map(read_hit, islice(results, MAX_HITS))))
-
-
-def read_hit(result: object) -> Hit:
-    """Convert a Hit, location, path object or mapping with a path to a Hit; raise EngineError for other values."""
-    if isinstance(result, Hit):
-        return result
-    if isinstance(result, str):
-        return parse_location(result)
-    if isinstance(result, os.PathLike):
-        return Hit(str(os.fspath(result)))
-    if isinstance(result, Mapping) and isinstance(result.get("path"), str):
-        return Hit(**{name: result[name] for name in Hit._fields if name in result})
-    raise EngineError(
-        f"cannot convert a result of type {type(result).__name__}: {result!r:.80}",
-        hint="return a Hit, a path, 'path:10-20' or a mapping with path, start, end, score",
-    )

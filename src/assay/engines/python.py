@@ -14,7 +14,7 @@ from typing import Literal, cast
 
 from assay.engines.base import Engine, EngineContext, EngineDefaults, EngineReply, FullEngine, Handle, Session
 from assay.engines.fingerprints import digest_modules, digest_path, fingerprint_of, qualified_name
-from assay.engines.output import read_reply
+from assay.engines.normalize import read_reply
 from assay.errors import AssayError, ConfigError, EngineError
 from assay.settings import check_counts, read_settings, setting
 from assay.types import Corpus

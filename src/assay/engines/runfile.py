@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 from assay.digests import text_digest
 from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session
 from assay.engines.fingerprints import identity_of
-from assay.engines.output import read_hit
+from assay.engines.normalize import read_hit
 from assay.engines.text_output import parse_location
 from assay.errors import ConfigError, EngineError, InputError
 from assay.files import read_utf8

@@ -34,7 +34,7 @@ from assay.engines.base import (
     UpdatingSession,
     sharing_engine,
 )
-from assay.engines.output import read_reply
+from assay.engines.normalize import read_reply
 from assay.errors import AssayError, EngineError, EngineTimeoutError
 from assay.types import Corpus, Cost, Hit, Status
 

@@ -29,7 +29,8 @@ from assay.engines.base import (
     SharedStep,
 )
 from assay.engines.config_files import ConfigTemplate, Key, nodes
-from assay.engines.output import OutputLayout, OutputSettings, read_reply
+from assay.engines.normalize import read_reply
+from assay.engines.output import OutputLayout, OutputSettings
 from assay.engines.templates import Filters, has_placeholder
 from assay.engines.tool import ExternalSession
 from assay.engines.workspace import (
