@@ -7,10 +7,17 @@ from dataclasses import fields
 from typing import get_type_hints
 
 from assay.engines import as_engine, templates
-from assay.engines.base import FilteringSession, FullEngine, MeasuredSession, Session, TimedSession, UpdatingSession
+from assay.engines.base import (
+    DECLARED,
+    FilteringSession,
+    FullEngine,
+    MeasuredSession,
+    Session,
+    TimedSession,
+    UpdatingSession,
+)
 from assay.engines.config_files import ConfigSettings
 from assay.engines.kinds import KINDS
-from assay.engines.python import DECLARED
 from assay.experiment.spec import Spec
 from assay.settings import describe_type
 from assay.types import Corpus

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from assay.engines.base import EngineContext, FullEngine, Handle
+from assay.engines.base import EngineContext, FullEngine, Handle, complete_engine
 from assay.engines.kinds import KINDS
 from assay.engines.python import as_engine
 from assay.errors import ConfigError
@@ -45,7 +45,7 @@ def _make_kind(kind: str, settings: Mapping[str, object], context: EngineContext
     if kind not in KINDS:
         raise unknown_name("unknown kind of engine", kind, sorted(KINDS), "kinds")
     register_secrets(settings)
-    return as_engine(KINDS[kind].make_engine(settings, context))
+    return complete_engine(KINDS[kind].make_engine(settings, context))
 
 
 def _make_preset(name: str, changes: Mapping[str, object], context: EngineContext) -> FullEngine:

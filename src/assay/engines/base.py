@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import platform
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast, runtime_checkable
 
-from assay.digests import digest_of
-from assay.engines.fingerprints import digest_modules, fingerprint_of, qualified_name
+from assay.digests import code_digest, digest_of
+from assay.engines.fingerprints import digest_modules
 from assay.errors import EngineError
+from assay.settings import check_counts
 from assay.store.kinds import TABLES, VECTORS
 from assay.types import Corpus, Cost, EngineRole, Hit, ResultLevel, Suite, Waterfall
 
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 RAISE_TIMEOUT = "raise `timeout` of the engine, or --timeout"  # hint of a query that timed out in a tool
 MAX_HITS = 100_000  # per query; limits an endless generator
+#: Attributes of a complete engine besides `open`.
+DECLARED = ("config", "oversample", "notes", "role", "private", "git", "parallel", "secrets", "identity", "fingerprint")
+#: Modules that read corpora and results; rankings of all shipped engines depend on them.
+_READING: Final = ("corpus", "syntax", "engines/normalize.py", "engines/text_output.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +190,22 @@ class TimedEngine(Protocol):
         """Open the engine on a corpus; after a timeout raise EngineTimeoutError and leave no process running."""
 
 
+def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
+    """Return a digest for an engine without an identity; changes behind a URL go undetected."""
+    return digest_of([dict(config), *facts])
+
+
+def identity_of(config: Mapping[str, object], *modules: str, facts: object = None) -> str:
+    """Return a digest of everything that determines the rankings of a shipped engine."""
+    return digest_of([config, code_digest(*modules, *_READING), facts, platform.python_version()])
+
+
+def qualified_name(thing: object) -> str:
+    kind = type(thing)
+    module = getattr(thing, "__module__", kind.__module__)
+    return f"{module}:{getattr(thing, '__qualname__', kind.__qualname__)}"
+
+
 class EngineDefaults:
     """Default attributes for an engine that runs in this process, only reads the corpus and has no secrets."""
 
@@ -246,6 +268,14 @@ class Handle:
 
     def open(self, corpus: Corpus) -> Session:
         return self.inner.open(corpus)
+
+
+def complete_engine(engine: Engine) -> FullEngine:
+    """Return the engine, wrapped with defaults if it does not declare all attributes; raise for counts below 1."""
+    declared = all(hasattr(type(engine), name) or hasattr(engine, name) for name in DECLARED)
+    full = cast(FullEngine, engine) if declared else Handle(engine)
+    check_counts(f"engine {qualified_name(type(engine))}", oversample=full.oversample, parallel=full.parallel)
+    return full
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from assay.digests import code_digest, digest_of
-from assay.engines.base import EngineContext, EngineDefaults, SearchFilter, Session, SharedCache, SharedStep, step_key
-from assay.engines.fingerprints import fingerprint_of
+from assay.engines.base import (
+    EngineContext,
+    EngineDefaults,
+    SearchFilter,
+    Session,
+    SharedCache,
+    SharedStep,
+    fingerprint_of,
+    step_key,
+)
 from assay.engines.kinds import Component
 from assay.search import Index, Per, SearchConfig
 from assay.search.config import STAGES, TABLE, flatten_config, read_environment, redact_settings

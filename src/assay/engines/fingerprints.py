@@ -1,15 +1,12 @@
-"""Digests that identify an engine.
+"""Digests of files, programs, modules and environment variables that an engine uses, for its fingerprint.
 
-An identity covers everything that determines the rankings. For an engine without an identity, a fingerprint covers
-settings, files and environment variables; changes to a server or to a model behind a URL go undetected. Values of
-environment variables appear only in digests.
+Values of environment variables appear only in digests.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-import platform
 import re
 import shutil
 import sys
@@ -17,9 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
 
-from assay.digests import code_digest, digest_of
+from assay.digests import digest_of
 from assay.engines.templates import PATH_PLACEHOLDERS, fill, find_python, named_secrets
 from assay.errors import AssayError
 
@@ -35,16 +31,6 @@ _SEPARATORS = re.compile(r"[\s\"'=:;,|&<>()]+")  # separators of paths in an opt
 _NAME = re.compile(r"\w[\w.+-]*", re.ASCII)  # name of a program on the PATH
 _IMPORT = re.compile(r"^[ \t]*import[ \t]+([\w., \t]+)", re.MULTILINE)
 _FROM = re.compile(r"^[ \t]*from[ \t]+(\w[\w.]*)[ \t]+import\b", re.MULTILINE)
-#: Modules that read corpora and results; rankings of all shipped engines depend on them.
-_READING: Final = ("corpus", "syntax", "engines/normalize.py", "engines/text_output.py")
-
-
-def fingerprint_of(config: Mapping[str, object], *facts: object) -> str:
-    return digest_of([dict(config), *facts])
-
-
-def identity_of(config: Mapping[str, object], *modules: str, facts: object = None) -> str:
-    return digest_of([config, code_digest(*modules, *_READING), facts, platform.python_version()])
 
 
 def fingerprint_inputs(
@@ -141,12 +127,6 @@ def digest_file(path: str, limits: ReadLimits = READ_LIMITS) -> str:
 def _digest_content(path: str, _size: int, _time: int) -> str:
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def qualified_name(thing: object) -> str:
-    kind = type(thing)
-    module = getattr(thing, "__module__", kind.__module__)
-    return f"{module}:{getattr(thing, '__qualname__', kind.__qualname__)}"
 
 
 def digest_modules(*modules: str) -> list[tuple[str, str]]:

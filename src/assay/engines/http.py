@@ -11,9 +11,9 @@ from typing import Literal, cast
 from urllib.parse import urlencode, urlsplit
 
 from assay.clock import Deadline, format_duration, min_timeout
-from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply
+from assay.engines.base import EngineContext, EngineReply, SearchFilter, SearchReply, fingerprint_of
 from assay.engines.config_files import ConfigSettings, check_config_used, load_config_template, recorded_config
-from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
+from assay.engines.fingerprints import fingerprint_inputs
 from assay.engines.json_output import parse_selector, select
 from assay.engines.output import OutputSettings, make_layout, parse_output
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values

@@ -13,8 +13,7 @@ from functools import lru_cache
 from typing import Literal
 
 from assay.corpus import read_bytes
-from assay.engines.base import EngineContext, EngineDefaults, Session, SessionUsage
-from assay.engines.fingerprints import identity_of
+from assay.engines.base import EngineContext, EngineDefaults, Session, SessionUsage, identity_of
 from assay.engines.tool import UsageTracker, describe_failure, run_engine_command
 from assay.errors import ConfigError, EngineError
 from assay.processes.running import ProcessLimits, ProgramSpec

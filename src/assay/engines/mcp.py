@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from assay.digests import digest_of
-from assay.engines.base import EngineContext
+from assay.engines.base import EngineContext, fingerprint_of
 from assay.engines.config_files import (
     ConfigSettings,
     ConfigTemplate,
@@ -17,7 +17,7 @@ from assay.engines.config_files import (
     load_config_template,
     recorded_config,
 )
-from assay.engines.fingerprints import fingerprint_inputs, fingerprint_of
+from assay.engines.fingerprints import fingerprint_inputs
 from assay.engines.output import OutputSettings, make_layout
 from assay.engines.secrets import check_literal_secrets, recorded_table, recorded_url, secret_values
 from assay.engines.shared_index import (

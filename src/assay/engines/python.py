@@ -12,17 +12,27 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Literal, cast
 
-from assay.engines.base import Engine, EngineContext, EngineDefaults, EngineReply, FullEngine, Handle, Session
-from assay.engines.fingerprints import digest_modules, digest_path, fingerprint_of, qualified_name
+from assay.engines.base import (
+    Engine,
+    EngineContext,
+    EngineDefaults,
+    EngineReply,
+    FullEngine,
+    Handle,
+    Session,
+    complete_engine,
+    fingerprint_of,
+    qualified_name,
+)
+from assay.engines.fingerprints import digest_modules, digest_path
 from assay.engines.normalize import read_reply
 from assay.errors import AssayError, ConfigError, EngineError
-from assay.settings import check_counts, read_settings, setting
+from assay.settings import read_settings, setting
 from assay.types import Corpus
 
 Search = Callable[..., object]
 #: How a search function is called: f(query, k), f(query, k=k) or f(query).
 CallStyle = Literal["positional", "keyword", "query"]
-DECLARED = ("config", "oversample", "notes", "role", "private", "git", "parallel", "secrets", "identity", "fingerprint")
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -116,10 +126,7 @@ def as_engine(thing: Engine | Search) -> FullEngine:
         name = thing.__name__
         raise ConfigError(f"expected an engine, got the class {name}", hint=f"pass an instance: {name}(...)")
     if callable(getattr(thing, "open", None)):
-        declared = all(hasattr(type(thing), name) or hasattr(thing, name) for name in DECLARED)
-        engine = cast(FullEngine, thing) if declared else Handle(cast(Engine, thing))
-        check_counts(f"engine {qualified_name(type(thing))}", oversample=engine.oversample, parallel=engine.parallel)
-        return engine
+        return complete_engine(cast(Engine, thing))
     if not callable(thing):
         raise ConfigError(
             f"expected an engine, got {thing!r:.80}",

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.corpus import read_text
-from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session
-from assay.engines.fingerprints import identity_of
+from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session, identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings, setting
 from assay.syntax.symbols import extract_symbols

@@ -19,8 +19,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 from assay.digests import text_digest
-from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session
-from assay.engines.fingerprints import identity_of
+from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session, identity_of
 from assay.engines.normalize import read_hit
 from assay.engines.text_output import parse_location
 from assay.errors import ConfigError, EngineError, InputError
