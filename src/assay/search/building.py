@@ -163,11 +163,10 @@ def build_table(
     store: Store | None = None,
 ) -> IndexTable:
     """Build the table of the given files of a corpus; `store` caches descriptions written by a chat model."""
-    count = 1
-    if can_fork():
-        most = max(1, sum(file.size for file in files) // SHARE_BYTES)
-        count = min(workers or len(os.sched_getaffinity(0)), most, max(len(files), 1))
-    shares = _distribute(files, count)
+    count = min(sum(file.size for file in files) // SHARE_BYTES, len(files))
+    if count > 1:
+        count = min(workers or len(os.sched_getaffinity(0)), count) if can_fork() else 1
+    shares = _distribute(files, max(count, 1))
     if len(shares) > 1:  # load grammars before forking, so that children inherit them
         for language in sorted({file.language for file in files if file.language}):
             if grammar_name("", language, ""):
