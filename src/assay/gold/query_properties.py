@@ -1,10 +1,10 @@
-"""Properties of queries for slices and lint: leakage, language, and terms that differ between phrasings."""
+"""Properties of queries: leakage, language, terms that differ between phrasings, identifiers, and duplicates."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
@@ -51,6 +51,10 @@ def language_of(query: Query) -> str:
 
 WORD: Final = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 ARTICLES: Final = frozenset({"a", "an", "the"})
+#: Words that do not change the meaning of a question, unlike `not`, `without` and `before`.
+_IDLE = ARTICLES | {
+    "how", "what", "where", "which", "does", "do", "is", "are", "be", "we", "i", "my", "you", "your", "there", "please",
+}  # fmt: skip
 #: Words that join two changes into one replacement, such as `ascii and latin-1` for `7bit and base64`.
 _JOINING: Final = frozenset({"and", "or", "of"})
 
@@ -87,3 +91,58 @@ def count_retained(human: str, wrong: str) -> tuple[int, int]:
 def _words(text: str) -> list[str]:
     words = [word.lower() for word in WORD.findall(text)]
     return [word if word in STOP_WORDS else stem(word) for word in words if word not in ARTICLES]
+
+
+#: A word of a query, which may join several names: `Rack::Response`, `z.record`, `from_fn`, `$state`.
+CODE_TOKEN = re.compile(r"[$@_A-Za-z][\w$]*(?:(?:::|\.|#|->)[$_A-Za-z][\w$]*)*(?:\(\))?")
+NAME_SEPARATOR = re.compile(r"::|\.|#|->")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
+_SNAKE = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
+_CAPITAL = re.compile(r"[A-Z][a-z]+[a-z0-9]*")
+#: Words with inner capitals that are not identifiers.
+_BRANDS = frozenset(
+    {
+        "GitHub", "GitLab", "JavaScript", "TypeScript", "GraphQL", "OpenAI", "OpenAPI", "PostgreSQL", "MySQL", "SQLite",
+        "MongoDB", "NoSQL", "LaTeX", "YouTube", "WebSocket", "WebSockets", "WebAssembly", "DevOps", "macOS", "iOS",
+        "OAuth", "IPv4", "IPv6", "HuggingFace", "DeepSeek", "OpenRouter", "JSON", "URLs", "APIs", "IDs", "PCs", "LLMs",
+    }
+)  # fmt: skip
+
+
+def is_symbol_query(query: Query) -> bool:
+    """Return whether a query has the tag `category: symbol` or consists of a single identifier."""
+    text = query.headline.strip()
+    return query.tags.get("category") == "symbol" or bool(CODE_TOKEN.fullmatch(text) and find_identifiers(text))
+
+
+def find_identifiers(text: str) -> tuple[str, ...]:
+    """Return the distinct words of a text that look like identifiers."""
+    names: dict[str, None] = {}
+    for match in CODE_TOKEN.finditer(text):
+        before = text[: match.start()].rstrip()
+        inside = bool(before) and before[-1] not in ".?!:"
+        for name in NAME_SEPARATOR.split(match[0].removesuffix("()")):
+            if looks_like_code(name) or (inside and _CAPITAL.fullmatch(name)):
+                names[name] = None
+    return tuple(names)
+
+
+def looks_like_code(name: str) -> bool:
+    return name not in _BRANDS and bool(_CAMEL.search(name) or _SNAKE.search(name))
+
+
+def find_duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
+    """Yield the first and each later query whose headlines have the same words, apart from filler words."""
+    first: dict[tuple[str, ...], Query] = {}
+    for query in queries:
+        text, names = query.headline, set(find_identifiers(query.headline))
+        words = WORD.findall(text)
+        key = tuple(word if word in names else word.lower() for word in words if word.lower() not in _IDLE)
+        key = (text.strip(),) if len(words) == 1 else key
+        earlier = first.setdefault(key, query) if key else query
+        if earlier is not query:
+            yield earlier, query
+
+
+def have_same_targets(query: Query, other: Query) -> bool:
+    return {target.anchor for target in query.primaries} == {target.anchor for target in other.primaries}

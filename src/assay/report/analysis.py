@@ -11,8 +11,7 @@ import numpy as np
 
 from assay.experiment.records.directory import HTML
 from assay.gold import overlaps
-from assay.gold.lint.queries import find_duplicates, have_same_targets
-from assay.gold.query_properties import language_of
+from assay.gold.query_properties import find_duplicates, have_same_targets, language_of
 from assay.report.comparison import compare_family, mark_identical
 from assay.report.costs import measure_costs, timing_conditions
 from assay.report.decision import DecidedEngine, decide, find_losses

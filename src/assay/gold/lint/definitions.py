@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from assay.corpus.roles import file_role
 from assay.gold.lint.rules import LintContext, LintFinding, SourceCache
+from assay.gold.query_properties import CODE_TOKEN, NAME_SEPARATOR, find_identifiers, is_symbol_query, looks_like_code
 from assay.syntax.identifiers import parts, split
 from assay.syntax.outline import Definition, Outline
 from assay.types import Query
@@ -30,48 +31,12 @@ _JOINTS = re.compile(r"::|\.|#")
 _SIGNS = "$_@"
 #: Words that may precede the name in an assignment.
 _ASSIGNING = r"(?:export|default|pub|public|private|internal|protected|static|final|const|let|var|val|readonly|type)"
-#: A word of a query, which may join several names: `Rack::Response`, `z.record`, `from_fn`, `$state`.
-_TOKEN = re.compile(r"[$@_A-Za-z][\w$]*(?:(?:::|\.|#|->)[$_A-Za-z][\w$]*)*(?:\(\))?")
-_SEPARATOR = re.compile(r"::|\.|#|->")
 #: A question in the active voice. In the passive voice (`is`, `gets`), the target is other code.
 _QUESTION = re.compile(
-    rf"(?:how|where|when|why)\s+(?:(?:does|do|can|will)\s+)?(?:the\s+|an?\s+)?(?P<name>{_TOKEN.pattern})"
+    rf"(?:how|where|when|why)\s+(?:(?:does|do|can|will)\s+)?(?:the\s+|an?\s+)?(?P<name>{CODE_TOKEN.pattern})"
     r"\s+(?!(?:is|are|was|were|be|been|being|gets?|can|could|should|and|or|of|in|for|to|from|with|that|which)\b)\w",
     re.IGNORECASE,
 )
-_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]{2}")
-_SNAKE = re.compile(r"[A-Za-z0-9]_[A-Za-z0-9]")
-_CAPITAL = re.compile(r"[A-Z][a-z]+[a-z0-9]*")
-#: Words with inner capitals that are not identifiers.
-_BRANDS = frozenset(
-    {
-        "GitHub", "GitLab", "JavaScript", "TypeScript", "GraphQL", "OpenAI", "OpenAPI", "PostgreSQL", "MySQL", "SQLite",
-        "MongoDB", "NoSQL", "LaTeX", "YouTube", "WebSocket", "WebSockets", "WebAssembly", "DevOps", "macOS", "iOS",
-        "OAuth", "IPv4", "IPv6", "HuggingFace", "DeepSeek", "OpenRouter", "JSON", "URLs", "APIs", "IDs", "PCs", "LLMs",
-    }
-)  # fmt: skip
-
-
-def is_symbol_query(query: Query) -> bool:
-    """Return whether a query has the tag `category: symbol` or consists of a single identifier."""
-    text = query.headline.strip()
-    return query.tags.get("category") == "symbol" or bool(_TOKEN.fullmatch(text) and find_identifiers(text))
-
-
-def find_identifiers(text: str) -> tuple[str, ...]:
-    """Return the distinct words of a text that look like identifiers."""
-    names: dict[str, None] = {}
-    for match in _TOKEN.finditer(text):
-        before = text[: match.start()].rstrip()
-        inside = bool(before) and before[-1] not in ".?!:"
-        for name in _SEPARATOR.split(match[0].removesuffix("()")):
-            if _looks_like_code(name) or (inside and _CAPITAL.fullmatch(name)):
-                names[name] = None
-    return tuple(names)
-
-
-def _looks_like_code(name: str) -> bool:
-    return name not in _BRANDS and bool(_CAMEL.search(name) or _SNAKE.search(name))
 
 
 def simple_name(name: str) -> str:
@@ -148,12 +113,12 @@ def _parse_name(view: LintContext, query: Query) -> _NamedQuery | None:
     object, and for queries with targets in files that are not code or do not parse.
     """
     text = query.headline.strip()
-    symbol = is_symbol_query(query) and _TOKEN.fullmatch(text) is not None
+    symbol = is_symbol_query(query) and CODE_TOKEN.fullmatch(text) is not None
     question = None if symbol else _QUESTION.match(text)
     token = text if symbol else question["name"] if question else ""
-    name = _SEPARATOR.split(token.removesuffix("()"))[-1]
+    name = NAME_SEPARATOR.split(token.removesuffix("()"))[-1]
     paths = tuple(dict.fromkeys(target.span.path for target in query.targets))
-    if not name or not (symbol or _looks_like_code(name)):
+    if not name or not (symbol or looks_like_code(name)):
         return None
     if not all(view.is_code(path) and view.outline(path) is not None for path in paths):
         return None

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from assay.gold.lint.definitions import find_identifiers, is_symbol_query
 from assay.gold.lint.rules import LeakageCounts, LintContext, LintFinding
-from assay.gold.query_properties import ARTICLES, WORD, count_replacements, count_retained, leakage
+from assay.gold.query_properties import (
+    count_replacements,
+    count_retained,
+    find_duplicates,
+    find_identifiers,
+    have_same_targets,
+    is_symbol_query,
+    leakage,
+)
 from assay.syntax.identifiers import split
-from assay.types import Query, Target
+from assay.types import Target
 
 _TOKEN = re.compile(r"\w+")
-#: Words that do not change the meaning of a question, unlike `not`, `without` and `before`.
-_IDLE = ARTICLES | {
-    "how", "what", "where", "which", "does", "do", "is", "are", "be", "we", "i", "my", "you", "your", "there", "please",
-}  # fmt: skip
 #: File names that describe nothing.
 _PLAIN = frozenset({"index", "main", "mod", "lib", "init", "utils", "util", "types", "common", "core", "base"})
 
@@ -55,23 +58,6 @@ def count_leakage(view: LintContext) -> LeakageCounts:
     shares = [leakage(query.headline, query.targets) for query in view.gold.queries]
     none, half = sum(share == 0 for share in shares), sum(share >= view.config.leak_half for share in shares)
     return LeakageCounts(view.gold.name, none, len(shares) - none - half, half)
-
-
-def find_duplicates(queries: Sequence[Query]) -> Iterator[tuple[Query, Query]]:
-    """Yield the first and each later query whose headlines have the same words, apart from filler words."""
-    first: dict[tuple[str, ...], Query] = {}
-    for query in queries:
-        text, names = query.headline, set(find_identifiers(query.headline))
-        words = WORD.findall(text)
-        key = tuple(word if word in names else word.lower() for word in words if word.lower() not in _IDLE)
-        key = (text.strip(),) if len(words) == 1 else key
-        earlier = first.setdefault(key, query) if key else query
-        if earlier is not query:
-            yield earlier, query
-
-
-def have_same_targets(query: Query, other: Query) -> bool:
-    return {target.anchor for target in query.primaries} == {target.anchor for target in other.primaries}
 
 
 def _find_name(text: str, target: Target) -> str:
