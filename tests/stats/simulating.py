@@ -18,8 +18,7 @@ from assay.stats import percentile_bootstrap
 from assay.stats.clustered import cluster_table, estimate
 from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.intervals import IntervalEnds, bootstrap_t, difference_interval, mean_interval
-from assay.stats.paired import sign_flip
-from assay.stats.power import observed_mde
+from assay.stats.paired import observed_mde, sign_flip
 from assay.stats.records import Comparison, Interval, ValueRange, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance, estimate_run_variance
 from assay.stats.runs import compare_scores

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from assay.errors import ConfigError
 from assay.stats import Comparison, Verdict, all_pairs, compare
-from assay.stats.power import observed_mde, raise_for_ties
+from assay.stats.paired import observed_mde, raise_for_ties
 from assay.types import Scores, Unit
 from tests.properties import examples
 from tests.stats.worlds import make_units

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from assay.stats.power import can_decide
+from assay.stats.paired import can_decide
 from assay.stats.verdicts import benjamini_hochberg, holm
 
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=12)

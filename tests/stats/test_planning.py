@@ -13,7 +13,7 @@ from scipy import optimize, stats
 from assay.errors import ConfigError
 from assay.stats import SamplePlan, compare, components_of, plan, plan_comparison
 from assay.stats.config import DEFAULT
-from assay.stats.power import planned_mde
+from assay.stats.paired import planned_mde
 from assay.stats.sample_size import Pilot, read_pilot
 from assay.types import Scores
 from tests.stats.audit import cells_of, pilot

@@ -14,7 +14,7 @@ from assay.report.render.text import count, plain, strip_control
 from assay.report.scored_run import FAILED_SHARE, level_of
 from assay.scoring import Level, parse_measure
 from assay.stats.config import DEFAULT
-from assay.stats.power import mde_from_se
+from assay.stats.paired import mde_from_se
 from assay.stats.records import Comparison, ComparisonRow, Verdict, one_digit
 from assay.types import Scores
 

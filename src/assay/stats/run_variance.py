@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from assay.stats.config import DEFAULT, CompareSettings
 from assay.stats.distributions import normal_cdf, normal_quantile, t_quantile
-from assay.stats.power import family_mde
+from assay.stats.paired import family_mde
 from assay.stats.records import Comparison, ComparisonRow, Interval, ValueRange, Verdict
 from assay.stats.tables import range_of
 from assay.stats.verdicts import judge, judgment_notes

@@ -15,8 +15,7 @@ from assay.errors import ConfigError
 from assay.stats.clustered import ClusterTable
 from assay.stats.config import DEFAULT, TAG
 from assay.stats.distributions import chi_square_quantile, normal_quantile
-from assay.stats.paired import Components, sign_flip, variance_components
-from assay.stats.power import planned_mde
+from assay.stats.paired import Components, planned_mde, sign_flip, variance_components
 from assay.stats.records import SamplePlan, SizeRange
 from assay.stats.tables import check_engine, column, group_codes, headline, partition
 

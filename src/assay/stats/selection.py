@@ -11,7 +11,7 @@ from assay.scoring.grid import FloatArray
 from assay.stats.clustered import ClusterTable, cluster_table, estimate
 from assay.stats.config import DEFAULT
 from assay.stats.distributions import t_quantile
-from assay.stats.power import mde_from_se
+from assay.stats.paired import mde_from_se
 from assay.stats.tables import Partition
 
 #: Random halves, each used both ways; the unbiased value then varies by less than .001 between seeds.

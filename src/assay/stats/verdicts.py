@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from assay.stats.config import DEFAULT, CompareSettings
-from assay.stats.power import can_decide, family_mde
+from assay.stats.paired import can_decide, family_mde
 from assay.stats.records import ComparisonRow, Interval, ValueRange, Verdict
 
 
