@@ -1,6 +1,6 @@
 """Where sections begin."""
 
-from assay.syntax.prose import DocHeading, find_headings
+from assay.syntax.text import DocHeading, find_headings
 
 
 def found(text: str) -> list[DocHeading]:

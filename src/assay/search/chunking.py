@@ -11,8 +11,7 @@ from typing import Final, Literal
 from assay.settings import setting
 from assay.syntax.outline import Definition, LineSpan, Outline, parse_outline
 from assay.syntax.parsing import grammar_name
-from assay.syntax.prose import DocHeading, find_headings
-from assay.syntax.text import count_lines, estimate_tokens
+from assay.syntax.text import DocHeading, count_lines, estimate_tokens, find_headings
 from assay.types import FileKind
 
 ChunkKind = Literal["ast", "lines", "tokens", "characters", "file"]

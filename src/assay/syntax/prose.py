@@ -1,10 +1,9 @@
-"""Extract prose from comments and documentation: sentences, content words and headings."""
+"""Extract prose from comments and documentation: sentences and content words."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -119,44 +118,3 @@ def _paragraph_end(lines: Sequence[str]) -> int:
         if fits and following[0].isupper() and not line.endswith((".", "!", "?")):
             return number
     return len(lines)
-
-
-_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$")
-_ASCIIDOC = re.compile(r"^(={1,6})[ \t]+(\S.*)$")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[ \t]*(.*)")
-_UNDERLINE = re.compile(r"^([=\-~^\"'`#*+.:_])\1{2,}[ \t]*$")
-
-
-@dataclass(frozen=True, slots=True)
-class DocHeading:
-    line: int
-    level: int
-    title: str
-
-
-def find_headings(lines: Sequence[str]) -> Iterator[DocHeading]:
-    """Yield the headings outside fenced code; underline characters define heading levels in order of first use."""
-    signs: dict[str, int] = {}
-    for number, line in iter_unfenced(lines):
-        if match := _ATX.match(line) or _ASCIIDOC.match(line):
-            yield DocHeading(number, len(match.group(1)), match.group(2).strip())
-        elif number < len(lines) and (under := _UNDERLINE.match(lines[number])):
-            title = line.strip()
-            wide = len(lines[number].strip()) >= min(len(title), 4)
-            if title and title[0].isalnum() and "|" not in title and wide:
-                yield DocHeading(number, signs.setdefault(under.group(1), len(signs) + 1), title)
-
-
-def iter_unfenced(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
-    fence: str | None = None
-    for number, line in enumerate(lines, 1):
-        match = _FENCE.match(line)
-        if match is None:
-            if fence is None:
-                yield number, line
-            continue
-        mark = match.group(1)
-        if fence is None:
-            fence = mark
-        elif mark[0] == fence[0] and len(mark) >= len(fence) and not match.group(2):  # a closing fence in CommonMark
-            fence = None

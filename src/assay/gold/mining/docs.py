@@ -33,16 +33,8 @@ from assay.gold.mining.questions import (
 from assay.gold.query_properties import leakage
 from assay.gold.review.items import ItemOrigin
 from assay.syntax.identifiers import parts, split
-from assay.syntax.prose import (
-    content_words,
-    find_headings,
-    is_idle,
-    is_prose,
-    iter_unfenced,
-    mentions_name,
-    split_sentences,
-    strip_markup,
-)
+from assay.syntax.prose import content_words, is_idle, is_prose, mentions_name, split_sentences, strip_markup
+from assay.syntax.text import find_headings, iter_unfenced
 from assay.types import Span, Target
 
 

@@ -12,8 +12,8 @@ from typing import Final
 
 from assay.corpus.languages import detect_type
 from assay.syntax.identifiers import split
-from assay.syntax.prose import DocHeading, find_headings
 from assay.syntax.symbols import extract_symbols
+from assay.syntax.text import DocHeading, find_headings
 from assay.types import Span
 
 #: A function may become a method and a class an enum; a class never becomes a function.
