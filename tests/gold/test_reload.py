@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from assay.gold import load_gold
-from assay.gold.access_log import access_log_path, read_access_log
 from assay.gold.load import log_reaccess, reload_set
+from assay.gold.split import access_log_path, read_access_log
 from assay.types import Suite
 
 QUERY = (

@@ -10,13 +10,11 @@ from pathlib import Path
 
 from assay.corpus import parse_spec
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError
-from assay.gold.access_log import SUFFIX as ACCESS_LOG_SUFFIX
-from assay.gold.access_log import log_access
 from assay.gold.build import GoldLocation
 from assay.gold.formats.registry import FORMATS, SUFFIXES, GoldFormat, detect, find_format
 from assay.gold.formats.rows import open_source
 from assay.gold.journal import REVIEW_SUFFIX
-from assay.gold.split import TAG, sealed_queries
+from assay.gold.split import ACCESS_LOG_SUFFIX, TAG, log_access, sealed_queries
 from assay.types import CorpusSpec, GoldSet, Query, Suite
 
 #: Shipped sets of queries about the code and the docstrings of the standard library.

@@ -7,8 +7,7 @@ import pytest
 
 from assay.cli.main import main
 from assay.gold import load_gold
-from assay.gold.access_log import read_access_log
-from assay.gold.split import split_of
+from assay.gold.split import read_access_log, split_of
 
 
 def call(capsys, *arguments):

@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.errors import GoldError
-from assay.gold.access_log import access_log_path, log_access, read_access_log
+from assay.gold.split import access_log_path, log_access, read_access_log
 from assay.types import CorpusSpec, GoldSet, Query, Span, Suite, Target
 from tests.waiting import WATCHDOG
 
@@ -74,7 +74,7 @@ def test_half_a_line_of_a_log_is_told_and_not_overwritten(tmp_path, damage):
 
 LOOKER = """\
 import sys
-from assay.gold.access_log import log_access
+from assay.gold.split import log_access
 from assay.gold import load_gold
 suite = load_gold(sys.argv[1])
 for _ in range(10):

@@ -15,15 +15,15 @@ from assay.corpus import open_corpus, parse_spec
 from assay.errors import ConfigError, GoldError, InputError
 from assay.gold import load_gold
 from assay.gold import split as splits
-from assay.gold.access_log import access_log_path, log_division, read_access_log
 from assay.gold.code_index import SampleSize
 from assay.gold.formats.registry import save
 from assay.gold.review.acceptance import read_acceptance_times
 from assay.gold.review.agreement import Coefficient, KindAgreement, Resampling, compute_agreement
 from assay.gold.review.votes import read_all_votes, read_decisions
+from assay.gold.split import access_log_path, log_division, read_access_log
 from assay.gold.synth import KINDS, check_directory, synthesize, write_sets
 from assay.report.render.document import Block, Heading, Paragraph, table
-from assay.stats.power import mde_from_se
+from assay.stats.paired import mde_from_se
 from assay.types import CorpusSpec, Suite
 
 _OFF = 0.1  # a larger deviation from a share noticeably changes what the split can show
