@@ -20,6 +20,9 @@
 //   sort: {id, descending},   optional: initial order
 //   onsort({id, descending}), optional: called when a header is pressed
 //   rowProps(row),            optional: properties of the <tr>
+//   rowHref(row),             optional: where a click on the row leads; a cell must link there too, for the keyboard
+//   references,               optional: rows that a button shows
+//   referencesLabel,          optional: text of that button
 //   empty,                    optional: text if there are no rows
 //   tools: [nodes],           optional: beside the copy button
 //   upTo,                     optional: draw at least this many rows at once
@@ -60,6 +63,7 @@ export function table(options) {
   grid.showAll = h("button.quiet-button", { onclick: () => drawRows(grid, grid.rows.length) });
   grid.more = h("div.table-more", grid.showAll);
   const element = h("table", { "aria-label": caption }, h("thead", grid.head), grid.body);
+  const references = options.references?.length > 0 && referencesButton(grid);
   const box = h("div.table-box", [
     h(
       "div.table-tools",
@@ -68,12 +72,26 @@ export function table(options) {
     ),
     scrollBox(element, caption),
     grid.more,
+    references,
   ]);
   sortGrid(grid, options.sort ?? null);
   if (options.slice) return box;
   whenSeen(grid.more, () => drawRows(grid, grid.drawn + SLICE));
   window.addEventListener("beforeprint", () => box.isConnected && drawRows(grid, grid.rows.length));
   return box;
+}
+
+/** Create the button that shows and hides the rows of references. */
+function referencesButton(grid) {
+  const { rows, references, referencesLabel } = grid.options;
+  const press = () => {
+    const open = button.getAttribute("aria-expanded") === "false";
+    button.setAttribute("aria-expanded", String(open));
+    grid.options = { ...grid.options, rows: open ? [...rows, ...references] : rows };
+    sortGrid(grid, grid.sort);
+  };
+  const button = h("button.quiet-button.references", { "aria-expanded": "false", onclick: press }, referencesLabel);
+  return button;
 }
 
 /** Sort by a column; pressing it again reverses the order. */
@@ -105,15 +123,22 @@ function drawRows(grid, upTo) {
   grid.showAll.textContent = `Show all ${grid.rows.length} rows`;
 }
 
-/** Make a wide table scrollable by keyboard too; one that fits is not a Tab stop. */
+/** Make a wide table scrollable by keyboard too, with a fade where columns are hidden; one that fits is no Tab stop. */
 function scrollBox(element, caption) {
-  const box = h("div.table-scroll", element);
+  const markEdges = () => {
+    box.classList.toggle("hides-left", box.scrollLeft > 1);
+    box.classList.toggle("hides-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  };
+  const box = h("div.table-scroll", { onscroll: markEdges }, element);
   const scrollable = { tabindex: "0", role: "group", "aria-label": caption };
-  new ResizeObserver(() => {
+  const watcher = new ResizeObserver(() => {
     const wide = box.scrollWidth > box.clientWidth;
     for (const [name, value] of Object.entries(scrollable))
       wide ? box.setAttribute(name, value) : box.removeAttribute(name);
-  }).observe(box);
+    markEdges();
+  });
+  watcher.observe(box);
+  watcher.observe(element);
   return box;
 }
 
@@ -164,7 +189,7 @@ function headerCell(column, press) {
   );
 }
 
-function bodyRow({ columns, rowProps }, row) {
+function bodyRow({ columns, rowProps, rowHref }, row) {
   const cells = columns.map((column) =>
     h(
       column.head ? "th" : "td",
@@ -172,7 +197,13 @@ function bodyRow({ columns, rowProps }, row) {
       column.cell ? column.cell(row) : cellText(column, row),
     ),
   );
-  return h("tr", rowProps?.(row) ?? null, cells);
+  if (!rowHref) return h("tr", rowProps?.(row) ?? null, cells);
+  const follow = (event) => {
+    if (event.target.closest("a, button") || String(getSelection())) return;
+    if (event.ctrlKey || event.metaKey) open(rowHref(row));
+    else location.hash = rowHref(row);
+  };
+  return h("tr.row-link", { onclick: follow }, cells);
 }
 
 function columnClass(column) {

@@ -3,8 +3,8 @@
 import { blockBytes, blockJson, hasBlock } from "../common/page.js";
 
 /**
- * Read the run: {summary, results, engines, measures, primary, primaryMeasure, rankMeasure, level, units, queries,
- * golds, repositories, forms, value(), engineIndex(), findUnit(), baselineIndex, challengerIndex, headlines, has(),
+ * Read the run: {summary, results, engines, measures, primary, primaryMeasure, rankMeasure, level, units,
+ * queries, golds, repositories, forms, value(), engineIndex(), findUnit(), baselineIndex, challengerIndex, headlines, has(),
  * load(), live}.
  *
  * A unit is one phrasing of a query, {index, query, gold, repository, form, headline, leak, text}, with names in place
@@ -31,7 +31,7 @@ export async function loadData() {
     queries,
     units,
     measures,
-    engines: results.engines,
+    engines: results.engines.map((engine) => ({ ...engine, isBaseline: engine.name === baseline })),
     golds: block.golds,
     repositories: block.repositories,
     forms: block.forms,
@@ -52,9 +52,9 @@ export async function loadData() {
   };
 }
 
-/** Return whether an engine is a floor or ceiling rather than a system under test. */
+/** Return whether an engine is a floor, a ceiling or an unnamed reference, and not the baseline. */
 export function isReference(engine) {
-  return engine.role === "floor" || engine.role === "ceiling";
+  return engine !== undefined && engine.role !== "candidate" && !engine.isBaseline;
 }
 
 /** Return the reader of values by engine, measure and unit; NaN if a measure does not apply. */

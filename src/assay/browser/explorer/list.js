@@ -14,6 +14,7 @@ import { numberColumn, sortedRows, table, textColumn } from "../common/table.js"
 import { isReference } from "./data.js";
 import { pairOf, rowOf } from "./pairs.js";
 import { queriesHref, queryHref } from "./parts.js";
+import { engineColor } from "./report/parts.js";
 
 const TAG_PREFIX = "tag.";
 const MAX_TAG_VALUES = 40; // a tag with more is an identifier, not a category
@@ -94,6 +95,7 @@ function listTable(data, params, rows, change, lastUnit) {
     columns: listColumns(data, params),
     rows,
     caption: "Queries",
+    rowHref: (row) => queryHref(row.unit, params),
     sort: sortOf(params),
     onsort: ({ id, descending }) => change({ sort: id, desc: descending ? "1" : null }),
     empty: "No query passes these filters.",
@@ -120,7 +122,7 @@ function listColumns(data, params) {
   const { name: measure, higher } = pair.measure;
   const engineColumn = (id, title) =>
     numberColumn(id, title, (row) => row[id], 3, {
-      label: h("span.engine-label", title),
+      label: h("span.engine-label", { class: engineColor(data, title.slice(3)) }, title),
       wide: true,
       tip: `${title}, ${measure}`,
     });

@@ -21,7 +21,6 @@ const VIEWS = new Map([
 
 async function openPage() {
   const data = await loadData();
-  document.title = `${data.results.suite} · Assay`;
   const page = { data, report: null, frame: null, route: null, lastUnit: null };
   page.frame = buildFrame(data, () => showRoute(page, parseRoute(location.hash), null));
   listenToKeys([
@@ -59,7 +58,7 @@ function showReport(page, [section], params) {
   page.report ??= buildReport(page.data, () => page.frame.setSections(page.report?.sections() ?? []));
   page.frame.setSections(page.report.sections());
   if (page.report.node.parentNode !== page.frame.main) fill(page.frame.main, page.report.node);
-  document.title = `${page.data.results.suite} · Assay`;
+  document.title = page.data.summary.decision.headline;
   const target = section ? page.report.reach(section) : null;
   if (target) restoreChoices(section, params);
   return target && { at: target, focus: target };

@@ -2,9 +2,9 @@
 //
 // forest({
 //   label,                     accessible name of the chart
-//   rows: [{name, value, low, high, text, tip, tone, hollow, href, group, note}],
+//   rows: [{name, value, low, high, text, tip, tone, hollow, href, group, note, color}],
 //                              `text` is shown beside the interval and contains all that the drawing shows
-//   axis,                      of marks.js
+//   axis, axisName,            of marks.js; optional: what the axis shows
 //   line, lineName,            optional: a value to compare with, and its legend
 //   band: [low, high], bandName,  optional: a shaded range, and its legend
 //   side,                      optional: which side is better
@@ -34,15 +34,20 @@ export function forest(options) {
     h("span"),
   ]);
   const figure = h("figure.chart.forest", { "aria-label": options.label }, [
-    h("ol.forest-rows", items, scale),
+    h("ol.forest-rows", items, scale, options.axisName && axisNameRow(options.axisName)),
     forestLegend(options),
   ]);
   return navigable(figure, tracks);
 }
 
+function axisNameRow(name) {
+  const cells = [h("span"), h("span.forest-axis-name", name), h("span")];
+  return h("li.forest-row.forest-axis", { "aria-hidden": "true" }, cells);
+}
+
 function forestRow(row, track) {
   const name = row.href ? h("a", { href: row.href }, row.name) : row.name;
-  return h("li.forest-row", { class: row.tone ?? "plain" }, [
+  return h("li.forest-row", { class: `${row.tone ?? "plain"} ${row.color ?? ""}` }, [
     h("span.forest-name", name, row.note && h("span.forest-note", ` ${row.note}`)),
     track,
     h("span.forest-text", row.text),

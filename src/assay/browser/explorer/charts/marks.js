@@ -139,21 +139,6 @@ export function barRow(bars, max, label) {
   return navigable(svg("svg.bars", { role: "group", "aria-label": label }, floor, marks), marks);
 }
 
-/** Draw a bar split into parts, [{value, tip, class}]; empty parts are left out. */
-export function splitBar(parts, label) {
-  const total = parts.reduce((sum, part) => sum + part.value, 0) || 1;
-  let start = 0;
-  const marks = parts
-    .filter((part) => part.value > 0)
-    .map((part) => {
-      const width = (100 * part.value) / total;
-      const props = { class: part.class, x: `${start}%`, width: `${width}%`, y: 0, height: "100%" };
-      start += width;
-      return withTip(svg("rect.part", props), part.tip);
-    });
-  return navigable(svg("svg.split", { role: "group", "aria-label": label }, marks), marks);
-}
-
 // --- shaded cells --------------------------------------------------------------------------------------------------
 
 const DARKEST = 42; // per cent of the accent color: a darker cell would lower the contrast of its number

@@ -1,7 +1,7 @@
-// Quality against cost: one point per engine with its interval, and its name if there is room.
+// Quality against cost: one point per engine with its interval and its name.
 //
-// scatter({label, points: [{name, x, y, low, high, tip, tone, hollow, weight}], xAxis, yAxis, xName, yName, xFormat})
-//   `weight`: if names overlap, that of the greatest weight is shown
+// scatter({label, points: [{name, x, y, low, high, tip, color, hollow, weight}], xAxis, yAxis, xName, yName, xFormat})
+//   `weight`: the name of the greatest weight has the first choice of its place
 
 import { h, svg } from "../../common/dom.js";
 import { fixed } from "../../common/format.js";
@@ -13,6 +13,12 @@ const SIDES = [
   [-9, 4, "end"],
   [0, -9, "middle"],
   [0, 18, "middle"],
+  ...[22, 38, 54, 70].flatMap((far) => [
+    [12, far, "start"],
+    [12, -far, "start"],
+    [-12, far, "end"],
+    [-12, -far, "end"],
+  ]),
 ];
 const POINT_ROOM = 6; // pixels around a point that names keep free
 
@@ -22,8 +28,10 @@ export function scatter({ label, points, xAxis, yAxis, xName, yName, xFormat = (
   const y = (value) => `${100 - yAxis.place(value)}%`;
   const names = points.map((point) => {
     const text = svg("text.point-name", point.name);
-    const props = { x: x(point.x), y: y(point.y), overflow: "visible", "aria-hidden": "true" };
-    return { node: svg("svg", props, text), text, point, x: xAxis.place(point.x), y: 100 - yAxis.place(point.y) };
+    const leader = svg("line.leader", { x1: 0, y1: 0 });
+    const props = { class: point.color, x: x(point.x), y: y(point.y), overflow: "visible", "aria-hidden": "true" };
+    const node = svg("svg", props, leader, text);
+    return { node, text, leader, point, x: xAxis.place(point.x), y: 100 - yAxis.place(point.y) };
   });
   const marks = points.map((point) => {
     const center = { cx: x(point.x), cy: y(point.y) };
@@ -32,7 +40,7 @@ export function scatter({ label, points, xAxis, yAxis, xName, yName, xFormat = (
       svg("circle.halo", { ...center, r: 11 }),
       svg("circle.dot", { class: point.hollow && "hollow", ...center, r: 5 }),
     ];
-    return withTip(svg("g.point", { class: point.tone ?? "plain" }, shape), point.tip);
+    return withTip(svg("g.point", { class: point.color }, shape), point.tip);
   });
   const plot = svg("svg.plot", [
     xAxis.ticks.map((tick) => svg("line.grid", { x1: x(tick), x2: x(tick), y1: 0, y2: "100%" })),
@@ -55,7 +63,7 @@ export function scatter({ label, points, xAxis, yAxis, xName, yName, xFormat = (
   return navigable(chart, marks);
 }
 
-/** Place names beside their points; a name without a free side is hidden, its tooltip still shows it. */
+/** Place names beside their points, or in the nearest free place with a line to the point. */
 function placeNames(plot, names) {
   const { width, height } = plot.getBoundingClientRect();
   if (!width) return;
@@ -71,13 +79,14 @@ function placeNames(plot, names) {
     !taken.some((other) => overlap(box, other));
   for (const name of [...names].sort((a, b) => b.point.weight - a.point.weight)) {
     const size = name.text.getBBox();
-    const side = SIDES.find((candidate) => isFree(nameBox(name, candidate, size, width, height)));
-    name.text.classList.toggle("crowded", !side);
-    if (!side) continue;
+    const side = SIDES.find((candidate) => isFree(nameBox(name, candidate, size, width, height))) ?? SIDES[0];
     taken.push(nameBox(name, side, size, width, height));
     const [x, y, anchor] = side;
     for (const [attribute, value] of Object.entries({ x, y, "text-anchor": anchor }))
       name.text.setAttribute(attribute, value);
+    const isFar = Math.abs(y) > 20;
+    for (const [attribute, value] of Object.entries({ x2: isFar ? x : 0, y2: isFar ? y - 4 : 0 }))
+      name.leader.setAttribute(attribute, value);
   }
 }
 

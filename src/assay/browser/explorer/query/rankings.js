@@ -5,6 +5,7 @@ import { counted, duration, fixed, isNumber } from "../../common/format.js";
 import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
 import { distinctRanks, firstRank, matchDistinct, shareLines } from "../pairs.js";
 import { omissionNote, spanNodes } from "../parts.js";
+import { engineColor } from "../report/parts.js";
 import { gradeName, letterOf, sourceAnchor } from "./source.js";
 
 const REPEATED = "Repeats a result above: measures do not count it";
@@ -40,7 +41,7 @@ function rankingColumn(view, engine, column, first, select) {
   const hide = () => select(view.engines.filter((other) => other !== engine));
   return h("section.ranking", { "aria-label": `Ranking of ${name}` }, [
     h("header", [
-      h("h3", h("span.letter", letterOf(column)), " ", name),
+      h("h3", h("span.letter", { class: engineColor(data, name) }, letterOf(column)), " ", name),
       h("button.quiet-button.no-print", { "aria-label": `Hide ${name}`, onclick: hide }, "×"),
     ]),
     h("p.note", rankingSummary(view, engine, ranking)),

@@ -4,9 +4,9 @@ import { fill, h } from "../../common/dom.js";
 import { fixed, percent, signed, spanText } from "../../common/format.js";
 import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
 import { heatCell } from "../charts/marks.js";
-import { namesParam } from "../parts.js";
+import { namesParam, queryHref } from "../parts.js";
 import {
-  chooser, engineColumn, folded, note, queryCell, rankedNames, sentences, shownName, stack, subtitle,
+  chooser, engineColumn, engineTable, folded, note, queryCell, rankedNames, sentences, shownName, stack, subtitle,
 } from "./parts.js";
 
 export const adversariesSection = { id: "adversaries", title: "Adversaries", render: renderAdversaries };
@@ -43,7 +43,7 @@ function renderAdversaries(data) {
     columns: [...kindColumns, engineColumn(data), ...columns],
   });
   return stack(
-    table({ caption: "Adversaries, every engine", rows, columns: [engineColumn(data), ...columns] }),
+    engineTable(data, { caption: "Adversaries, every engine", rows, columns }),
     note(
       sentences(data.summary.notes.adversaries, "Lower displacement is better; a failed query counts as displaced."),
     ),
@@ -132,6 +132,7 @@ function displacedTable(data, displaced, engine) {
     caption: `Queries whose target was outranked, ${engine}`,
     rows: displaced.get(engine),
     slice: SHOWN_QUERIES_DISPLACED,
+    rowHref: (row) => queryHref(row.unit, params),
     sort: { id: "fall", descending: true },
     columns: [
       headColumn("query", "Query", (row) => row.unit.query.id, { cell: (row) => queryCell(data, row.unit, params) }),

@@ -3,7 +3,7 @@
 import { h } from "../../common/dom.js";
 import { fixed, grouped, percent } from "../../common/format.js";
 import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
-import { engineColumn, facts, folded, note, sentences, stack, subtitle } from "./parts.js";
+import { engineTable, facts, folded, note, sentences, stack, subtitle } from "./parts.js";
 
 export const costSection = { id: "cost", title: "Time and memory", render: renderCost };
 export const inputsSection = { id: "inputs", title: "Inputs", render: renderInputs };
@@ -32,13 +32,13 @@ function resourcesPart(data) {
   );
   return [
     untimed,
-    table({ caption: "Time and memory", rows, columns: [engineColumn(data), ...columns] }),
+    engineTable(data, { caption: "Time and memory", rows, columns }),
     note(resourcesLegend(rows, golds.length > 1)),
     note(data.summary.notes.conditions),
     golds.length > 1 &&
       folded(
         "Index time by gold set",
-        table({ caption: "Index time by gold set, in seconds", rows, columns: [engineColumn(data), ...byGold] }),
+        engineTable(data, { caption: "Index time by gold set, in seconds", rows, columns: byGold }),
       ),
   ];
 }
@@ -120,11 +120,7 @@ function behaviorTable(data) {
     }),
     textColumn("notes", "Notes", (row) => row.notes.join("; ") || null),
   ];
-  return table({
-    caption: "Behavior of the engines",
-    rows,
-    columns: [engineColumn(data), ...withValues(columns, rows)],
-  });
+  return engineTable(data, { caption: "Behavior of the engines", rows, columns: withValues(columns, rows) });
 }
 
 // --- inputs --------------------------------------------------------------------------------------------------------

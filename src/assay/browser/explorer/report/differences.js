@@ -1,15 +1,15 @@
 // Paired differences from the baseline: the forest plot, the table, and wins and losses query by query.
 
 import { h } from "../../common/dom.js";
-import { counted, percent, signed } from "../../common/format.js";
+import { counted, fixed, isNumber, percent, signed } from "../../common/format.js";
 import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
 import { forest } from "../charts/forest.js";
-import { linearAxis, splitBar } from "../charts/marks.js";
+import { linearAxis } from "../charts/marks.js";
 import { pairOf, rowOf } from "../pairs.js";
-import { queriesHref } from "../parts.js";
+import { queriesHref, queryHref } from "../parts.js";
 import {
-  betterSide, chooser, comparisonsOn, decidingP, differenceText, engineColumn, measureOf, note, pText, queryCell,
-  rankedNames, sentences, shownName, signedInterval, stack, subtitle, verdictText, withoutReferences,
+  betterSide, chooser, comparisonsOn, decidingP, differenceText, engineColor, engineTable, folded, note,
+  pText, queryCell, rankedNames, shownName, signedInterval, stack, verdictText, withoutReferences,
 } from "./parts.js";
 
 export const differencesSection = { id: "differences", title: "Differences", render: renderDifferences };
@@ -17,15 +17,16 @@ export const winsSection = { id: "wins", title: "Wins and losses", render: rende
 
 const SHOWN_CHANGES = 12; // rows: one screen; a button shows the rest
 const FAMILY_LEGEND =
-  "“better” and “worse” require Holm's p; “equivalent” and “not inferior” are read from the 90% interval, " +
-  "which allows for unseen differences. d_z: the difference in standard deviations of the differences. " +
-  "Worse: the share of queries that got worse. ICC: how similar queries of one cluster are. " +
-  "Effective n: the number of independent queries with the same precision. MDE: minimum detectable effect.";
+  "“better” and “worse” require the adjusted p (Holm); “equivalent” and “not inferior” are read from the 90% CI, " +
+  "which allows for unseen differences. MDE: minimum detectable effect.";
+const DETAIL_LEGEND =
+  "d_z: the difference in standard deviations of the differences. ICC: how similar queries of one cluster are. " +
+  "Effective n: the number of independent queries with the same precision.";
 const SECONDARY_LEGEND =
   "Secondary measures have no verdict, and their p-values are not adjusted. They help to understand the primary one.";
 
 function renderDifferences(data) {
-  const { failed, notes } = data.results.comparison;
+  const { failed } = data.results.comparison;
   const measures = data.results.measures.filter((name) => comparisonsOn(data, name).length);
   if (!measures.length) return null;
   const options = measures.map((name) => [name, name === data.primary ? `${name} (primary)` : name]);
@@ -34,32 +35,31 @@ function renderDifferences(data) {
     chooser("differences", { measure: measures[0] }, [{ key: "measure", label: "Measure", options }], ({ measure }) =>
       differencesOn(data, measure),
     ),
-    note(sentences(failures, ...notes)),
+    note(failures),
   );
 }
 
 function differencesOn(data, measure) {
-  const direction = measureOf(data, measure).higher ? 1 : -1;
-  const rows = comparisonsOn(data, measure).sort(
-    (a, b) => direction * (b.difference - a.difference) || (a.engine < b.engine ? -1 : 1),
-  );
+  const rows = comparisonsOn(data, measure);
   return [
     differencesForest(data, measure, withoutReferences(data, rows)),
     differencesTable(data, rows),
+    detailFold(data, rows),
     note(measure === data.primary ? FAMILY_LEGEND : SECONDARY_LEGEND),
   ];
 }
 
 /** Draw the differences around zero, with the margin on the primary measure. */
-function differencesForest(data, measure, rows) {
+export function differencesForest(data, measure, rows) {
   const { margin, baseline } = data.results.comparison;
   const isPrimary = measure === data.primary;
-  const ends = rows.flatMap(({ interval }) => [Math.abs(interval.low), Math.abs(interval.high)]);
-  const reach = Math.max(...ends, isPrimary ? margin : 0);
+  const ends = rows.flatMap(({ interval }) => [interval.low, interval.high]).concat(isPrimary ? [-margin, margin] : 0);
+  const level = percent(rows[0].interval.level);
   return forest({
-    label: `Differences on ${measure} from ${baseline}, with ${percent(rows[0].interval.level)} intervals`,
-    axis: linearAxis(-reach, reach, { count: 6 }),
-    rows: rows.map(differenceRow),
+    label: `Differences on ${measure} from ${baseline}, with ${level} intervals`,
+    axis: linearAxis(Math.min(...ends), Math.max(...ends)),
+    axisName: `difference in ${measure} (${level} CI)`,
+    rows: rows.map((row) => differenceRow(data, row)),
     line: 0,
     lineName: `same as ${baseline}`,
     band: isPrimary ? [-margin, margin] : null,
@@ -69,13 +69,14 @@ function differencesForest(data, measure, rows) {
   });
 }
 
-function differenceRow(row) {
+function differenceRow(data, row) {
   const verdict = row.verdict ? `, ${row.verdict_text}` : "";
   return {
     name: row.engine,
     value: row.difference,
     ...row.interval,
     tone: row.tone,
+    color: engineColor(data, row.engine),
     text: [differenceText(row), row.verdict && [" ", verdictText(row)]],
     tip:
       `${row.engine} against ${row.baseline}: ${differenceText(row)}${verdict}; ` +
@@ -84,24 +85,30 @@ function differenceRow(row) {
 }
 
 function differencesTable(data, rows) {
-  const [{ interval, equivalence, queries }] = rows;
+  const level = percent(rows[0].interval.level);
   const columns = [
-    headColumn("engine", "Engine", (row) => row.engine),
     rows.some((row) => row.verdict) &&
       textColumn("verdict", "Verdict", (row) => row.verdict_text, {
         cell: (row) => (row.verdict ? verdictText(row) : "–"),
       }),
-    numberColumn("difference", `Difference (${percent(interval.level)} CI)`, (row) => row.difference, null, {
-      text: differenceText,
-    }),
-    numberColumn("p", "p", decidingP, pText, { tip: "adjusted by Holm inside the family" }),
+    numberColumn("difference", `Difference (${level} CI)`, (row) => row.difference, null, { text: differenceText }),
+    rows.some((row) => row.p_adjusted !== null) &&
+      numberColumn("p_adjusted", "p (adjusted)", (row) => row.p_adjusted, pText, { tip: "by Holm inside the family" }),
+    numberColumn("p", "p (raw)", (row) => row.p, pText),
     numberColumn("mde", "MDE", (row) => row.mde, null, { text: (row) => row.mde_text }),
-    numberColumn("wins", "Better/same/worse", (row) => row.wins - row.losses, null, {
-      text: (row) => `${row.wins}/${row.ties}/${row.losses}`,
-    }),
-    numberColumn("worse_share", "Worse (%)", (row) => row.worse_share, percent, {
+    outcomesColumn(data),
+    numberColumn("worse_share", "Worse (%)", (row) => row.worse_share, (share) => fixed(100 * share, 0), {
       tip: "share of queries that got worse",
     }),
+  ].filter(Boolean);
+  const caption = `Comparisons with ${data.results.comparison.baseline}`;
+  return engineTable(data, { caption, rows, columns });
+}
+
+/** Fold what only a statistician asks for. */
+function detailFold(data, rows) {
+  const [{ equivalence, queries }] = rows;
+  const columns = [
     numberColumn("narrow", `${percent(equivalence.level)} CI`, (row) => row.equivalence.low, null, {
       text: (row) => signedInterval(row.equivalence),
       tip: "the interval that decides equivalence",
@@ -111,51 +118,34 @@ function differencesTable(data, rows) {
     numberColumn("n", "Effective n", (row) => row.effective_n, 0, {
       tip: `of ${counted(queries, "query", "queries")}`,
     }),
-  ].filter(Boolean);
-  return table({ caption: `Comparisons with ${data.results.comparison.baseline}`, rows, columns });
+  ];
+  const caption = "Statistical detail";
+  return folded(caption, engineTable(data, { caption, rows, columns }), note(DETAIL_LEGEND));
+}
+
+/** Create the column of better, same and worse queries, each number linked to its queries. */
+export function outcomesColumn(data) {
+  const link = (row, outcome, count) => {
+    const params = { a: row.baseline, b: row.engine, measure: row.measure, outcome };
+    const label = `${row.engine}: ${counted(count, "query", "queries")}, ${outcome}`;
+    return count ? h("a", { href: queriesHref(params), "aria-label": label }, String(count)) : "0";
+  };
+  const balance = (row) => (isNumber(row.wins) ? row.wins - row.losses : null);
+  return numberColumn("wins", "Better/same/worse", balance, null, {
+    text: (row) => (balance(row) === null ? "–" : `${row.wins}/${row.ties}/${row.losses}`),
+    cell: (row) =>
+      balance(row) === null
+        ? "–"
+        : [link(row, "win", row.wins), "/", link(row, "tie", row.ties), "/", link(row, "loss", row.losses)],
+    tip: `queries on which the engine is better than, the same as or worse than ${data.results.comparison.baseline}`,
+  });
 }
 
 // --- wins and losses -----------------------------------------------------------------------------------------------
 
+/** List the queries of two engines, worst regressions first; engines and measure can be chosen. */
 function renderWins(data) {
   if (data.engines.length < 2) return null;
-  const rows = withoutReferences(data, comparisonsOn(data, data.primary));
-  return stack(rows.length > 0 && balanceTable(data, rows), pairPart(data));
-}
-
-function balanceTable(data, rows) {
-  const { baseline } = data.results.comparison;
-  const columns = [
-    engineColumn(data),
-    textColumn("bar", "Worse | same | better", () => null, {
-      fixed: true,
-      text: (row) => `${row.losses} | ${row.ties} | ${row.wins}`,
-      cell: balanceBar,
-    }),
-    numberColumn("losses", "Worse", (row) => row.losses),
-    numberColumn("ties", "Same", (row) => row.ties),
-    numberColumn("wins", "Better", (row) => row.wins),
-    numberColumn("worse_share", "Worse (%)", (row) => row.worse_share, percent),
-  ];
-  return [
-    table({
-      caption: `Wins and losses against ${baseline} on ${data.primary}`,
-      rows: rows.map((row) => ({ ...row, name: row.engine })),
-      columns,
-      sort: { id: "wins", descending: true },
-    }),
-    note(`Numbers of queries, compared with ${baseline} on ${data.primary}.`),
-  ];
-}
-
-function balanceBar({ engine, losses, ties, wins }) {
-  const part = (value, word, tone) => ({ value, class: tone, tip: `${word} on ${counted(value, "query", "queries")}` });
-  const parts = [part(losses, "worse", "loss"), part(ties, "the same", "tie"), part(wins, "better", "win")];
-  return splitBar(parts, `${engine}: ${losses} worse, ${ties} the same, ${wins} better`);
-}
-
-/** List the queries of two engines; engines and measure can be chosen. */
-function pairPart(data) {
   const names = rankedNames(data);
   const options = names.map((name) => [name, shownName(data, name)]);
   const a = data.engines[data.baselineIndex].name;
@@ -166,10 +156,7 @@ function pairPart(data) {
     { key: "a", label: "against", options },
     { key: "measure", label: "on", options: data.results.measures.map((name) => [name, name]) },
   ];
-  return [
-    subtitle("Query by query, worst regressions first"),
-    chooser("wins", { a, b, measure: data.primary }, choices, (state) => pairTable(data, state)),
-  ];
+  return stack(chooser("wins", { a, b, measure: data.primary }, choices, (state) => pairTable(data, state)));
 }
 
 function pairTable(data, state) {
@@ -201,6 +188,7 @@ function pairTable(data, state) {
       rows: changed,
       columns,
       slice: SHOWN_CHANGES,
+      rowHref: (row) => queryHref(row.unit, params),
       sort: { id: "difference", descending: false },
       empty: "They differ on no query.",
     }),

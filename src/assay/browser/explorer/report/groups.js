@@ -7,7 +7,7 @@ import { forest } from "../charts/forest.js";
 import { heatCell, linearAxis, rangeOf } from "../charts/marks.js";
 import { queryHref } from "../parts.js";
 import {
-  chooser, differenceText, engineColumn, fewText, intervalColumn, measureOf, note, pText, queryCell, rankedNames,
+  chooser, differenceText, engineTable, fewText, intervalColumn, measureOf, note, pText, queryCell, rankedNames,
   sentences, shownName, stack, subtitle,
 } from "./parts.js";
 
@@ -42,26 +42,30 @@ function breakdownTable(data, { by, measure, groups: cells }) {
     intervalColumn(id, title, findCell, ({ mean }, interval) => heatCell(mean, low, high, fixed(mean), interval));
   const groups = [...new Map(cells.map(({ group, queries }) => [group, queries]))];
   const engines = rankedNames(data).filter((name) => cells.some(({ engine }) => engine === name));
-  const engineRows = () => ({
-    rows: engines.map((name) => ({ name })),
-    columns: [
-      engineColumn(data),
-      ...groups.map(([group, queries]) => column(group, `${group} (n=${queries})`, (row) => find(row.name, group))),
-    ],
-  });
-  const groupRows = () => ({
-    rows: groups.map(([group, queries]) => ({ group, queries })),
-    columns: [
-      headColumn("group", "Group", (row) => row.group),
-      numberColumn("queries", "Queries", (row) => row.queries),
-      ...engines.map((name) => column(name, shownName(data, name), (row) => find(name, row.group))),
-    ],
-  });
+  const caption = `${measure} by ${by}`;
+  const engineRows = () =>
+    engineTable(data, {
+      caption,
+      rows: engines.map((name) => ({ name })),
+      columns: groups.map(([group, queries]) =>
+        column(group, `${group} (n=${queries})`, (row) => find(row.name, group)),
+      ),
+    });
+  const groupRows = () =>
+    table({
+      caption,
+      rows: groups.map(([group, queries]) => ({ group, queries })),
+      columns: [
+        headColumn("group", "Group", (row) => row.group),
+        numberColumn("queries", "Queries", (row) => row.queries),
+        ...engines.map((name) => column(name, shownName(data, name), (row) => find(name, row.group))),
+      ],
+    });
   const flipped = groups.length > MAX_COLUMNS && engines.length < groups.length;
   const { few } = data.summary;
   const small = groups.some(([, queries]) => queries < few) && `Groups below ${few} queries are unreliable.`;
   return [
-    table({ caption: `${measure} by ${by}`, ...(flipped ? groupRows() : engineRows()) }),
+    flipped ? groupRows() : engineRows(),
     note(sentences(`${measure}, with the interval of every mean; groups are exploratory.`, small)),
   ];
 }
@@ -122,7 +126,7 @@ function phrasingMeasures(data) {
     intervalColumn(measure, `${measure} (n=${intents})`, (row) => row.estimates.get(measure)),
   );
   return [
-    table({ caption: "Measures over the phrasings of a query", rows, columns: [engineColumn(data), ...columns] }),
+    engineTable(data, { caption: "Measures over the phrasings of a query", rows, columns }),
     note(
       sentences(
         "Worst: the mean over the worst phrasing of each query. Spread: the best phrasing minus the worst; " +
@@ -165,6 +169,7 @@ function phrasingTable(data, queries, { engine, measure }) {
       caption: `${measure} of ${engine}, by query and phrasing`,
       rows,
       slice: SHOWN_QUERIES,
+      rowHref: (row) => queryHref(firstUnit(row)),
       sort: { id: "spread", descending: true },
       columns: [
         headColumn("intent", "Query", (row) => row.query.id, { cell: (row) => queryCell(data, firstUnit(row)) }),

@@ -3,10 +3,11 @@
 import { fill, h, option, prose } from "../../common/dom.js";
 import { fixed, signed } from "../../common/format.js";
 import { noteRoute, parseRoute, routeHref } from "../../common/route.js";
-import { headColumn } from "../../common/table.js";
+import { headColumn, table } from "../../common/table.js";
 import { isReference } from "../data.js";
 import { queryHref } from "../parts.js";
 
+const COLORS = 8; // of engines, in base.css; with more engines they repeat
 const TONE_SIGNS = { good: "▲", bad: "▼", warning: "?", plain: "=" };
 
 // --- engines, measures and comparisons -----------------------------------------------------------------------------
@@ -41,18 +42,30 @@ export function rankedNames(data, measure = data.primary) {
   return data.engines.map(({ name }) => name).sort(compare);
 }
 
+/** Return the class that sets the color of an engine: by its place in the table of scores, gray for references. */
+export function engineColor(data, name) {
+  const place = rankedNames(data)
+    .filter((other) => !isReference(engineOf(data, other)))
+    .indexOf(name);
+  return place < 0 ? "engine-0" : `engine-${1 + (place % COLORS)}`;
+}
+
 /** Return the means of a measure, one per engine. */
 export function meansOf(data, measure) {
   return data.results.comparison.means.filter((row) => row.measure === measure);
 }
 
-/** Return the comparisons on a measure; only those on the primary measure have a verdict. */
+/** Return the comparisons on a measure, best first; only those on the primary measure have a verdict. */
 export function comparisonsOn(data, measure) {
   const { rows, secondary } = data.results.comparison;
-  return [...rows, ...secondary].filter((row) => row.measure === measure);
+  const direction = measureOf(data, measure).higher ? 1 : -1;
+  return [...rows, ...secondary]
+    .filter((row) => row.measure === measure)
+    .map((row) => ({ ...row, name: row.engine }))
+    .sort((a, b) => direction * (b.difference - a.difference) || (a.engine < b.engine ? -1 : 1));
 }
 
-/** Leave out floor and ceiling, which would stretch the axis of a chart; keep them if nothing else is left. */
+/** Leave out references, which would stretch the axis of a chart; keep them if nothing else is left. */
 export function withoutReferences(data, rows) {
   const rest = rows.filter((row) => !isReference(engineOf(data, row.engine)));
   return rest.length ? rest : rows;
@@ -114,9 +127,9 @@ export function subtitle(text) {
 }
 
 /** Render a verdict in its color, with a sign that needs no color. */
-export function verdictText({ tone, verdict, said }) {
+export function verdictText({ tone, verdict, verdict_text: text }) {
   const sign = verdict === "not inferior" ? "≥" : TONE_SIGNS[tone];
-  return h("span.toned", { class: tone }, h("span.sign", { "aria-hidden": "true" }, sign), " ", said);
+  return h("span.toned", { class: tone }, h("span.sign", { "aria-hidden": "true" }, sign), " ", text);
 }
 
 /** Render pairs of names and values; pairs without a value are left out. */
@@ -149,13 +162,24 @@ export function queryCell(data, unit, params = {}) {
 
 // --- columns -------------------------------------------------------------------------------------------------------
 
-/** Create the column of engine names, with their roles. */
+/** Create a table with one row per engine, {name, …}; a button shows the references. */
+export function engineTable(data, { rows, columns, ...options }) {
+  const references = rows.filter(({ name }) => isReference(engineOf(data, name)));
+  const tested = rows.filter((row) => !references.includes(row));
+  const all = [engineColumn(data), ...columns];
+  if (!tested.length) return table({ ...options, rows, columns: all });
+  const referencesLabel = `References: ${references.map(({ name }) => name).join(", ")}`;
+  return table({ ...options, rows: tested, columns: all, references, referencesLabel });
+}
+
+/** Create the column of engine names, with their colors and roles. */
 export function engineColumn(data) {
   return headColumn("engine", "Engine", (row) => row.name, {
     text: (row) => shownName(data, row.name),
     cell: ({ name }) => {
       const role = roleOf(data, name);
       return [
+        h("span.swatch-dot", { class: engineColor(data, name), "aria-hidden": "true" }),
         h("span.engine-name", name),
         role && [" ", h("span.role", role)],
         engineOf(data, name)?.answered_nothing && [" ", h("span.role.bad", "failed")],

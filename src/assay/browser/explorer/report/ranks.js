@@ -2,12 +2,13 @@
 
 import { h } from "../../common/dom.js";
 import { duration, grouped, percent } from "../../common/format.js";
-import { numberColumn, table, textColumn } from "../../common/table.js";
-import { barRow, costAxis, heatCell, linearAxis } from "../charts/marks.js";
+import { numberColumn, textColumn } from "../../common/table.js";
+import { barRow, costAxis, linearAxis } from "../charts/marks.js";
 import { scatter } from "../charts/scatter.js";
 import { isReference } from "../data.js";
 import {
-  engineColumn, engineOf, fewText, folded, meansOf, meanText, measureOf, note, rankedNames, sentences, stack, subtitle,
+  engineColor, engineOf, engineTable, fewText, folded, meansOf, meanText, measureOf, note, rankedNames, sentences,
+  stack, subtitle,
 } from "./parts.js";
 
 export const ranksSection = { id: "ranks", title: "Ranks", render: renderRanks };
@@ -27,7 +28,7 @@ function renderRanks(data) {
   const k = rows[0].counts.length;
   const { level } = known.get(rows[0].name);
   return stack(
-    table({ caption: "Rank of the first target, every engine", rows, columns: rankColumns(data, rows, k) }),
+    engineTable(data, { caption: "Rank of the first target, every engine", rows, columns: rankColumns(data, rows, k) }),
     note(
       sentences(
         `Bars: ranks 1 to ${k}, then the queries without a target among the first ${k}. Targets match by ${level}.`,
@@ -41,7 +42,6 @@ function renderRanks(data) {
         rows.map((row) => h("li", h("strong", row.name), ": ", row.sentence)),
       ),
     ),
-    folded("Counts of every rank", countsTable(data, rows, k)),
   );
 }
 
@@ -49,11 +49,10 @@ function rankColumns(data, rows, k) {
   const max = Math.max(...rows.flatMap((row) => [...row.counts, row.missed]));
   const shareWithin = (row, cutoff) => sum(row.counts.slice(0, cutoff)) / row.total;
   return [
-    engineColumn(data),
     textColumn("bars", `Rank 1 … ${k} | not found`, () => null, {
       fixed: true,
       text: (row) => [...row.counts, row.missed].join(" "),
-      cell: (row) => rankBars(row, max),
+      cell: (row) => h("span", { class: engineColor(data, row.name) }, rankBars(row, max)),
     }),
     ...[...CUTOFFS.filter((cutoff) => cutoff < k), k].map((cutoff) => {
       const title = cutoff === 1 ? "Rank 1" : `In first ${cutoff}`;
@@ -70,17 +69,6 @@ function rankBars({ name, counts, missed, total }, max) {
   const bars = counts.map((count, index) => ({ value: count, tip: `rank ${index + 1}: ${share(count)}` }));
   const last = { value: missed, tip: `not found: ${share(missed)}`, class: "missed" };
   return barRow([...bars, last], max, `Ranks of ${name}`);
-}
-
-function countsTable(data, rows, k) {
-  const max = Math.max(...rows.flatMap((row) => row.counts));
-  const countColumn = (id, title, value) =>
-    numberColumn(id, title, value, grouped, { cell: (row) => heatCell(value(row), 0, max, grouped(value(row))) });
-  const ranks = Array.from({ length: k }, (_, index) =>
-    countColumn(`rank${index + 1}`, String(index + 1), (row) => row.counts[index]),
-  );
-  const columns = [engineColumn(data), ...ranks, countColumn("missed", "Not found", (row) => row.missed)];
-  return table({ caption: "Number of queries by the rank of their first target", rows, columns });
 }
 
 function sum(counts) {
@@ -164,7 +152,7 @@ function tradeoffPoint(data, kind, { engine, mean, interval, cost }, all) {
     high: interval.high,
     tip: isDominated ? text : `${text}; Pareto-optimal`,
     hollow: isDominated,
-    tone: engine === data.results.comparison.baseline ? "baseline" : "plain",
+    color: engineColor(data, engine),
     weight: quality + (isDominated ? 0 : 1e6),
   };
 }

@@ -6,11 +6,11 @@ import { forest } from "../charts/forest.js";
 import { linearAxis } from "../charts/marks.js";
 import { isReference } from "../data.js";
 import {
-  betterSide, chooser, engineColumn, engineOf, folded, intervalColumn, meansOf, meanText, measureOf, note, rankedNames,
-  roleOf, shownName, stack,
+  betterSide, chooser, engineColor, engineOf, engineTable, folded, intervalColumn, meansOf, meanText, measureOf, note,
+  rankedNames, roleOf, shownName, stack,
 } from "./parts.js";
 
-export const scoresSection = { id: "scores", title: "Scores", render: renderScores };
+export const scoresSection = { id: "scores", title: "All measures", render: renderScores };
 export const meansSection = { id: "means", title: "Means", render: renderMeans };
 
 function renderScores(data) {
@@ -27,12 +27,12 @@ function renderScores(data) {
   );
   const caption = "Scores: mean and interval of every engine on every measure";
   return stack(
-    table({ caption, rows, columns: [engineColumn(data), ...columns] }),
+    engineTable(data, { caption, rows, columns }),
     note(data.summary.notes.scores),
     repositories > 1 &&
       folded(
         "Each repository counted once",
-        table({ caption: "Means over repositories", rows, columns: [engineColumn(data), ...macro] }),
+        engineTable(data, { caption: "Means over repositories", rows, columns: macro }),
       ),
     layersFold(data),
     otherEnginesFold(data),
@@ -52,7 +52,7 @@ function layersFold(data) {
   );
   return folded(
     "Over the queries whose evaluation layer names the measure",
-    table({ caption: "Measures requested by queries", rows, columns: [engineColumn(data), ...columns] }),
+    engineTable(data, { caption: "Measures requested by queries", rows, columns }),
   );
 }
 
@@ -77,34 +77,40 @@ function otherEnginesFold(data) {
 function renderMeans(data) {
   if (!data.results.comparison.means.length) return null;
   const measures = { key: "measure", label: "Measure", options: data.results.measures.map((name) => [name, name]) };
-  return stack(chooser("means", { measure: data.primary }, [measures], (state) => meansForest(data, state.measure)));
+  return stack(
+    chooser("means", { measure: data.primary }, [measures], (state) => meansForest(data, state.measure)),
+    note(
+      "Overlapping intervals do not mean that two engines are equal: the differences are paired and more precise.",
+    ),
+  );
 }
 
-function meansForest(data, measure) {
+/** Draw the means of a measure; those of references are folded. */
+export function meansForest(data, measure) {
   const means = new Map(meansOf(data, measure).map((row) => [row.engine, row]));
-  const rows = rankedNames(data, measure)
-    .filter((name) => means.has(name))
-    .map((name) => means.get(name));
-  if (!rows.length) return note(`${measure} applies to no query.`);
+  const names = rankedNames(data, measure).filter((name) => means.has(name));
+  if (!names.length) return note(`${measure} applies to no query.`);
+  const references = names.filter((name) => isReference(engineOf(data, name)));
+  const tested = names.filter((name) => !references.includes(name));
   const baseline = means.get(data.results.comparison.baseline);
-  const level = percent(rows[0].interval.level);
+  const level = percent(means.get(names[0]).interval.level);
   const { low, high } = measureOf(data, measure);
-  const ends = rows.flatMap(({ interval }) => [interval.low, interval.high]);
   const limits = { least: low ?? -Infinity, most: high ?? Infinity };
-  return [
-    forest({
-      label: `Means of ${measure} with ${level} intervals`,
+  const draw = (label, shown) => {
+    const rows = shown.map((name) => means.get(name));
+    const ends = rows.flatMap(({ interval }) => [interval.low, interval.high]);
+    return forest({
+      label: `${label} of ${measure} with ${level} intervals`,
       axis: linearAxis(Math.min(...ends), Math.max(...ends), limits),
+      axisName: `mean ${measure} (${level} CI)`,
       rows: rows.map((row) => meanRow(data, row)),
       line: baseline?.mean,
       lineName: baseline && `mean of the baseline, ${baseline.engine}`,
       side: betterSide(data, measure),
-    }),
-    note(
-      `${level} intervals. Overlapping intervals do not mean that two engines are equal: ` +
-        "the differences below are paired and more precise.",
-    ),
-  ];
+    });
+  };
+  if (!tested.length || !references.length) return draw("Means", names);
+  return [draw("Means", tested), folded(`References: ${references.join(", ")}`, draw("Reference means", references))];
 }
 
 function meanRow(data, row) {
@@ -118,6 +124,7 @@ function meanRow(data, row) {
     text,
     hollow: isReference(engineOf(data, engine)),
     tone: engine === data.results.challenger ? "chosen" : "plain",
+    color: engineColor(data, engine),
     tip: `${engine}: ${text}, ${row.queries} queries, effective n ${grouped(row.effective_n)}`,
   };
 }

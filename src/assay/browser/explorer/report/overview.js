@@ -1,0 +1,91 @@
+// The first screen: the verdict, the differences from the baseline, and the scores of the engines under test.
+
+import { h, prose } from "../../common/dom.js";
+import { counted, grouped, percent, signed } from "../../common/format.js";
+import { copyButton } from "../../common/page.js";
+import { numberColumn } from "../../common/table.js";
+import { queryHref, reportHref } from "../parts.js";
+import { differencesForest, outcomesColumn } from "./differences.js";
+import {
+  comparisonsOn, engineTable, intervalColumn, meansOf, note, rankedNames, withoutReferences,
+} from "./parts.js";
+import { meansForest } from "./scores.js";
+
+const SHOWN_ENGINES = 10; // that fit the first screen; the sections below have all
+const BADGES = {
+  equivalent: "Same (equivalent)",
+  "not inferior": "Not worse (non-inferior)",
+  inconclusive: "Can't tell (inconclusive)",
+  "identical rankings": "Identical",
+};
+// The page shows other engines in a table, and losses as links.
+const REPLACED_LINES = /^(Others|Largest losses): /;
+
+/** Render the verdict, its evidence and the scores. */
+export function renderOverview(data) {
+  const { decision, tone } = data.summary;
+  const { outcome, headline } = decision;
+  const badge = BADGES[outcome] ?? outcome.charAt(0).toUpperCase() + outcome.slice(1);
+  const [answer, ...lines] = decision.lines.slice(0, -1).filter((line) => !REPLACED_LINES.test(line)); // no file names
+  const copyCard = copyButton(() => [headline, ...decision.lines, ""].join("\n"), "Copy the verdict");
+  const day = data.results.header.date.slice(0, 10);
+  return [
+    h("header.verdict", { class: tone }, [
+      h("p.kicker", h("span.badge", badge), `${data.results.suite} · ${day}`, copyCard),
+      h("h1", prose(headline)),
+      h("p.answer", prose(answer)),
+      lines.map((line) => h("p", prose(line))),
+      h("p", lossLinks(data), warningLink(decision)),
+    ]),
+    h("div.overview", [
+      h("section", { "aria-labelledby": "overview-chart" }, chartPart(data)),
+      h("section", { "aria-labelledby": "overview-scores" }, scoresPart(data)),
+    ]),
+  ];
+}
+
+function lossLinks(data) {
+  const { baseline, candidate, largest_losses: largest } = data.summary.decision;
+  const losses = largest.map(({ gold, query, difference }, index) => {
+    const unit = data.headlines.find((headline) => headline.gold === gold && headline.query.id === query);
+    const params = { a: baseline.name, b: candidate.name };
+    const link = unit ? h("a", { href: queryHref(unit, params) }, query) : query;
+    return [index ? ", " : "", link, ` ${signed(difference, 2)}`];
+  });
+  return losses.length > 0 && h("span.losses", "Largest losses: ", losses);
+}
+
+function warningLink({ warnings: { length } }) {
+  return length > 0 && h("a.warning-link", { href: reportHref("limits") }, counted(length, "warning"));
+}
+
+/** Draw the differences from the baseline or, without a comparison, the means. */
+function chartPart(data) {
+  const shown = withoutReferences(data, comparisonsOn(data, data.primary)).slice(0, SHOWN_ENGINES);
+  const title = shown.length ? `Difference from ${data.results.comparison.baseline}` : `Mean ${data.primary}`;
+  return [
+    h("h2", { id: "overview-chart" }, title),
+    shown.length ? differencesForest(data, data.primary, shown) : meansForest(data, data.primary),
+  ];
+}
+
+function scoresPart(data) {
+  const { spending, reading } = data.results;
+  const means = new Map(meansOf(data, data.primary).map((row) => [row.engine, row]));
+  const comparisons = new Map(comparisonsOn(data, data.primary).map((row) => [row.engine, row]));
+  const times = new Map(data.summary.notes.times ? [] : spending.map((row) => [row.engine, row]));
+  const median = ({ name }) => (times.get(name)?.mostly_failed ? null : (times.get(name)?.warm_ms ?? null));
+  const mean = ({ name }) => means.has(name) && { mean: means.get(name).mean, ...means.get(name).interval };
+  const rows = rankedNames(data).map((name) => ({ ...comparisons.get(name), name }));
+  const columns = [
+    intervalColumn("mean", `${data.primary} (${percent(data.summary.decision.level)} CI)`, mean),
+    comparisons.size > 0 && outcomesColumn(data),
+    rows.some((row) => median(row) !== null) &&
+      numberColumn("median", "Median (ms)", median, (ms) => grouped(ms, 1), { first: "ascending" }),
+  ].filter(Boolean);
+  return [
+    h("h2", { id: "overview-scores" }, "Scores"),
+    engineTable(data, { caption: "Scores of the engines", rows, columns, slice: SHOWN_ENGINES }),
+    note(reading),
+  ];
+}
