@@ -23,6 +23,7 @@ RUN = """\
 [run]
 gold = "gold.yaml"
 references = false
+level = "file"
 baseline = "old"
 measures = ["nDCG@10", "RR@10"]
 times = false
@@ -127,10 +128,11 @@ def test_names_that_every_object_has_are_no_views(browser: Tab, made: Path, addr
     assert tab.console_errors() == []
 
 
-def test_warnings_stand_under_the_verdict_and_untimed_runs_have_no_empty_table(browser: Tab, made: Path) -> None:
+def test_warnings_are_counted_under_the_verdict_and_untimed_runs_have_no_empty_table(browser: Tab, made: Path) -> None:
     tab = opened(browser, made, "#/", "#section-inputs .facts")
-    assert "Only 3 queries" in tab.text(".verdict .warning li")
-    assert len(tab.all(".verdict .warning li")) <= 4
+    assert tab.text(".verdict .warning-link") == f"{len(tab.all('#section-limits .warning li'))} warnings"
+    assert "Only 3 queries" in tab.text("#section-limits .warning li")
+    assert "Median (ms)" not in tab.text(".overview table")
     assert "times are not comparable" in tab.text("#section-cost")
     assert "Time and memory" not in tab.texts("#section-cost caption")
 

@@ -18,7 +18,7 @@ from tests.report.labs import lab
 pytestmark = pytest.mark.nightly
 
 SECTIONS = [
-    "verdict", "scores", "means", "differences", "wins", "ranks", "tradeoffs", "groups", "phrasings", "adversaries",
+    "scores", "means", "differences", "wins", "ranks", "tradeoffs", "groups", "phrasings", "adversaries",
     "limits", "cost", "inputs",
 ]  # fmt: skip
 PRIMARY = "nDCG@10"
@@ -136,24 +136,91 @@ def test_every_section_is_drawn_and_named_in_the_navigation_and_nothing_is_asked
 
 def test_names_and_texts_that_others_wrote_are_shown_as_text(report):
     assert SHOWN_ENGINE in report.texts("#section-scores .engine-name")
+    assert SHOWN_ENGINE in report.texts(".overview .engine-name")
     assert any(IMAGE in text for text in report.texts("#section-phrasings .query-text"))
     assert any(IMAGE in text for text in report.texts("#section-adversaries .adversary-cell"))
     assert report.run("return window.hacked") is None
     assert not report.all(".report img, .report script, .report b")
 
 
-def test_verdict_shows_what_it_rests_on(report, results):
-    row = next(one for one in results["comparison"]["rows"] if one["engine"] == results["challenger"])
-    figures = report.texts("#section-verdict .figure-value")
-    interval = f"[{signed(row['interval']['low'])}, {signed(row['interval']['high'])}]"
-    counts = f"{row['wins']} / {row['ties']} / {row['losses']}"
-    p, mde = f"{row['p_adjusted']:.4f}", mde_text(row)
-    assert figures == [signed(row["difference"]), interval, p, mde, counts, f"{row['effective_n']:.0f}"]
-    assert "a verdict needs p ≤ 0.05" in report.texts("#section-verdict .figure-small")
-    assert report.text("#section-verdict .limits-line a").startswith(f"{len(results['warnings'])} warning")
+#: Parts of the first screen, which must end above the fold of a window of 1400 by 900.
+FIRST_SCREEN = (".verdict h1", ".answer", ".overview .forest", ".overview table")
+
+
+def test_first_screen_shows_the_verdict_the_differences_and_the_scores(browser, sample, results):
+    report = drawn(browser.resize(1400, 900).open(sample / "report.html"))
+    decision = results["decision"]
+    low, high = (number(decision[end], 2) for end in ("low", "high"))
+    means = " → ".join(number(decision[name]["mean"]) for name in ("baseline", "candidate"))
+    answer = f"{means}, difference {signed(decision['difference'])} (95% CI {low} to {high})"
+    assert report.text(".answer").startswith(answer)
+    assert f"{decision['candidate']['name']} " in report.text(".verdict h1")
+    assert f"Scope: {decision['scope']}" in report.text(".verdict")
+    assert report.text(".verdict .warning-link").startswith(f"{len(results['warnings'])} warning")
+    assert not any(tamed(text) in report.text(".verdict") for text in results["warnings"])  # the limitations have them
+    bottoms = report.run(
+        "return arguments[0].map(css => document.querySelector(css).getBoundingClientRect().bottom)", FIRST_SCREEN
+    )
+    assert max(bottoms) < 900
+    drawn_names = report.texts(".overview .forest-row:not(.forest-axis) .forest-name")
+    assert set(drawn_names) == {"builtin", SHOWN_ENGINE}
+    rows = {row[0].split(" baseline")[0]: row[1:] for row in written(report, ".overview table")}
+    assert set(rows) == {"builtin", BASELINE, SHOWN_ENGINE}  # random is a reference
+    mean = means_of(results, PRIMARY)["builtin"]
+    compared = next(row for row in results["comparison"]["rows"] if row["engine"] == "builtin")
+    median = next(row["warm_ms"] for row in results["spending"] if row["engine"] == "builtin")
+    assert rows["builtin"][0] == mean_text(mean["mean"], mean["interval"]["low"], mean["interval"]["high"])
+    assert rows["builtin"][1] == f"{compared['wins']}/{compared['ties']}/{compared['losses']}"
+    assert rows["builtin"][2:] == ([f"{median:,.1f}"] if results["header"]["timed"] else [])
+
+
+#: What one property of the elements inside another is, as the browser computes it; the text without a property.
+COMPUTED = """
+const found = [...document.querySelector(arguments[0]).querySelectorAll(arguments[1])];
+return found.map(one => arguments[2] ? getComputedStyle(one)[arguments[2]] : one.textContent);
+"""
+
+
+def test_every_engine_has_one_color_in_tables_and_charts(report):
+    table = "#section-scores table"
+    names = report.run(COMPUTED, table, ".engine-name", "")
+    colors = report.run(COMPUTED, table, ".swatch-dot", "backgroundColor")
+    known = dict(zip(names, colors, strict=True))
+    assert len(set(colors)) == len(names) >= 3
+    for chart, name in ((".overview .forest", ".forest-name"), ("#section-tradeoffs .scatter", ".point-name")):
+        shown = report.run(COMPUTED, chart, name, "")
+        marks = report.run(COMPUTED, chart, ".dot", "stroke")
+        assert {name: known[name] for name in shown} == dict(zip(shown, marks, strict=True))
+
+
+def test_dots_of_a_chart_all_have_visible_names(report):
+    assert set(report.run(COMPUTED, "#section-tradeoffs", ".point-name", "visibility")) == {"visible"}
+    assert all(report.run(COMPUTED, "#section-tradeoffs", ".point-name", ""))
+
+
+def test_rows_of_queries_open_their_query_from_any_cell(browser, sample):
+    report = drawn(browser.open(sample / "report.html"))
+    row = "#section-wins .chosen tr.row-link"
+    assert report.run(f"return getComputedStyle(document.querySelector('{row}')).cursor") == "pointer"
+    report.run(f"document.querySelector('{row} td:last-child').click()")
+    report.find(".query-view")
+    report.go("#/queries")
+    report.find(".queries-view .query-id").click()
+    report.find(".query-view")
+
+
+def test_a_wide_table_fades_where_columns_are_hidden(browser, sample):
+    report = drawn(browser.resize(700, 900).open(sample / "report.html"))
+    box = "document.querySelector('#section-scores .table-scroll')"
+    assert report.run(f"return {box}.className") == "table-scroll hides-right"
+    report.run(f"{box}.scrollTo(9999, 0)")
+    report.wait(lambda: report.run(f"return {box}.className") == "table-scroll hides-left", "the end has no other mark")
+    left = f"return {box}.querySelector('tbody th').getBoundingClientRect().left - {box}.getBoundingClientRect().left"
+    assert report.run(left) == pytest.approx(0, abs=1)
 
 
 def test_scores_have_every_mean_with_its_interval_and_are_sorted_by_their_headers(report, results):
+    report.click("#section-scores .references")
     rows = {
         row[0].removesuffix(" baseline").removesuffix(" floor"): row[1:]
         for row in written(report, "#section-scores table")
@@ -177,7 +244,8 @@ def test_means_are_drawn_for_the_measure_that_is_chosen(report, results):
             name: mean_text(row["mean"], row["interval"]["low"], row["interval"]["high"])
             for name, row in means_of(results, measure).items()
         }
-        assert {name.split(" baseline")[0].split(" floor")[0]: text for name, text in forest(report, "means")} == texts
+        del texts["random"]  # folded
+        assert {name.split(" baseline")[0]: text for name, text in forest(report, "means")} == texts
     place = "return document.querySelector('#section-means .forest-row .dot').closest('svg svg').getAttribute('x')"
     assert 50 < float(report.run(place).rstrip("%")) <= 100  # the best stands on top, far right
 
@@ -191,9 +259,10 @@ def test_differences_show_verdict_p_and_mde(report, results):
         assert drawn_rows[shown].endswith(rows[name]["verdict"])
     cells = next(row for row in written(report, "#section-differences table") if row[0] == "builtin")
     row = rows["builtin"]
-    assert cells[2:6] == [
+    assert cells[2:7] == [
         difference_text(row),
         f"{row['p_adjusted']:.4f}",
+        f"{row['p']:.4f}",
         mde_text(row),
         f"{row['wins']}/{row['ties']}/{row['losses']}",
     ]
@@ -280,6 +349,7 @@ def test_phrasings_have_a_row_an_intent_and_a_column_a_form_widest_spread_first(
 
 def test_adversaries_show_who_displaced_whom(report, results):
     traps = {t["engine"]: t for t in results["adversaries"] if t["by"] == "all"}
+    report.run("document.querySelector('#section-adversaries .references').click()")
     cells = next(row for row in written(report, "#section-adversaries table") if row[0].startswith("random"))
     found = f"{traps['random']['found']:.0%}"
     assert cells[1:4] == ["12", found, number(traps["random"]["displacement"])]
@@ -298,8 +368,10 @@ def test_adversaries_show_who_displaced_whom(report, results):
 
 def test_limits_say_every_warning_failure_and_what_is_left_out(report, results):
     text = report.text("#section-limits")
+    page = report.run("return document.querySelector('main').innerText")
     for sentence in [*results["warnings"], *results["comparison"]["notes"]]:
         assert tamed(sentence).replace("`", "") in text
+        assert page.count(tamed(sentence).replace("`", "")) == 1
     mishap = written(report, "#section-limits table")[0]
     assert mishap[1:4] == ["error", str(results["failed_queries"][0]["queries"]), "17%"]
     assert "Not in this file" in text
@@ -359,7 +431,12 @@ def test_marks_of_a_chart_are_walked_by_arrows_and_say_their_numbers(report):
     assert first.startswith("builtin: ")
     report.keys("\ue015")  # arrow down
     assert report.text("#chart-tip").startswith(f"{BASELINE}: ")
-    assert report.run("return document.querySelectorAll('#section-means [tabindex=\"0\"]').length") == 1
+    assert (
+        report.run(
+            "return document.querySelector('#section-means .forest').querySelectorAll('[tabindex=\"0\"]').length"
+        )
+        == 1
+    )
     report.keys("\ue00c")  # escape
     assert report.all("#chart-tip")[0].get_attribute("hidden") is not None
 
@@ -411,9 +488,10 @@ def test_printing_has_every_section_and_no_navigation(browser, sample):
 def test_one_engine_alone_has_no_comparison_and_breaks_nothing(browser, tmp_path):
     drawn(browser.open(page_of(tmp_path, lab({"only": [1, 2, 0, 3] * 3}), AnalysisPlan(("RR@10", "Hit@1"), "only"))))
     assert not {"differences", "wins", "phrasings", "adversaries", "tradeoffs"} & set(shown_sections(browser))
-    assert {"verdict", "scores", "means", "ranks", "limits", "inputs"} <= set(shown_sections(browser))
+    assert {"scores", "means", "ranks", "limits", "inputs"} <= set(shown_sections(browser))
     assert browser.texts(".side-sections a") == browser.texts(".report-section > h2")
-    assert browser.texts("#section-verdict .figure-value")[0] == "0.458"
+    assert "0.458" in browser.text(".overview .forest")
+    assert "0.458" in browser.text(".verdict h1")
     assert browser.console_errors() == []
 
 
@@ -435,8 +513,8 @@ def test_a_baseline_that_failed_is_said_to_be_why_nothing_is_compared(browser, t
     crashed = (replace(r, hits=(), status=Status.CRASH, error="gone") for r in made.engines[0].rankings)
     run = replace(made, engines=(replace(made.engines[0], rankings=tuple(crashed)), made.engines[1]))
     browser.open(page_of(tmp_path, run, AnalysisPlan(("RR@10", "Hit@1"), "base")))
-    assert browser.text("h1").endswith("nothing is compared with base, which failed on 12 of 12 queries")
-    assert "all queries failed: base (the baseline)" in browser.texts("#section-verdict .figure-small")
+    assert "base failed on every query" in browser.text("h1")
+    assert browser.text(".verdict .badge") == "Failed"
 
 
 def test_tables_that_a_run_asked_for_are_there(browser, tmp_path):

@@ -20,7 +20,7 @@ from tests.web.reviews import decisions, votes
 GOLD = "town<script>window.hacked=1<&>"
 FINES = f"#/query/{quote(GOLD, safe='')}/fines/human"
 SECTIONS = [
-    "verdict", "scores", "means", "differences", "wins", "ranks", "tradeoffs", "groups", "phrasings", "adversaries",
+    "scores", "means", "differences", "wins", "ranks", "tradeoffs", "groups", "phrasings", "adversaries",
     "limits", "cost", "inputs",
 ]  # fmt: skip
 ROWS = ".queries-view tbody tr"
@@ -104,11 +104,13 @@ def test_report_draws_every_section_and_asks_nobody(browser: Tab, sample: Path) 
 def test_report_shows_the_numbers_of_results_json(browser: Tab, sample: Path, results: dict[str, Any]) -> None:
     tab = all_drawn(opened(browser, sample))
     row = next(one for one in results["comparison"]["rows"] if one["engine"] == results["challenger"])
-    figures = tab.texts("#section-verdict .figure-value")
-    assert figures[0] == f"{row['difference']:+.3f}".replace("-", "−")
-    assert figures[2] == f"{row['p_adjusted']:.4f}"
-    assert figures[4] == f"{row['wins']} / {row['ties']} / {row['losses']}"
-    assert tab.texts("#section-verdict p.warning") == row["notes"]
+    difference = f"{row['difference']:+.3f}".replace("-", "−")
+    assert f"{row['baseline_mean']:.3f} → {row['mean']:.3f}, difference {difference} (95% CI" in tab.text(".answer")
+    compared = next(line for line in cells(tab, "#section-differences table") if line[0] == row["engine"])
+    assert compared[3:5] == [f"{row['p_adjusted']:.4f}", f"{row['p']:.4f}"]
+    assert f"{row['wins']}/{row['ties']}/{row['losses']}" in compared
+    assert compared[6] in next(line for line in cells(tab, ".overview table") if line[0] == row["engine"])
+    tab.run("document.querySelectorAll('.references').forEach((button) => button.click())")
     means = {(one["engine"], one["measure"]): one["mean"] for one in results["comparison"]["means"]}
     shown_scores = {line[0].split()[0]: line[1:] for line in cells(tab, "#section-scores table")}
     for place, measure in enumerate(results["measures"]):
@@ -142,7 +144,9 @@ def test_tables_of_the_report_sort_choose_and_copy(browser: Tab, sample: Path, r
     assert [row[1] for row in cells(tab, "#section-scores table")] == down[::-1] != down
     text = copied(tab, "#section-scores .copy")
     assert text.splitlines()[1].startswith("|---|---:|")
-    assert len(text.splitlines()) == 2 + len(results["engines"])
+    assert len(text.splitlines()) == 2 + len(results["engines"]) - 1
+    tab.click("#section-scores .references")  # random
+    assert len(copied(tab, "#section-scores .copy").splitlines()) == 2 + len(results["engines"])
     tab.run(
         "const list = document.querySelector('#section-means select'); list.value = 'RR@10';"
         "list.dispatchEvent(new Event('change'))"

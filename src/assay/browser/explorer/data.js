@@ -4,8 +4,8 @@ import { blockBytes, blockJson, hasBlock } from "../common/page.js";
 
 /**
  * Read the run: {summary, results, engines, measures, primary, primaryMeasure, rankMeasure, level, units,
- * queries, golds, repositories, forms, value(), engineIndex(), findUnit(), baselineIndex, challengerIndex, headlines, has(),
- * load(), live}.
+ * queries, golds, repositories, forms, value(), engineIndex(), findUnit(), baselineIndex, challengerIndex, headlines,
+ * has(), load(), live}.
  *
  * A unit is one phrasing of a query, {index, query, gold, repository, form, headline, leak, text}, with names in place
  * of indices; a query is {index, gold, id, line, targets, adversaries, rationale, tags, measures, units: [indices]}.
