@@ -140,6 +140,7 @@ _SAMPLE = f"""\
 gold = ["town/gold.yaml", "school/gold.yaml"]
 references = false
 level = "file"
+times = true
 baseline = "{BASELINE}"
 measures = ["nDCG@10", "RR@10", "Hit@1", "nDCG(level=lines)@10", "RecallAtTokens(500)"]
 
