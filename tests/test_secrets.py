@@ -138,7 +138,8 @@ def planted(shop, tmp_path, monkeypatch):
 def test_no_token_is_written_or_printed(planted, capfd, tmp_path):
     said = ""
     commands = [
-        ["run", "--full", "--phrasings", "human"],
+        ["run", "--full", "--phrasings", "human"],  # in worker processes, which know one engine each
+        ["run", "--times", "--quiet", "--phrasings", "human", "--out", "timed"],
         ["score", "results", "--full"],
         ["compare", "results", "--json"],
         *(["engines", "check", name, "."] for name in ("tool", "stays", "nosy", "api", "server")),

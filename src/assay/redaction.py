@@ -29,6 +29,7 @@ _VARIABLE: Final = re.compile(r"\{env:(\w+)\}")
 #: Values that settings read from the environment, redacted for every engine: programs inherit all variables and may
 #: print them.
 _DECLARED: Final[set[str]] = set()
+_VARIABLES: Final[set[str]] = set()  # the names of those environment variables
 MARK: Final = "***"
 _SHORTEST: Final = 6  # a shorter value is a word, not a secret; redacting it would obscure messages
 
@@ -74,7 +75,18 @@ def environment_secrets() -> tuple[str, ...]:
 
 
 def register_secrets(settings: object) -> None:
-    register_secret_values(os.environ.get(name, "").strip() for name in environment_names(settings))
+    register_variables(environment_names(settings))
+
+
+def register_variables(names: Iterable[str]) -> None:
+    """Treat the values of these environment variables as secrets."""
+    _VARIABLES.update(names)
+    register_secret_values(os.environ.get(name, "").strip() for name in _VARIABLES)
+
+
+def secret_variables() -> tuple[str, ...]:
+    """Return the registered environment variables, for worker processes: an engine may print a secret of another."""
+    return tuple(sorted(_VARIABLES))
 
 
 def register_secret_values(values: Iterable[str]) -> None:

@@ -38,6 +38,7 @@ from assay.experiment.spec.variants import RunEntry, missing_requirement
 from assay.experiment.worker import CellTask, CorpusAccess, TimedInputs
 from assay.gold import gold_hash
 from assay.gold.split import select
+from assay.redaction import secret_variables
 from assay.types import AnalysisPlan, GoldSet, Suite, VariantInfo
 
 _RECORDED = (*THREAD_VARIABLES, "TOKENIZERS_PARALLELISM", "PYTHONHASHSEED")
@@ -205,7 +206,15 @@ class RunPlan:
     def _task(self, names: Sequence[str], snapshot: CorpusSnapshot) -> CellTask:
         factories = tuple(replace(self.engines[name].factory, suite=None) for name in names)
         access = self.access(snapshot.gold)
-        return CellTask(access, snapshot.facts.digest, factories, self.k, self.limits, self.reuse_index)
+        return CellTask(
+            access,
+            snapshot.facts.digest,
+            factories,
+            self.k,
+            self.limits,
+            self.reuse_index,
+            secrets=secret_variables(),
+        )
 
     def summary(self, conditions: Mapping[str, object]) -> PlanSummary:
         return PlanSummary(

@@ -30,7 +30,7 @@ from assay.experiment.sessions import (
     run_interleaved,
 )
 from assay.experiment.spec.model import EngineFactory
-from assay.redaction import register_secret_values
+from assay.redaction import register_secret_values, register_variables
 from assay.store.store import Store
 from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Suite
 
@@ -70,6 +70,7 @@ class CellTask:
     reuse_index: bool = False
     cache: Path | None = None  # of finished cells, so that a kill costs only those in progress; None: not on this disk
     keys: Mapping[str, CacheKey] = field(default_factory=dict)  # of the cells, by engine
+    secrets: tuple[str, ...] = ()  # environment variables whose values no result may contain
     timed: TimedInputs | None = None
 
     @property
@@ -126,6 +127,7 @@ def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[
     if task.timed:
         return _run_group(task, task.timed.engines, task.timed.prepared, None, report)
     _check_code(task.access)
+    register_variables(task.secrets)
     # Always reopened, because files may have changed since the survey.
     prepared = replace(reopen(_local_gold(task.access), task.access.forms), gold=task.access.gold)
     if prepared.corpus.digest != task.corpus:
