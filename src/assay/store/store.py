@@ -268,6 +268,8 @@ class Store:
             if not first:
                 return
             with suppress(OSError):
+                if not measured.exists():  # a new store has nothing to prune
+                    measured.touch()
                 if time.time() - measured.stat().st_mtime < self.limits.leftover:
                     return
         self._grown = 1
