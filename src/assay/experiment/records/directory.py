@@ -133,7 +133,7 @@ def read_run(directory: Path) -> Run:
 def read_earlier_run(directory: Path) -> Run | None:
     """Read the run that a new one will replace; None if there is none or it is damaged."""
     try:
-        return read_run(directory)
+        return read_run(directory) if is_run(directory) else None
     except AssayError:
         return None
 
