@@ -14,7 +14,8 @@ import numpy as np
 
 from assay.corpus import open_corpus
 from assay.search import Index, Per
-from assay.search.dense import passage_text
+from assay.search.config import DenseSettings
+from assay.search.dense import open_embedder, passage_text
 from assay.search.embedders import Embedder, make_embedder
 from assay.search.static import StaticEmbedder
 from assay.search.vectors import unit_rows
@@ -75,7 +76,7 @@ def speed(gold: GoldSet) -> Speed:
     units = Index.build(open_corpus(gold.corpus), engine("", WORDS).search, workers=1).table
     rows = np.arange(len(units.chunks))
     texts = [passage_text(units, row) for row in rows.tolist()]
-    static = make_embedder(spec())
+    static = open_embedder(DenseSettings(), spec())
     assert isinstance(static, StaticEmbedder)
     peer = model2vec(static.dimension)
     with TemporaryDirectory(prefix="assay-bench-") as folder, one_core():
@@ -127,7 +128,7 @@ def shares(gold: GoldSet) -> tuple[Share, ...]:
 def share(name: str, corpus: Corpus, questions: Sequence[str], per: Per) -> Share:
     """Ask each question, then embed it alone."""
     index = Index.build(corpus, engine(DEFAULT, {}).search, workers=1)
-    embedder = make_embedder(spec())
+    embedder = open_embedder(DenseSettings(), spec())
     index.search(questions[0], per=per)
     whole, part = [], []
     for question in questions:

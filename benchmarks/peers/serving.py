@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from assay.search import Index
-from assay.search.embedders import make_embedder
+from assay.search.static import StaticEmbedder, open_static
 
 Answering = Callable[[Any], object]
 #: Seconds between two looks whether to stop.
@@ -66,7 +66,7 @@ def searching() -> Answering:
 
 def embedding() -> Answering:
     """Embed texts with the shipped model; a question is embedded as code is, for the API does not tell them apart."""
-    embedder = make_embedder("static")
+    embedder = StaticEmbedder(open_static())
 
     def answer(asked: Any) -> object:  # noqa: ANN401  # JSON
         texts = [asked["input"]] if isinstance(asked["input"], str) else asked["input"]

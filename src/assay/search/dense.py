@@ -163,6 +163,11 @@ def _embed_group(table: IndexTable, settings: DenseSettings, group: ModelGroup, 
 
 
 def open_embedder(settings: DenseSettings, model: str) -> Embedder:
+    kind, _, target = model.partition(":")
+    if kind == "static":
+        from assay.search.static import StaticEmbedder, open_static
+
+        return StaticEmbedder(open_static(target or None))
     from assay.search.embedders import EmbedderConfig, make_embedder
 
     prefixes = (settings.query_prefix, settings.code_prefix, settings.docs_prefix)

@@ -84,10 +84,6 @@ _SPECS: Final = (
 
 def make_embedder(spec: str, config: EmbedderConfig = DEFAULT_EMBEDDER) -> Embedder:
     kind, _, target = spec.partition(":")
-    if kind == "static":
-        from assay.search.static import StaticEmbedder, open_static
-
-        return StaticEmbedder(open_static(target or None))
     openers: dict[str, Callable[[str, EmbedderConfig], ModelEmbedder]] = {
         "fastembed": _open_fastembed,
         "model2vec": _open_model2vec,

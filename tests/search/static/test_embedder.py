@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from assay import Index
 from assay.search.config import DenseSettings, SearchConfig, TranslationSettings
-from assay.search.embedders import Embedder, make_embedder
+from assay.search.dense import open_embedder
+from assay.search.embedders import Embedder
 from assay.search.query import find_words, term_hash, word_terms
 from assay.search.static import StaticEmbedder, chunk_vectors, open_static, path_words
 from assay.search.vectors import unit_rows
@@ -196,7 +197,7 @@ def test_a_translation_is_worth_no_more_than_the_word(tmp_path):
 
 def test_the_registry_opens_it(tmp_path):
     folder = write_model(tmp_path / "m")
-    embedder: Embedder = make_embedder(f"static:{folder}")
+    embedder: Embedder = open_embedder(DenseSettings(), f"static:{folder}")
     assert isinstance(embedder, StaticEmbedder)
     assert embedder.dimension == 8
     assert "by hand" in embedder.identity
