@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from assay.processes.child import Child
-from assay.processes.markers import add_marker, has_marker, new_marker
+from assay.processes.descendants import add_marker, has_marker, new_marker
 from assay.processes.running import ProgramSpec, find_orphans, kill_all, kill_orphans, run_process
 from tests.processes import HANG, wait_until_gone
 from tests.waiting import WATCHDOG, wait_until

@@ -19,7 +19,7 @@ from assay.engines.base import EngineCrash, SearchFilter, SearchReply, SessionUs
 from assay.engines.templates import check_template, fill
 from assay.engines.workspace import CONFIG, STORE, IndexWorkspace
 from assay.errors import ConfigError, CorpusError, EngineError, EngineTimeoutError, SetupError
-from assay.processes.markers import new_marker
+from assay.processes.descendants import new_marker
 from assay.processes.running import (
     PROCESS_LIMITS,
     CompletedProgram,

@@ -20,8 +20,16 @@ from pathlib import Path
 from typing import Final, Literal
 
 from assay.errors import SetupError
-from assay.processes.markers import add_marker, find_marked, get_session, has_marker, new_marker, own_marker
-from assay.processes.memory import LINUX, ProgramMemory
+from assay.processes.descendants import (
+    LINUX,
+    ProgramMemory,
+    add_marker,
+    find_marked,
+    get_session,
+    has_marker,
+    new_marker,
+    own_marker,
+)
 
 #: Maximum bytes of one output; ten thousand results with their text are about 20 MB.
 ANSWER_BYTES: Final = 32_000_000

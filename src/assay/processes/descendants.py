@@ -1,4 +1,6 @@
-"""Peak memory of a program and its descendants.
+"""Descendants of a program: the markers that identify them, and the peak memory of the program and its descendants.
+
+Markers are in an environment variable that processes inherit.
 
 psutil does not report peak memory (VmHWM), and lists children by reading every process, which is too slow for a sample
 per millisecond; most samples therefore read only /proc.
@@ -6,20 +8,71 @@ per millisecond; most samples therefore read only /proc.
 
 from __future__ import annotations
 
+import itertools
+import os
 import re
 import resource
+import secrets
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from assay.processes.markers import get_session, read_markers
+#: The environment variable with the markers of all programs that a process descends from, outermost first.
+_VARIABLE: Final = "ASSAY_RUN"
+_SEPARATOR: Final = ":"
+_HERE = secrets.token_hex(8)
+_NUMBERS = itertools.count(1)
 
 LINUX = sys.platform == "linux"
 _UNIT = 1024 if LINUX else 1  # bytes per unit of ru_maxrss
 _STATUS = re.compile(rb"^(PPid|VmSize|VmHWM|VmRSS):\s+(\d+)", re.MULTILINE)
 _REAPED_FAULTS = 8  # proc(5): cminflt, counted from the field after the name
+
+
+def own_marker() -> str:
+    """Return the prefix of all markers that this process creates; a forked child has a different prefix."""
+    return f"{_HERE}-{os.getpid()}"
+
+
+def new_marker() -> str:
+    return f"{own_marker()}-{next(_NUMBERS)}"
+
+
+def add_marker(environment: Mapping[str, str] | None, marker: str) -> dict[str, str]:
+    """Return a copy of an environment (None: that of this process) with a marker added to the existing markers."""
+    base = os.environ if environment is None else environment
+    outer = base.get(_VARIABLE) or os.environ.get(_VARIABLE)
+    return {**base, _VARIABLE: f"{outer}{_SEPARATOR}{marker}" if outer else marker}
+
+
+def read_markers(pid: int) -> list[str]:
+    """Return the markers of a process, [""] if it has none, or [] if its environment is unreadable."""
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ().get(_VARIABLE, "").split(_SEPARATOR)
+    except (psutil.Error, OSError):
+        return []
+
+
+def has_marker(pid: int, marker: str) -> bool:
+    return any(own == marker or own.startswith(f"{marker}-") for own in read_markers(pid))
+
+
+def find_marked(marker: str) -> list[int]:
+    import psutil
+
+    return sorted(pid for pid in psutil.pids() if pid != os.getpid() and has_marker(pid, marker))
+
+
+def get_session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except OSError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
