@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 
 from assay.audit.sessions import AuditRanking, AuditSessions, RankingReader
-from assay.engines.resources import THREAD_VARIABLES, pinned
 from assay.engines.runner import close_session, open_session, query_session
 from assay.errors import AssayError, EngineError
+from assay.experiment.executors import THREAD_VARIABLES, pinned
 from assay.files import write_atomic
 from assay.processes.running import ProgramSpec, run_process
 

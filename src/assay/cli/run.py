@@ -16,11 +16,11 @@ from assay.cli.options import (
     split_list,
 )
 from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, progress_callback, warn
-from assay.engines.resources import available_threads
 from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory
 from assay.experiment.cluster import DaskExecutor
 from assay.experiment.corpora import Missing, load_suite
+from assay.experiment.executors import available_threads
 from assay.experiment.forecast import dry_run
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.records.directory import repeat_directories, write_timings

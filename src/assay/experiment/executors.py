@@ -1,4 +1,4 @@
-"""Executors of a run: this process, worker processes, or a `concurrent.futures` executor of the user."""
+"""Executors of a run: this process, worker processes, or an executor of the user; the processors they may use."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import active_children, get_context, parent_process
 from multiprocessing.connection import wait
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Final, NoReturn, Protocol, TypeVar, cast
 
-from assay.engines.resources import THREAD_VARIABLES, available_threads
 from assay.errors import ConfigError, EngineError
 
 T = TypeVar("T")
@@ -24,6 +24,17 @@ R = TypeVar("R")
 _POLL: Final = 1.0  # seconds between looks at the width of an executor while tasks run
 _NAME: Final = 200  # characters of a task in a message
 _GRACE: Final = 5.0  # seconds for a worker to end its engines and delete its files before it is killed
+#: Variables that set the thread count of numeric libraries and tools.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "RAYON_NUM_THREADS",
+    "GOMAXPROCS",
+    "TOKIO_WORKER_THREADS",
+)
 
 
 class Executor(Protocol):
@@ -291,3 +302,35 @@ def _call(function: Callable[..., T], *args: object) -> T:
         except Exception:  # an error that the parent cannot unpickle would break the pool
             raise RuntimeError(f"{type(error).__name__}: {error}") from error
         raise
+
+
+def available_threads() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@contextmanager
+def pinned(threads: int) -> Iterator[int]:
+    """Limit threads by processor affinity (Linux) and by variables of numeric libraries; yield the number granted."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    granted = min(threads, available_threads())
+    allowed = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(granted)))
+    _set_affinity(allowed[:granted])
+    try:
+        yield granted
+    finally:
+        _set_affinity(allowed)
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _set_affinity(processors: Iterable[int]) -> None:
+    tasks = Path("/proc/self/task")
+    if not processors or not tasks.is_dir():
+        return
+    for task in sorted(tasks.iterdir()):
+        with suppress(OSError):  # the thread has already ended
+            os.sched_setaffinity(int(task.name), processors)

@@ -16,7 +16,6 @@ from pathlib import Path
 from assay.digests import digest_of, package_digest
 from assay.engines.base import FullEngine, SharedStep, sharing_engine
 from assay.engines.kinds import find_kind
-from assay.engines.resources import THREAD_VARIABLES, available_threads, pinned
 from assay.errors import ConfigError
 from assay.experiment.cache import (
     CacheKey,
@@ -30,7 +29,7 @@ from assay.experiment.cache import (
     unfinished_directory,
 )
 from assay.experiment.corpora import Missing, PreparedGold
-from assay.experiment.executors import Executor
+from assay.experiment.executors import THREAD_VARIABLES, Executor, available_threads, pinned
 from assay.experiment.sessions import EngineLimits
 from assay.experiment.spec import Spec, engine_factory
 from assay.experiment.spec.model import EngineFactory, resolve_level

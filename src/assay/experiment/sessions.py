@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal, cast
 
 from assay.clock import today
 from assay.corpus.opening import directory_size
 from assay.engines.base import FullEngine, Session, SessionUsage, SharedCache, TimedEngine, sharing_engine
 from assay.engines.normalize import Normalizer
-from assay.engines.resources import AddedMemory
 from assay.engines.runner import (
     QueryOutcome,
     close_session,
@@ -107,6 +108,37 @@ def run_interleaved(
             if session.parallel > 1:
                 session.search_concurrently(prepared.queries)
         return {session.name: session.finish() for session in sessions}
+
+
+class AddedMemory:
+    """The memory that one engine adds to this process, measured during calls to the engine; Linux only."""
+
+    def __init__(self) -> None:
+        self.peak: int | None = None  # bytes; None: unknown
+        self._held = 0  # bytes that earlier calls did not release
+
+    @contextmanager
+    def measure(self) -> Iterator[None]:
+        before = None
+        with suppress(OSError):
+            Path("/proc/self/clear_refs").write_text("5")  # proc(5): resets the peak resident set size
+            before = _memory("VmRSS")
+        try:
+            yield
+        finally:
+            highest, now = _memory("VmHWM"), _memory("VmRSS")
+            if before is not None and highest is not None and now is not None:
+                self.peak = max(self.peak or 0, self._held + highest - before)
+                self._held = max(0, self._held + now - before)
+
+
+def _memory(field: str) -> int | None:
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+    except OSError:
+        return None
+    match = re.search(rf"^{field}:\s+(\d+) kB$", status, re.MULTILINE)
+    return int(match[1]) * 1024 if match else None
 
 
 @dataclass(eq=False)

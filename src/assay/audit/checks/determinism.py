@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
 from assay.audit.sessions import AuditRanking, AuditSessions, changed_queries, differ, first_difference, score_gap
 from assay.audit.worker import NotPortableError, query_in_subprocess
-from assay.engines.resources import available_threads
 from assay.engines.runner import summarize
 from assay.errors import AssayError
+from assay.experiment.executors import available_threads
 
 Rankings = Sequence[AuditRanking]  # one per ordinary query
 

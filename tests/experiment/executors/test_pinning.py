@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from assay.engines.resources import THREAD_VARIABLES, available_threads, pinned
+from assay.experiment.executors import THREAD_VARIABLES, available_threads, pinned
 
 
 def state():
