@@ -359,6 +359,8 @@ class CorpusInfo:
     skipped: Mapping[str, int] = field(default_factory=dict)  # by reason
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    root_commit: str | None = None  # first commit of the work tree; None outside of git and in a shallow clone
+    file_digests: Mapping[str, str] = field(default_factory=dict)  # short, by path; empty for a very large corpus
 
 
 @dataclass(frozen=True, slots=True)

@@ -463,9 +463,11 @@ def test_gate_does_not_pass_an_engine_that_has_no_counterpart(answers, capsys):
 def test_compare_says_that_the_corpus_or_the_settings_changed(shop_with_results, capsys):
     (shop_with_results / "extra.py").write_text("x = 1\n")
     call(capsys, *RUN, "--out", "new", "--engine", "builtin=builtin:file", "--no-references", "--baseline", "builtin")
-    assert main(["compare", "results", "new", "--engine", "builtin"]) == 5
-    capsys.readouterr()
-    _, data = as_json(capsys, "compare", "results", "new", "--engine", "builtin", "--allow-changed-corpus")
+    code, out, err = call(capsys, "compare", "results", "new", "--engine", "builtin", "--allow-changed-corpus")
+    assert code == 0
+    assert "The corpus of shop changed between the runs: 1 added (extra.py)." in out
+    assert "warning: --allow-changed-corpus is the default now" in err
+    _, data = as_json(capsys, "compare", "results", "new", "--engine", "builtin")
     assert any("corpus of shop changed" in note for note in data["notes"])
     assert any("Settings changed between the runs: builtin" in note for note in data["notes"])
 

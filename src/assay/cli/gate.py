@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from assay.cli.arguments import RESULTS
-from assay.cli.options import claim_for, log_look, read_results, reject_flags
+from assay.cli.options import claim_for, log_look, read_results, reject_flags, warn_allow_changed
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
 from assay.experiment.records.directory import repeats_in
@@ -31,6 +31,7 @@ from assay.types import Run
 
 def gate_command(args: Namespace) -> int:
     _check_flags(args)
+    warn_allow_changed(args)
     if args.write_baseline:
         return _write_baseline(args)
     try:
@@ -117,7 +118,7 @@ def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Thresho
     new = gather(runs, measures, name)
     comparison = None
     if old is not None:
-        comparison = compare_evidence(old, new, claim, args.engine, moved=args.allow_changed_corpus)
+        comparison = compare_evidence(old, new, claim, args.engine)
     elif args.baseline or not thresholds:
         # the runner-up of several engines is no standard for the others
         baseline = claim.baseline or reference_baseline(runs[0])
@@ -141,7 +142,7 @@ def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryS
             hint = f"make one with `assay gate FOLDER --write-baseline {path}`, from the run to compare with"
             raise ConfigError("there is no such baseline file", file=path, hint=hint)
     old, name = _read_repeats(args.against)
-    require_comparable(old[0], run, moved=args.allow_changed_corpus)
+    require_comparable(old[0], run)
     return gather(old, measures, name)
 
 

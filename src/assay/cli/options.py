@@ -51,6 +51,11 @@ def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
         raise ConfigError(f"--{flag.replace('_', '-')} means nothing for {purpose}", hint="leave it out")
 
 
+def warn_allow_changed(args: Namespace) -> None:
+    if args.allow_changed_corpus:
+        warn("--allow-changed-corpus is the default now")
+
+
 def read_results(text: str) -> Run:
     path = Path(text)
     if not path.is_dir():

@@ -17,6 +17,7 @@ from assay.cli.options import (
     read_results,
     reject_flags,
     report_plan,
+    warn_allow_changed,
 )
 from assay.cli.output import emit, emit_blocks, emit_results, info, paused_gc, pluralize, warn
 from assay.errors import AssayError, ConfigError, EngineError, InputError
@@ -27,6 +28,7 @@ from assay.gold import load_gold, query_hash
 from assay.gold.split import SEALED, split_of
 from assay.report.analysis import compared_pair
 from assay.report.comparison import (
+    changed_corpora,
     compare_all_pairs,
     compare_evidence,
     compare_within,
@@ -145,24 +147,25 @@ def _command_line(args: Namespace, *more: str) -> str:
 
 
 def compare_command(args: Namespace) -> int:
-    comparison, decision = _compare(args)
+    comparison, decision, changes = _compare(args)
     names = shlex.join(name for name in (args.first, args.second) if name)
     show = "" if args.first.endswith(".csv") else f"assay show {names}"
     shown = card(decision, show=show, full=f"assay compare {names} --full")
-    details = comparison_document(comparison).blocks if args.full else ()
+    details = comparison_document(comparison).blocks if args.full else map(Paragraph, changes)
     data = {"schema": "assay/compare/1", **asdict(comparison), "decision": decision.to_json()}
     emit(args, Document("", (*details, shown)), data)
     return EngineError.exit_code if comparison.failed else 0
 
 
-def _compare(args: Namespace) -> tuple[Comparison | AllPairs, Decision]:
+def _compare(args: Namespace) -> tuple[Comparison | AllPairs, Decision, list[str]]:
+    """Return the comparison, the decision, and a sentence for each corpus that changed between two runs."""
     tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
     if any(tables):
         if args.all_pairs:
             raise ConfigError("--all-pairs is for one run", hint="leave it out for two tables")
         if not all(tables) or len(tables) < 2:
             raise ConfigError("a CSV is compared with another CSV", hint="assay compare old.csv new.csv")
-        return _compare_tables(args)
+        return *_compare_tables(args), []
     if args.lower_is_better:
         raise ConfigError("--lower-is-better is for two tables", hint="a measure knows its direction")
     if args.second is None:
@@ -174,17 +177,19 @@ def _compare(args: Namespace) -> tuple[Comparison | AllPairs, Decision]:
         side = gather((run,), claim.measures, "")
         pairs = compare_all_pairs(run, claim) if args.all_pairs else None
         compared = compare_within(side, replace(claim, baseline="") if pairs else claim, args.engine)
-        return pairs or compared, decide_sides(compared, None, side, claim)
+        return pairs or compared, decide_sides(compared, None, side, claim), []
     if args.all_pairs:
         raise ConfigError("--all-pairs is for one run", hint="name a single folder")
     reject_flags(args, "two runs", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_look(args, new, "compare")
     claim = claim_for(new, args)
-    require_comparable(old, new, moved=args.allow_changed_corpus)
+    warn_allow_changed(args)
+    require_comparable(old, new)
     before, after = gather((old,), claim.measures, args.first), gather((new,), claim.measures, args.second)
-    comparison = compare_evidence(before, after, claim, args.engine, moved=args.allow_changed_corpus)
-    return comparison, decide_sides(comparison, before, after, claim, worst=True)
+    comparison = compare_evidence(before, after, claim, args.engine)
+    decision = decide_sides(comparison, before, after, claim, worst=True)
+    return comparison, decision, changed_corpora(before, after)
 
 
 def _compare_tables(args: Namespace) -> tuple[Comparison, Decision]:

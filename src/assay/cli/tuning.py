@@ -17,7 +17,7 @@ from assay.cli.options import (
     split_today,
 )
 from assay.cli.output import emit, emit_blocks, info, pluralize, progress_callback, warn, write_result
-from assay.errors import ConfigError, EngineError, GoldError
+from assay.errors import ConfigError, EngineError, GoldError, NotComparableError
 from assay.experiment import ablation, check_directory
 from assay.experiment import ledger as ledgers
 from assay.experiment.corpora import CorpusTexts, Missing, load_suite
@@ -30,7 +30,7 @@ from assay.experiment.tuning import GridPoint, TuneSettings, find_base, grid_poi
 from assay.gold.load import log_reaccess
 from assay.gold.split import sealed_queries
 from assay.report import tuning as report_tuning
-from assay.report.comparison import compare_engines, require_comparable
+from assay.report.comparison import changed_corpora, compare_engines, require_comparable
 from assay.report.explorer.excerpts import PagePlan
 from assay.report.ledger import entry_document, entry_json, ledger_document, ledger_json
 from assay.report.publish import publish
@@ -285,7 +285,10 @@ def _compare_engines(args: Namespace, run: Run, claim: AnalysisPlan) -> ledgers.
 
 
 def _compare_runs(args: Namespace, old_run: Run, new_run: Run, claim: AnalysisPlan) -> ledgers.MeasuredChange:
-    require_comparable(old_run, new_run, moved=args.allow_changed_corpus)
+    require_comparable(old_run, new_run)
+    changed = changed_corpora(old_run, new_run)
+    if changed and not args.allow_changed_corpus:
+        raise NotComparableError(" ".join(changed), hint="--allow-changed-corpus records the change anyway")
     old, new = _find_engine(old_run, args.baseline or args.engine), _find_engine(new_run, args.engine)
     failed = [e.name for run, e in ((old_run, old), (new_run, new)) if e.name in failed_engines(run)]
     if failed:

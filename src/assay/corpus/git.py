@@ -143,6 +143,32 @@ def read_repository(
     return frozenset(paths), read_level(below / exclude, base)
 
 
+#: Seconds to look up a commit; the first of 100,000 commits takes about one.
+_LOOKUP_LIMITS: Final = replace(DEFAULT_LIMITS, tool_seconds=20.0)
+
+
+def read_head(directory: Path) -> str | None:
+    """Return the commit that is checked out in a directory; None outside of a repository."""
+    return _read_commit(directory, "rev-parse", "--verify", "HEAD")
+
+
+def read_root_commit(directory: Path) -> str | None:
+    """Return the first commit of a repository, which all clones share; None if it is unknown, as in a shallow clone."""
+    with suppress(SetupError):
+        shallow = git("rev-parse", "--is-shallow-repository", cwd=directory, limits=_LOOKUP_LIMITS)
+        if shallow.out.strip() == b"false":
+            return _read_commit(directory, "rev-list", "--first-parent", "--max-parents=0", "HEAD")
+    return None
+
+
+def _read_commit(directory: Path, *arguments: str) -> str | None:
+    with suppress(SetupError):
+        found = git(*arguments, cwd=directory, limits=_LOOKUP_LIMITS)
+        commit = os.fsdecode(found.out).strip()
+        return commit if not found.code and COMMIT.fullmatch(commit) else None
+    return None
+
+
 _HUNK: Final = re.compile(r"@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@")
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+from assay.corpus.git import read_root_commit
 from assay.corpus.sources import find_work_tree
 from assay.digests import digest_of, package_digest, text_digest
 from assay.engines.base import FullEngine, SharedCache, TimedEngine
@@ -33,6 +34,10 @@ from assay.experiment.spec.model import EngineFactory
 from assay.redaction import register_secret_values, register_variables
 from assay.store.store import Store
 from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Suite
+
+#: Files of a corpus whose digests are recorded: 60 bytes each in a run, 8 in a baseline file.
+_MAX_FILE_DIGESTS = 10_000
+_FILE_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +114,8 @@ def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
             skipped=_count_skipped(corpus),
             notes=corpus.notes,
             problems=prepared.problems,
+            root_commit=_root_commit(corpus),
+            file_digests=_file_digests(corpus),
         ),
         lines=_line_table(prepared, query_paths(gold.queries)),
         size=sum(file.size for file in corpus.files),
@@ -195,6 +202,19 @@ def _repository(corpus: Corpus) -> str:
         return corpus.spec.repository
     top = find_work_tree(corpus.root.resolve()) or corpus.root.resolve()
     return f"path:{top.name}-{text_digest(str(top))[:6]}"
+
+
+def _root_commit(corpus: Corpus) -> str | None:
+    """Return the first commit of a directory's repository, which is the same in every clone; None if unknown."""
+    top = find_work_tree(corpus.root.resolve()) if corpus.spec.kind == "path" else None
+    return read_root_commit(top) if top else None
+
+
+def _file_digests(corpus: Corpus) -> dict[str, str]:
+    """Return short digests that name the changed files between two runs."""
+    if len(corpus.hashes) > _MAX_FILE_DIGESTS:
+        return {}
+    return {path: digest[:_FILE_DIGITS] for path, digest in sorted(corpus.hashes.items())}
 
 
 def _count_skipped(corpus: Corpus) -> dict[str, int]:

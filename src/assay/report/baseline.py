@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 
 from assay.errors import EngineError, InputError, NotComparableError
 from assay.files import read_utf8, write_atomic
-from assay.report.evidence import EngineScores, QueryScores, UnstableQuery, answered_text, means_over
+from assay.report.evidence import EngineScores, QueryScores, UnstableQuery, answered_text, means_over, path_key
 from assay.report.render.text import plain
 from assay.report.scored_run import FAILED_SHARE, real_engines
 from assay.scoring import Measure, parse_measure
@@ -29,6 +30,8 @@ _INVALID = (InputError, KeyError, TypeError, ValueError, OverflowError)
 #: Fields of `QueryScores` that the file has under the same names.
 _ORIGIN, _EXTENT = ("assay", "date", "gold_hash"), ("k", "repeats", "golds", "synthetic")
 _CORPUS_KEYS = ("repository", "revision", "digest", "files")
+#: Hexadecimal digits of a file: of its path, and of its content.
+_HALF, _PRINT = 6, 12
 _ENGINE_KEYS = ("name", "role", "settings", "asked", "failed", "answers", "changed")
 
 
@@ -49,7 +52,7 @@ def _format(side: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScor
     head = {"schema": SCHEMA} | _fields(side, _ORIGIN) | {"matching": MATCHING_RULE} | _fields(side, _EXTENT)
     head |= {"claim": asdict(claim)}
     columns = [side.scores.measures.index(name) for name in claim.measures]
-    corpora = {name: _fields(corpus, _CORPUS_KEYS) for name, corpus in side.corpora.items()}
+    corpora = {name: _corpus_entry(corpus) for name, corpus in side.corpora.items()}
     lines = [
         "{",
         *(f"{_json(key)}: {_json(value)}," for key, value in head.items()),
@@ -64,6 +67,13 @@ def _format(side: QueryScores, claim: AnalysisPlan, engines: Sequence[EngineScor
         "]}\n",
     ]
     return "\n".join(filter(None, lines))
+
+
+def _corpus_entry(corpus: CorpusInfo) -> dict[str, object]:
+    entry: dict[str, object] = _fields(corpus, _CORPUS_KEYS)
+    entry |= {"root_commit": corpus.root_commit} if corpus.root_commit else {}
+    prints = sorted(path_key(path)[1:] + digest for path, digest in corpus.file_digests.items())
+    return entry | ({"prints": b64encode(bytes.fromhex("".join(prints))).decode("ascii")} if prints else {})
 
 
 def _fields(record: object, keys: Sequence[str]) -> dict[str, Any]:
@@ -103,6 +113,24 @@ def _query_entries(
         keys = {name: (name, unit.gold, unit.query, unit.form) for name in rows}
         status = {name: list(map(str, troubles[key].statuses)) for name, key in keys.items() if key in troubles}
         yield entry | ({"status": status} if status else {})
+
+
+@dataclass(frozen=True, slots=True)
+class _CorpusEntry:
+    """A corpus in the file: `CorpusInfo` with six bytes per file, half of them for its path."""
+
+    repository: str
+    revision: str | None
+    digest: str
+    files: int
+    root_commit: str | None = None
+    prints: str = ""  # in base64; file names would make the file large
+
+    def info(self) -> CorpusInfo:
+        data = b64decode(self.prints, validate=True).hex()
+        prints = [data[at : at + _PRINT] for at in range(0, len(data), _PRINT)]
+        digests = {f"/{both[:_HALF]}": both[_HALF:] for both in prints}
+        return CorpusInfo(**_fields(self, _CORPUS_KEYS), root_commit=self.root_commit, file_digests=digests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +175,7 @@ class _File:
     golds: tuple[str, ...]
     synthetic: tuple[str, ...]
     claim: AnalysisPlan
-    corpora: Mapping[str, CorpusInfo]
+    corpora: Mapping[str, _CorpusEntry]
     engines: tuple[_EngineEntry, ...]
     queries: tuple[Mapping[str, object], ...]
 
@@ -170,6 +198,7 @@ def read_baseline(path: Path) -> QueryScores:
         file = read_settings(_File, data, "baseline")
         measures = tuple(map(parse_measure, file.claim.measures))
         _check_file(file, measures)
+        corpora = {name: entry.info() for name, entry in file.corpora.items()}
     except _INVALID as error:
         raise InputError(f"invalid baseline: {_reason(error)}", file=path, hint=_HINT) from error
     rows = _read_rows(file, measures, text, path)
@@ -184,7 +213,7 @@ def read_baseline(path: Path) -> QueryScores:
         name=str(path),
         engines=tuple(engines),
         scores=Scores(file.names, file.claim.measures, tuple(row.unit for row in rows), np.moveaxis(values, 0, 2)),
-        corpora=file.corpora,
+        corpora=corpora,
         claim=file.claim,
         is_file=True,
         **_fields(file, _ORIGIN + _EXTENT),

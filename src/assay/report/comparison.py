@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from assay.errors import ConfigError, EngineError, NotComparableError
 from assay.report.decision import Decision, QueryLoss, decide_comparison, find_losses
-from assay.report.evidence import QueryScores, chance_between, gather, stability
+from assay.report.evidence import QueryScores, chance_between, gather, path_key, stability
 from assay.report.render.document import (
     Block,
     Cell,
@@ -45,7 +45,7 @@ from assay.stats.config import DEFAULT, CompareSettings, compare_options
 from assay.stats.records import AllPairs, Comparison, ComparisonRow, Verdict
 from assay.stats.run_variance import RunVariance, add_run_variance
 from assay.stats.runs import EngineOfRun, join_sides
-from assay.types import AnalysisPlan, Run, Scores
+from assay.types import AnalysisPlan, CorpusInfo, Run, Scores
 
 _Comparison = TypeVar("_Comparison", bound=Comparison)
 #: Engines of one side by their names in rows of a comparison.
@@ -172,22 +172,20 @@ def compare_all_pairs(run: Run, claim: AnalysisPlan) -> AllPairs:
 
 
 def compare_runs(
-    old: Run, new: Run, claim: AnalysisPlan, names: tuple[str, str], engine: str | None = None, *, moved: bool = False
+    old: Run, new: Run, claim: AnalysisPlan, names: tuple[str, str], engine: str | None = None
 ) -> Comparison:
     """Compare one engine, or all shared engines, between two runs; the old run is the baseline.
 
-    Runs with different k or a changed corpus are rejected; `moved` allows a changed corpus.
+    Runs with different k or of different repositories are rejected.
     """
-    require_comparable(old, new, moved=moved)
+    require_comparable(old, new)
     before, after = gather((old,), claim.measures, names[0]), gather((new,), claim.measures, names[1])
-    return compare_evidence(before, after, claim, engine, moved=moved)
+    return compare_evidence(before, after, claim, engine)
 
 
-def compare_evidence(
-    old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None = None, *, moved: bool = False
-) -> Comparison:
+def compare_evidence(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None = None) -> Comparison:
     """Compare two sides, each a run, its repeats or a baseline file; see `compare_runs`."""
-    require_comparable(old, new, moved=moved)
+    require_comparable(old, new)
     measures = old.scores.measures
     if claim.primary not in measures:
         raise NotComparableError(
@@ -231,14 +229,36 @@ def decide_sides(
     return replace(decision, reason="") if old and decision.outcome == "identical rankings" else decision
 
 
-def require_comparable(old: Run | QueryScores, new: Run | QueryScores, *, moved: bool = False) -> None:
+def require_comparable(old: Run | QueryScores, new: Run | QueryScores) -> None:
+    """Raise if the sides differ in k or in a repository; a changed corpus of the same repository is comparable."""
     if old.k != new.k:
         raise NotComparableError(
             f"one run requested {old.k} results, the other {new.k}", hint="run both with the same k"
         )
-    changed = changed_corpora(old, new)
-    if not moved and changed:
-        raise NotComparableError(" ".join(changed), hint="--allow-changed-corpus compares them and adds a note")
+    for name, before, after in _changed_pairs(old, new):
+        if not _same_repository(before, after):
+            names = [_repository_text(facts) for facts in (before, after)]
+            hint = "compare runs of one repository; a full clone identifies it by its first commit, whatever its name"
+            raise NotComparableError(
+                f"the corpus of {name} is another repository: expected {names[0]}, got {names[1]}", hint=hint
+            )
+
+
+def _same_repository(old: CorpusInfo, new: CorpusInfo) -> bool:
+    if old.root_commit and new.root_commit:
+        return old.root_commit == new.root_commit
+    return _repository_name(old) == _repository_name(new)
+
+
+def _repository_name(facts: CorpusInfo) -> str:
+    """Return the declared name; that of a directory without the hash of its place on the machine."""
+    kind, _, name = facts.repository.partition(":")
+    return f"{kind}:{name.rpartition('-')[0] or name}" if kind == "path" else facts.repository
+
+
+def _repository_text(facts: CorpusInfo) -> str:
+    name = _repository_name(facts).removeprefix("path:")
+    return f"{name} (first commit {facts.root_commit[:9]})" if facts.root_commit else name
 
 
 def _compare_sides(old: QueryScores, new: QueryScores, claim: AnalysisPlan, engine: str | None) -> Comparison:
@@ -284,12 +304,41 @@ _PLAN_KEYS = ("primary", "margin", "alpha", "cluster")
 
 
 def changed_corpora(old: Run | QueryScores, new: Run | QueryScores) -> list[str]:
-    before, after = (side.header.corpora if isinstance(side, Run) else side.corpora for side in (old, new))
+    """Return a sentence with the changed files for each corpus that changed."""
     return [
-        f"The corpus of {name} changed between the runs ({before[name].files} → {after[name].files} files)."
-        for name in sorted(before.keys() & after.keys())
-        if before[name].digest != after[name].digest
+        f"The corpus of {name} changed between the runs: {_changes_text(before, after)}."
+        for name, before, after in _changed_pairs(old, new)
     ]
+
+
+def _changed_pairs(old: Run | QueryScores, new: Run | QueryScores) -> list[tuple[str, CorpusInfo, CorpusInfo]]:
+    before, after = (side.header.corpora if isinstance(side, Run) else side.corpora for side in (old, new))
+    shared = sorted(before.keys() & after.keys())
+    return [(name, before[name], after[name]) for name in shared if before[name].digest != after[name].digest]
+
+
+#: Changed files that a sentence names.
+_NAMED_FILES = 5
+
+
+def _changes_text(old: CorpusInfo, new: CorpusInfo) -> str:
+    """Name the first changed files; a baseline file holds no paths, so files removed since are only counted."""
+    if not old.file_digests or not new.file_digests:
+        return f"{old.files} → {new.files} files"
+    before, after = ({path_key(path): digest for path, digest in side.file_digests.items()} for side in (old, new))
+    paths = {path_key(path): path for side in (old, new) for path in side.file_digests if not path.startswith("/")}
+    changes = {
+        "modified": [key for key in after.keys() & before.keys() if after[key] != before[key]],
+        "added": after.keys() - before.keys(),
+        "removed": before.keys() - after.keys(),
+    }
+    parts, room = [], _NAMED_FILES
+    for change, keys in changes.items():
+        names = sorted(paths[key] for key in keys if key in paths)[:room]
+        room -= len(names)
+        rest = ", …" if names and len(names) < len(keys) else ""
+        parts += [f"{len(keys)} {change}" + (f" ({', '.join(names)}{rest})" if names else "")] if keys else []
+    return ", ".join(parts)
 
 
 _LEGEND = (

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.digests import digest_of
+from assay.digests import digest_of, text_digest
 from assay.errors import NotComparableError
 from assay.report.render.document import Block, Cell, Heading, Paragraph, table
 from assay.report.render.text import count
@@ -134,6 +134,11 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScor
         date=first.header.date,
         skipped=first.header.skipped,
     )
+
+
+def path_key(path: str) -> str:
+    """Return a short digest of a path, marked by a slash, for files that do not list paths; a key stays as it is."""
+    return path if path.startswith("/") else f"/{text_digest(path)[:6]}"
 
 
 def _check_repeat(first: Run, other: Run, number: int) -> None:

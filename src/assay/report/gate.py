@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from assay.errors import ConfigError
-from assay.report.comparison import NOT_COMPARED, comparison_blocks, decide_sides
+from assay.report.comparison import NOT_COMPARED, changed_corpora, comparison_blocks, decide_sides
 from assay.report.decision import Decision, card
 from assay.report.evidence import (
     QueryScores,
@@ -113,6 +113,7 @@ class Gate:
     losses: tuple[Regression, ...] = ()  # of comparisons that are worse or inconclusive
     hints: tuple[str, ...] = ()  # what would make the next gate more reliable
     decision: Decision | None = None  # on the worst comparison
+    changes: tuple[str, ...] = ()  # corpora that changed since the baseline, with the changed files
 
     @property
     def exit_code(self) -> int:
@@ -163,7 +164,9 @@ def judge_gate(
     ]
     doubted = [row for row in rows if row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE)]
     pairs = [(row, pair) for row in doubted if (pair := sides.pair(row))]
-    unrepeated = old and max(old.repeats, new.repeats) == 1 and any(not row.identical for row, _ in pairs)
+    unrepeated = (
+        old and max(old.repeats, new.repeats) == 1 and any(row.differing and not row.identical for row, _ in pairs)
+    )
     stable = [stability(new, name, claim.primary) for name in gated]
     if old and claim.primary in old.scores.measures:
         stable += [stability(old, e.name, claim.primary) for name in gated for e in old.engines if e.name == name]
@@ -176,6 +179,7 @@ def judge_gate(
         losses=tuple(loss for row, (before, name) in pairs for loss in find_regressions(before, new, name, row)),
         hints=(f"{_UNREPEATED} {sides.repeat_command}.",) if unrepeated else (),
         decision=decide_sides(comparison, old, new, claim, worst=True) if comparison else None,
+        changes=tuple(changed_corpora(old, new)) if old else (),
     )
 
 
@@ -248,7 +252,7 @@ def _check_threshold(
 def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sides: _Sides) -> GateCheck:
     """Check one comparison: worse fails unless its interval is inside the margin or a lucky baseline explains it.
 
-    Inconclusive fails only under --strict. Identical rankings are not inconclusive, however small the set is.
+    Inconclusive fails only under --strict. Equal scores are not inconclusive, however small the set is.
     """
     pair, variance = sides.pair(row), None
     detail = f"{difference_text(row.difference, row.interval)}: {row.summary}"
@@ -266,7 +270,7 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
         return GateCheck("comparison", title, False, 1, detail)
     if row.verdict is Verdict.WORSE and row.within_margin:
         return GateCheck("comparison", title, True, 1, detail, warning=True)
-    doubtful = row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE) and not row.identical
+    doubtful = row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE) and row.differing > 0 and not row.identical
     if row.verdict is Verdict.WORSE and variance:
         lucky = variance.lucky_reach(claim.alpha)
         detail += f"; an unchanged engine may lose up to {lucky:.3f} against a lucky baseline, "
@@ -307,9 +311,10 @@ def _check_counterparts(
             yield GateCheck("counterpart", f"{name}: in this run", False, 5, f"{state}, {choose}")
 
 
-#: Checks in the short output, and characters of each.
+#: Checks in the short output, and the columns of each; changed files may take two lines. With the card, at most 15.
 _SHOWN_CHECKS = 3
-_CHECK_LENGTH = 130
+_WIDTH = 80
+_CHANGES_LENGTH = 150
 
 
 def gate_summary(gate: Gate, show: str) -> Document:
@@ -318,15 +323,22 @@ def gate_summary(gate: Gate, show: str) -> Document:
     if gate.decision is None:
         checks = [check for check in gate.checks if check.kind == "floor" or check in checks]
     lines = [
-        clip(f"{_check_outcome(check)[0]}: {check.what}: {check.detail}", _CHECK_LENGTH)
-        for check in checks[:_SHOWN_CHECKS]
+        _cut(f"{_check_outcome(check)[0]}: {check.what}: {check.detail}", _WIDTH) for check in checks[:_SHOWN_CHECKS]
     ]
     more = len(checks) - len(lines)
     lines += [f"and {count(more, 'more check')} (--full)"] if more > 0 else []
+    lines += [_cut(change, _CHANGES_LENGTH) for change in gate.changes[:1]]
+    more = len(gate.changes) - 1
+    lines += [f"and {count(more, 'more corpus', 'more corpora')} changed (--full)"] if more > 0 else []
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), *map(Paragraph, lines)]
     if gate.decision:
         blocks.append(card(gate.decision, show=show, full="--full"))
     return Document(_gate_title(gate), tuple(blocks))
+
+
+def _cut(text: str, length: int) -> str:
+    flat = clip(text, length * 10)
+    return flat if len(flat) <= length else f"{flat[: length - 1]}…"
 
 
 def gate_document(gate: Gate, show: str = "") -> Document:

@@ -271,4 +271,6 @@ class Results:
 def results_json(results: Results) -> dict[str, Any]:
     """Return the results as JSON types."""
     fields = cast(dict[str, Any], plain(results))
+    for facts in fields["header"]["corpora"].values():
+        facts.pop("file_digests")  # in run.json
     return {"schema": "assay/results/2", **fields, "skipped": fields["header"]["skipped"]}

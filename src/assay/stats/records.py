@@ -140,6 +140,8 @@ class ComparisonRow:
             return "not in the family"
         if self.identical:
             return SAME
+        if not self.wins + self.losses and self.ties:
+            return "same scores"
         small = self.within_margin and self.verdict in (Verdict.BETTER, Verdict.WORSE)
         return f"{self.verdict}, within the margin" if small else self.verdict.value
 

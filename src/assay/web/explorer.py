@@ -205,7 +205,7 @@ def _join_runs(
     old: Run, new: Run, names: RunNames, origins: Mapping[str, tuple[int, str]], *, moved: bool
 ) -> tuple[Run, tuple[str, ...]]:
     """Join two runs that `assay compare` would compare on their common queries; `moved` allows a changed corpus."""
-    require_comparable(old, new, moved=True)
+    require_comparable(old, new)
     changed = changed_corpora(old, new)
     if changed and not moved:
         hint = "a difference between the runs may come from the code that was searched, not from the engines"

@@ -204,9 +204,10 @@ def test_other_files_are_no_baseline_and_other_versions_are_not_comparable(tmp_p
 def test_baseline_refuses_what_two_runs_refuse(tmp_path):
     old, new = written(tmp_path, run_of(OLD)), gather((run_of(NEW),), CLAIM.measures, "new")
     moved = gather((hashed(lab({"mine": NEW}), replace(FACTS, digest="other")),), CLAIM.measures, "new")
-    with pytest.raises(NotComparableError, match="corpus of gold0 changed"):
-        compare_evidence(old, moved, CLAIM)
-    assert "corpus of gold0 changed" in compare_evidence(old, moved, CLAIM, moved=True).notes[0]
+    assert "corpus of gold0 changed" in compare_evidence(old, moved, CLAIM).notes[0]
+    foreign = replace(moved, corpora={"gold0": replace(FACTS, digest="other", repository="elsewhere")})
+    with pytest.raises(NotComparableError, match="corpus of gold0 is another repository: expected .*, got elsewhere"):
+        compare_evidence(old, foreign, CLAIM)
     with pytest.raises(NotComparableError, match="5 results"):
         compare_evidence(replace(old, k=5), new, CLAIM)
     with pytest.raises(NotComparableError, match="has no values of nDCG@10"):

@@ -59,7 +59,10 @@ def engine_text(run: Run, engine: EngineRun) -> str:
         "config_hash": config_hash(engine.config),
         "k": run.k,
         "gold_hash": run.header.gold_hash,
-        "corpora": {name: asdict(facts) for name, facts in run.header.corpora.items()},
+        "corpora": {
+            name: {key: value for key, value in asdict(facts).items() if key != "file_digests"}  # in the run's header
+            for name, facts in run.header.corpora.items()
+        },
         "environment": dict(engine.environment or run.header.environment),
     }
     return _text([header, *map(ranking_json, engine.rankings)])
