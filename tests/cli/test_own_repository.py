@@ -1,10 +1,13 @@
 """`assay gate` on a repository that measures itself: changed files, other repositories, the history file."""
 
+import json
 import subprocess
+import sys
 
 import pytest
 
 from assay.cli.main import main
+from assay.report.history import GatedCommit, record_gate, trend_text
 from tests.cli.changing import SMALL, as_json, call
 from tests.conftest import copy_finished, finish
 
@@ -140,3 +143,97 @@ def test_repository_without_a_first_commit_is_known_by_its_name(own, capsys, tmp
         run("new")
         capsys.readouterr()
         assert call(capsys, "gate", "new", "--against", str(own / "baseline.json"))[0] == expected
+
+
+HISTORY = "assay-history.jsonl"
+
+
+def test_history_has_one_line_per_commit(own, capsys):
+    first = git("rev-parse", "HEAD")
+    assert call(capsys, "gate", "results", "--against", "baseline.json")[0] == 0
+    assert not (own / HISTORY).exists()  # only with the flag, or if there is one
+    assert call(capsys, "gate", "results", "--against", "baseline.json", "--history", HISTORY)[0] == 0
+    (line,) = lines_of(own / HISTORY)
+    assert list(line)[0] == "schema"
+    assert (line["commit"], line["exit_code"], line["engine"], line["queries"]) == (first, 0, "mine", 10)
+    assert (line["outcome"], line["measure"], line["difference"]) == ("identical rankings", "nDCG@10", 0.0)
+    assert line["mean"] == line["baseline"]
+    assert line["interval"][0] < 0.0 < line["interval"][1]
+    kept = (own / HISTORY).read_text()
+    edit(own)
+    second = commit("comment")
+    run("new")
+    for _ in range(2):
+        capsys.readouterr()
+        assert call(capsys, *GATE)[0] == 0
+    text = (own / HISTORY).read_text()
+    assert text.startswith(kept)
+    assert [line["commit"] for line in lines_of(own / HISTORY)] == [first, second]
+    _, out, _ = call(capsys, *GATE, "--full")
+    assert "Trend of mine, nDCG@10: ▄▄ " in out
+    assert "(2 commits)" in out
+    _, data = as_json(capsys, *GATE)
+    assert [point["commit"] for point in data["history"]] == [first, second]
+    assert "results" not in json.dumps(data["changes"])
+    assert HISTORY not in json.dumps(data["changes"])  # no part of the corpus
+
+
+def lines_of(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        ("{", "Expecting property name"),
+        ("<<<<<<< HEAD", "Expecting value"),
+        ("[]", "expected a line of assay/history/1"),
+        ('{"schema": "assay/history/1", "date": "2026-01-01"}', "missing setting 'commit'"),
+        ('{"schema": "assay/history/1", "mean": NaN}', "expected a finite number"),
+    ],
+)
+def test_bad_history_line_is_named_and_nothing_is_lost(own, capsys, bad, reason):
+    gate = ("gate", "results", "--against", "baseline.json", "--history", HISTORY)
+    assert call(capsys, *gate)[0] == 0
+    text = (own / HISTORY).read_text() + bad + "\n"
+    (own / HISTORY).write_text(text)
+    code, out, err = call(capsys, *gate)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {HISTORY}:2: invalid history: ")
+    assert reason in err
+    assert (own / HISTORY).read_text() == text
+
+
+def test_gates_at_the_same_time_lose_no_line(tmp_path):
+    program = (
+        "import sys; from pathlib import Path; from assay.report.history import GatedCommit, record_gate\n"
+        "for n in range(5):\n"
+        "    line = GatedCommit('2026-01-01', f'{sys.argv[2]}-{n}', 0, 'better', 'mine', 'nDCG@10', 0.5, 0.4, 0.1,"
+        " (0.0, 0.2), 9, '1', 3)\n"
+        "    record_gate(Path(sys.argv[1]), line)\n"
+    )
+    path = tmp_path / "made" / HISTORY
+    started = [subprocess.Popen([sys.executable, "-c", program, str(path), str(n)]) for n in range(3)]
+    assert [process.wait(60) for process in started] == [0, 0, 0]
+    assert sorted(line["commit"] for line in lines_of(path)) == sorted(f"{a}-{b}" for a in range(3) for b in range(5))
+    assert [entry.name for entry in path.parent.iterdir()] == [HISTORY]
+
+
+def test_trend_shows_the_last_thirty_means_between_the_extremes():
+    def point(mean, engine="mine"):
+        return GatedCommit("2026-01-01", "", 0, "better", engine, "nDCG@10", mean, 0.5, 0.0, None, 9, "1", 3)
+
+    assert trend_text([point(0.4)]) == ""
+    text = "mine, nDCG@10: ▁▅█ 0.600, baseline 0.500 (3 commits)"
+    assert trend_text([point(0.4), point(None), point(0.5), point(0.6)]) == text
+
+
+def test_trend_is_that_of_one_engine_and_measure(tmp_path):
+    def gate(number, engine):
+        line = GatedCommit("2026-01-01", str(number), 0, "better", engine, "RR@10", 0.5, None, None, None, 9, "1", 3)
+        return record_gate(tmp_path / HISTORY, line)
+
+    for number in range(35):
+        gate(number, "other")
+        points = gate(number, "mine")
+    assert [point.commit for point in points] == [str(number) for number in range(5, 35)]

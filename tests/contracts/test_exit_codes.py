@@ -74,9 +74,7 @@ def test_0_done(scratch):
             ),
             "an inconclusive comparison passes": case("gate", "results", "--engine", "builtin"),
             "a floor is kept": case("gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.2"),
-            "a changed corpus is allowed": case(
-                "compare", "results", "results", "--engine", "keywords", "--allow-changed-corpus"
-            ),
+            "two runs are compared": case("compare", "results", "results", "--engine", "keywords"),
             "findings of lint that are no errors": case("gold", "lint", "gold/shop.yaml", "--quiet"),
             "a rejected change is an entry of the ledger": case("ledger", "add", "results", "--engine", "builtin"),
             "an empty ledger": case("ledger", "verify", "--ledger", "new.ledger.jsonl"),
@@ -181,8 +179,6 @@ def test_5_not_comparable(scratch):
         {
             "other queries": case("compare", "results", "same", "--engine", "keywords"),
             "another k": case("compare", "same", "five", "--engine", "keywords"),
-            "the corpus changed": case("compare", "same", "changed", "--engine", "keywords"),
-            "the corpus changed since the baseline": case("gate", "changed", "--against", "baseline.json"),
             "no engine in common": case("compare", "results", "same"),
             "an engine that only one side has": case("gate", "two", "--against", "baseline.json"),
             "a missing counterpart outweighs a missed floor": case(
@@ -194,6 +190,15 @@ def test_5_not_comparable(scratch):
             "a failed engine outweighs a missing counterpart": case("gate", "dead", "--against", "baseline.json"),
         },
         *(4, 5),
+    )
+    verify(
+        "0-changed-corpus",
+        scratch,
+        {
+            "the corpus changed": case("compare", "same", "changed", "--engine", "keywords"),
+            "the corpus changed since the baseline": case("gate", "changed", "--against", "baseline.json"),
+        },
+        0,
     )
 
 

@@ -292,7 +292,7 @@ command(
     value("second", "Directory of a run, or CSV of the candidate", nargs="?"),
     flag("--engine NAME", "Compare this engine only", action=Once),
     flag("--all-pairs", "Compare every engine with every other, as one family"),
-    flag("--allow-changed-corpus", "Compare runs whose corpora differ, with a note"),
+    flag("--allow-changed-corpus", "Have no effect: a changed corpus is always compared"),
     flag("--lower-is-better", "With two CSV files: lower values are better, such as times"),
     shared.FULL,
     shared.ANALYSIS_PLAN,
@@ -353,8 +353,9 @@ command(
     0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5% of an
     engine's queries failed, or it returned no results · 5 not comparable. Without --strict, inconclusive is 0 with a
     warning. If rankings vary between runs, the baseline needs several runs (`assay run --repeat 5`): a single one may
-    be lucky. --github reports to GitHub Actions: job summary, annotations, and one comment on the pull request, with
-    the token in GITHUB_TOKEN. --json includes the verdict as a word, also after an error.
+    be lucky. A changed corpus of the same repository is compared, and its changed files are named. --github reports to
+    GitHub Actions: job summary, annotations, and one comment on the pull request, with the token in GITHUB_TOKEN.
+    --json includes the verdict as a word, also after an error.
     """,
     value("results", "Directory of the candidate run, or several for repeats [default: results]", nargs="*"),
     flag("--against PLACE", "Compare with this run directory or baseline file", repeatable=True),
@@ -362,7 +363,11 @@ command(
     flag("--engine NAME", "Gate this engine only", action=Once),
     flag("--require RULE", "Require a threshold such as 'Hit@5>=0.70'", repeatable=True),
     flag("--strict", "Exit with 3 if a comparison is inconclusive"),
-    flag("--allow-changed-corpus", "Compare runs whose corpora differ, with a note"),
+    flag(
+        "--history FILE",
+        "Record the outcome for this commit here [default: assay-history.jsonl beside the baseline file, if it exists]",
+    ),
+    flag("--allow-changed-corpus", "Have no effect: a changed corpus is always compared"),
     flag(
         "--made-by FILE",
         "Fail if this output of `assay run --json` is an error, so that results of an earlier run do not pass",

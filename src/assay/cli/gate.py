@@ -10,6 +10,7 @@ from pathlib import Path
 from assay.cli.arguments import RESULTS
 from assay.cli.options import claim_for, log_look, read_results, reject_flags, warn_allow_changed
 from assay.cli.output import emit, emit_blocks, log, pluralize
+from assay.corpus.git import read_head
 from assay.errors import AssayError, ConfigError, SetupError
 from assay.experiment.records.directory import repeats_in
 from assay.report import github
@@ -21,10 +22,12 @@ from assay.report.gate import (
     Threshold,
     gate_document,
     gate_summary,
+    history_line,
     judge_gate,
     parse_threshold,
     threshold_measures,
 )
+from assay.report.history import check_history, find_history, record_gate
 from assay.report.scored_run import reference_baseline
 from assay.types import Run
 
@@ -39,7 +42,10 @@ def gate_command(args: Namespace) -> int:
         if args.made_by:
             _check_made(Path(args.made_by))
         runs, name = _read_repeats(args.results or [RESULTS])
-        gate = _judge(args, runs, name, thresholds)
+        history = find_history(args.history, args.against)
+        if history:
+            check_history(history)
+        gate = _judge(args, runs, name, thresholds, history)
     except AssayError as error:
         if args.github:
             github.publish(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
@@ -61,7 +67,7 @@ def gate_command(args: Namespace) -> int:
 def _check_flags(args: Namespace) -> None:
     if args.no_comment and not args.github:
         raise ConfigError("--no-comment means nothing without --github", hint="leave it out")
-    judging = ("against", "require", "strict", "github", "engine", "allow_changed_corpus")
+    judging = ("against", "require", "strict", "github", "engine", "allow_changed_corpus", "history")
     for flag in judging if args.write_baseline else ():
         if getattr(args, flag):
             message = f"--write-baseline judges nothing, and --{flag.replace('_', '-')} asks for it"
@@ -110,7 +116,7 @@ def _check_made(path: Path) -> None:
     raise error
 
 
-def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Threshold]) -> Gate:
+def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Threshold], history: Path | None) -> Gate:
     claim = claim_for(runs[0], args)
     log_look(args, runs[0], "gate")
     measures = tuple(dict.fromkeys((*claim.measures, *threshold_measures(thresholds, runs[0].k))))
@@ -123,7 +129,12 @@ def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Thresho
         # the runner-up of several engines is no standard for the others
         baseline = claim.baseline or reference_baseline(runs[0])
         comparison = compare_within(new, replace(claim, baseline=baseline), args.engine)
-    return judge_gate(new, claim, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
+    gate = judge_gate(new, claim, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
+    if history is None:
+        return gate
+    commit = read_head(history.absolute().parent) or os.environ.get("GITHUB_SHA", "")
+    line = history_line(gate, new, claim, args.engine, commit)
+    return replace(gate, history=tuple(record_gate(history, line)))
 
 
 def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryScores | None:

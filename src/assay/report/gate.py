@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from assay._version import __version__
+from assay.clock import today
 from assay.errors import ConfigError
 from assay.report.comparison import NOT_COMPARED, changed_corpora, comparison_blocks, decide_sides
 from assay.report.decision import Decision, card
@@ -18,15 +21,18 @@ from assay.report.evidence import (
     answered_text,
     chance_between,
     find_regressions,
+    means_over,
     regression_blocks,
     stability,
     stability_blocks,
     wavering_text,
 )
+from assay.report.history import GatedCommit, trend_text
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
 from assay.report.render.text import clip, count, difference_text, format_interval
 from assay.report.scored_run import FAILED_SHARE, engines_under_test, notes_on, pick
 from assay.scoring import parse_measure
+from assay.scoring.match import MATCHING_RULE
 from assay.stats import means
 from assay.stats.records import Comparison, ComparisonRow, Verdict
 from assay.stats.run_variance import is_regression
@@ -114,6 +120,7 @@ class Gate:
     hints: tuple[str, ...] = ()  # what would make the next gate more reliable
     decision: Decision | None = None  # on the worst comparison
     changes: tuple[str, ...] = ()  # corpora that changed since the baseline, with the changed files
+    history: tuple[GatedCommit, ...] = ()  # the last gates of the engine of the decision, this one included
 
     @property
     def exit_code(self) -> int:
@@ -180,6 +187,33 @@ def judge_gate(
         hints=(f"{_UNREPEATED} {sides.repeat_command}.",) if unrepeated else (),
         decision=decide_sides(comparison, old, new, claim, worst=True) if comparison else None,
         changes=tuple(changed_corpora(old, new)) if old else (),
+    )
+
+
+def history_line(gate: Gate, new: QueryScores, claim: AnalysisPlan, engine: str | None, commit: str) -> GatedCommit:
+    """Return the history line of a gate: of the engine with the worst comparison, else of the first gated engine."""
+    decision = gate.decision
+    gated = (engine,) if engine else engines_under_test(new)
+    compared = decision.candidate.name.removesuffix(f" ({new.name})") if decision else ""
+    name = compared if compared in new.scores.engines else gated[0]
+    mean = decision.candidate.mean if decision and name == compared else None
+    if mean is None:
+        mean = float(means_over(pick(new.scores, engines=(name,), measures=(claim.primary,)).values[0, 0]))
+    low, high = (decision.low, decision.high) if decision else (None, None)
+    return GatedCommit(
+        date=today(),
+        commit=commit,
+        exit_code=gate.exit_code,
+        outcome=decision.outcome if decision else gate.verdict,
+        engine=name,
+        measure=claim.primary,
+        mean=None if math.isnan(mean) else mean,
+        baseline=decision.baseline.mean if decision and decision.baseline else None,
+        difference=decision.difference if decision else None,
+        interval=None if low is None or high is None else (low, high),
+        queries=len(new.scores.units),
+        assay=__version__,
+        matching=MATCHING_RULE,
     )
 
 
@@ -352,9 +386,15 @@ def gate_document(gate: Gate, show: str = "") -> Document:
     if gate.exit_code == 0 and doubtful:
         blocks.append(Paragraph(f"Passed, but inconclusive: {doubtful}.", "warning"))
     blocks += [Paragraph(hint, "quiet") for hint in gate.hints]
+    blocks += trend_blocks(gate)
     if gate.decision:
         blocks.append(card(gate.decision, show=show, full="--full"))
     return Document(_gate_title(gate), tuple(blocks))
+
+
+def trend_blocks(gate: Gate) -> list[Block]:
+    text = trend_text(gate.history)
+    return [Paragraph(f"Trend of {text}")] if text else []
 
 
 def _gate_title(gate: Gate) -> str:

@@ -29,7 +29,7 @@ from assay.redaction import Redactor
 from assay.report.comparison import comparison_blocks
 from assay.report.decision import card
 from assay.report.evidence import regression_blocks, stability_blocks
-from assay.report.gate import VERDICTS, Gate, check_table
+from assay.report.gate import VERDICTS, Gate, check_table, trend_blocks
 from assay.report.render.document import Block, Code, Document, Heading, Paragraph, Table
 from assay.report.render.markup import block_markdown
 from assay.report.render.text import SHOWN, clip, escape_commands, strip_control
@@ -237,6 +237,8 @@ def gate_page(gate: Gate) -> GatePage:
     first: list[Block] = [
         *([card(gate.decision, show="", full="--full")] if gate.decision else []),
         *(Paragraph(note, "warning") for note in gate.notes),
+        *(Paragraph(change) for change in gate.changes),
+        *trend_blocks(gate),
         check_table(gate),
         *regression_blocks(gate.losses),
     ]
