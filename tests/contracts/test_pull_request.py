@@ -17,8 +17,8 @@ TOKEN = "ghs_0123456789abcdefghij"
 GATES = {
     "pass": ("gate", "all_right", "--against", "all_right", "--require", "Hit@1>=0.9"),
     "regression": ("gate", "mostly_wrong", "--against", "all_right", "--require", "Hit@1>=0.9"),
-    "inconclusive": ("gate", "one_wrong", "--against", "all_right"),
-    "inconclusive_strict": ("gate", "one_wrong", "--against", "all_right", "--strict"),
+    "inconclusive": ("gate", "mostly_wrong", "--against", "all_right"),
+    "inconclusive_strict": ("gate", "mostly_wrong", "--against", "all_right", "--strict"),
     "engine_failed": ("gate", "often_broken", "--against", "all_right"),
     "not_comparable": ("gate", "asked_otherwise", "--against", "all_right"),
     "no_results": ("gate", "nowhere", "--against", "all_right"),

@@ -42,7 +42,7 @@ COMMANDS = {
     "compare_tables": ("compare", "before.csv", "after.csv"),
     "gate_pass": ("gate", "all_right", "--against", "all_right", "--require", "Hit@1>=0.9"),
     "gate_fail": ("gate", "mostly_wrong", "--against", "all_right", "--require", "Hit@1>=0.9"),
-    "gate_inconclusive": ("gate", "one_wrong", "--against", "all_right"),
+    "gate_inconclusive": ("gate", "mostly_wrong", "--against", "all_right"),
     "gate_engine_failed": ("gate", "often_broken", "--against", "all_right"),
     "gate_not_comparable": ("gate", "asked_otherwise", "--against", "all_right"),
     "show": ("show", "results", "tax-lookup"),

@@ -356,9 +356,7 @@ def gate_summary(gate: Gate, show: str) -> Document:
     checks = [check for check in gate.checks if check.warning or not check.passed]
     if gate.decision is None:
         checks = [check for check in gate.checks if check.kind == "floor" or check in checks]
-    lines = [
-        _cut(f"{_check_outcome(check)[0]}: {check.what}: {check.detail}", _WIDTH) for check in checks[:_SHOWN_CHECKS]
-    ]
+    lines = [_check_line(check) for check in checks[:_SHOWN_CHECKS]]
     more = len(checks) - len(lines)
     lines += [f"and {count(more, 'more check')} (--full)"] if more > 0 else []
     lines += [_cut(change, _CHANGES_LENGTH) for change in gate.changes[:1]]
@@ -368,6 +366,12 @@ def gate_summary(gate: Gate, show: str) -> Document:
     if gate.decision:
         blocks.append(card(gate.decision, show=show, full="--full"))
     return Document(_gate_title(gate), tuple(blocks))
+
+
+def _check_line(check: GateCheck) -> str:
+    # the card names both sides and the measure of a comparison
+    what = check.what.partition(" against ")[0] if check.kind == "comparison" else check.what
+    return _cut(f"{_check_outcome(check)[0]}: {what}: {check.detail}", _WIDTH)
 
 
 def _cut(text: str, length: int) -> str:
