@@ -38,6 +38,7 @@ SCHEMAS_ELSEWHERE = {
     "assay/runs/1": "the pages of assay serve",
     "assay/page/1": "the data embedded in report.html",
     "assay/rows/1": "test_run_folder.py",
+    "assay/history/1": "tests/cli/test_own_repository.py",
     "assay/timings/1": "test_run_folder.py",
 }
 

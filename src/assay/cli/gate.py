@@ -10,7 +10,6 @@ from pathlib import Path
 from assay.cli.arguments import RESULTS
 from assay.cli.options import claim_for, log_look, read_results, reject_flags, warn_allow_changed
 from assay.cli.output import emit, emit_blocks, log, pluralize
-from assay.corpus.git import read_head
 from assay.errors import AssayError, ConfigError, SetupError
 from assay.experiment.records.directory import repeats_in
 from assay.report import github
@@ -132,6 +131,8 @@ def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Thresho
     gate = judge_gate(new, claim, thresholds, comparison, engine=args.engine, strict=args.strict, old=old)
     if history is None:
         return gate
+    from assay.corpus.git import read_head
+
     commit = read_head(history.absolute().parent) or os.environ.get("GITHUB_SHA", "")
     line = history_line(gate, new, claim, args.engine, commit)
     return replace(gate, history=tuple(record_gate(history, line)))

@@ -95,7 +95,7 @@ def examine(real: str, walking: WalkConfig) -> FileContents:
         if real.endswith(".json") and not head:  # `assay run --json > new.json`: the shell creates the file first
             detail = "empty, such as the output file of a running command"
             return FileContents(reason="written by Assay", detail=detail)
-        if real.endswith(".json") and _DATA.match(head[: walking.own_bytes]):
+        if real.endswith((".json", ".jsonl")) and _DATA.match(head[: walking.own_bytes]):
             return FileContents(reason="written by Assay", detail="JSON written by Assay")
         data = head + stream.read(walking.max_bytes + 1 - len(head))
     if len(data) > walking.max_bytes:
