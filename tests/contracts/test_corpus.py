@@ -9,7 +9,7 @@ import pytest
 
 import assay
 from assay.cli.main import main
-from assay.corpus.languages import LANGUAGES, language_extensions
+from assay.corpus.file_types import LANGUAGES, language_extensions
 from tests.conftest import write_tree
 from tests.contracts.sample_corpora import (
     CORPORA,

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.corpus.languages import detect_type
-from assay.corpus.roles import file_role, is_test_name
+from assay.corpus.file_types import detect_type, file_role, is_test_name
 from assay.search.query import parse_query
 from assay.search.signals import ABOUT
 from assay.syntax.outline import parse_outline

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.corpus.languages import detect_type
+from assay.corpus.file_types import detect_type
 from assay.search.chunking import (
     Chunk,
     ChunkConfig,

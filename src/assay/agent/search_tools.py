@@ -187,7 +187,7 @@ class SearchTools:
         regex: Annotated[str | None, Field(description="must match in the file or span; Python syntax")] = None,
         lines: Annotated[int, Field(description="lines of code per result; 0: none", ge=0, le=200)] = 8,
     ) -> ToolResponse:
-        from assay.corpus.languages import language_name
+        from assay.corpus.file_types import language_name
         from assay.search.results import ResultFilter
 
         _check_query(query)

@@ -21,7 +21,7 @@ from assay.cli.gold.lint import builtin_reach
 from assay.cli.options import config_file, given_flags, split_list
 from assay.cli.output import emit, emit_blocks, info, pluralize, progress_callback
 from assay.corpus import open_corpus, parse_spec, spec_text
-from assay.corpus.languages import language_name
+from assay.corpus.file_types import language_name
 from assay.engines import KINDS
 from assay.engines.base import SearchFilter
 from assay.engines.builtin import BuiltinEngine

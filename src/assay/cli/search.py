@@ -26,7 +26,7 @@ from assay.cli.output import (
     result_printer,
     write_result,
 )
-from assay.corpus.languages import LANGUAGES, language_name
+from assay.corpus.file_types import LANGUAGES, language_name
 from assay.errors import ConfigError, did_you_mean
 from assay.files import write_atomic
 from assay.search import Index, SearchConfig

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from assay.corpus.contents import StatCache, WalkConfig
+from assay.corpus.file_types import detect_type
 from assay.corpus.git import is_linked_worktree, read_repository
 from assay.corpus.ignore import Globs, IgnoreFile, read_level, verdict
-from assay.corpus.languages import detect_type
 from assay.corpus.sources import LocatedCorpus
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError

@@ -53,7 +53,7 @@ TARGET_KINDS: Final = frozenset({"function", "method", "class", "interface", "en
 _LARGEST_FILE: Final = 1_000_000  # bytes; larger source files are usually generated
 #: Languages that have a grammar but define no code.
 _NO_CODE: Final = frozenset({"css", "html", "json", "toml", "yaml"})
-#: Tests, examples and vendored code, which real queries seldom target. Wider than `corpus.roles` (docs/, any part of a
+#: Tests, examples and vendored code, which real queries seldom target. Wider than `file_role` (docs/, any part of a
 #: name), and not shared with it: synthetic sets are reproduced from their seed only with exactly these patterns.
 _PERIPHERAL: Final = re.compile(
     r"(?:^|[/_.-])(?:tests?|specs?|testdata|fixtures?|examples?|benchmarks?|vendor|third_party|conftest)(?:[/_.-]|$)"

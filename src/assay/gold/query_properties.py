@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Final
 
-from assay.corpus.languages import detect_type
+from assay.corpus.file_types import detect_type
 from assay.syntax.identifiers import STOP_WORDS, parts, stem, words
 from assay.types import Query, Target
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from assay.corpus.roles import ROLES, file_role, is_test_name
+from assay.corpus.file_types import ROLES, file_role, is_test_name
 from assay.search.chunking import Chunk, ChunkedFile, SourceText, chunk_file
 from assay.search.config import IndexConfig
 from assay.search.query import (

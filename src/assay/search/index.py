@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from assay.corpus import open_corpus, parse_spec
-from assay.corpus.languages import language_name
+from assay.corpus.file_types import language_name
 from assay.errors import ConfigError
 from assay.search.building import build_table, open_table, timeout_notes, update_table
 from assay.search.config import SearchConfig

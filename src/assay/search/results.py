@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.corpus.file_types import LANGUAGES
 from assay.corpus.ignore import select_paths
-from assay.corpus.languages import LANGUAGES
 from assay.errors import ConfigError, did_you_mean
 from assay.search.table import CHUNK_KINDS, FILE_KINDS, IndexTable, LongArray, Values
 from assay.search.view import CorpusView

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.corpus.roles import ROLES
+from assay.corpus.file_types import ROLES
 from assay.search.query import ParsedQuery, Per
 from assay.search.table import CHUNK_KINDS, IntArray, Values, concatenate_ranges
 from assay.search.view import CorpusView, NameIndex, NameMatches, PrefixRules, TermLookup

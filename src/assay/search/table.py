@@ -38,7 +38,7 @@ class FileTable:
     hashes: tuple[str, ...]  # SHA-256 of each file
     problems: tuple[str, ...]  # parsing problem of each file; empty for none
     kind: ByteArray
-    role: ByteArray  # position in `corpus.roles.ROLES`
+    role: ByteArray  # position in `corpus.file_types.ROLES`
     text: ByteArray  # all files, concatenated, as UTF-8
     text_offset: LongArray
 

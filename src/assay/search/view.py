@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.corpus.roles import ROLES
+from assay.corpus.file_types import ROLES
 from assay.search.query import QueryKind, term_hash
 from assay.search.table import (
     CHUNK_KINDS,

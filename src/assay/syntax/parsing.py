@@ -37,7 +37,7 @@ _CPP = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 
-#: Grammar names: those of the files in `queries/` and, except for tsx, of the languages in `corpus.languages`.
+#: Grammar names: those of the files in `queries/` and, except for tsx, of the languages in `corpus.file_types`.
 GRAMMARS: Final = (
     "bash", "c", "cpp", "csharp", "css", "dart", "elixir", "go", "haskell", "html", "java", "javascript", "json",
     "kotlin", "lua", "php", "python", "ruby", "rust", "scala", "sql", "swift", "toml", "tsx", "typescript", "yaml",

@@ -57,7 +57,7 @@ _CODE: Final = (
     "syntax",
     "search/query.py",
     "search/chunking.py",
-    "corpus/languages.py",
+    "corpus/file_types.py",
 )
 _LICENSE_BYTES: Final = 200_000  # a longer text lists the licenses of all dependencies
 

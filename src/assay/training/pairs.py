@@ -12,8 +12,8 @@ from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import IO, Final, NamedTuple
 
+from assay.corpus.file_types import FileType, detect_type
 from assay.corpus.git import git, git_stream, parse_hunk
-from assay.corpus.languages import FileType, detect_type
 from assay.corpus.unpack import ArchiveLimits
 from assay.redaction import find_secret_lines
 from assay.search.chunking import ChunkConfig, cut_sections

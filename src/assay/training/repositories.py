@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from assay.corpus.file_types import detect_type
 from assay.corpus.git import git, read_blobs
-from assay.corpus.languages import detect_type
 from assay.corpus.unpack import ArchiveLimits
 from assay.errors import CorpusError
 from assay.redaction import strip_credentials

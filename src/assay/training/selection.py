@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpus import decode_text
-from assay.corpus.languages import FileType, detect_type
+from assay.corpus.file_types import FileType, detect_type
 from assay.errors import ConfigError
 from assay.files import read_utf8
 from assay.processes.forks import run_forked
@@ -214,7 +214,7 @@ CODE: Final = frozenset(GRAMMARS) - {"css", "html", "json", "toml", "yaml"}
 COPIED_FILE: Final = "copied file"
 OTHER_LICENSE: Final = "file under another license"
 NO_LINES: Final = range(0)
-# These two patterns differ from those of `corpus.roles`: the shipped model was trained with them.
+# These two patterns differ from those of `corpus.file_types`: the shipped model was trained with them.
 _VENDORED: Final = re.compile(
     r"(?:^|/)_*(?:vendor(?:ed|s)?|bundled|third[_-]?party|3rd[_-]?party|node_modules|bower_components|deps|externals?|extern|pods"
     r"|carthage|submodules|site-packages|ext[_-]?libs?|godeps|jspm_packages)/",

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from assay.corpus.languages import LANGUAGES
+from assay.corpus.file_types import LANGUAGES
 from assay.files import write_atomic
 from assay.search.query import directory_names, find_words, parse_query, stem_name, word_terms
 from assay.store.array_file import Array, IndexFormatError, StringColumn, pack_strings, read_store, write_store

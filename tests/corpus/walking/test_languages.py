@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from assay.corpus.languages import LANGUAGES, detect_type, language_extensions, language_name
+from assay.corpus.file_types import LANGUAGES, detect_type, language_extensions, language_name
 
 _SEMBLE = (
     "bash c cpp csharp elixir go haskell java javascript kotlin lua php python ruby rust scala swift typescript zig"

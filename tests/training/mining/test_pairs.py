@@ -1,6 +1,6 @@
 import pytest
 
-from assay.corpus.languages import LANGUAGES
+from assay.corpus.file_types import LANGUAGES
 from assay.training.config import Caps, CommitSelection, FileRules, MiningConfig, PairRules
 from assay.training.pairs import path_words
 from assay.training.shards import KINDS

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from assay.corpus.languages import LANGUAGES
+from assay.corpus.file_types import LANGUAGES
 from assay.store.array_file import IndexFormatError, write_store
 from assay.training.shards import KINDS, read_shard, write_shard
 from tests.training.mining.samples import FILES, make, pairs, shard_of

@@ -11,8 +11,8 @@ from pathlib import PurePosixPath
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
 from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions, ResultLocation, is_prefix, shuffle
 from assay.corpus import read_text
+from assay.corpus.file_types import LANGUAGES
 from assay.corpus.ignore import select_paths
-from assay.corpus.languages import LANGUAGES
 from assay.engines.base import SearchFilter
 from assay.syntax.identifiers import split
 

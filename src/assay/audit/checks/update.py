@@ -18,7 +18,7 @@ from assay.audit.sessions import (
     shuffle,
 )
 from assay.corpus import read_bytes
-from assay.corpus.languages import detect_type
+from assay.corpus.file_types import detect_type
 from assay.corpus.opening import corpus_digest
 from assay.engines.runner import summarize
 from assay.errors import AssayError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from os.path import commonpath
 from pathlib import PurePosixPath
 
-from assay.corpus.roles import file_role
+from assay.corpus.file_types import file_role
 from assay.gold.lint.rules import RULE_BY_NAME, LintConfig, LintContext, LintFinding
 from assay.types import Suite
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from assay.corpus.roles import file_role
+from assay.corpus.file_types import file_role
 from assay.gold.lint.rules import LintContext, LintFinding, SourceCache
 from assay.gold.query_properties import CODE_TOKEN, NAME_SEPARATOR, find_identifiers, is_symbol_query, looks_like_code
 from assay.syntax.identifiers import parts, split

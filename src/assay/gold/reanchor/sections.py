@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Final
 
-from assay.corpus.languages import detect_type
+from assay.corpus.file_types import detect_type
 from assay.syntax.identifiers import split
 from assay.syntax.symbols import extract_symbols
 from assay.syntax.text import DocHeading, find_headings
