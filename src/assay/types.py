@@ -195,6 +195,12 @@ class GoldSet:
         """Whether the queries were generated from the code."""
         return "synthetic" in self.provenance
 
+    @property
+    def level(self) -> ResultLevel:
+        """`lines` if more than half of the queries have a primary target with a line range or symbol."""
+        precise = sum(any(target.symbol or target.span.start for target in query.primaries) for query in self.queries)
+        return "lines" if 2 * precise > len(self.queries) else "file"
+
 
 @dataclass(frozen=True, slots=True)
 class Suite:
@@ -209,13 +215,8 @@ class Suite:
 
     @property
     def level(self) -> ResultLevel:
-        """Level of the headline measure: `lines` if most queries of each gold set have a primary target with lines."""
-        return "lines" if self.golds and all(map(_has_lines, self.golds)) else "file"
-
-
-def _has_lines(gold: GoldSet) -> bool:
-    precise = sum(any(target.symbol or target.span.start for target in query.primaries) for query in gold.queries)
-    return 2 * precise > len(gold.queries)
+        """Level of the headline measure: `lines` if every gold set has that level."""
+        return "lines" if self.golds and all(gold.level == "lines" for gold in self.golds) else "file"
 
 
 @dataclass(frozen=True, slots=True)

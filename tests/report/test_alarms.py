@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from assay.report.analysis import analyze
-from assay.report.diagnostics import find_diagnostics
+from assay.report.diagnostics import _levels, find_diagnostics
 from assay.report.render.markup import to_markdown
 from assay.report.results import Diagnostic
 from assay.report.scored_run import open_case
 from assay.report.sections import document
 from assay.stats.selection import near_leader, selection_bias
 from assay.stats.tables import partition
-from assay.types import AnalysisPlan, Status, Unit
+from assay.types import AnalysisPlan, Span, Status, Suite, Unit
 from tests.report.labs import lab
 from tests.timing import fastest
 
@@ -37,6 +37,43 @@ def chosen(values, parts, rng, **how):
 def mixed(seed, queries=40):
     """Ranks as a fair engine gives them."""
     return np.random.default_rng(seed).integers(0, 11, queries).tolist()
+
+
+def _without_lines(engine):
+    def bare(ranking):
+        return replace(ranking, hits=tuple(hit._replace(start=None, end=None) for hit in ranking.hits))
+
+    return replace(engine, rankings=tuple(map(bare, engine.rankings)))
+
+
+def test_an_engine_that_returns_paths_is_warned_of_where_lines_are_measured():
+    made = lab({"a": mixed(1), "b": mixed(2)})
+    made = replace(made, engines=(_without_lines(made.engines[0]), _with_lines(made.engines[1])))
+    plan = AnalysisPlan(("nDCG(level=lines)@10",), "b")
+    (found,) = (one for one in find_diagnostics(open_case(made, plan)) if one.kind == "paths only")
+    assert found.names == ("a",)
+    assert "--level file" in found.next
+    assert "paths only" not in raised(made)  # by file
+
+
+def _with_lines(engine):
+    def spans(ranking):
+        return replace(ranking, hits=tuple(hit._replace(start=1, end=5) for hit in ranking.hits))
+
+    return replace(engine, rankings=tuple(map(spans, engine.rankings)))
+
+
+def test_gold_sets_of_two_levels_are_noted():
+    made = lab({"a": mixed(1)})
+    (gold,) = made.suite.golds
+    precise = [replace(target, span=Span(target.span.path, 1, 5)) for target in gold.queries[0].targets]
+    queries = tuple(replace(query, targets=tuple(precise)) for query in gold.queries)
+    by_lines = replace(gold, name="precise", queries=queries)
+    assert (gold.level, by_lines.level) == ("file", "lines")
+    mixed_run = replace(made, suite=Suite((gold, by_lines)), engines=())
+    case = open_case(made, AnalysisPlan(("RR@10",), "a"))
+    (found,) = _levels(replace(case, run=mixed_run))
+    assert (found.kind, found.names, found.grave) == ("mixed levels", ("precise",), False)
 
 
 def test_engines_that_rank_alike_are_one_alarm_with_all_names():

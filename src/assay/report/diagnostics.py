@@ -11,7 +11,7 @@ import numpy as np
 
 from assay.report.render.text import SHOWN, clip
 from assay.report.results import Diagnostic
-from assay.report.scored_run import SAME_MEAN, ScoredRun, candidates, choose_leader, failed_engines, pick
+from assay.report.scored_run import SAME_MEAN, ScoredRun, candidates, choose_leader, failed_engines, level_of, pick
 from assay.scoring import parse_measure, ranking_codes
 from assay.settings import get_key
 from assay.stats.records import one_digit
@@ -40,13 +40,31 @@ def find_diagnostics(case: ScoredRun) -> tuple[Diagnostic, ...]:
     codes = ranking_codes(case.scorer)
     parameters = _parameters(case.run.engines, codes)
     dead = [parameter for parameter in parameters if not parameter.changed]
-    diagnostics = [*_identical_rankings(case.run.engines, codes, dead), *map(_dead_parameter, dead)]
+    diagnostics = [*_levels(case), *_identical_rankings(case.run.engines, codes, dead), *map(_dead_parameter, dead)]
     diagnostics += [_nearly_dead_parameter(p) for p in parameters if 0 < p.changed < _NEARLY * p.rankings]
     names, values, parts = _ranked_values(case, codes)
     if len(names) >= _MANY:
         diagnostics += _lead_within_noise(case, names, values, parts)
         diagnostics += _selection_bias(case, names, values, parts)
     return tuple(diagnostics)
+
+
+def _levels(case: ScoredRun) -> Iterator[Diagnostic]:
+    """Yield engines that return only paths where lines are measured, and gold sets that differ in level."""
+    if level_of(case.primary) != "file":
+        tested = set(candidates(case.run, case.claim))
+        for engine in case.run.engines:
+            hits = [hit for ranking in engine.rankings for hit in ranking.hits]
+            if engine.name in tested and hits and all(hit.start is None for hit in hits):
+                sentence = f"{engine.name} returns paths without lines, and the gold set is measured by lines."
+                step = "Measure by file with --level file, or let the engine return lines."
+                yield Diagnostic("paths only", (engine.name,), sentence, step, {"hits": len(hits)})
+        return
+    by_lines = [gold.name for gold in case.run.suite.golds if gold.level == "lines"]
+    if by_lines and len(by_lines) < len(case.run.suite.golds):
+        sentence = f"Measured by file, because only {_join_names(by_lines)} of the gold sets have targets with lines."
+        step = "Run gold sets with lines separately to measure them by lines."
+        yield Diagnostic("mixed levels", tuple(by_lines), sentence, step, {"gold_sets": len(by_lines)}, grave=False)
 
 
 def _identical_rankings(

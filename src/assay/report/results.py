@@ -210,7 +210,7 @@ class LayerMean:
 class Diagnostic:
     """A suspicious pattern in the results, with the next step."""
 
-    kind: str  # identical rankings, dead parameter, nearly dead parameter, within noise, best of many
+    kind: str  # such as identical rankings or paths only
     names: tuple[str, ...]  # of the engines or of the parameter
     sentence: str
     next: str
