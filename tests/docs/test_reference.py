@@ -74,7 +74,7 @@ def test_readme_comparisons_run_as_written(shop, capsys):
 def test_readme_shows_the_demo_of_the_set_that_ships():
     from assay import load_gold
 
-    assert f" on {len(load_gold('stdlib').golds[0].queries)} queries" in README
+    assert f"{len(load_gold('stdlib').golds[0].queries)} queries: " in README
 
 
 def test_readme_targets_exist_in_the_makefile():
