@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from assay.errors import InputError, NotComparableError
-from assay.scoring.runs import join_runs
+from assay.scoring.score import join_runs
 from assay.types import Query
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from assay.scoring import parse_measure, score
-from assay.scoring.runs import without_pooled
+from assay.scoring.score import without_pooled
 from assay.types import LabelProvenance, Query, Span, Target
 
 nDCG = parse_measure("nDCG@10")

@@ -30,7 +30,7 @@ from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks
 from assay.report.scored_run import ScoredRun, level_of, mark_synthetic, rank_measure
 from assay.report.tables import table_blocks
 from assay.scoring import parse_measure
-from assay.scoring.runs import without_pooled
+from assay.scoring.score import without_pooled
 from assay.stats.compare import EXPLORATORY
 from assay.stats.records import MeanRow
 from assay.types import AnalysisPlan, Run

@@ -26,7 +26,7 @@ from assay.report.render.text import SHOWN, clip, strip_control
 from assay.report.scored_run import level_of
 from assay.scoring import parse_measure, score
 from assay.scoring.match import HitMark, HitMarker, Level, is_beside, match_distinct
-from assay.scoring.runs import restrict_run, restrict_suite
+from assay.scoring.score import restrict_run, restrict_suite
 from assay.types import PRIMARY, AnalysisPlan, Hit, Query, Ranking, Run, Status, sort_phrasings
 
 #: After the grade of a hit in the right file without a line of a target.

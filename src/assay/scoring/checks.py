@@ -11,8 +11,7 @@ import numpy as np
 
 from assay.scoring.grid import FloatArray, Grid, IntArray
 from assay.scoring.measures import Measure
-from assay.scoring.runs import restrict_suite
-from assay.scoring.score import Scorer, as_scorer, number_rankings
+from assay.scoring.score import Scorer, as_scorer, number_rankings, restrict_suite
 from assay.types import Ranking, Run, Scores, Status
 
 #: Number of shuffles of tied hits.

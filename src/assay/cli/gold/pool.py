@@ -21,7 +21,7 @@ from assay.gold.split import refuse_sealed
 from assay.report.render.document import Block, Heading, table
 from assay.scoring import parse_measure
 from assay.scoring.pooling import Judged, LabelPool, PoolCandidate, PoolConfig, TopTwoGap, pool
-from assay.scoring.runs import join_runs, restrict_run
+from assay.scoring.score import join_runs, restrict_run
 from assay.stats import compare
 from assay.stats.config import compare_options
 from assay.syntax.text import line_bytes, split_lines
