@@ -17,7 +17,7 @@ from assay.search import Index, Per, SearchConfig, embedders
 from assay.search.config import DenseSettings
 from assay.search.dense import parse_fusion, passage_text
 from assay.search.embedders import EmbedderConfig, ModelEmbedder, TextRole
-from assay.search.pipeline import retrieve
+from assay.search.index import retrieve
 from assay.search.query import parse_query
 from assay.search.vectors import VectorFormat
 from assay.store.store import Store

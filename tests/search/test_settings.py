@@ -155,7 +155,7 @@ def test_laws_hold_for_configurations_made_in_python():
 
 
 def test_stages_are_those_of_the_pipeline():
-    from assay.search.pipeline import enabled_signals
+    from assay.search.index import enabled_signals
 
     assert tuple(enabled_signals(SearchConfig())) == STAGES
 

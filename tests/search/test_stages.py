@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.search import Index, Per, SearchConfig
-from assay.search.pipeline import enabled_signals, rank, rank_inside, retrieve
+from assay.search.index import enabled_signals, rank, rank_inside, retrieve
 from assay.search.query import parse_query
 from assay.search.signals import References
 from assay.search.trace import StageTrace, find_lost_stage
