@@ -8,8 +8,8 @@ import { linearAxis } from "../charts/marks.js";
 import { pairOf, rowOf } from "../pairs.js";
 import { queriesHref, queryHref } from "../parts.js";
 import {
-  betterSide, chooser, comparisonsOn, decidingP, differenceText, engineColor, engineTable, folded, note,
-  pText, queryCell, rankedNames, shownName, signedInterval, stack, verdictText, withoutReferences,
+  betterSide, chooser, comparisonsOn, decidingP, differenceText, engineColor, engineTable, folded, measureText,
+  note, pText, queryCell, rankedNames, shownName, signedInterval, stack, verdictText, withoutReferences,
 } from "./parts.js";
 
 export const differencesSection = { id: "differences", title: "Differences", render: renderDifferences };
@@ -57,8 +57,8 @@ export function differencesForest(data, measure, rows) {
   const level = percent(rows[0].interval.level);
   return forest({
     label: `Differences on ${measure} from ${baseline}, with ${level} intervals`,
-    axis: linearAxis(Math.min(...ends), Math.max(...ends)),
-    axisName: `difference in ${measure} (${level} CI)`,
+    axis: linearAxis(Math.min(...ends), Math.max(...ends), { count: 4 }),
+    axisName: `difference in ${measureText(measure)} (${level} CI)`,
     rows: rows.map((row) => differenceRow(data, row)),
     line: 0,
     lineName: `same as ${baseline}`,
@@ -132,6 +132,7 @@ export function outcomesColumn(data) {
   };
   const balance = (row) => (isNumber(row.wins) ? row.wins - row.losses : null);
   return numberColumn("wins", "Better/same/worse", balance, null, {
+    label: ["Better/", h("wbr"), "same/", h("wbr"), "worse"],
     text: (row) => (balance(row) === null ? "–" : `${row.wins}/${row.ties}/${row.losses}`),
     cell: (row) =>
       balance(row) === null

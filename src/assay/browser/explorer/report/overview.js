@@ -7,7 +7,7 @@ import { numberColumn } from "../../common/table.js";
 import { queryHref, reportHref } from "../parts.js";
 import { differencesForest, outcomesColumn } from "./differences.js";
 import {
-  comparisonsOn, engineTable, intervalColumn, meansOf, note, rankedNames, withoutReferences,
+  comparisonsOn, engineTable, intervalColumn, meansOf, measureText, note, rankedNames, withoutReferences,
 } from "./parts.js";
 import { meansForest } from "./scores.js";
 
@@ -28,10 +28,10 @@ export function renderOverview(data) {
   const badge = BADGES[outcome] ?? outcome.charAt(0).toUpperCase() + outcome.slice(1);
   const [answer, ...lines] = decision.lines.slice(0, -1).filter((line) => !REPLACED_LINES.test(line)); // no file names
   const copyCard = copyButton(() => [headline, ...decision.lines, ""].join("\n"), "Copy the verdict");
-  const day = data.results.header.date.slice(0, 10);
+  const origin = [data.results.suite, data.results.header.date.slice(0, 10)].filter(Boolean).join(" · ");
   return [
     h("header.verdict", { class: tone }, [
-      h("p.kicker", h("span.badge", badge), `${data.results.suite} · ${day}`, copyCard),
+      h("p.kicker", h("span.badge", badge), origin, copyCard),
       h("h1", prose(headline)),
       h("p.answer", prose(answer)),
       lines.map((line) => h("p", prose(line))),
@@ -61,11 +61,15 @@ function warningLink({ warnings: { length } }) {
 
 /** Draw the differences from the baseline or, without a comparison, the means. */
 function chartPart(data) {
-  const shown = withoutReferences(data, comparisonsOn(data, data.primary)).slice(0, SHOWN_ENGINES);
-  const title = shown.length ? `Difference from ${data.results.comparison.baseline}` : `Mean ${data.primary}`;
+  const order = rankedNames(data);
+  const shown = withoutReferences(data, comparisonsOn(data, data.primary))
+    .sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name))
+    .slice(0, SHOWN_ENGINES);
+  const { baseline, primary } = data.results.comparison;
+  const title = shown.length ? `Difference from ${baseline}` : `Mean ${measureText(primary)}`;
   return [
     h("h2", { id: "overview-chart" }, title),
-    shown.length ? differencesForest(data, data.primary, shown) : meansForest(data, data.primary),
+    shown.length ? differencesForest(data, primary, shown) : meansForest(data, primary),
   ];
 }
 
@@ -78,7 +82,7 @@ function scoresPart(data) {
   const mean = ({ name }) => means.has(name) && { mean: means.get(name).mean, ...means.get(name).interval };
   const rows = rankedNames(data).map((name) => ({ ...comparisons.get(name), name }));
   const columns = [
-    intervalColumn("mean", `${data.primary} (${percent(data.summary.decision.level)} CI)`, mean),
+    intervalColumn("mean", `${measureText(data.primary)} (${percent(data.summary.decision.level)} CI)`, mean),
     comparisons.size > 0 && outcomesColumn(data),
     rows.some((row) => median(row) !== null) &&
       numberColumn("median", "Median (ms)", median, (ms) => grouped(ms, 1), { first: "ascending" }),

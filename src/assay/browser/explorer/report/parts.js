@@ -33,6 +33,11 @@ export function measureOf(data, name) {
   return data.measures.find((measure) => measure.name === name) ?? { name, low: null, high: null, higher: true };
 }
 
+/** Return a measure in words: nDCG(level=lines)@10 becomes nDCG@10 by lines. */
+export function measureText(name) {
+  return name.replace(/^(.*)\(level=(\w+)\)(.*)$/, "$1$3 by $2");
+}
+
 /** Return the names of engines by a measure's mean, best first; engines without a mean are last. */
 export function rankedNames(data, measure = data.primary) {
   const means = new Map(meansOf(data, measure).map(({ engine, mean }) => [engine, mean]));

@@ -6,8 +6,8 @@ import { forest } from "../charts/forest.js";
 import { linearAxis } from "../charts/marks.js";
 import { isReference } from "../data.js";
 import {
-  betterSide, chooser, engineColor, engineOf, engineTable, folded, intervalColumn, meansOf, meanText, measureOf, note,
-  rankedNames, roleOf, shownName, stack,
+  betterSide, chooser, engineColor, engineOf, engineTable, folded, intervalColumn, meansOf, meanText, measureOf,
+  measureText, note, rankedNames, roleOf, shownName, stack,
 } from "./parts.js";
 
 export const scoresSection = { id: "scores", title: "All measures", render: renderScores };
@@ -102,7 +102,7 @@ export function meansForest(data, measure) {
     return forest({
       label: `${label} of ${measure} with ${level} intervals`,
       axis: linearAxis(Math.min(...ends), Math.max(...ends), limits),
-      axisName: `mean ${measure} (${level} CI)`,
+      axisName: `mean ${measureText(measure)} (${level} CI)`,
       rows: rows.map((row) => meanRow(data, row)),
       line: baseline?.mean,
       lineName: baseline && `mean of the baseline, ${baseline.engine}`,
