@@ -39,7 +39,8 @@ class Shot:
 
 #: One for each view of the report; `{query}` is a query that the engines of the run answer differently.
 REPORT = (
-    Shot("report", "#/", "main h1"),
+    Shot("report", "#/", "main h1", width=1400, height=900),
+    Shot("report-dark", "#/", "main h1", width=1400, height=900, dark=True),
     Shot("means", "#/report/means", "#section-means"),
     Shot("differences", "#/report/differences", "#section-differences"),
     Shot("ranks", "#/report/ranks", "#section-ranks"),
@@ -53,7 +54,7 @@ REPORT = (
     Shot("query", "#/query/{query}", "main h1", height=780),
     Shot("rankings", "#/query/{query}", "#rankings-title", at="#rankings-title"),
     Shot("source", "#/query/{query}", "#source-title", at="#source-title"),
-    Shot("report-phone", "#/", "main h1", width=390, height=780),
+    Shot("report-phone", "#/", "main h1", width=390, height=980),
     Shot("query-dark", "#/query/{query}", "main h1", dark=True),
 )
 RUNS = (Shot("runs", "", "main table tbody tr", height=400),)
