@@ -10,6 +10,7 @@ from assay.cli.main import main
 from assay.report.history import GatedCommit, record_gate, trend_text
 from tests.cli.changing import SMALL, as_json, call
 from tests.conftest import copy_finished, finish
+from tests.report.explorer import unpacking
 
 IDENTITY = ("-c", "user.name=test", "-c", "user.email=test@example.org", "-c", "commit.gpgsign=false")
 OWN = SMALL | {
@@ -174,6 +175,9 @@ def test_history_has_one_line_per_commit(own, capsys):
     assert "(2 commits)" in out
     _, data = as_json(capsys, *GATE)
     assert [point["commit"] for point in data["history"]] == [first, second]
+    assert main(["report", "new", "--quiet"]) == 0
+    page = unpacking.summary((own / "new" / "report.html").read_bytes())
+    assert [point["commit"] for point in page["history"]] == [first, second]
     assert "results" not in json.dumps(data["changes"])
     assert HISTORY not in json.dumps(data["changes"])  # no part of the corpus
 

@@ -11,7 +11,7 @@ from assay.cli.arguments import RESULTS
 from assay.cli.options import claim_for, log_look, read_results, reject_flags, warn_allow_changed
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
-from assay.experiment.records.directory import repeats_in
+from assay.experiment.records.directory import is_run, repeats_in
 from assay.report import github
 from assay.report.baseline import read_baseline, write_baseline
 from assay.report.comparison import compare_evidence, compare_within, require_comparable
@@ -26,7 +26,7 @@ from assay.report.gate import (
     parse_threshold,
     threshold_measures,
 )
-from assay.report.history import check_history, find_history, record_gate
+from assay.report.history import check_history, find_history, record_gate, write_trend
 from assay.report.scored_run import reference_baseline
 from assay.types import Run
 
@@ -135,7 +135,11 @@ def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Thresho
 
     commit = read_head(history.absolute().parent) or os.environ.get("GITHUB_SHA", "")
     line = history_line(gate, new, claim, args.engine, commit)
-    return replace(gate, history=tuple(record_gate(history, line)))
+    points = tuple(record_gate(history, line))
+    directory = Path((args.results or [RESULTS])[0])
+    if len(runs) == 1 and is_run(directory):
+        write_trend(directory, points)
+    return replace(gate, history=points)
 
 
 def _read_baseline(args: Namespace, run: Run, measures: Sequence[str]) -> QueryScores | None:

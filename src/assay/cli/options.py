@@ -109,6 +109,7 @@ def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
     from assay.experiment.corpora import CorpusTexts
     from assay.experiment.tracing import trace_queries
     from assay.report.explorer.page import page_plan
+    from assay.report.history import read_trend
 
     plan = page_plan(
         spec or load_config(None),
@@ -116,7 +117,9 @@ def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
         no_source=getattr(args, "no_source", False),
         traces=getattr(args, "traces", None),
     )
-    return replace(plan, texts=CorpusTexts, tracer=trace_queries)
+    results = getattr(args, "results", None)
+    history = read_trend(Path(results)) if isinstance(results, str) else ()
+    return replace(plan, texts=CorpusTexts, tracer=trace_queries, history=history)
 
 
 def question_flags(args: Namespace) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from assay.report.render.text import count
 from assay.settings import read_settings
 
 FILE = "assay-history.jsonl"
+#: A file of a run directory.
+_TREND = "history.jsonl"
 #: The first key of every line, which keeps the file out of every corpus.
 _SCHEMA = "assay/history/1"
 _HINT = "correct or remove this line"
@@ -84,12 +86,25 @@ def record_gate(path: Path, gated: GatedCommit) -> list[GatedCommit]:
         raise cannot_write(path, error) from error
     try:
         lines = [line for line in _read_lines(path) if not gated.replaces(line[1])]
-        text = json.dumps({"schema": _SCHEMA, **asdict(gated)}, ensure_ascii=False, allow_nan=False)
-        lines.append((text, gated))
+        lines.append((_format_line(gated), gated))
         write_atomic(path, "".join(f"{text}\n" for text, _ in lines))
     finally:
         lock.release()
     return [line for _, line in lines if gated.continues(line)][-POINTS:]
+
+
+def write_trend(directory: Path, points: Sequence[GatedCommit]) -> None:
+    """Write the points of a trend into a run directory, for its report."""
+    write_atomic(directory / _TREND, "".join(f"{_format_line(point)}\n" for point in points))
+
+
+def read_trend(directory: Path) -> tuple[GatedCommit, ...]:
+    path = directory / _TREND
+    return tuple(point for _, point in _read_lines(path)) if path.is_file() else ()
+
+
+def _format_line(gated: GatedCommit) -> str:
+    return json.dumps({"schema": _SCHEMA, **asdict(gated)}, ensure_ascii=False, allow_nan=False)
 
 
 def _read_lines(path: Path) -> list[tuple[str, GatedCommit]]:

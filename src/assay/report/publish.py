@@ -136,7 +136,7 @@ def write_html(results: Results, case: ScoredRun, path: Path, page: PagePlan = _
 def _make_html(results: Results, case: ScoredRun, page: PagePlan) -> HtmlReport:
     texts = page.texts(case.run) if page.texts and page.limits.source else None
     traces = make_traces(case, results.challenger, page)
-    return build_page(case, results, texts=texts, traces=traces, limits=page.limits)
+    return build_page(case, results, texts=texts, traces=traces, limits=page.limits, history=page.history)
 
 
 def _make_files(

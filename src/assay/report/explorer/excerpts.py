@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from assay.gold.split import SEALED, split_of
+from assay.report.history import GatedCommit
 from assay.report.render.text import count
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, failed_engines, rank_measure, real_engines
@@ -201,6 +202,7 @@ class PagePlan:
     cheap: bool = True  # no traces that need a new index of a large corpus
     texts: Callable[[Run], SourceTexts] | None = None
     tracer: Tracer | None = None
+    history: tuple[GatedCommit, ...] = ()  # the trend of the gate
 
 
 class TraceSelection(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -27,7 +27,8 @@ from assay.report.explorer.excerpts import (
     plan_excerpts,
     read_excerpts,
 )
-from assay.report.render.text import count, strip_control
+from assay.report.history import GatedCommit
+from assay.report.render.text import count, plain, strip_control
 from assay.report.results import Results
 from assay.report.scored_run import ScoredRun, pick
 from assay.settings import setting
@@ -63,12 +64,13 @@ def build_page(
     traces: Traces | None = None,
     limits: PageLimits = DEFAULT_LIMITS,
     live: Mapping[str, Any] | None = None,
+    history: Sequence[GatedCommit] = (),
 ) -> HtmlReport:
     """Build the page of a run.
 
     A page that would be too large loses scores, then traces; source is added as far as it fits.
     """
-    draft = _Draft(case, results, texts if limits.source else None, traces, limits, live)
+    draft = _Draft(case, results, texts if limits.source else None, traces, limits, live, history)
     least = 0
     for scores, traced in ((True, True), (False, True), (False, False)):
         made = draft.fit(scores=scores, traced=traced)
@@ -92,11 +94,12 @@ class _Draft:
         traces: Traces | None,
         limits: PageLimits,
         live: Mapping[str, Any] | None,
+        history: Sequence[GatedCommit],
     ) -> None:
         self._case, self._results, self._limits, self._live = case, results, limits, live
         self._texts, self._trace_notes = texts, traces.notes if traces else ()
         self._plan = plan_excerpts(case, results, limits)
-        self._facts = summary(case, results, limits)
+        self._facts = summary(case, results, limits) | ({"history": plain(history)} if history else {})
         self._queries = _json(queries(case))
         self._values = compress(pick(case.scores, measures=page_measures(case)).values.astype("<f4").tobytes())
         self._traces = _json(trace_data(case, traces)) if traces and traces.made else None
