@@ -323,6 +323,8 @@ def _phrasings(case: ScoredRun) -> Iterator[Phrasing]:
 
 def _adversaries(case: ScoredRun) -> Iterator[AdversaryStats]:
     """Yield displacement and rank gap over all adversaries, by relationship and by strength."""
+    if not any(query.adversaries for gold in case.run.suite.golds for query in gold.queries):
+        return
     k = case.run.k
     measures = [parse_measure(f"Displacement@{k}"), parse_measure(f"RankGap@{k}")]
     found = score(case.scorer, [f"Hit(grade=2)@{k}"])
