@@ -31,6 +31,7 @@ from assay.experiment.sessions import (
     run_interleaved,
 )
 from assay.experiment.spec.model import EngineFactory
+from assay.gold.git_history import commit_of
 from assay.redaction import register_secret_values, register_variables
 from assay.store.store import Store
 from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Suite
@@ -108,7 +109,7 @@ def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
         gold=gold,
         facts=CorpusInfo(
             repository=_repository(corpus),
-            revision=corpus.revision,
+            revision=commit_of(corpus) or None,
             digest=corpus.digest,
             files=len(corpus.files),
             skipped=_count_skipped(corpus),

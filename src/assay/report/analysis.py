@@ -208,7 +208,8 @@ def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
     means = {row.engine: row for row in comparison.means if row.measure == case.primary}
     roles = {engine.role: means.get(engine.name) for engine in reversed(case.run.engines)}  # the first of each role
     best, floor, ceiling, keywords = means[leader], roles.get("floor"), roles.get("ceiling"), roles.get("reference")
-    text = f"{leader} scores {best.mean:.3f} {case.primary} on {count(best.queries, 'query', 'queries')}"
+    name = case.primary.replace("(level=lines)", "") + (" by lines" if "(level=lines)" in case.primary else "")
+    text = f"{leader} scores {best.mean:.3f} {name} on {count(best.queries, 'query', 'queries')}"
     if floor and ceiling and ceiling.mean != floor.mean:
         share = (best.mean - floor.mean) / (ceiling.mean - floor.mean)
         low, high = f"random ({floor.mean:.3f})", f"the oracle ({ceiling.mean:.3f})"
