@@ -152,6 +152,18 @@ def test_store_keeps_to_its_limit_by_itself(tmp_path):
     assert not store.has("cells", "299")
 
 
+def test_first_write_prunes_only_a_store_measured_long_ago(store, monkeypatch):
+    calls = []
+    monkeypatch.setattr(Store, "prune", lambda *_, **__: calls.append("prune"))
+    write(store, "a", 0)
+    assert not calls  # the store is new
+    measured = store.root / ".measured"
+    os.utime(measured, (0, 0))
+    for key in "bc":
+        write(Store(store.root), key, 0)
+        assert calls == ["prune"]
+
+
 def test_limit_of_nothing_still_gives_what_was_made(tmp_path):
     store = Store(tmp_path, StoreLimits(bytes=0))
     folder = store.directory("tables", "a", put("x", b"x"))
