@@ -117,7 +117,7 @@ def test_a_flag_replaces_the_parts_that_the_file_asks_for(small, capsys):
     (small / "assay.toml").write_text('[run]\ngold = "gold.yaml"\nsplit = ["sealed"]\n')
     code, out, _ = call(capsys, *TUNE, "--split", "dev")
     assert code == 0
-    assert re.search(r"verdict on the gain +inconclusive +p 1\.0000, on this repository\n", out)
+    assert re.search(r"verdict on the gain +inconclusive +p 1\.0, on this repository\n", out)
 
 
 def test_verdict_of_few_queries_has_no_p_value(small, capsys):

@@ -76,7 +76,7 @@ def test_failed_engines_keep_their_worst_values(mixed):
 def test_report_says_failed_not_compared_and_marks_the_values(mixed):
     page = to_markdown(document(analyze(mixed, CLAIM)))
     against = next(part for part in page.split("\n## ") if part.startswith("Against base"))
-    assert "| dead | base | **failed, not compared** |" in against.replace("\\", "")
+    assert "| dead | 0.000 | – | – | – | **Failed, not compared** |" in against.replace("\\", "")
     assert "Failed on every query, not compared: dead, shut" in against
     assert "The family has one comparison" in against
     for title in ("Scores", "One intent", "By form"):
@@ -90,7 +90,7 @@ def test_compare_and_gate_agree_with_the_report(mixed):
     reported, compared = analyze(mixed, CLAIM).comparison, compare_engines(mixed, CLAIM)
     assert (compared.failed, compared.family_size) == (reported.failed, reported.family_size)
     assert results_json(analyze(mixed, CLAIM))["comparison"]["failed"] == ["dead", "shut"]
-    assert "failed, not compared" in to_markdown(comparison_document(compared))
+    assert "Failed, not compared" in to_markdown(comparison_document(compared))
     gate = judge_gate(seen(mixed), CLAIM, (), compared, engine=None, strict=False)
     assert gate.exit_code == 4
     assert {check.what for check in gate.checks if not check.passed and "compared" in check.detail} == {
@@ -128,7 +128,7 @@ def test_engine_named_by_itself_that_failed_is_not_compared(mixed):
     found = compare_engines(mixed, CLAIM, "dead")
     assert (found.rows, found.failed) == ((), ("dead",))
     assert "There is no second engine" not in " ".join(found.notes)
-    assert "failed, not compared" in to_markdown(comparison_document(found))
+    assert "Failed, not compared" in to_markdown(comparison_document(found))
 
 
 def test_engine_that_failed_in_one_of_two_runs_is_not_compared(mixed):

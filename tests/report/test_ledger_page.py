@@ -33,8 +33,8 @@ def test_the_total_adds_what_was_accepted_and_no_ablation():
         entry(4, how="tune", gain=0.02),
     )
     document = ledger_document(book)
-    assert column(document, "total") == ["+0.0100", "+0.0100", "+0.0100", "+0.0300"]
-    assert column(document, "outcome") == ["accepted", "rejected", "accepted", "accepted"]
+    assert column(document, "Total") == ["+0.0100", "+0.0100", "+0.0100", "+0.0300"]
+    assert column(document, "Outcome") == ["accepted", "rejected", "accepted", "accepted"]
     assert document.title == "ledger.jsonl: 4 changes tried, 3 accepted"
     assert "so it is too high" in said(document)
 
@@ -42,7 +42,7 @@ def test_the_total_adds_what_was_accepted_and_no_ablation():
 def test_totals_are_kept_by_measure():
     other = entry(2, gain=0.5)
     book = numbered(entry(1, gain=0.01), replace(other, evidence=replace(other.evidence, measure="RR@10")))
-    assert column(ledger_document(book), "total") == ["+0.0100", "+0.5000"]
+    assert column(ledger_document(book), "Total") == ["+0.0100", "+0.5000"]
 
 
 def test_many_tries_on_one_set_are_told_with_what_luck_would_accept():
@@ -62,7 +62,7 @@ def test_each_rule_is_said_once_with_its_entries():
 
 
 def test_the_worst_repository_is_shown_with_its_queries():
-    assert column(ledger_document(numbered(entry(1))), "worst repository") == ["r2 -0.003 (n=30)"]
+    assert column(ledger_document(numbered(entry(1))), "Worst repository") == ["r2 -0.003 (n=30)"]
 
 
 def test_an_entry_shows_all_that_it_rests_on():
@@ -113,7 +113,7 @@ def test_folders_are_named_as_reports_name_them():
     changes = tuple(replace(c, repository=f"path:{c.repository}-0a1b2c") for c in one.evidence.repositories)
     reasons = (replace(one.reasons[0], text="too much is lost on path:r2-0a1b2c -0.3 (n=30)"),)
     one = replace(one, number=1, evidence=replace(one.evidence, repositories=changes), reasons=reasons)
-    assert column(ledger_document(numbered(one)), "worst repository") == ["r2 -0.003 (n=30)"]
+    assert column(ledger_document(numbered(one)), "Worst repository") == ["r2 -0.003 (n=30)"]
     assert "path:" not in to_markdown(entry_document(one))
 
 

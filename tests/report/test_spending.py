@@ -92,7 +92,7 @@ def cells(result, engine="mine"):
 def test_engine_that_failed_at_once_is_shown_as_failed_not_at_the_cap(made):
     result = with_mine(made, rankings=broken(made.engines[1].rankings, 9))
     row = cells(result)
-    assert (row["first query (ms)"], row["median (ms)"], row["p95 (ms)"]) == ("failed", "failed", "failed")
+    assert (row["First query (ms)"], row["Median (ms)"], row["p95 (ms)"]) == ("failed", "failed", "failed")
     assert "7,000" not in section(result)
     assert "mine 9 (timeout 7 s; median time 4.0 ms)" in section(result)
     assert spent(result)["mine"].warm_ms == 7000.0  # what is scored stays at the cap
@@ -100,13 +100,13 @@ def test_engine_that_failed_at_once_is_shown_as_failed_not_at_the_cap(made):
 
 def test_median_of_the_answered_stands_beside_most_failed(made):
     row = cells(with_mine(made, rankings=broken(made.engines[1].rankings, 5)))
-    assert (row["first query (ms)"], row["median (ms)"], row["p95 (ms)"]) == (
+    assert (row["First query (ms)"], row["Median (ms)"], row["p95 (ms)"]) == (
         "900.0",
         "failed (200.0 answered)",
         "failed",
     )
     row = cells(with_mine(made, rankings=broken(made.engines[1].rankings, 1)))
-    assert row["median (ms)"] == "450.0"
+    assert row["Median (ms)"] == "450.0"
     assert row["p95 (ms)"] not in ("failed", "765.0")  # the cap of the one that failed is in it
 
 

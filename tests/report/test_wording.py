@@ -17,7 +17,7 @@ def test_intervals_means_and_differences():
     assert format_interval(Two(0.1234, 0.5)) == "[0.123, 0.500]"
     assert signed_ends(Two(-0.1, 0.2)) == "[-0.100, +0.200]"
     assert mean_text(0.5, Two(0.444, 0.556)) == "0.500 [0.44, 0.56]"
-    assert difference_text(0.05, Two(-0.1, 0.2)) == "+0.050 [-0.100, +0.200]"
+    assert difference_text(0.05, Two(-0.1, 0.2)) == "+0.050 [-0.10, +0.20]"
 
 
 @pytest.mark.parametrize(

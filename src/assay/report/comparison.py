@@ -18,10 +18,12 @@ from assay.report.render.document import (
     Heading,
     IntervalPoint,
     Paragraph,
+    Table,
     Tone,
+    drop_empty_columns,
     table,
 )
-from assay.report.render.text import difference_text, p_text, signed_ends
+from assay.report.render.text import difference_text, format_interval, p_text
 from assay.report.scored_run import (
     absent_notes,
     choose_leader,
@@ -342,33 +344,31 @@ def _changes_text(old: CorpusInfo, new: CorpusInfo) -> str:
 
 
 _LEGEND = (
-    "better and worse: by the p-value, adjusted by Holm. equivalent and not inferior: by the equivalence interval, "
-    "which allows for differences that no query showed. d_z: the difference in standard deviations of the paired "
-    "differences. worse: the share of queries that got worse. ICC: the correlation of queries inside a repository or "
-    "cluster; effective n: the number of independent queries with the same information. MDE: the minimum detectable "
-    "effect."
+    "Verdict: better and worse by the p-value, adjusted by Holm; same and not worse by the equivalence interval, which "
+    "allows for differences that no query showed."
 )
+#: Columns of the details and what they mean.
+_DETAILS = {
+    "d_z": "the difference in standard deviations of the paired differences",
+    "ICC": "the correlation of queries inside a repository or cluster",
+    "Effective n": "the number of independent queries with the same information",
+    "MDE": "the minimum detectable effect",
+}
+_BADGES = {
+    Verdict.BETTER: "Better",
+    Verdict.WORSE: "Worse",
+    Verdict.EQUIVALENT: "Same (equivalent)",
+    Verdict.NOT_INFERIOR: "Not worse (non-inferior)",
+    Verdict.INCONCLUSIVE: "Can't tell (inconclusive)",
+}
 
 
 def comparison_blocks(comparison: Comparison) -> list[Block]:
+    """Return the verdicts, the details of the statistics, a chart of the differences, and notes."""
     rows = [row for row in comparison.rows if row.in_family]
-    level, narrow = (rows[0].interval.level, rows[0].equivalence.level) if rows else (0.95, 0.90)
-    columns = [
-        "engine",
-        "baseline",
-        "verdict",
-        f">difference ({level:.0%} CI)",
-        f">equivalence ({narrow:.0%} CI)",
-        ">p",
-    ]
-    columns += [">d_z", ">better/same/worse", ">worse", ">ICC", ">effective n", ">MDE"]
-    lines = [_cells(row) for row in rows]
-    for name in comparison.failed:
-        baseline = "–" if name == comparison.baseline else comparison.baseline or "–"
-        lines.append([name, baseline, Cell(NOT_COMPARED, "bad"), *["–"] * (len(columns) - 3)])
-    grid = table(columns, lines, " ".join(comparison.notes))
+    shown = _verdict_table(comparison, rows)
     if not rows:
-        return [grid]
+        return [shown]
     largest = max(abs(end) for row in rows for end in (row.interval.low, row.interval.high))
     reach = max(0.05, math.ceil(largest * 20 - 1e-9) / 20)
     points, notes = [], dict[str, list[str]]()
@@ -378,24 +378,75 @@ def comparison_blocks(comparison: Comparison) -> list[Block]:
         for note in row.notes:
             notes.setdefault(note, []).append(pair)
     limits = (Paragraph(f"{', '.join(pairs)}: {note}", "quiet") for note, pairs in notes.items())
-    return [grid, Paragraph(_LEGEND, "quiet"), Forest(tuple(points), -reach, reach, line=0.0), *limits]
+    chart = Forest(tuple(points), -reach, reach, line=0.0)
+    return [shown, Paragraph(_LEGEND, "quiet"), chart, *limits, Heading("Details"), _detail_table(comparison, rows)]
 
 
-def _cells(row: ComparisonRow) -> list[str | Cell]:
-    return [
-        row.engine,
-        row.baseline,
-        Cell(row.summary, verdict_tone(row)),
-        difference_text(row.difference, row.interval),
-        signed_ends(row.equivalence),
-        p_text(row.p_adjusted if row.p_adjusted is not None else row.p),
-        "–" if row.d_z is None else f"{row.d_z:.2f}",
-        f"{row.wins}/{row.ties}/{row.losses}",
-        f"{row.worse_share:.0%}",
-        "–" if row.icc is None else f"{row.icc:.2f}",
-        f"{row.effective_n:.0f}",
-        row.mde_text,
+def _verdict_table(comparison: Comparison, rows: Sequence[ComparisonRow]) -> Table:
+    means = {row.engine: f"{row.mean:.3f}" for row in comparison.means if row.measure == comparison.primary}
+    level = rows[0].interval.level if rows else 1 - comparison.alpha
+    columns = ["Engine", ">Mean", f">Difference ({level:.0%} CI)", ">Better/same/worse", ">p", "Verdict"]
+    lines: list[list[str | Cell]] = []
+    baseline = _only_baseline(comparison)
+    if baseline in means and baseline not in comparison.failed:
+        lines.append([baseline, means[baseline], "–", "–", "–", "Baseline"])
+    lines += [
+        [
+            _row_name(comparison, row),
+            means.get(row.engine, "–"),
+            difference_text(row.difference, row.interval),
+            f"{row.wins}/{row.ties}/{row.losses}",
+            p_text(row.p_adjusted if row.p_adjusted is not None else row.p),
+            Cell(verdict_badge(row), verdict_tone(row)),
+        ]
+        for row in rows
     ]
+    failed = Cell(NOT_COMPARED.capitalize(), "bad")
+    lines += [[name, means.get(name, "–"), "–", "–", "–", failed] for name in comparison.failed]
+    return table(columns, lines, " ".join(comparison.notes))
+
+
+def _detail_table(comparison: Comparison, rows: Sequence[ComparisonRow]) -> Table:
+    interval = f">Equivalence ({rows[0].equivalence.level:.0%} CI)"
+    columns = ["Engine", interval, ">d_z", ">Worse (%)", ">ICC", ">Effective n", ">MDE"]
+    lines = [
+        [
+            _row_name(comparison, row),
+            format_interval(row.equivalence, "+.2f"),
+            "–" if row.d_z is None else f"{row.d_z:.2f}",
+            f"{100 * row.worse_share:.0f}",
+            "–" if row.icc is None else f"{row.icc:.2f}",
+            f"{row.effective_n:.0f}",
+            row.mde_text,
+        ]
+        for row in rows
+    ]
+    shown = drop_empty_columns(table(columns, lines))
+    meanings = [f"{c.title}: {_DETAILS[c.title]}" for c in shown.columns if c.title in _DETAILS]
+    return replace(shown, note=f"{'; '.join(meanings)}.")
+
+
+def _row_name(comparison: Comparison, row: ComparisonRow) -> str:
+    return row.engine if _only_baseline(comparison) else f"{row.engine} vs {row.baseline}"
+
+
+def _only_baseline(comparison: Comparison) -> str:
+    """Return the baseline of all rows in the family; empty if there are several."""
+    baselines = {row.baseline for row in comparison.rows if row.in_family} or {comparison.baseline}
+    return baselines.pop() if len(baselines) == 1 else ""
+
+
+def verdict_badge(row: ComparisonRow) -> str:
+    """Return the verdict in the words of a table."""
+    if row.identical:
+        return "Identical"
+    if row.verdict is None:
+        return "–"
+    if row.verdict_text == "same scores":
+        return "Same scores"
+    badge = _BADGES[row.verdict]
+    small = row.within_margin and row.verdict in (Verdict.BETTER, Verdict.WORSE)
+    return f"Slightly {badge.lower()}" if small else badge
 
 
 def verdict_tone(row: ComparisonRow) -> Tone:
@@ -411,11 +462,12 @@ def comparison_document(comparison: Comparison | AllPairs) -> Document:
     blocks: list[Block] = [Paragraph(_leader_sentence(comparison))] if isinstance(comparison, AllPairs) else []
     blocks += comparison_blocks(comparison)
     if comparison.secondary:
+        level = comparison.secondary[0].interval.level
         cells = [
-            [row.measure, row.engine, row.baseline, difference_text(row.difference, row.interval)]
+            [row.measure, _row_name(comparison, row), difference_text(row.difference, row.interval)]
             for row in comparison.secondary
         ]
-        blocks += [Heading("Other measures"), table(["measure", "engine", "baseline", ">difference"], cells)]
+        blocks += [Heading("Other measures"), table(["Measure", "Engine", f">Difference ({level:.0%} CI)"], cells)]
     if len(judged) != 1:
         return Document(f"{comparison.primary} {comparison.label}", tuple(blocks))
     row = judged[0]

@@ -9,7 +9,7 @@ from operator import add
 
 import numpy as np
 
-from assay.report.render.document import Block, Heading, Paragraph, table
+from assay.report.render.document import Block, Heading, Paragraph, drop_empty_columns, table
 from assay.report.render.text import clip
 from assay.report.results import EngineResources, Results, TimingConditions
 from assay.report.scored_run import real_engines
@@ -125,7 +125,7 @@ _MEGABYTE = 1_000_000
 _WHOLE = 100
 _FAILED = "failed"
 #: Columns that are left out if no engine has a value.
-_OPTIONAL = ("version", ">API calls", ">tokens")
+_OPTIONAL = ("Version", ">API calls", ">Tokens")
 #: Replaces times that cannot be compared.
 NO_TIMES = (
     "Engines ran concurrently or results came from the cache, so times are not comparable. "
@@ -143,15 +143,15 @@ def cost_blocks(results: Results) -> list[Block]:
         if (any(row[at][1] not in ("", "–") for row in cells) if title in _OPTIONAL else timed)
     ]
     lines = [[row.engine, *(of_row[at][1] for at in shown)] for row, of_row in zip(rows, cells, strict=True)]
-    columns = ["engine", *(titles[at] for at in shown)]
+    columns = ["Engine", *(titles[at] for at in shown)]
     blocks: list[Block] = [Heading("Time and memory")]
     if not timed:
         return [*blocks, Paragraph(NO_TIMES), *([table(columns, lines)] if shown else [])]
-    blocks.append(table(columns, lines, " ".join(_footnotes(results))))
+    blocks.append(drop_empty_columns(table(columns, lines, " ".join(_footnotes(results)))))
     golds = list(results.header.corpora)
     if len(golds) > 1:
         lines = [[row.engine, *(_number(row.index_by_gold.get(gold), 2) for gold in golds)] for row in rows]
-        blocks.append(table(["engine", *(f">{gold}" for gold in golds)], lines, "Index time by gold set, in seconds."))
+        blocks.append(table(["Engine", *(f">{gold}" for gold in golds)], lines, "Index time by gold set, in seconds."))
     return [*blocks, Paragraph(conditions_text(results.conditions), "quiet")]
 
 
@@ -160,18 +160,18 @@ def _cells(row: EngineResources) -> tuple[tuple[str, str], ...]:
     if row.mostly_failed:
         warm = _FAILED if row.answered_ms is None else f"{_FAILED} ({_number(row.answered_ms)} answered)"
     return (
-        ("version", row.version or "–"),
-        (">startup (s)", _number(row.startup_seconds, 2)),
-        (">index (s)", _number(row.index_seconds, 2)),
-        (">ratio", _times(row.index_ratio)),
-        (">first query (ms)", _FAILED if row.first_failed else _number(row.first_ms)),
-        (">median (ms)", warm),
-        (">ratio", _times(row.warm_ratio)),
+        ("Version", row.version or "–"),
+        (">Startup (s)", _number(row.startup_seconds, 2)),
+        (">Index (s)", _number(row.index_seconds, 2)),
+        (">Ratio", _times(row.index_ratio)),
+        (">First query (ms)", _FAILED if row.first_failed else _number(row.first_ms)),
+        (">Median (ms)", warm),
+        (">Ratio", _times(row.warm_ratio)),
         (">p95 (ms)", _FAILED if row.mostly_failed else _number(row.warm_p95_ms)),
-        (">peak memory (MB)", _number(row.peak_bytes, scale=_MEGABYTE)),
-        (">index (MB)", _number(row.index_bytes, scale=_MEGABYTE)),
+        (">Peak memory (MB)", _number(row.peak_bytes, scale=_MEGABYTE)),
+        (">Index (MB)", _number(row.index_bytes, scale=_MEGABYTE)),
         (">API calls", _number(row.calls, 0)),
-        (">tokens", _number(row.tokens, 0)),
+        (">Tokens", _number(row.tokens, 0)),
     )
 
 

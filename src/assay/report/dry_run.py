@@ -35,7 +35,7 @@ def dry_run_document(plan: DryRun, processes: int) -> Document:
         names = ", ".join(plan.strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
         blocks.append(Paragraph(f"{_STRANGERS}: {names}."))
     if plan.skipped:
-        blocks.append(table(["skipped", "reason"], list(plan.skipped.items())))
+        blocks.append(table(["Skipped", "Reason"], list(plan.skipped.items())))
     return Document("Plan", tuple(blocks))
 
 

@@ -276,13 +276,13 @@ def stability_blocks(stabilities: Sequence[Stability]) -> list[Block]:
             numbers = [str(engine.repeats), mean, f"±{engine.sd:.3f}", f"{engine.changed:.0%}"]
             rows.append([engine.side, engine.engine, *numbers, fails])
     columns = [
-        "run",
-        "engine",
-        ">repeats",
-        ">mean",
-        ">sd between repeats",
-        ">changed rankings",
-        "failed in some repeats",
+        "Run",
+        "Engine",
+        ">Repeats",
+        ">Mean",
+        ">SD between repeats",
+        ">Changed rankings",
+        "Failed in some repeats",
     ]
     return [Heading("Variation between repeats"), table(columns, rows), Paragraph(_LEGEND, "quiet")] if rows else []
 
@@ -331,5 +331,5 @@ def regression_blocks(regressions: Sequence[Regression]) -> list[Block]:
     rows = [
         [r.intent, r.engine, f"{r.before:.3f}", f"{r.after:.3f}", f"{r.after - r.before:+.3f}"] for r in regressions
     ]
-    columns = ["query", "engine", f">{regressions[0].measure} before", ">now", ">change"]
+    columns = ["Query", "Engine", f">{regressions[0].measure} before", ">Now", ">Change"]
     return [Heading("Largest regressions by query"), table(columns, rows)]

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from assay.report.render.document import Block, Cell, Heading, Paragraph, table
+from assay.report.render.document import Block, Cell, Heading, Paragraph, drop_empty_columns, table
 from assay.report.render.text import SHOWN, clip, shape, strip_control
 from assay.report.results import ContractViolation, PathMismatch, QueryFailure, Results, StderrTail
 from assay.scoring import parse_measure
@@ -143,7 +143,7 @@ def failure_blocks(results: Results) -> list[Block]:
         f"Failed queries get the worst value of every measure ({worst}) and count as the timeout "
         f"({', '.join(limits)}). {left}{'report.html has the stderr of these engines.' if stderr else ''}"
     )
-    columns = ["engine", "error", ">queries", ">share", "first message", "query"]
+    columns = ["Engine", "Error", ">Queries", ">Share", "First message", "Example"]
     return [Heading("Failed queries"), table(columns, rows, note.strip())]
 
 
@@ -155,7 +155,7 @@ def violation_blocks(results: Results) -> list[Block]:
         [v.engine, v.kind, str(v.queries), f"{v.times:,} of {v.of:,}" if v.of else "–", v.example or "–"] for v in shown
     ]
     note = f"Repaired where the intent is certain, otherwise scored as returned. {left}"
-    columns = ["engine", "violation", ">queries", ">results", "example"]
+    columns = ["Engine", "Violation", ">Queries", ">Results", "Example"]
     return [Heading("Contract violations"), table(columns, rows, note.strip())]
 
 
@@ -175,9 +175,9 @@ def behavior_blocks(results: Results) -> list[Block]:
         failed = Cell(f"{facts.failed} of {facts.asked}", "bad") if facts.failed else "0"
         notes = "; ".join(facts.notes)
         rows.append([facts.name, failed, f"{facts.distinct:.1f}", f"{facts.tie_rate:.0%}", ties, notes])
-    columns = ["engine", ">failed", f">distinct files of {results.k}", ">queries with ties"]
-    columns += [">primary measure over shuffled ties", "notes"]
-    return [Heading("Failures, duplicates and ties"), table(columns, rows)]
+    columns = ["Engine", ">Failed", f">Distinct files of {results.k}", ">Queries with ties"]
+    columns += [">Primary measure over shuffled ties", "Notes"]
+    return [Heading("Failures, duplicates and ties"), drop_empty_columns(table(columns, rows))]
 
 
 def stderr_blocks(results: Results) -> list[Block]:

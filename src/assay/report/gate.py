@@ -29,7 +29,7 @@ from assay.report.evidence import (
 )
 from assay.report.history import GatedCommit, trend_text
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
-from assay.report.render.text import clip, count, difference_text, format_interval
+from assay.report.render.text import clip, count, format_interval, signed_ends
 from assay.report.scored_run import FAILED_SHARE, engines_under_test, notes_on, pick
 from assay.scoring import parse_measure
 from assay.scoring.match import MATCHING_RULE
@@ -289,7 +289,7 @@ def _check_comparison(row: ComparisonRow, claim: AnalysisPlan, strict: bool, sid
     Inconclusive fails only under --strict. Equal scores are not inconclusive, however small the set is.
     """
     pair, variance = sides.pair(row), None
-    detail = f"{difference_text(row.difference, row.interval)}: {row.summary}"
+    detail = f"{row.difference:+.3f} {signed_ends(row.interval)}: {row.summary}"
     if pair:
         old, new = stability(*pair, row.measure), stability(sides.new, pair[1], row.measure)
         variance = chance_between(old, new)
@@ -408,7 +408,7 @@ def _gate_title(gate: Gate) -> str:
 
 def check_table(gate: Gate) -> Table:
     rows = [[Cell(check.what), Cell(*_check_outcome(check)), Cell(check.detail)] for check in gate.checks]
-    return table(["check", "outcome", "details"], rows)
+    return table(["Check", "Outcome", "Details"], rows)
 
 
 def _check_outcome(check: GateCheck) -> tuple[str, Tone]:

@@ -26,8 +26,8 @@ def ledger_document(book: Ledger) -> Document:
         hint = "add one with `assay ledger add RESULTS --engine NEW --baseline OLD`"
         return Document(title, (*blocks, Paragraph(f"No entries; {hint}.")))
     has_spent = any(entry.spent for entry in entries)
-    columns = [">#", "date", "change", *(["queries"] if has_spent else []), "measure", ">difference", ">p", "verdict"]
-    columns += ["worst repository", ">tried before", "rule", "outcome", ">total"]
+    columns = [">#", "Date", "Change", *(["Queries"] if has_spent else []), "Measure", ">Difference", ">p", "Verdict"]
+    columns += ["Worst repository", ">Tried before", "Rule", "Outcome", ">Total"]
     blocks.append(table(columns, list(_rows(entries, has_spent=has_spent))))
     rules: dict[str, list[int]] = {}
     for entry in entries:
@@ -132,7 +132,7 @@ def entry_document(entry: LedgerEntry) -> Document:
         changes = sorted(evidence.repositories, key=lambda change: (change.gain, change.repository))
         rows = [[names[c.repository], str(c.queries), f"{c.difference:+.4f}"] for c in changes]
         note = f"Below {DEFAULT.small_set} queries a repository's difference is mostly noise."
-        blocks += [Heading("By repository"), table(["repository", ">queries", ">difference"], rows, note)]
+        blocks += [Heading("By repository"), table(["Repository", ">Queries", ">Difference"], rows, note)]
     outcome = "accepted" if entry.accepted else "rejected"
     return Document(f"{entry.number}. {entry.title}: {outcome}", tuple(blocks))
 

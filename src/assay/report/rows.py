@@ -188,7 +188,7 @@ _STALE_NOTE = (
     "Measured in earlier runs and not comparable with the rows above. `assay run` measures declared engines again; "
     "`assay run --drop-stale` drops the other rows."
 )
-_ORIGIN = ["date", "Assay", "gold", "corpora", "settings"]
+_ORIGIN = ["Date", "Assay", "Gold set", "Corpora", "Settings"]
 
 
 def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str]) -> list[Block]:
@@ -199,18 +199,18 @@ def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str])
         return (float("inf") if value is None else sign * value.mean, row.engine)
 
     others = [measure for measure in measures if measure != primary]
-    columns = ["engine", f">{primary}", *(f">{measure}" for measure in others), ">failed", "verdict"]
-    columns += [">queries", ">repositories", ">k", *_ORIGIN]
+    columns = ["Engine", f">{primary}", *(f">{measure}" for measure in others), ">Failed", "Verdict"]
+    columns += [">Queries", ">Repositories", ">k", *_ORIGIN]
     measured = sorted((row for row in rows if row.state == "measured"), key=rank)
     lines = [_cells(row, primary, others) for row in measured]
     for row in rows:
         if row.state == "skipped":
-            known: dict[str, str | Cell] = {"engine": row.engine, "verdict": Cell(f"skipped: {row.reason}", "warning")}
+            known: dict[str, str | Cell] = {"Engine": row.engine, "Verdict": Cell(f"skipped: {row.reason}", "warning")}
             lines.append([known.get(column, "–") for column in columns])
     blocks: list[Block] = [Heading("Results"), table(columns, lines, _NOTE)]
     stale = [row for row in rows if row.state == "stale"]
     if stale:
-        columns = ["engine", "reason", "measure", ">mean", ">queries", ">k", *_ORIGIN]
+        columns = ["Engine", "Reason", "Measure", ">Mean", ">Queries", ">k", *_ORIGIN]
         lines = [
             [r.engine, r.reason, r.primary, _interval(r, r.primary), str(r.queries), str(r.k), *_origin(r)]
             for r in stale

@@ -22,6 +22,7 @@ from assay.report.render.document import (
     Spark,
     Sparks,
     Table,
+    drop_empty_columns,
     table,
 )
 from assay.report.render.text import clip, count, difference_text, mean_text, p_text, repository_names
@@ -84,13 +85,22 @@ def query_lines(case: ScoredRun, engine: str) -> list[str]:
     return lines
 
 
+def references_line(results: Results) -> str:
+    """Return the means of the references that the decision does not name, lowest first; empty without any."""
+    decision = results.decision
+    named = {engine.name for engine in (decision.candidate, decision.baseline, *decision.others) if engine}
+    references = {facts.name for facts in results.engines if facts.role != "candidate"} - named
+    means = [f"{row.engine} {row.mean:.3f}" for row in reversed(_ranked_means(results)) if row.engine in references]
+    return f"References: {', '.join(means)}" if means else ""
+
+
 def _engine_table(
     results: Results, columns: Mapping[str, str], cells: Mapping[tuple[str, str], str], note: str = ""
 ) -> Table:
     """Build a table with one row per engine, best first, and one column per key of `columns`."""
     names = [mean.engine for mean in _ranked_means(results)]
     rows = [[results.label(name), *(cells.get((name, key), "–") for key in columns)] for name in names]
-    return table(["engine", *(f">{title}" for title in columns.values())], rows, note)
+    return table(["Engine", *(f">{title}" for title in columns.values())], rows, note)
 
 
 def _ranked_means(results: Results) -> list[MeanRow]:
@@ -181,7 +191,8 @@ def _slices(results: Results) -> list[Block]:
         ]
         for item in results.slices
     ]
-    columns = ["by", "value", ">queries", ">difference", ">p (BH)", ">better/same/worse"]
+    level = results.slices[0].row.interval.level
+    columns = ["By", "Value", ">Queries", f">Difference ({level:.0%} CI)", ">p (BH)", ">Better/same/worse"]
     title = f"Where {results.challenger} helps and where it hurts, against {results.comparison.baseline}"
     return [Heading(title), table(columns, rows, EXPLORATORY)]
 
@@ -205,14 +216,14 @@ def _adversaries(results: Results) -> list[Block]:
     def cells(row: AdversaryStats) -> list[str]:
         return [str(row.queries), f"{row.found:.0%}", f"{row.displacement:.3f}", f"{row.rank_gap:+.2f}"]
 
-    columns = [">queries", ">target found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
+    columns = [">Queries", ">Target found", f">Displacement@{results.k}", f">RankGap@{results.k}"]
     rows = [[results.label(row.engine), *cells(row)] for row in overall]
-    blocks: list[Block] = [Heading("Adversaries"), table(["engine", *columns], rows, adversaries_note(results))]
+    blocks: list[Block] = [Heading("Adversaries"), table(["Engine", *columns], rows, adversaries_note(results))]
     parts = [row for row in results.adversaries if row.by != "all" and row.engine == results.leader]
     if parts:
         note = f"{results.leader} only; results.json has every engine. {_few(min(row.queries for row in parts))}"
         rows = [[row.by, row.value, *cells(row)] for row in parts]
-        blocks.append(table(["by", "value", *columns], rows, note.strip()))
+        blocks.append(table(["By", "Value", *columns], rows, note.strip()))
     return blocks
 
 
@@ -267,7 +278,7 @@ def _low_scores(results: Results) -> list[Block]:
         for row in worst
     ]
     note = f"Worst first, ranks by {level_of(results.comparison.primary)}; all of them are in results.json."
-    columns = ["query", "text", f">{results.comparison.primary}", "expected", "top three"]
+    columns = ["Query", "Text", f">{results.comparison.primary}", "Expected", "Top three"]
     return [Heading(f"Lowest scores of {results.leader}"), table(columns, rows, note)]
 
 
@@ -286,8 +297,8 @@ def _inputs(results: Results) -> list[Block]:
         for name, facts in header.corpora.items()
     ]
     hashes = f"gold {header.gold_hash}, corpora {corpora_hash({n: f.digest for n, f in header.corpora.items()})}"
-    columns = ["gold", "repository", "revision", ">files", "excluded", "corpus hash"]
-    inputs = table(columns, rows, f"Assay {header.assay}, {header.date}, {hashes}.")
+    columns = ["Gold set", "Repository", "Revision", ">Files", "Excluded", "Corpus hash"]
+    inputs = drop_empty_columns(table(columns, rows, f"Assay {header.assay}, {header.date}, {hashes}."))
     return [Heading("Inputs"), inputs, *(Paragraph(note, "quiet") for note in results.notes)]
 
 
@@ -313,5 +324,5 @@ def unpooled_section(run: Run, claim: AnalysisPlan, full: Results) -> tuple[list
         [engine.name, *(f"{of_run[engine.name, measure]:.3f}" for measure in full.measures for of_run in means)]
         for engine in full.engines
     ]
-    columns = ["engine", *(f">{name}{part}" for name in claim.measures for part in ("", " without"))]
+    columns = ["Engine", *(f">{name}{part}" for name in claim.measures for part in ("", " without"))]
     return [title, Paragraph(sentence), table(columns, rows)], {**facts, "results": results_json(results)}

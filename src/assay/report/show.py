@@ -193,11 +193,11 @@ def _target_table(shown: QueryView) -> Table:
         ranks = [side.ranks[at] if at < len(side.ranks) else None for side in shown.sides]
         rows.append([anchor, kind, *(Cell(str(rank), tone) if rank else Cell("–", "quiet") for rank in ranks)])
     note = f"Ranks by {shown.level}; –: not in the top {shown.k}."
-    return table(["target", "label", *(f">{side.name}" for side in shown.sides)], rows, note)
+    return table(["Target", "Label", *(f">{side.name}" for side in shown.sides)], rows, note)
 
 
 def _value_table(shown: QueryView) -> Table:
-    columns = ["measure", *(f">{side.name}" for side in shown.sides), ">change"]
+    columns = ["Measure", *(f">{side.name}" for side in shown.sides), ">Change"]
     rows: list[list[str | Cell]] = []
     for at, name in enumerate(shown.measures):
         values = [side.values[at] if at < len(side.values) else math.nan for side in shown.sides]

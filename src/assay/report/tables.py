@@ -99,14 +99,14 @@ def _bootstrap_blocks(results: Results) -> list[Block]:
     means, pairs = [row for row in every if not row.against], [row for row in every if row.against]
     if not means:
         return []
-    published, ours = f">percentile bootstrap, B = {DEFAULT.percentile_resamples:,}", ">Assay"
+    published, ours = f">Percentile bootstrap, B = {DEFAULT.percentile_resamples:,}", ">Assay"
     rows = [
         [row.engine, f"{row.value:.3f}", format_interval(row.published), format_interval(row.ours)] for row in means
     ]
     title = Heading(f"Bootstrap of {results.comparison.primary}")
-    blocks: list[Block] = [title, table(["engine", ">mean", published, ours], rows)]
+    blocks: list[Block] = [title, table(["Engine", ">Mean", published, ours], rows)]
     if pairs:
-        columns = ["engine", "against", ">difference", published, "excludes 0", ours, "excludes 0"]
+        columns = ["Engine", "Baseline", ">Difference", published, "Excludes 0", ours, "Excludes 0"]
         note = f"Paired by query, over {pairs[0].queries} queries."
         blocks.append(table(columns, [_bootstrap_row(row) for row in pairs], note))
     return [*blocks, Paragraph(_DIFFERS, "quiet")]
@@ -269,7 +269,7 @@ def _matrix(results: Results, rows: Sequence[MeanRow]) -> Table:
     skipped = results.header.skipped
     cells += [[f"{name} (skipped)", *["–"] * len(results.measures)] for name in skipped]
     reasons = [f"Skipped: {name}: {why}." for name, why in skipped.items()]
-    return table(["variant", *(f">{m}" for m in results.measures)], cells, " ".join([_WITHOUT, *reasons]))
+    return table(["Variant", *(f">{m}" for m in results.measures)], cells, " ".join([_WITHOUT, *reasons]))
 
 
 #: Uncalibrated words for a mean reciprocal rank, from Pyckle's measure-it-yourself guide: from these values on.
@@ -278,7 +278,7 @@ _STRONG, _USABLE = 0.4, 0.2
 
 def _rank_blocks(results: Results) -> list[Block]:
     measure = rank_measure(results.comparison.primary, results.k)
-    columns = ["engine", f">{measure}", "guide", *(f">{rank}" for rank in range(1, results.k + 1))]
+    columns = ["Engine", f">{measure}", "Guide", *(f">{rank}" for rank in range(1, results.k + 1))]
     means, rows = dict[str, float](), []
     for item in results.ranks:
         total = sum(item.counts) + item.missed
@@ -290,7 +290,7 @@ def _rank_blocks(results: Results) -> list[Block]:
         f"Queries by the rank of their first relevant result. Pyckle's guide calls {_STRONG:g} and more strong, less "
         f"than {_USABLE:g} poor, for any code and queries; the verdict and the references are more reliable."
     )
-    return [Heading("Ranks"), table([*columns, ">not found"], rows, note), *_winner(results, measure, means)]
+    return [Heading("Ranks"), table([*columns, ">Not found"], rows, note), *_winner(results, measure, means)]
 
 
 def _winner(results: Results, measure: str, every_mean: Mapping[str, float]) -> list[Block]:

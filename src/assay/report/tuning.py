@@ -72,7 +72,7 @@ def _note_blocks(notes: Sequence[DataNote]) -> list[Block]:
 def _recommendation(report: TuneReport) -> str:
     outcome, gain = report.tuned, report.tuned.gain
     best = outcome.tried[outcome.best]
-    shown = difference_text(gain.difference, gain.interval)
+    shown = f"{gain.difference:+.3f} {signed_ends(gain.interval)}"
     if outcome.worthwhile:
         return f"Use {best.name}: all queries choose it, and such choices gained {shown} on held-out queries."
     if outcome.best == 0:
@@ -116,7 +116,7 @@ def _tune_choices(outcome: TuneOutcome) -> Table:
         name = point.name if at else f"{point.name} (default)"
         rows.append([name, f"{point.mean:.3f}", f"{point.chosen} of {2 * outcome.partitions}"])
     left = len(outcome.tried) - len(shown)
-    return table(["point", ">mean", ">chosen by"], rows, f"--json has {left} more points." if left else "")
+    return table(["Point", ">Mean", ">Chosen by"], rows, f"--json has {left} more points." if left else "")
 
 
 def tune_json(report: TuneReport) -> dict[str, Any]:
@@ -253,7 +253,14 @@ def _ablation_table(result: AblationResult, way: Strategy) -> list[Block]:
     if not rows:
         return []
     level, added = rows[0].comparison.interval.level, way == "added"
-    columns = [way, *(["against"] if added else []), ">mean", f">difference ({level:.0%} CI)", ">p", "verdict"]
+    columns = [
+        way.capitalize(),
+        *(["Baseline"] if added else []),
+        ">Mean",
+        f">Difference ({level:.0%} CI)",
+        ">p",
+        "Verdict",
+    ]
     cells: list[list[str | Cell]] = []
     for row in rows:
         comparison, names = row.comparison, repository_names(change.repository for change in row.repositories)
@@ -270,7 +277,7 @@ def _ablation_table(result: AblationResult, way: Strategy) -> list[Block]:
             ]
         )
     title = "Parts added one by one" if added else f"{result.engine} without each part"
-    return [Heading(title), table([*columns, ">repositories better/same/worse", "worst repository"], cells)]
+    return [Heading(title), table([*columns, ">Repositories better/same/worse", "Worst repository"], cells)]
 
 
 def worst_text(change: RepositoryChange, names: Mapping[str, str]) -> str:

@@ -19,6 +19,7 @@ from assay.report.render.document import (
     Spark,
     Sparks,
     Table,
+    drop_empty_columns,
     table,
 )
 from assay.report.render.markup import to_markdown
@@ -257,3 +258,26 @@ def test_names_steer_nothing():
         assert "[bold]x[/bold]" in "".join(text.split())
     assert "\x1b]" not in shown(120, evil, color=True)
     assert not set(to_markdown(evil)) & {"\x1b", "\x07", "\x00", "\u202e", "\ud800", "\x9b"}
+
+
+def test_engine_has_one_color_in_all_tables():
+    first = table(["Engine", ">Mean"], [["mine", "0.5"], ["other", "0.4"]])
+    second = table(["Query", "Engine"], [["q1", "other"], ["mine", "mine"]])
+    text = render_document(Document("", (first, second)), Terminal(80, color=True))
+    colors = {name: set(re.findall(rf"\033\[(\d+)m{name}", text)) for name in ("mine", "other")}
+    assert all(len(found) == 1 for found in colors.values())
+    assert colors["mine"] != colors["other"]
+    assert "\033" not in render_document(Document("", (first, second)), Terminal(80))
+
+
+def test_title_is_folded_before_the_table_is_split():
+    columns = ["Engine", ">Mean", ">Difference (95% CI)", ">Better/same/worse", ">p", "Verdict"]
+    rows = [["whole-file", "0.661", "+0.001 [-0.27, +0.27]", "1/11/0", "1.0", "Can't tell (inconclusive)"]]
+    text = render_document(Document("", (table(columns, rows),)), Terminal(80))
+    assert text.count("whole-file") == text.count("Engine") == 1
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_columns_without_a_value_are_dropped():
+    shown = drop_empty_columns(table(["Engine", ">ICC", ">MDE"], [["mine", "–", "0.1"], ["other", "–", "–"]]))
+    assert [column.title for column in shown.columns] == ["Engine", "MDE"]

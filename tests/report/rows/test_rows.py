@@ -92,8 +92,8 @@ def test_reason_of_a_skipped_engine_stands_under_verdict_whatever_is_measured(sh
     for measures in (("nDCG@10",), ("nDCG@10", "RR@10", "Hit@1")):
         results = analyze(asked("base", skipped={"paid": "no key"}), AnalysisPlan(measures, "base"))
         lines = to_markdown(document(results)).splitlines()
-        head, paid = (next(line for line in lines if line.startswith(f"| {name} |")) for name in ("engine", "paid"))
-        place = head.split(" | ").index("verdict")
+        head, paid = (next(line for line in lines if line.startswith(f"| {name} |")) for name in ("Engine", "paid"))
+        place = head.split(" | ").index("Verdict")
         assert paid.split(" | ")[place] == "skipped: no key"
 
 
@@ -102,7 +102,7 @@ def test_results_begin_with_the_table_of_all_rows(shop):
     assert text.startswith("# shop\n\n```text\n")
     heading, head, *_ = [line for line in text.split("```\n")[1].splitlines() if line]
     assert heading == "## Results"
-    assert head.startswith("| engine | nDCG@10 |")
+    assert head.startswith("| Engine | nDCG@10 |")
 
 
 def test_rows_read_back_as_they_were_written(shop, tmp_path):

@@ -68,7 +68,7 @@ def test_a_specification_hands_its_tables_to_the_claim():
 
 def test_matrix_has_a_row_a_variant_and_a_column_a_measure():
     matrix = section(analysed(lab(RANKS), "matrix"), "Matrix (40 queries)")[0]
-    assert [c.title for c in matrix.columns] == ["variant", "RR@10", "Hit@1", "Hit@10"]
+    assert [c.title for c in matrix.columns] == ["Variant", "RR@10", "Hit@1", "Hit@10"]
     assert texts(matrix) == [
         ["a", f"{(1 + 0.5 + 0 + 1) / 4:.3f}", "0.500", "0.750"],
         ["b", "0.500", "0.000", "1.000"],
@@ -124,7 +124,7 @@ def test_bootstrap_stands_beside_our_interval_and_says_what_differs():
     means, pairs, sentence = section(results, "Bootstrap of RR@10")
     assert [row[0] for row in texts(means)] == ["a", "b", "c"]
     assert [row[:3] for row in texts(pairs)] == [["a", "b", "+0.125"], ["c", "b", "-0.225"]]
-    assert "percentile bootstrap, B = 2,000" in [c.title for c in means.columns]
+    assert "Percentile bootstrap, B = 2,000" in [c.title for c in means.columns]
     assert "resamples queries as independent" in sentence.text
 
 

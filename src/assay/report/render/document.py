@@ -145,6 +145,14 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str | Cell]], note: st
     return Table(heads, cells, note)
 
 
+def drop_empty_columns(block: Table) -> Table:
+    """Return a table without the columns that have no value in any row; the first column stays."""
+    empty = {at for at in range(1, len(block.columns)) if all(row[at].text in ("", "–") for row in block.rows)}
+    shown = [at for at in range(len(block.columns)) if at not in empty or not block.rows]
+    rows = tuple(tuple(row[at] for at in shown) for row in block.rows)
+    return Table(tuple(block.columns[at] for at in shown), rows, block.note)
+
+
 #: Heights of a bar in one character, above zero.
 LEVELS = "▁▂▃▄▅▆▇█"
 #: A count of zero.

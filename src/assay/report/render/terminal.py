@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import cycle, zip_longest
 from typing import IO, Final
 
 from rich import box
@@ -45,10 +45,19 @@ _STYLES: Final[dict[Tone, str]] = {"plain": "", "good": "green", "bad": "red", "
 _SIGNS: Final[dict[Tone, str]] = {"plain": "", "good": "✓ ", "bad": "✗ ", "warning": "! ", "quiet": ""}
 
 
+#: Colors of engines, in the order of their first appearance; green, red and yellow have meanings.
+_ENGINE_COLORS: Final = ("cyan", "magenta", "blue", "bright_cyan", "bright_magenta", "bright_blue")
+#: Titles of columns that name engines.
+_ENGINE_COLUMNS: Final = ("Engine", "Baseline", "Variant")
+
+
 @dataclass(frozen=True, slots=True)
 class TableShape:
     """How tables are laid out."""
 
+    title_lines: int = 3  # of a folded title
+    word: int = 8  # columns of a word in a title that is not cut, such as "(ms)"
+    text_lines: int = 2  # of a folded text, such as a verdict
     prose: int = 32  # columns from which a text is folded to leave space for the other columns
     gap: int = 3  # that rich puts between two columns
     name: float = 0.3  # of the width that row names keep when they are folded: a path in two or three lines
@@ -86,12 +95,26 @@ def render_document(document: Document, terminal: Terminal) -> str:
     )
     if document.title:
         _print_text(console, _SIGNS[document.tone] + document.title, f"bold {_STYLES[document.tone]}".strip())
+    colors = _engine_colors(document.blocks)
     for block in document.blocks:
-        _print_block(block, console)
+        _print_block(block, console, colors)
     return terminal.format(out.getvalue())
 
 
-def _print_block(block: Block, console: Console) -> None:
+def _engine_colors(blocks: Sequence[Block]) -> dict[str, str]:
+    """Return one color for each engine that a table names."""
+    names = [
+        row[at].text
+        for block in blocks
+        if isinstance(block, Table)
+        for at, column in enumerate(block.columns)
+        if column.title in _ENGINE_COLUMNS
+        for row in block.rows
+    ]
+    return dict(zip(dict.fromkeys(names), cycle(_ENGINE_COLORS), strict=False))
+
+
+def _print_block(block: Block, console: Console, colors: Mapping[str, str]) -> None:
     match block:
         case Heading():
             console.print()
@@ -107,7 +130,7 @@ def _print_block(block: Block, console: Console) -> None:
                 parts = [text] if cell_len(text) <= free else fold(text, free)
                 _print_lines(console, [f"{_INDENT}{part}" for part in parts], "")
         case Table():
-            for part in _draw_table(block, console.width):
+            for part in _draw_table(block, console.width, colors):
                 console.print(part)
         case SideBySide():
             for line in _draw_rankings(block, console.width):
@@ -116,10 +139,10 @@ def _print_block(block: Block, console: Console) -> None:
             labels = _label_width([spark.label for spark in block.sparks], console.width)
             for spark in block.sparks:
                 drawing = f"{spark_text(spark, block.most)}  {strip_control(spark.text)}"
-                _print_drawing(console, spark.label, labels, drawing)
+                _print_drawing(console, spark.label, labels, drawing, colors.get(spark.label, ""))
         case Forest():
             if not block.on_pages:
-                _print_forest(block, console)
+                _print_forest(block, console, colors)
     if isinstance(block, Table | Sparks) and block.note:
         _print_text(console, block.note, "dim")
 
@@ -171,28 +194,56 @@ def _chop(piece: str, width: int) -> list[str]:
     return parts
 
 
-def _draw_table(block: Table, width: int) -> Iterator[RenderableType]:
+def _draw_table(block: Table, width: int, colors: Mapping[str, str]) -> Iterator[RenderableType]:
     """Draw a table without cutting values: in one grid, in several, or as records."""
     naturals = [_natural_width(block, at) for at in range(len(block.columns))]
     free = width - sum(min(natural, _TABLE.prose) + _TABLE.gap for natural in naturals[1:])
     if free >= _TABLE.name * width:
         naturals[0] = min(naturals[0], free)
     parts = _split_columns(naturals, width)
+    if len(parts) > 1:
+        least = [_least_width(block, at) for at in range(len(naturals))]
+        if sum(least) + _TABLE.gap * (len(least) - 1) <= width:
+            yield _draw_grid(block, range(len(least)), _spread_width(least, naturals, width), colors)
+            return
     beside = [min(natural, _TABLE.prose) for natural in naturals[1:]]
     if not beside:
-        yield _draw_grid(block, [0], [min(naturals[0], width)])
+        yield _draw_grid(block, [0], [min(naturals[0], width)], colors)
     elif naturals[0] + _TABLE.gap + max(beside) > width or (len(parts) > 1 and len(beside) < _TABLE.side * len(parts)):
-        yield from _draw_records(block, width)
+        yield from _draw_records(block, width, colors)
     else:
         for number, part in enumerate(parts):
             if number:
                 yield ""
-            yield _draw_grid(block, part, _column_widths([naturals[at] for at in part], width))
+            wide = [naturals[at] for at in part]
+            folded = [wide[0], *(min(natural, _TABLE.prose) for natural in wide[1:])]
+            yield _draw_grid(block, part, _spread_width(folded, wide, width), colors)
 
 
 def _natural_width(block: Table, at: int) -> int:
     texts = (block.columns[at].title, *(row[at].text for row in block.rows))
     return max(cell_len(line) for text in texts for line in strip_control(text).replace("\t", " ").split("\n"))
+
+
+def _least_width(block: Table, at: int) -> int:
+    """Return the narrowest width of a column: its title in three lines, its texts in two, its numbers in one."""
+    title = strip_control(block.columns[at].title)
+    words = title.split()
+    pieces = [piece for word in words for piece in (_JOINTS.split(word) if cell_len(word) > _TABLE.word else [word])]
+    least = _fold_width(title, _TABLE.title_lines, max(map(cell_len, pieces), default=0))
+    for text in (strip_control(row[at].text) for row in block.rows):
+        wide = cell_len(text)
+        if block.columns[at].align == "left":
+            word = max(map(cell_len, text.split()), default=0)
+            wide = min(_fold_width(text, _TABLE.text_lines, word), max(word, _TABLE.prose))
+        least = max(least, wide)
+    return least
+
+
+def _fold_width(text: str, lines: int, least: int) -> int:
+    """Return the smallest width, from the least, that folds a text into this many lines."""
+    natural = max(cell_len(line) for line in text.split("\n"))
+    return next((width for width in range(least, natural) if len(fold(text, width)) <= lines), natural)
 
 
 def _split_columns(naturals: Sequence[int], width: int) -> list[list[int]]:
@@ -208,8 +259,9 @@ def _split_columns(naturals: Sequence[int], width: int) -> list[list[int]]:
     return parts
 
 
-def _column_widths(naturals: Sequence[int], width: int) -> list[int]:
-    widths = [naturals[0], *(min(natural, _TABLE.prose) for natural in naturals[1:])]
+def _spread_width(least: Sequence[int], naturals: Sequence[int], width: int) -> list[int]:
+    """Widen columns, the first ones first, until no text is folded or the width is used."""
+    widths = list(least)
     free = width - sum(widths) - _TABLE.gap * (len(widths) - 1)
     for at, natural in enumerate(naturals):
         more = min(max(free, 0), natural - widths[at])
@@ -218,26 +270,32 @@ def _column_widths(naturals: Sequence[int], width: int) -> list[int]:
     return widths
 
 
-def _draw_grid(block: Table, part: Sequence[int], widths: Sequence[int]) -> RenderableType:
+def _draw_grid(block: Table, part: Sequence[int], widths: Sequence[int], colors: Mapping[str, str]) -> RenderableType:
     grid = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", safe_box=False)
     for at, width in zip(part, widths, strict=True):
         column = block.columns[at]
         grid.add_column(_folded_text(column.title, width), justify=column.align, overflow="fold")
     for row in block.rows:
-        cells = [(row[at], width) for at, width in zip(part, widths, strict=True)]
-        grid.add_row(*(_folded_text(cell.text, width, _STYLES[cell.tone]) for cell, width in cells))
+        cells = [(row[at], _cell_style(block, row, at, colors), width) for at, width in zip(part, widths, strict=True)]
+        grid.add_row(*(_folded_text(cell.text, width, style) for cell, style, width in cells))
     return grid
+
+
+def _cell_style(block: Table, row: Sequence[Cell], at: int, colors: Mapping[str, str]) -> str:
+    names_engine = block.columns[at].title in _ENGINE_COLUMNS
+    return _STYLES[row[at].tone] or (colors.get(row[at].text, "") if names_engine else "")
 
 
 def _folded_text(text: str, width: int, style: str = "") -> Text:
     return Text("\n".join(fold(strip_control(text), width)), style=style)
 
 
-def _draw_records(block: Table, width: int) -> Iterator[RenderableType]:
+def _draw_records(block: Table, width: int, colors: Mapping[str, str]) -> Iterator[RenderableType]:
     titles = [strip_control(column.title) for column in block.columns]
     label = min(max(map(cell_len, titles[1:]), default=0), (width - 2 * _TABLE.indent) // 2)
-    for name, *cells in block.rows:
-        yield _folded_text(name.text, width, _STYLES[name.tone] or "bold")
+    for row in block.rows:
+        name, *cells = row
+        yield _folded_text(name.text, width, _cell_style(block, row, 0, colors) or "bold")
         for title, cell in zip(titles[1:], cells, strict=True):
             yield _draw_field(title, cell, label, width)
 
@@ -304,7 +362,7 @@ def _pad(text: str, width: int) -> str:
     return " " * (width - cell_len(text))
 
 
-def _print_forest(block: Forest, console: Console) -> None:
+def _print_forest(block: Forest, console: Console, colors: Mapping[str, str]) -> None:
     labels = _label_width([item.label for item in block.estimates], console.width)
     width = min(_DRAWING.axis, _drawing_width(console, labels))
     span = (block.high - block.low) or 1.0
@@ -322,7 +380,7 @@ def _print_forest(block: Forest, console: Console) -> None:
         return "".join(axis)
 
     for item in block.estimates:
-        _print_drawing(console, item.label, labels, draw(item), _STYLES[item.tone])
+        _print_drawing(console, item.label, labels, draw(item), _STYLES[item.tone] or colors.get(item.label, ""))
     scale = [" "] * width
     for value in (block.low, block.high) if block.line is None else (block.low, block.line, block.high):
         mark = f"{value:g}"

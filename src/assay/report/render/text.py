@@ -97,7 +97,8 @@ def mean_text(mean: float, interval: HasInterval) -> str:
 
 
 def difference_text(difference: float, interval: HasInterval) -> str:
-    return f"{difference:+.3f} {signed_ends(interval)}"
+    """Format a difference with its interval, signed; a third digit of the ends would be noise."""
+    return f"{difference:+.3f} {format_interval(interval, '+.2f')}"
 
 
 def signed_ends(interval: HasInterval) -> str:
@@ -105,7 +106,8 @@ def signed_ends(interval: HasInterval) -> str:
 
 
 def p_text(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4f}" if value >= 0.0001 else "<0.0001"
+    """Format a p-value with two significant digits."""
+    return "–" if value is None else f"{value:#.2g}" if value >= 0.001 else "<0.001"
 
 
 def count(number: int, one: str, many: str = "") -> str:
