@@ -22,6 +22,7 @@ class Terminal:
     width: int
     color: bool = False
     unicode: bool = True  # blocks, lines and arrows can be shown
+    moves: bool = False  # the cursor can move back, so that a line can be drawn again
 
     def format(self, text: str) -> str:
         """Remove spaces before newlines; without Unicode, replace the symbols of charts and tables with ASCII."""
@@ -36,10 +37,11 @@ def detect_terminal(stream: IO[str], piped: int) -> Terminal:
     """
     interactive = stream.isatty()
     width = shutil.get_terminal_size().columns if interactive or "COLUMNS" in os.environ else piped
-    plain = bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+    dumb = os.environ.get("TERM", "").lower() in ("dumb", "unknown")
+    plain = bool(os.environ.get("NO_COLOR")) or dumb
     try:
         _DRAWN.encode(getattr(stream, "encoding", None) or "utf-8")
         unicode = True
     except (UnicodeEncodeError, LookupError):
         unicode = False
-    return Terminal(max(width, _MIN_WIDTH), interactive and not plain, unicode)
+    return Terminal(max(width, _MIN_WIDTH), interactive and not plain, unicode, interactive and not dumb)

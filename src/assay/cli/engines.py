@@ -19,7 +19,8 @@ from assay.audit.runner import FILES, choose_checks, code_queries, gold_queries,
 from assay.audit.sessions import AuditRanking, AuditSessions, AuditTarget
 from assay.cli.gold.lint import builtin_reach
 from assay.cli.options import config_file, given_flags, split_list
-from assay.cli.output import emit, emit_blocks, info, pluralize, progress_callback
+from assay.cli.output import emit, emit_blocks, info, pluralize
+from assay.cli.progress import show_progress
 from assay.corpus import open_corpus, parse_spec, spec_text
 from assay.corpus.file_types import language_name
 from assay.engines import KINDS
@@ -140,7 +141,8 @@ def check_command(args: Namespace) -> int:
     info(args, f"looking for questions in {pluralize(len(corpus.files), 'file')} of {corpus.root}")
     gold = replace(check_gold(corpus), corpus=without_ours(corpus.spec, args.config))
     engine = replace(recipe, suite=Suite((gold,))).make()
-    check = check_engine(args.engine, engine, gold, **given, progress=progress_callback(args))
+    with show_progress(args) as report:
+        check = check_engine(args.engine, engine, gold, **given, progress=report)
     repository = spec_text(corpus.spec)
     data = {
         "schema": "assay/engines-check/1",

@@ -7,13 +7,12 @@ import io
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from assay.experiment import Progress
     from assay.report.render.document import Block, Document
     from assay.report.results import Results
     from assay.report.scored_run import ScoredRun
@@ -47,17 +46,19 @@ def emit_results(
     data: Mapping[str, object],
 ) -> None:
     """Print a run: with --full its tables, with --verbose its queries, then the card; or its data with --json."""
+    from assay.report.costs import cost_blocks
     from assay.report.decision import run_card
     from assay.report.render.document import Code, Document, Paragraph
     from assay.report.rows import skipped_note
-    from assay.report.sections import query_lines, section_blocks
+    from assay.report.sections import query_lines, references_line, section_blocks
 
     shown = [*blocks, *(section_blocks(results) if args.full else ())]
+    if getattr(args, "times", False) and not args.full:
+        shown += cost_blocks(results)
     if args.verbose:
         shown.append(Code("\n".join(query_lines(case, results.decision.candidate.name))))
-    skipped = skipped_note(results.rows)
-    if skipped and not args.quiet:
-        shown.append(Paragraph(skipped, "quiet"))
+    notes = (skipped_note(results.rows), "" if args.full else references_line(results))
+    shown += [Paragraph(note, "quiet") for note in notes if note and not args.quiet]
     emit(args, Document("", (*shown, run_card(results.decision, directory))), data)
 
 
@@ -105,25 +106,6 @@ def escape(args: Namespace, text: str) -> str:
     from assay.report.render.text import escape_commands
 
     return escape_commands(text)
-
-
-def progress_callback(args: Namespace) -> Callable[[Progress], None] | None:
-    """Return a function that prints a run's progress: one moving line on a terminal, else one line per step."""
-    if args.quiet:
-        return None
-    return _update_line if sys.stderr.isatty() else _print_step
-
-
-def _update_line(progress: Progress) -> None:
-    last = progress.step in ("search", "cells") and progress.done == progress.total
-    end = "\n" if last or progress.step == "trouble" else ""
-    sys.stderr.write(f"\r\033[K{progress}{end}")
-    sys.stderr.flush()
-
-
-def _print_step(progress: Progress) -> None:
-    if progress.step != "search" or progress.done == progress.total:
-        log(str(progress))
 
 
 def pluralize(number: int, noun: str, plural: str = "") -> str:

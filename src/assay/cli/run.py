@@ -15,7 +15,8 @@ from assay.cli.options import (
     report_plan,
     split_list,
 )
-from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, progress_callback, warn
+from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, warn
+from assay.cli.progress import show_progress
 from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory
 from assay.experiment.cluster import DaskExecutor
@@ -41,7 +42,7 @@ from assay.gold.split import SEALED, select
 from assay.report.dry_run import dry_run_document, dry_run_json
 from assay.report.evidence import gather, stability, stability_blocks
 from assay.report.explorer.excerpts import PagePlan
-from assay.report.publish import WRITTEN, WrittenRun, publish, require_parquet
+from assay.report.publish import WrittenRun, publish, require_parquet
 from assay.report.results import results_json
 from assay.report.scored_run import real_engines
 from assay.types import AnalysisPlan, Run, Suite
@@ -111,8 +112,8 @@ def _show_plan(args: Namespace, spec: Spec, suite: Suite, missing: Missing | Non
 def _run_shard(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     shard = parse_shard(args.shard)
     directory = check_directory(Path(spec.out))
-    with _execution_options(args, directory) as how:
-        part = execute_shard(spec, suite, shard, how, missing=missing, progress=progress_callback(args))
+    with _execution_options(args, directory) as how, show_progress(args) as report:
+        part = execute_shard(spec, suite, shard, how, missing=missing, progress=report)
     for trouble in part.results.warnings:
         info(args, trouble)
     path = shard_path(directory, shard)
@@ -171,7 +172,8 @@ def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOp
 
 
 def _execute(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None, how: ExecutionOptions) -> RunOutcome:
-    completed = execute_spec(spec, suite, missing=missing, progress=progress_callback(args), options=how)
+    with show_progress(args, spec.tested()) as report:
+        completed = execute_spec(spec, suite, missing=missing, progress=report, options=how)
     for trouble in completed.results.warnings:
         info(args, trouble)
     if not completed.run.header.timed:
@@ -205,7 +207,7 @@ def _publish(
 def _report_run(args: Namespace, written: WrittenRun, directory: Path) -> None:
     results = written.results
     emit_results(args, written.case, results, str(directory), (), results_json(results) if args.json else {})
-    info(args, f"\nwritten to {directory}/: {WRITTEN}")
+    info(args, f"written to {directory}/")
 
 
 def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
@@ -214,13 +216,14 @@ def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
     engines = [stability(scores, name, primary) for name in real_engines(scores)]
     data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines}
     emit_blocks(args, f"assay run: {len(runs)} repeats", stability_blocks(engines), data)
-    info(args, f"\nwritten to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
+    info(args, f"written to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
 
 
 def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
     failed = {name: reason for run in runs for name, reason in failed_engines(run).items()}
-    for name, reason in failed.items():
-        print_error(args, f"{name} failed on every query: {reason}")
+    for reason in dict.fromkeys(failed.values()):
+        names = ", ".join(name for name in failed if failed[name] == reason)
+        print_error(args, f"{names} failed on every query: {reason}")
     return EngineError.exit_code if failed else 0
 
 

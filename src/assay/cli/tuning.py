@@ -16,7 +16,8 @@ from assay.cli.options import (
     split_list,
     split_today,
 )
-from assay.cli.output import emit, emit_blocks, info, pluralize, progress_callback, warn, write_result
+from assay.cli.output import emit, emit_blocks, info, pluralize, warn, write_result
+from assay.cli.progress import show_progress
 from assay.errors import ConfigError, EngineError, GoldError, NotComparableError
 from assay.experiment import ablation, check_directory
 from assay.experiment import ledger as ledgers
@@ -195,7 +196,8 @@ def _select_queries(args: Namespace, spec: Spec, suite: Suite, use: ablation.Spl
 def _run_varied(args: Namespace, spec: Spec, suite: Suite) -> Run:
     options = ExecutionOptions(check_directory(Path(args.out)) if args.out else None)
     missing: Missing | None = "report" if args.allow_missing else None
-    return run_spec(spec, suite, missing=missing, progress=progress_callback(args), options=options)
+    with show_progress(args, spec.tested()) as report:
+        return run_spec(spec, suite, missing=missing, progress=report, options=options)
 
 
 def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:

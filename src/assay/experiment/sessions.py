@@ -56,6 +56,7 @@ class Progress:
     total: int
     step: Literal["corpus", "index", "search", "trouble", "cells"]
     trouble: str = ""  # why an engine gets no more queries
+    seconds: float = 0.0  # that all queries took, with the last of them
 
     def __str__(self) -> str:
         if self.step == "corpus":
@@ -270,7 +271,8 @@ class _EngineSession:
 
     def _report(self, step: Literal["search", "trouble"], trouble: str = "") -> None:
         done, total = len(self.rankings), len(self.prepared.queries)
-        self.progress(Progress(self.name, self.prepared.gold.name, done, total, step, trouble))
+        seconds = sum(ranking.seconds for ranking in self.rankings) if done == total else 0.0
+        self.progress(Progress(self.name, self.prepared.gold.name, done, total, step, trouble, seconds))
 
     def _clean(self, text: str) -> str:
         text = text.replace(str(self.corpus.root), "{root}") if self.engine.private else text

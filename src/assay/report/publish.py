@@ -29,7 +29,6 @@ from assay.report.tables import table_files
 from assay.types import AnalysisPlan, Run, Scores, Unit
 
 #: The files that people look for in a run directory.
-WRITTEN = f"{layout.HTML}, {layout.PAGE}, {layout.RESULTS}, {layout.SCORES}, TREC runs and the records"
 #: Files that not every run writes: those of an earlier run are deleted.
 _OPTIONAL_FILES = (
     *(f"{directory}*.trec" for directory in (layout.RUNS, layout.LINE_RUNS)),

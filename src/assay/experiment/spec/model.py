@@ -113,10 +113,13 @@ class Spec:
     def names(self) -> list[str]:
         return [entry.name for entry in self.entries()]
 
+    def tested(self) -> list[str]:
+        """Return the engines that are under test, named references among them."""
+        return [name for name in self.names() if name not in REFERENCES or name in self.engines]
+
     def analysis_plan(self) -> AnalysisPlan:
         measures = make_measures(self.k, self.primary or None, self.measures, self.level)
-        names = self.names()
-        tested = [name for name in names if name not in REFERENCES or name in self.engines]
+        names, tested = self.names(), self.tested()
         baseline = self.baseline or default_baseline(tested, names)
         family = resolve_family(self.family, names, baseline)
         if not family and BASELINE in self.engines and baseline != BASELINE:  # named, so no mere reference
