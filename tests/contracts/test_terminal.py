@@ -23,9 +23,7 @@ from tests.contracts.seen import (
     see_at_widths,
     see_on,
     settled_workspace,
-    transcript,
     transcripts,
-    without_place,
 )
 from tests.contracts.snapshot import check, substituted
 
@@ -80,6 +78,9 @@ queries:
 """
 
 
+# Commands whose tables are recorded.
+FULL = ("score", "compare_engines", "compare_all_pairs", "compare_runs", "gate_pass", "gate_fail", "gate_engine_failed")
+
 # Output with commands to copy or lines of code is not wrapped.
 UNFOLDED = {"audit_builtin", "audit_findings", "explain", "error", "gate_not_comparable"}
 
@@ -128,12 +129,24 @@ def test_run_output(place):
     """The run is timed, because interleaved engines report their progress in a fixed order."""
     argv = ("run", "--config", "library.toml", "--out", "ran")
     seen = transcripts(place, argv, see_at_widths(place, *argv))
-    check("terminal/run.txt", substituted(seen, {r"median [\d.,]+ ms vs\s+[\d.,]+\s+ms": "median # ms vs # ms"}))
+    times = {r"median [\d.,]+ ms vs\s+[\d.,]+\s+ms": "median # ms vs # ms", r"queries in [\d.]+ s": "queries in # s"}
+    check("terminal/run.txt", substituted(seen, times))
 
 
-def test_full_score_with_times(place):
-    argv = ("score", "results", "--full")
-    check("terminal/score_full.txt", without_place(transcript(argv, see(place, *argv)), place))
+@pytest.mark.parametrize("name", FULL)
+def test_full_output(place, name):
+    argv = (*COMMANDS[name], "--full")
+    outcomes = see_at_widths(place, *argv)
+    check(f"terminal/{name}_full.txt", transcripts(place, argv, outcomes))
+    assert all(len(line) <= width for width, one in outcomes.items() for line in one.out.splitlines())
+
+
+@pytest.mark.parametrize("more", [(), ("--full",), ("--times",)])
+def test_run_fits_80_columns(place, more):
+    argv = ("run", "--config", "library.toml", "--out", "ran", *more)
+    outcome = see(place, *argv, columns=80)
+    assert max(map(len, outcome.out.splitlines())) <= 80
+    assert len(outcome.err.splitlines()) <= 6
 
 
 def test_index(place):
