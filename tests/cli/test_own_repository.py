@@ -61,6 +61,11 @@ def edit(root, name="code/thing3.py"):
     path.write_text(path.read_text() + "# one more comment\n")
 
 
+def test_a_run_records_the_commit_of_the_work_tree(own):
+    (corpus,) = json.loads((own / "results/run.json").read_text())["corpora"].values()
+    assert corpus["revision"] == git("rev-parse", "HEAD")
+
+
 def test_changed_file_is_named_and_equal_scores_pass(own, capsys, monkeypatch):
     edit(own)
     commit("comment")

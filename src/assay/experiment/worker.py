@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from assay.corpus.git import read_root_commit
+from assay.corpus.git import read_head, read_root_commit
 from assay.corpus.sources import find_work_tree
 from assay.digests import digest_of, package_digest, text_digest
 from assay.engines.base import FullEngine, SharedCache, TimedEngine
@@ -31,7 +31,6 @@ from assay.experiment.sessions import (
     run_interleaved,
 )
 from assay.experiment.spec.model import EngineFactory
-from assay.gold.git_history import commit_of
 from assay.redaction import register_secret_values, register_variables
 from assay.store.store import Store
 from assay.types import Corpus, CorpusInfo, EngineRun, GoldSet, Suite
@@ -109,7 +108,7 @@ def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
         gold=gold,
         facts=CorpusInfo(
             repository=_repository(corpus),
-            revision=commit_of(corpus) or None,
+            revision=corpus.revision or _head(corpus),
             digest=corpus.digest,
             files=len(corpus.files),
             skipped=_count_skipped(corpus),
@@ -203,6 +202,10 @@ def _repository(corpus: Corpus) -> str:
         return corpus.spec.repository
     top = find_work_tree(corpus.root.resolve()) or corpus.root.resolve()
     return f"path:{top.name}-{text_digest(str(top))[:6]}"
+
+
+def _head(corpus: Corpus) -> str | None:
+    return read_head(corpus.root) if corpus.spec.kind == "path" else None
 
 
 def _root_commit(corpus: Corpus) -> str | None:
