@@ -62,7 +62,7 @@ def edit(root, name="code/thing3.py"):
 
 
 def test_a_run_records_the_commit_of_the_work_tree(own):
-    (corpus,) = json.loads((own / "results/run.json").read_text())["corpora"].values()
+    (corpus,) = json.loads((own / "results/run.json").read_text())["header"]["corpora"].values()
     assert corpus["revision"] == git("rev-parse", "HEAD")
 
 
