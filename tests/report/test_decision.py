@@ -201,3 +201,24 @@ def test_long_names_are_shortened_and_every_rendering_has_the_record():
     decision = results_json(results)["decision"]
     assert json.loads(json.dumps(decision)) == results.decision.to_json()
     assert decision["candidate"]["name"] == long
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "title"),
+    [
+        ("new", "baseline.json", "builtin (new) is better than builtin (baseline.json)"),
+        ("a/b/new/", "ci/assay/baseline.json", "builtin (new) is better than builtin (baseline.json)"),
+        ("results_now", "ci/old_baseline.json", "builtin: results_now is better than old_baseline.json"),
+        ("x/same", "y/same", "builtin (x/same) is better than builtin (y/same)"),
+    ],
+)
+def test_two_runs_of_one_engine_are_named_in_full(new, old, title):
+    decision = analyze(lab({"a": OFTEN_LOW, "b": OFTEN_HIGH}), PLAN).decision
+    assert decision.baseline is not None
+    decision = replace(
+        decision,
+        suite="s",
+        candidate=replace(decision.candidate, name=f"builtin ({new})"),
+        baseline=replace(decision.baseline, name=f"builtin ({old})"),
+    )
+    assert card(decision).lines[0] == f"✓ {title} on s, by file (nDCG@10)"

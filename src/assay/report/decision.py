@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast
 
 from assay.errors import ConfigError
@@ -68,6 +69,8 @@ _MARGINS: Final[Mapping[Outcome, str]] = {
 _WIDTH: Final = 80
 #: The length to which names are shortened at most.
 _SHORTEST: Final = 6
+#: An engine of one of two runs.
+_SIDE: Final = re.compile(r"(?P<engine>.+) \((?P<run>.+)\)")
 #: The difference that a set should detect.
 _DETECT: Final = 0.05
 _MAX_LOSSES: Final = 3
@@ -337,9 +340,11 @@ def card(decision: Decision, *, show: str = "assay show", full: str = "assay sco
     `show` and `full` are the commands that show a query and all tables, `place` the directory of the report.
     """
     sign = _SIGNS[decision.outcome][0]
+    *longer, shortest = _namings(decision)
     lengths = range(_WIDTH, _SHORTEST - 1, -1)
     shortened = [*((_WIDTH, length) for length in lengths), *((length, _SHORTEST) for length in lengths)]
-    titles = [f"{sign} {headline(decision, *pair)}" for pair in shortened]
+    sentences = [*(headline(naming) for naming in longer), *(headline(shortest, *pair) for pair in shortened)]
+    titles = [f"{sign} {sentence}" for sentence in sentences]
     lines = [_scores_line(decision), _queries_line(decision), *_evidence_lines(decision, show)]
     warnings = f"{count(len(decision.warnings), 'warning')} ({full})" if decision.warnings else ""
     report = f"{place}/{decision.report}" if place and decision.report else decision.report
@@ -367,6 +372,23 @@ def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDT
         mean="–" if mean is None else f"{mean:.3f}",
         reason=_shorten(decision.reason, max(length, 40)),
     )
+
+
+def _namings(decision: Decision) -> list[Decision]:
+    """Return the decision with names from long to short: as they are, without directories, the engine named once."""
+    other = decision.baseline
+    mine, its = (_SIDE.fullmatch(engine.name) if engine else None for engine in (decision.candidate, other))
+    if not (other and mine and its and mine["engine"] == its["engine"]):
+        return [decision]
+    engine, labels = mine["engine"], (mine["run"], its["run"])
+    parts = [label.rstrip("/").rpartition("/")[2] for label in labels]
+    new, old = parts if parts[0] != parts[1] else labels
+    names = ((f"{engine} ({new})", f"{engine} ({old})"), (f"{engine}: {new}", old))
+    renamed = [
+        replace(decision, candidate=replace(decision.candidate, name=a), baseline=replace(other, name=b))
+        for a, b in names
+    ]
+    return [decision, *renamed]
 
 
 def _shorten(text: str, length: int) -> str:
