@@ -43,6 +43,20 @@ export function tame(text) {
   return UNSAFE.test(text) ? text.replace(/\r\n?/g, "\n").replace(UNSAFE_EACH, "\ufffd") : text;
 }
 
+/** Render pairs of names and values as a list: `pairList("dl.facts", [["Margin", "0.02"]])`. */
+export function pairList(selector, pairs) {
+  const items = pairs.map(([name, value]) => [h("dt", name), h("dd", value)]);
+  return h(selector, items);
+}
+
+/** Return the listener of a form that runs a function instead of loading a page. */
+export function onSubmit(run) {
+  return (event) => {
+    event.preventDefault();
+    run();
+  };
+}
+
 /** Render a sentence: text in single backticks is code. */
 export function prose(text) {
   const parts = String(text).split(/(?<!`)`([^`\s](?:[^`\n]*[^`\s])?)`(?!`)/);

@@ -1,6 +1,6 @@
 // What every page has: data blocks, key shortcuts, a theme, and a clipboard.
 
-import { fill, h } from "./dom.js";
+import { fill, h, pairList } from "./dom.js";
 
 // --- data blocks: gzip in base64 in inert script elements ----------------------------------------------------------
 
@@ -73,16 +73,12 @@ function showKeyHelp() {
     checked: keysEnabled,
     onchange: () => (keysEnabled = enabled.checked),
   });
-  const rows = [...viewKeys, ...pageKeys].map(({ keys, label }) => [
-    h(
-      "dt",
-      keys.map((key, index) => [index ? " or " : null, h("kbd", key)]),
-    ),
-    h("dd", label),
-  ]);
+  const keyNames = (keys) => keys.map((key, index) => [index ? " or " : null, h("kbd", key)]);
+  const rows = [...viewKeys, ...pageKeys].map(({ keys, label }) => [keyNames(keys), label]);
+  const tab = [h("kbd", "Tab"), "Go to the next link, button or table"];
   openDialog({ "aria-labelledby": "key-help" }, [
     h("h2", { id: "key-help" }, "Keys"),
-    h("dl.key-list", [rows, h("dt", h("kbd", "Tab")), h("dd", "Go to the next link, button or table")]),
+    pairList("dl.key-list", [...rows, tab]),
     h("p", h("label", enabled, " Single keys are shortcuts")),
   ]);
 }

@@ -1,7 +1,7 @@
 // Rerunning a query on the builtin engine with other settings, on a page that `assay serve` made.
 
 import { askServer, problemText } from "../common/client.js";
-import { fill, h, option, prose } from "../common/dom.js";
+import { fill, h, onSubmit, option, prose } from "../common/dom.js";
 import { duration, fixed, SHOWN_STEP, signed, spanText } from "../common/format.js";
 import { copyButton } from "../common/page.js";
 import { headColumn, numberColumn, table } from "../common/table.js";
@@ -44,11 +44,7 @@ function rerunForm(panel) {
     fill(panel.result);
     drawSettings(panel);
   };
-  const submit = (event) => {
-    event.preventDefault();
-    rerun(panel);
-  };
-  return h("form.rerun-form", { onsubmit: submit }, [
+  return h("form.rerun-form", { onsubmit: onSubmit(() => rerun(panel)) }, [
     engineChoice(panel),
     h("label", { for: "rerun-words" }, "Query"),
     panel.words,

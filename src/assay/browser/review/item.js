@@ -1,6 +1,6 @@
 // One item: the query and the form at the side, the code beside them. Votes and decisions use the same page.
 
-import { fill, h } from "../common/dom.js";
+import { fill, h, onSubmit, pairList } from "../common/dom.js";
 import { announce } from "../common/page.js";
 import { pickDefinition, pickFile } from "./picker.js";
 import { getPatiently, revealEngines, send, troubleNote } from "./session.js";
@@ -126,23 +126,14 @@ function queryCard(page, item) {
   const [[, headline], ...others] = query.forms;
   const { owner, reason, boundary } = query.rationale ?? {};
   const rationale = Object.entries({ owner, reason, boundary }).filter(([, text]) => text);
-  const list = (kind, pairs) =>
-    h(
-      "dl.forms",
-      { class: kind },
-      pairs.map(([name, text]) => [h("dt", name), h("dd", text)]),
-    );
+  const forms = others.map(([form, text]) => [form.replaceAll("_", " "), text]);
   return h("section.query-card", { "aria-label": "The query" }, [
     h("p.kicker", page.session.about.kinds[item.kind].question, " · ", h("span.mono", query.id)),
     h("h1", { id: "headline" }, headline),
-    others.length > 0 &&
-      list(
-        null,
-        others.map(([form, text]) => [form.replaceAll("_", " "), text]),
-      ),
+    forms.length > 0 && pairList("dl.forms", forms),
     adversary &&
       h("p.note", `Proposed adversary (${adversary.relationship}, ${adversary.strength}): ${adversary.confusion}`),
-    query.rationale && list("rationale", rationale),
+    query.rationale && pairList("dl.rationale", rationale),
     item.notes.map((note) => h("p.warning.note", note)),
     h(
       "ul.places",
@@ -236,11 +227,7 @@ export function ballotForm({ title, values, meanings, draft, saveLabel, onChange
     event.preventDefault();
     return save();
   });
-  const submit = (event) => {
-    event.preventDefault();
-    save();
-  };
-  const element = h("form.ballot", { "aria-label": title, onsubmit: submit }, [
+  const element = h("form.ballot", { "aria-label": title, onsubmit: onSubmit(save) }, [
     h("div.values", { role: "group", "aria-label": "Your answer" }, buttons),
     h("label.visually-hidden", { for: "reason" }, "Reason"),
     reason,
@@ -280,11 +267,8 @@ function proposalStrip({ proposed, values }, submit, cancel) {
     const buttons = proposed.map((option) => h("button", { onclick: () => press(option) }, values[option].word));
     press(value);
     const reason = h("input", { type: "text", id: "proposal-reason", placeholder: "Why? A few words", required: true });
-    const onsubmit = (event) => {
-      event.preventDefault();
-      if (reason.value.trim()) submit({ anchor, value, reason: reason.value.trim() });
-    };
-    return h("form", { onsubmit }, [
+    const propose = () => reason.value.trim() && submit({ anchor, value, reason: reason.value.trim() });
+    return h("form", { onsubmit: onSubmit(propose) }, [
       h("span", "Propose ", h("strong.mono", anchor), " as"),
       h("span.row", { role: "group", "aria-label": "Kind of target" }, buttons),
       h("label.visually-hidden", { for: "proposal-reason" }, "Reason"),

@@ -1,6 +1,6 @@
 // Parts that several sections share: engine names, measures, texts of estimates, columns, choices.
 
-import { fill, h, option, prose } from "../../common/dom.js";
+import { fill, h, option, pairList, prose } from "../../common/dom.js";
 import { fixed, signed } from "../../common/format.js";
 import { noteRoute, parseRoute, routeHref } from "../../common/route.js";
 import { headColumn, table } from "../../common/table.js";
@@ -140,10 +140,7 @@ export function verdictText({ tone, verdict, verdict_text: text }) {
 /** Render pairs of names and values; pairs without a value are left out. */
 export function facts(pairs) {
   const known = pairs.filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return h(
-    "dl.facts",
-    known.map(([name, value]) => [h("dt", name), h("dd", value)]),
-  );
+  return pairList("dl.facts", known);
 }
 
 export function folded(title, ...content) {
