@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,7 +11,9 @@ from urllib.parse import quote
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from assay.cli.main import main
 from assay.experiment import read_run
+from assay.report.history import GatedCommit, write_trend
 from tests.browser.driving import Tab
 from tests.browser.reviewing import HOSTILE, dispute, propose, served, shown, sign_in, vote, write_gold
 from tests.browser.sample import ATTACK, HOSTILE_ENGINE, HOSTILE_PATH, IMAGE, NEWEST, SHOWN_ENGINE
@@ -154,6 +157,34 @@ def test_tables_of_the_report_sort_choose_and_copy(browser: Tab, sample: Path, r
     assert fragment(tab) == "#/report/means?measure=RR%4010"
     tab.run("document.querySelector('#section-means .mark').focus()")
     assert ": 1.000" in tab.text("#chart-tip")
+
+
+def test_report_draws_the_trend_of_the_gate(browser: Tab, sample: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(sample, results)
+    means = [0.5, None, *(0.5 + number / 100 for number in range(31))]
+    gates = [
+        GatedCommit(
+            f"2026-01-{1 + number % 28:02}T00:00:00+00:00", f"{number:02}c0ffee{ATTACK}", int(number == 32),
+            "fail" if number == 32 else "pass", "builtin", "nDCG@10", mean, 0.6, None, None, 12, "1", 1,
+        )
+        for number, mean in enumerate(means)
+    ]  # fmt: skip
+    write_trend(results, gates)
+    assert main(["report", str(results)]) == 0
+    tab = opened(browser, results)
+    labels = tab.run("return [...document.querySelectorAll('.trend .point')].map((one) => one.ariaLabel)")
+    assert (len(labels), labels[0]) == (30, "03c0ffe, 2026-01-04: 0.510, baseline 0.600, pass")
+    assert tab.run("return document.querySelectorAll('.trend .plot > .reach').length") == 29
+    assert tab.run("return document.querySelectorAll('.trend .plot > .line').length") == 29
+    assert tab.run("return document.querySelectorAll('.trend .point.bad').length") == 1
+    label = tab.find(".trend figure").get_attribute("aria-label")
+    assert label.startswith("Mean nDCG@10 of builtin: 30 gated commits, 1 failed (✗)")
+    assert label.endswith("last 32c0ffe, 2026-01-05: 0.800, baseline 0.600, fail")
+    tab.run("document.querySelector('.trend .mark').focus()")
+    assert tab.text("#chart-tip") == labels[0]
+    assert_harmless(tab)
+    assert opened(browser, sample).all(".trend") == []
 
 
 def test_links_lead_to_sections_views_and_nowhere(browser: Tab, sample: Path) -> None:

@@ -1,7 +1,9 @@
-// Quality against cost: one point per engine with its interval and its name.
+// Points with intervals and names on two axes: engines by quality and cost, or gated commits.
 //
-// scatter({label, points: [{name, x, y, low, high, tip, color, hollow, weight}], xAxis, yAxis, xName, yName, xFormat})
+// scatter({label, points: [{name, x, y, low, high, tip, color, hollow, weight}], xAxis, yAxis, xName, yName, xFormat,
+//          lines: [{kind, points: [{x, y}]}]})
 //   `weight`: the name of the greatest weight has the first choice of its place
+//   `kind`: the class of a line through points
 
 import { h, svg } from "../../common/dom.js";
 import { fixed } from "../../common/format.js";
@@ -23,7 +25,9 @@ const SIDES = [
 const POINT_ROOM = 6; // pixels around a point that names keep free
 
 /** Draw a scatter plot from the options described above. */
-export function scatter({ label, points, xAxis, yAxis, xName, yName, xFormat = (tick) => fixed(tick, xAxis.digits) }) {
+export function scatter(options) {
+  const { label, points, xAxis, yAxis, xName, yName, lines = [] } = options;
+  const { xFormat = (tick) => fixed(tick, xAxis.digits) } = options;
   const x = (value) => `${xAxis.place(value)}%`;
   const y = (value) => `${100 - yAxis.place(value)}%`;
   const names = points.map((point) => {
@@ -42,9 +46,16 @@ export function scatter({ label, points, xAxis, yAxis, xName, yName, xFormat = (
     ];
     return withTip(svg("g.point", { class: point.color }, shape), point.tip);
   });
+  const segments = lines.flatMap(({ kind, points: [first, ...rest] }) =>
+    rest.map((to, index) => {
+      const from = rest[index - 1] ?? first;
+      return svg("line", { class: kind, x1: x(from.x), y1: y(from.y), x2: x(to.x), y2: y(to.y) });
+    }),
+  );
   const plot = svg("svg.plot", [
     xAxis.ticks.map((tick) => svg("line.grid", { x1: x(tick), x2: x(tick), y1: 0, y2: "100%" })),
     yAxis.ticks.map((tick) => svg("line.grid", { y1: y(tick), y2: y(tick), x1: 0, x2: "100%" })),
+    segments,
     marks,
     names.map(({ node }) => node),
   ]);

@@ -1,9 +1,11 @@
 // The first screen: the verdict, the differences from the baseline, and the scores of the engines under test.
 
 import { h, prose } from "../../common/dom.js";
-import { counted, grouped, percent, signed } from "../../common/format.js";
+import { counted, fixed, grouped, isNumber, percent, signed } from "../../common/format.js";
 import { copyButton } from "../../common/page.js";
 import { numberColumn } from "../../common/table.js";
+import { linearAxis } from "../charts/marks.js";
+import { scatter } from "../charts/scatter.js";
 import { queryHref, reportHref } from "../parts.js";
 import { differencesForest, outcomesColumn } from "./differences.js";
 import {
@@ -12,6 +14,7 @@ import {
 import { meansForest } from "./scores.js";
 
 const SHOWN_ENGINES = 10; // that fit the first screen; the sections below have all
+const SHOWN_COMMITS = 30;
 const BADGES = {
   equivalent: "Same (equivalent)",
   "not inferior": "Not worse (non-inferior)",
@@ -40,6 +43,7 @@ export function renderOverview(data) {
     h("div.overview", [
       h("section", { "aria-labelledby": "overview-chart" }, chartPart(data)),
       h("section", { "aria-labelledby": "overview-scores" }, scoresPart(data)),
+      trendPart(data),
     ]),
   ];
 }
@@ -92,4 +96,34 @@ function scoresPart(data) {
     engineTable(data, { caption: "Scores of the engines", rows, columns, slice: SHOWN_ENGINES }),
     note(reading),
   ];
+}
+
+/** Draw the mean of each gated commit, with the mean of its baseline; nothing for fewer than two. */
+function trendPart({ summary: { history = [] } }) {
+  const gates = history.filter(({ mean }) => isNumber(mean)).slice(-SHOWN_COMMITS);
+  if (gates.length < 2) return null;
+  const last = gates.length - 1;
+  const commitOf = ({ commit, date }) => commit.slice(0, 7) || date.slice(0, 10);
+  const points = gates.map((gate, x) => {
+    const { mean: y, baseline, exit_code: code, outcome, date } = gate;
+    const against = isNumber(baseline) ? `, baseline ${fixed(baseline)}` : "";
+    const tip = `${commitOf(gate)}, ${date.slice(0, 10)}: ${fixed(y)}${against}, ${outcome}`;
+    return { x, y, low: y, high: y, tip, name: code ? "✗" : "", color: code ? "bad" : "plain", hollow: code, weight: x };
+  });
+  const baselines = gates.map(({ baseline: y }, x) => ({ x, y })).filter(({ y }) => isNumber(y));
+  const values = [...points, ...baselines].map(({ y }) => y);
+  const failed = gates.filter(({ exit_code: code }) => code).length;
+  const about = `${counted(gates.length, "gated commit")}, ${failed} failed (✗); dashed: mean of the baseline`;
+  const { engine, measure } = gates[last];
+  const chart = scatter({
+    label: `Mean ${measure} of ${engine}: ${about}; last ${points[last].tip}`,
+    points,
+    lines: [{ kind: "line", points: baselines }, { kind: "reach", points }],
+    xAxis: { ...linearAxis(0, last, { least: 0, most: last }), ticks: [0, last] },
+    yAxis: linearAxis(Math.min(...values), Math.max(...values), { count: 3 }),
+    xName: about,
+    yName: `mean ${measureText(measure)} of ${engine}`,
+    xFormat: (tick) => commitOf(gates[tick]),
+  });
+  return h("section.trend", { "aria-labelledby": "overview-trend" }, h("h2", { id: "overview-trend" }, "Trend"), chart);
 }
