@@ -60,8 +60,7 @@ def _page_or_error(make: Callable[[WebRequest], bytes], request: WebRequest) -> 
     try:
         return page_response(make(request))
     except AssayError as error:
-        offer = {"href": "?changed=1", "text": "Compare anyway"} if isinstance(error, _CorpusChanged) else None
-        problem = {"message": sentence_of(error), "hint": error.hint, "offer": offer}
+        problem = {"message": sentence_of(error), "hint": error.hint}
         return page_response(_small_page("Assay", "problem", json.dumps(problem).encode("utf-8")), status_of(error))
 
 
@@ -86,9 +85,8 @@ class Explorer:
         if request.parts["old"] == request.parts["new"]:
             raise HttpError(400, "cannot compare a run with itself", hint="go back and pick two runs")
         old, new = self._runs.open(request.parts["old"]), self._runs.open(request.parts["new"])
-        moved = request.query.get("changed") == "1"
-        key = (old.found.id, old.digest, new.found.id, new.digest, str(moved))
-        return self._pages.get(key, lambda: _pair_page(old, new, moved=moved))
+        key = (old.found.id, old.digest, new.found.id, new.digest)
+        return self._pages.get(key, lambda: _pair_page(old, new))
 
     def read_source(self, request: WebRequest) -> dict[str, object]:
         """Return a file of a corpus as it was in the run; only files in the records."""
@@ -153,16 +151,17 @@ def _run_page(opened: CachedRun) -> bytes:
     return _build(case, replace(results, rows=rows), opened, live)
 
 
-def _pair_page(old: CachedRun, new: CachedRun, *, moved: bool) -> bytes:
+def _pair_page(old: CachedRun, new: CachedRun) -> bytes:
     names = RunNames(old.found.name, new.found.name)
     origins = _name_engines(old.run, new.run, names)
-    run, notes = _join_runs(old.run, new.run, names, origins, moved=moved)
+    run, notes = _join_runs(old.run, new.run, names, origins)
+    changed = changed_corpora(old.run, new.run)
     log_reaccess(run.suite, "serve", [engine.name for engine in run.engines])
     case = open_case(run, analysis_plan_of(run))
     results = analyze_case(case)
-    results = replace(results, warnings=(*notes, *results.warnings))
+    results = replace(results, warnings=(*changed, *notes, *results.warnings))
     live = _live_data([new, old], {name: (1 - side, own) for name, (side, own) in origins.items()})
-    return _build(case, results, new, live)
+    return _build(case, results, new, {**live, "changes": changed})
 
 
 def _build(case: ScoredRun, results: Results, source: CachedRun, live: Mapping[str, Any]) -> bytes:
@@ -197,19 +196,11 @@ def _live_data(runs: Sequence[CachedRun], engines: Mapping[str, tuple[int, str]]
     }
 
 
-class _CorpusChanged(NotComparableError):
-    """The corpus changed between two runs; the user may compare them anyway."""
-
-
 def _join_runs(
-    old: Run, new: Run, names: RunNames, origins: Mapping[str, tuple[int, str]], *, moved: bool
+    old: Run, new: Run, names: RunNames, origins: Mapping[str, tuple[int, str]]
 ) -> tuple[Run, tuple[str, ...]]:
-    """Join two runs that `assay compare` would compare on their common queries; `moved` allows a changed corpus."""
+    """Join two runs that `assay compare` would compare on their common queries."""
     require_comparable(old, new)
-    changed = changed_corpora(old, new)
-    if changed and not moved:
-        hint = "a difference between the runs may come from the code that was searched, not from the engines"
-        raise _CorpusChanged(" ".join(changed), hint=hint)
     keys = {key for key, _ in _hashed_keys(old) & _hashed_keys(new)}
     golds = [_restrict(gold, keys) for gold in new.suite.golds]
     run = replace(
@@ -224,7 +215,7 @@ def _join_runs(
             claim=_pair_claim(old, new, names),
         ),
     )
-    notes = [*changed, shared_sentence(len({key[:2] for key in keys}), max(len(old.hashes), len(new.hashes)), names)]
+    notes = [shared_sentence(len({key[:2] for key in keys}), max(len(old.hashes), len(new.hashes)), names)]
     configs = {engine.name: engine.config for engine in old.engines}
     reset = [engine.name for engine in new.engines if configs.get(engine.name, engine.config) != engine.config]
     if reset:

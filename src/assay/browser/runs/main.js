@@ -39,12 +39,11 @@ async function openList() {
 
 /** Explain why a page cannot be shown. */
 async function openProblem() {
-  const { message, hint, offer } = await blockJson("problem");
+  const { message, hint } = await blockJson("problem");
   fill(buildFrame(), [
     h("h1", "This cannot be shown"),
     h("p.warning", { role: "alert" }, message.charAt(0).toUpperCase() + message.slice(1)),
     hint && h("p", "→ ", hint),
-    offer && h("p", h("a.primary", { href: offer.href }, offer.text)),
     h("p", h("a", { href: "/" }, "Back to all runs")),
   ]);
 }

@@ -38,6 +38,7 @@ export function renderOverview(data) {
       h("h1", prose(headline)),
       h("p.answer", prose(answer)),
       lines.map((line) => h("p", prose(line))),
+      data.live?.changes?.map((change) => h("p.warning", change)),
       h("p", lossLinks(data), warningLink(decision)),
     ]),
     h("div.overview", [
