@@ -16,7 +16,9 @@ def test_runs_that_must_not_be_compared_say_why(runs, tmp_path):
     write_run(replace(other, header=replace(other.header, corpora=facts)), tmp_path / "moved")
     write_run(replace(other, hashes=dict.fromkeys(other.hashes, "other")), tmp_path / "rewritten")
     write_run(replace(other, k=4), tmp_path / "short")
-    refused = {"rewritten": "0 of 3 queries", "short": "5 results"}
+    elsewhere = {name: replace(one, repository="elsewhere", root_commit=None) for name, one in facts.items()}
+    write_run(replace(other, header=replace(other.header, corpora=elsewhere)), tmp_path / "elsewhere")
+    refused = {"elsewhere": "corpus of shop is another repository", "rewritten": "0 of 3 queries", "short": "5 results"}
     with exploring(tmp_path) as client:
         for name, word in refused.items():
             reply = compare(client, "one", name)

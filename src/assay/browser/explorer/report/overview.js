@@ -109,7 +109,8 @@ function trendPart({ summary: { history = [] } }) {
     const { mean: y, baseline, exit_code: code, outcome, date } = gate;
     const against = isNumber(baseline) ? `, baseline ${fixed(baseline)}` : "";
     const tip = `${commitOf(gate)}, ${date.slice(0, 10)}: ${fixed(y)}${against}, ${outcome}`;
-    return { x, y, low: y, high: y, tip, name: code ? "✗" : "", color: code ? "bad" : "plain", hollow: code, weight: x };
+    const look = code ? { name: "✗", color: "bad", hollow: true } : { name: "", color: "plain" };
+    return { x, y, low: y, high: y, tip, weight: x, ...look };
   });
   const baselines = gates.map(({ baseline: y }, x) => ({ x, y })).filter(({ y }) => isNumber(y));
   const values = [...points, ...baselines].map(({ y }) => y);
