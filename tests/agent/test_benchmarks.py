@@ -71,7 +71,7 @@ def test_a_run_is_written_and_read_again(measured):
     assert data is not None
     assert data["folder"] == str(root / "mine")
     assert {row["engine"] for row in data["scores"]} == {"builtin", "random", "keywords", "oracle"}
-    assert data["comparisons"][0]["verdict"].startswith("inconclusive")
+    assert data["comparisons"][0]["verdict"].startswith("same scores")
     assert data["headline"].startswith("builtin and keywords have the same scores on shop")
     assert data["decision"]["outcome"] == "same scores"
     assert f"= {data['headline']}" in data["markdown"]

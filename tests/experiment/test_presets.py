@@ -222,7 +222,7 @@ def test_chunk_sizes_leave_forest_data_and_the_paired_bootstrap(bench):
     points = list(csv.DictReader(Path("results-chunk-sizes/forest.csv").read_text().splitlines()))
     assert {p["engine"] for p in points if p["interval"] == "paired percentile bootstrap"} == {*sizes} - {"c1500-o200"}
     assert {p["n"] for p in points if p["measure"] == "RankGap@10"} == {"1"}  # only one query has an adversary
-    assert "percentile bootstrap, B = 2,000" in page
+    assert "Percentile bootstrap, B = 2,000" in page
     assert "## By form" in page
     assert all(-10 <= float(p["mean"]) <= 10 for p in points if p["measure"] == "RankGap@10" and not p["against"])
     assert results["tables"] == ["matrix", "forest", "bootstrap"]
@@ -231,7 +231,7 @@ def test_chunk_sizes_leave_forest_data_and_the_paired_bootstrap(bench):
 def test_a_or_b_says_who_has_the_larger_number_and_what_may_be_claimed(bench):
     page, results = ran("a-or-b")
     head, *rows = matrix(page, "Ranks")
-    assert head == ["engine", "RR@10", "guide", *(str(rank) for rank in range(1, 11)), "not found"]
+    assert head == ["Engine", "RR@10", "Guide", *(str(rank) for rank in range(1, 11)), "Not found"]
     assert [row[0] for row in rows] == ["A", "B", "keywords"]
     assert all(sum(map(int, row[3:])) == 6 for row in rows)
     assert rows[0][2] in ("strong", "usable", "poor")

@@ -150,7 +150,7 @@ def compare_command(args: Namespace) -> int:
     comparison, decision, changes = _compare(args)
     names = shlex.join(name for name in (args.first, args.second) if name)
     show = "" if args.first.endswith(".csv") else f"assay show {names}"
-    shown = card(decision, show=show, full=f"assay compare {names} --full")
+    shown = card(decision, show=show)
     details = comparison_document(comparison).blocks if args.full else map(Paragraph, changes)
     data = {"schema": "assay/compare/1", **asdict(comparison), "decision": decision.to_json()}
     emit(args, Document("", (*details, shown)), data)

@@ -233,7 +233,7 @@ def _warnings(
         many = count(queries, "query", "queries")
         measure = parse_measure(case.primary)
         step = (measure.high - measure.low) / queries
-        yield f"Only {many}: one can move a mean by {step:.3g}. Gather {FEW_QUERIES} before you act on this."
+        yield f"Only {many}, gather {FEW_QUERIES} before you act: one can move a mean by {step:.2g}."
     drafts = sum(query.tags.get("status") == "draft" for query in case.queries.values())
     if drafts:
         yield f"{drafts} of {len(case.queries)} queries are drafts: write their questions before you trust a number."

@@ -334,10 +334,10 @@ def find_losses(scores: Scores, candidate: str, baseline: str, measure: str) -> 
     return sorted(losses, key=lambda loss: (sign * loss.difference, loss.gold, loss.query))
 
 
-def card(decision: Decision, *, show: str = "assay show", full: str = "assay score --full", place: str = "") -> Card:
+def card(decision: Decision, *, show: str = "assay show", place: str = "") -> Card:
     """Return the decision as at most six lines of at most 80 columns.
 
-    `show` and `full` are the commands that show a query and all tables, `place` the directory of the report.
+    `show` is the command that shows a query, `place` the directory of the report.
     """
     sign = _SIGNS[decision.outcome][0]
     *longer, shortest = _namings(decision)
@@ -346,16 +346,23 @@ def card(decision: Decision, *, show: str = "assay show", full: str = "assay sco
     sentences = [*(headline(naming) for naming in longer), *(headline(shortest, *pair) for pair in shortened)]
     titles = [f"{sign} {sentence}" for sentence in sentences]
     lines = [_scores_line(decision), _queries_line(decision), *_evidence_lines(decision, show)]
-    warnings = f"{count(len(decision.warnings), 'warning')} ({full})" if decision.warnings else ""
-    report = f"{place}/{decision.report}" if place and decision.report else decision.report
-    lines.append(" · ".join(part for part in (warnings, report) if part))
+    lines.append(_last_line(decision, place))
     title = next((title for title in titles if len(title) <= _WIDTH), titles[-1])
     return Card((title, *(line for line in lines if line)), decision.tone)
 
 
+def _last_line(decision: Decision, place: str) -> str:
+    """Return the first warning, as far as it fits, and the number of others; without one, the report."""
+    if not decision.warnings:
+        return f"{place}/{decision.report}" if place and decision.report else decision.report
+    others = len(decision.warnings) - 1
+    more = f" (+{others}, see --full)" if others else ""
+    return f"! {_shorten(decision.warnings[0].rstrip('.'), _WIDTH - 4 - len(more))}{more}"
+
+
 def run_card(decision: Decision, directory: str) -> Card:
     name = shlex.quote(directory)
-    return card(decision, show=f"assay show {name}", full=f"assay score {name} --full", place=directory)
+    return card(decision, show=f"assay show {name}", place=directory)
 
 
 def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDTH) -> str:
@@ -414,6 +421,8 @@ def _scores_line(decision: Decision) -> str:
             return _shorten(", ".join(means), _WIDTH - 2)
         interval = "" if mine.low is None or mine.high is None else f"{level} {_ends(mine.low, mine.high)}. "
         return f"{interval}No second engine to compare with"
+    if not decision.wins and not decision.losses:
+        return f"{other.mean:.3f} → {mine.mean:.3f}, no query differs"
     margin = _MARGINS.get(decision.outcome, "").format(decision.margin)
     interval = "" if decision.low is None or decision.high is None else _ends(decision.low, decision.high)
     return (
@@ -438,9 +447,9 @@ def _queries_line(decision: Decision) -> str:
     text = count(decision.queries, "query", "queries")
     if decision.difference is not None:
         text += f": {decision.wins} better, {decision.ties} same, {decision.losses} worse"
-    times = [e.median_ms for e in (decision.candidate, decision.baseline) if e and e.median_ms is not None]
+    times = [e.median_ms for e in (decision.baseline, decision.candidate) if e and e.median_ms is not None]
     if times and decision.outcome != "failed" and (decision.baseline is None or len(times) == 2):
-        text += f" · median {' vs '.join(_milliseconds(time) for time in times)}"
+        text += f" · median {' → '.join(_milliseconds(time) for time in times)}"
     return text
 
 

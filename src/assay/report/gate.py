@@ -364,7 +364,7 @@ def gate_summary(gate: Gate, show: str) -> Document:
     lines += [f"and {count(more, 'more corpus', 'more corpora')} changed (--full)"] if more > 0 else []
     blocks: list[Block] = [*(Paragraph(note, "warning") for note in gate.notes), *map(Paragraph, lines)]
     if gate.decision:
-        blocks.append(card(gate.decision, show=show, full="--full"))
+        blocks.append(card(gate.decision, show=show))
     return Document(_gate_title(gate), tuple(blocks))
 
 
@@ -392,7 +392,7 @@ def gate_document(gate: Gate, show: str = "") -> Document:
     blocks += [Paragraph(hint, "quiet") for hint in gate.hints]
     blocks += trend_blocks(gate)
     if gate.decision:
-        blocks.append(card(gate.decision, show=show, full="--full"))
+        blocks.append(card(gate.decision, show=show))
     return Document(_gate_title(gate), tuple(blocks))
 
 

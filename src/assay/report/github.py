@@ -235,7 +235,7 @@ class GatePage:
 def gate_page(gate: Gate) -> GatePage:
     """Show the decision, the checks and the regressions; fold the comparison."""
     first: list[Block] = [
-        *([card(gate.decision, show="", full="--full")] if gate.decision else []),
+        *([card(gate.decision, show="")] if gate.decision else []),
         *(Paragraph(note, "warning") for note in gate.notes),
         *(Paragraph(change) for change in gate.changes),
         *trend_blocks(gate),
