@@ -221,7 +221,7 @@ def _lead_within_noise(
         f"{leader} leads on {case.primary}, but {which} are not significantly worse, or by less than the margin of "
         f"{case.claim.margin:g}: {_join_names(near_names)}. {behind}; the MDE between two of {len(names)} variants is "
         f"{shows}.",
-        "Choose by cost, or add queries: `assay plan` computes how many.",
+        "Choose by cost, or add queries: `assay plan --detect 0.05` computes how many.",
         {
             "leader": leader,
             "behind": {names[i]: float(gaps.lead[i]) for i in near},

@@ -46,7 +46,7 @@ def check_size(suite: Suite, power: DetectionPower, config: LintConfig) -> Itera
     where = " on this repository" if repositories == 1 and smallest < 1 else ""
     message = f"{size} {shown}{where} ({power.assuming}); the margin is {config.margin:g}"
     source = suite.golds[0].source if len(suite.golds) == 1 else None
-    hint = "run `assay plan` to compute how many queries are needed"
+    hint = "after `assay run`, `assay plan --detect 0.05` computes how many queries are needed"
     rule = RULE_BY_NAME["too-few-queries"]
     yield LintFinding(rule.code, rule.severity, suite.name, "", "", message, hint, source)
 

@@ -115,7 +115,7 @@ def unsupported_claims(results: Results) -> list[str]:
         names = ", ".join(f"{row.engine} (MDE {row.mde_text})" for row in inconclusive)
         claims.append(
             f"Inconclusive against {first.baseline} on {first.measure}: {names}. Queries from more repositories lower "
-            "the MDE: `assay plan` computes how many."
+            "the MDE: `assay plan --detect 0.05` computes how many."
         )
     if untested:
         claims.append(f"No p-value with {untested[0].clusters} independent clusters, so no verdict better or worse.")
