@@ -123,3 +123,16 @@ def test_every_class_of_the_list_of_runs_has_a_style() -> None:
         for name in names.split(".")[1:]
     }
     assert sorted(name for name in named if not re.search(rf"\.{name}(?![\w-])", styles)) == []
+
+
+def test_every_class_of_a_drawn_shape_has_a_style() -> None:
+    """A shape without a style is filled with black."""
+    styles = "".join(path.read_text("utf-8") for path in (SOURCE / "styles").glob("*.css"))
+    named = {
+        name
+        for path in SOURCE.rglob("*.js")
+        for names in re.findall(r'\bsvg\("(?:rect|line|circle|path|polygon)((?:\.[\w-]+)+)"', path.read_text("utf-8"))
+        for name in names.split(".")[1:]
+    }
+    assert "bar-fill" in named
+    assert sorted(name for name in named if not re.search(rf"\.{name}(?![\w-])", styles)) == []
