@@ -77,6 +77,11 @@ def test_score_takes_other_measures(finished_shop, capsys):
     assert data["measures"] == ["RR@10", "P@5"]
 
 
+def test_level_chooses_the_primary_beside_other_measures(finished_shop, capsys):
+    _, data = as_json(capsys, "score", "results", "--level", "file", "--measure", "R@10")
+    assert data["measures"][:2] == ["nDCG@10", "R@10"]
+
+
 def test_score_refuses_a_cut_off_beyond_what_was_asked_for(finished_shop, capsys):
     code, _, err = call(capsys, "score", "results", "--measure", "nDCG@50")
     assert code == 2

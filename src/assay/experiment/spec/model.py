@@ -182,10 +182,9 @@ def change_plan(
     changes = {key: value for key, value in others.items() if value is not None}
     if family is not None:
         changes["family"] = tuple(family)
-    if level is None or measures is not None:
-        named = make_measures(k, primary or plan.primary, plan.measures if measures is None else measures)
-    else:
-        named = make_measures(k, primary, (), level)
+    if level is None:
+        primary, measures = primary or plan.primary, plan.measures if measures is None else measures
+    named = make_measures(k, primary, measures or (), level or "file")
     return replace(plan, measures=named, **changes)
 
 
