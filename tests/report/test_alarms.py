@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.report.analysis import analyze
-from assay.report.diagnostics import _levels, find_diagnostics
+from assay.report.diagnostics import find_diagnostics
 from assay.report.render.markup import to_markdown
 from assay.report.results import Diagnostic
 from assay.report.scored_run import open_case
@@ -70,10 +70,9 @@ def test_gold_sets_of_two_levels_are_noted():
     queries = tuple(replace(query, targets=tuple(precise)) for query in gold.queries)
     by_lines = replace(gold, name="precise", queries=queries)
     assert (gold.level, by_lines.level) == ("file", "lines")
-    mixed_run = replace(made, suite=Suite((gold, by_lines)), engines=())
-    case = open_case(made, AnalysisPlan(("RR@10",), "a"))
-    (found,) = _levels(replace(case, run=mixed_run))
-    assert (found.kind, found.names, found.grave) == ("mixed levels", ("precise",), False)
+    (found,) = raised(replace(made, suite=Suite((gold, by_lines))))["mixed levels"]
+    assert (found.names, found.grave) == (("precise",), False)
+    assert "mixed levels" not in raised(made)
 
 
 def test_engines_that_rank_alike_are_one_alarm_with_all_names():

@@ -98,7 +98,12 @@ def test_card_shows_recomputed_numbers(outcome):
     losses = ", ".join(f"q{i} {minus(f'{differences[i]:.2f}')}" for i in worst if differences[i] < -1e-9)
     if losses and not decision.reason:
         assert f"Largest losses: {losses}   (assay show results q{worst[0]})" in lines
-    assert lines[-1].startswith("! ") or lines[-1] == "results/report.html"
+    if decision.warnings:
+        shown = lines[-1].removeprefix("! ").partition(" (+")[0].removesuffix("…")
+        assert decision.warnings[0].startswith(shown)
+        assert len(shown) > 20
+    else:
+        assert lines[-1] == "results/report.html"
     assert len(lines) <= 6
     assert all(len(line) <= 80 for line in run_card(decision, "results").text.splitlines())
 

@@ -45,6 +45,7 @@ from assay.report.scored_run import (
     group_means,
     level_of,
     mark_synthetic,
+    measure_text,
     open_case,
     pick,
     rank_measure,
@@ -208,8 +209,7 @@ def _reading(case: ScoredRun, comparison: Comparison, leader: str) -> str:
     means = {row.engine: row for row in comparison.means if row.measure == case.primary}
     roles = {engine.role: means.get(engine.name) for engine in reversed(case.run.engines)}  # the first of each role
     best, floor, ceiling, keywords = means[leader], roles.get("floor"), roles.get("ceiling"), roles.get("reference")
-    name = case.primary.replace("(level=lines)", "") + (" by lines" if "(level=lines)" in case.primary else "")
-    text = f"{leader} scores {best.mean:.3f} {name} on {count(best.queries, 'query', 'queries')}"
+    text = f"{leader} scores {best.mean:.3f} {measure_text(case.primary)} on {count(best.queries, 'query', 'queries')}"
     if floor and ceiling and ceiling.mean != floor.mean:
         share = (best.mean - floor.mean) / (ceiling.mean - floor.mean)
         low, high = f"random ({floor.mean:.3f})", f"the oracle ({ceiling.mean:.3f})"

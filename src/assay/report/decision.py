@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, cast
 from assay.errors import ConfigError
 from assay.report.render.document import Card, Tone
 from assay.report.render.text import count, plain, strip_control
-from assay.report.scored_run import FAILED_SHARE, level_of
+from assay.report.scored_run import FAILED_SHARE, level_of, short_measure
 from assay.scoring import Level, parse_measure
 from assay.stats.config import DEFAULT
 from assay.stats.paired import mde_from_se
@@ -368,7 +368,7 @@ def run_card(decision: Decision, directory: str) -> Card:
 def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDTH) -> str:
     """Return the outcome as a sentence, with names of engines and of the gold sets of at most these lengths."""
     suite = f" on {_shorten(decision.suite, suite_length)}" if decision.suite else ""
-    measure = _short_measure(decision.measure)
+    measure = short_measure(decision.measure)
     mean = decision.candidate.mean
     return _HEADLINES[decision.outcome].format(
         a=_shorten(decision.candidate.name, length),
@@ -401,15 +401,6 @@ def _namings(decision: Decision) -> list[Decision]:
 def _shorten(text: str, length: int) -> str:
     flat = " ".join(strip_control(text).split())
     return flat if len(flat) <= length else f"{flat[: length - 1]}…"
-
-
-def _short_measure(name: str) -> str:
-    """Return a measure without its level, which the card names itself."""
-    try:
-        measure = parse_measure(name)
-        return repr(measure(level="file")) if any(p.name == "level" for p in measure.kind.params) else name
-    except ConfigError:
-        return name
 
 
 def _scores_line(decision: Decision) -> str:

@@ -111,6 +111,21 @@ def level_of(primary: str) -> Level:
     return cast("Level", measure["level"]) if chosen else "lines"
 
 
+def short_measure(name: str) -> str:
+    """Return a measure without its level; the name itself if it is a column of a CSV file."""
+    try:
+        measure = parse_measure(name)
+    except ConfigError:
+        return name
+    return repr(measure(level="file")) if any(param.name == "level" for param in measure.kind.params) else name
+
+
+def measure_text(name: str) -> str:
+    """Return a measure in words: nDCG(level=lines)@10 becomes nDCG@10 by lines."""
+    short = short_measure(name)
+    return name if short == name else f"{short} by {level_of(name)}"
+
+
 def rank_measure(primary: str, k: int) -> str:
     """Return the reciprocal rank at the level of the primary measure."""
     return repr(RR(level=level_of(primary)) @ k)
