@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import anyio
@@ -28,11 +29,11 @@ def call(server: AgentServer, *calls: Call) -> list[CallToolResult]:
     return anyio.run(talk)
 
 
-def ask(server: AgentServer, name: str, **arguments: Any) -> Any:
-    """Make one call that must be answered, and give its data."""
+def ask(server: AgentServer, name: str, **arguments: Any) -> str:
+    """Make one call that must be answered, and return its text."""
     (result,) = call(server, (name, arguments))
     assert not result.is_error, text(result)
-    return result.structured_content
+    return text(result)
 
 
 def refused(server: AgentServer, name: str, **arguments: Any) -> str:
@@ -45,3 +46,10 @@ def refused(server: AgentServer, name: str, **arguments: Any) -> str:
 
 def text(result: CallToolResult) -> str:
     return "".join(block.text for block in result.content if block.type == "text")
+
+
+def locations(answer: str) -> list[tuple[str, int | None, int | None]]:
+    """Return the locations in the answer of `search`, in order; code is in fences."""
+    outside = re.sub(r"^(`{3,}).*?^\1$", "", answer, flags=re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^(\S+?)(?::(\d+)-(\d+))?$", outside, flags=re.MULTILINE)
+    return [(path, int(start) if start else None, int(end) if end else None) for path, start, end in found]

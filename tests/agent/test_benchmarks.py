@@ -1,4 +1,5 @@
 import json
+import re
 
 import anyio
 import pytest
@@ -8,7 +9,7 @@ from assay.agent.context import Roots
 from assay.agent.server import make_server
 from assay.experiment.spec import load_spec
 from assay.types import GoldSet
-from tests.agent.calling import ask, call, refused, serve, text
+from tests.agent.calling import ask, call, locations, refused, serve, text
 from tests.conftest import FILES, write_tree
 from tests.waiting import WATCHDOG
 
@@ -67,15 +68,32 @@ def measured(tmp_path_factory):
 
 def test_a_run_is_written_and_read_again(measured):
     root, server, made = measured
-    data = made.structured_content
-    assert data is not None
-    assert data["folder"] == str(root / "mine")
-    assert {row["engine"] for row in data["scores"]} == {"builtin", "random", "keywords", "oracle"}
-    assert data["comparisons"][0]["verdict"].startswith("same scores")
-    assert data["headline"].startswith("builtin and keywords have the same scores on shop")
-    assert data["decision"]["outcome"] == "same scores"
-    assert f"= {data['headline']}" in data["markdown"]
-    assert ask(server, "read_report", folder="mine") == data
+    answer = text(made)
+    assert re.search(r"^. builtin and keywords have the same scores on shop", answer, re.MULTILINE)
+    assert set(engines(answer)) == {"builtin", "random", "keywords", "oracle"}
+    assert "| Same scores |" in answer
+    assert f"\nRecords: {root / 'mine'}\n" in answer
+    assert ask(server, "read_report", folder="mine") == answer
+    assert len(answer) < 4 * 2_000
+
+
+def test_report_is_cut_at_its_budget_and_says_how_to_get_more(measured):
+    _, server, made = measured
+    short = ask(server, "read_report", folder="mine", section="results", max_tokens=200)
+    assert len(short) < 1_000
+    assert re.search(r"\d+ of \d+ lines left out at max_tokens = 200: raise max_tokens$", short)
+    summary = ask(server, "read_report", folder="mine", max_tokens=200)
+    assert re.search(r"lines left out at max_tokens = 200: raise max_tokens, or read one section", summary)
+    assert text(made).startswith(summary.rpartition("\n")[0])
+
+
+def engines(answer):
+    """Return the means of the table of engines, by name."""
+    return {name: float(mean) for name, mean in re.findall(r"^\| (\w+) \| ([\d.]+) ", answer, re.MULTILINE)}
+
+
+def records_of(answer):
+    return answer.partition("Records: ")[2].split("\n")[0]
 
 
 def test_run_equals_that_of_the_command_line(shop, capsys):
@@ -85,7 +103,8 @@ def test_run_equals_that_of_the_command_line(shop, capsys):
     server = serve(shop)
     mine = ask(server, "run_benchmark", gold="gold.yaml")
     theirs = ask(server, "read_report", folder="theirs")
-    assert mine["scores"] == theirs["scores"]
+    assert engines(mine) == engines(theirs)
+    assert len(engines(mine)) == 4
     hits = [_hits(shop / "theirs"), _hits(shop / records(shop)[0])]
     assert hits[0] == hits[1]
 
@@ -98,18 +117,17 @@ def _hits(folder):
 def test_sections_are_read_by_name(measured):
     _, server, made = measured
     part = ask(server, "read_report", folder="mine", section="scores")
-    assert part["markdown"].count("\n## ") == 1
-    assert "\n## Scores\n" in part["markdown"]
-    assert set(made.structured_content["sections"]) >= {"Scores"}
+    assert part.count("\n## ") == 1
+    assert "\n## Scores\n" in part
+    assert "\n- Scores\n" in text(made)
     assert "did you mean 'Scores'?" in refused(server, "read_report", folder="mine", section="Scroes")
 
 
 def test_section_is_found_by_how_only_its_title_begins(measured):
     _, server, made = measured
-    titles = made.structured_content["sections"]
-    assert text(made).endswith("Sections:\n" + "\n".join(f"- {title}" for title in titles))
+    titles = re.findall(r"^- (.+)$", text(made).partition("Sections for read_report:\n")[2], re.MULTILINE)
     (time,) = [title for title in titles if title.startswith("Time")]
-    assert f"\n## {time}\n" in ask(server, "read_report", folder="mine", section="tim")["markdown"]
+    assert f"\n## {time}\n" in ask(server, "read_report", folder="mine", section="tim")
     first = {title[0] for title in titles if sum(other[0] == title[0] for other in titles) > 1}
     message = refused(server, "read_report", folder="mine", section=min(first).lower())
     assert "several sections begin with" in message
@@ -121,22 +139,26 @@ def test_runs_without_a_place_get_new_folders_out_of_git_and_out_of_the_corpus(s
     server = serve(shop)
     ask(server, "run_benchmark", gold="gold.yaml", engines=["keywords"], out="kept/mine")
     assert not (shop / "kept" / ".gitignore").exists()
-    first = ask(server, "run_benchmark", gold="gold.yaml", engines=["keywords"])["folder"]
+    first = (
+        ask(server, "run_benchmark", gold="gold.yaml", engines=["keywords"]).partition("Records: ")[2].split("\n")[0]
+    )
     ignore = shop / "assay-runs" / ".gitignore"
     assert ignore.read_text(encoding="utf-8").endswith("\n*\n")
     ignore.write_text("!*\n", encoding="utf-8")
-    second = ask(server, "run_benchmark", gold="gold.yaml", engines=["keywords"])["folder"]
+    second = (
+        ask(server, "run_benchmark", gold="gold.yaml", engines=["keywords"]).partition("Records: ")[2].split("\n")[0]
+    )
     assert ignore.read_text(encoding="utf-8") == "!*\n"
     assert first != second
     assert all(folder.startswith(f"{shop}/assay-runs/") for folder in (first, second))
-    assert not any("assay-runs" in row["path"] for row in ask(server, "search", query="total", k=50)["results"])
+    assert not any("assay-runs" in path for path, *_ in locations(ask(server, "search", query="total", k=50)))
 
 
 def test_engines_of_the_configuration_are_run_by_name(shop):
     server = configured(shop)
-    data = ask(server, "run_benchmark", engines=["shell", "builtin"])
-    assert {"shell", "builtin"} <= {row["engine"] for row in data["scores"]}
-    assert any(row["engine"] == "shell" and row["mean"] > 0 for row in data["scores"])
+    means = engines(ask(server, "run_benchmark", engines=["shell", "builtin"]))
+    assert {"shell", "builtin"} <= set(means)
+    assert means["shell"] > 0
 
 
 def test_configuration_is_that_of_the_start(shop):

@@ -1,6 +1,6 @@
 import pytest
 
-from assay.agent.patterns import LENGTH, check_pattern
+from assay.agent.search_tools import check_pattern
 from assay.errors import ConfigError
 
 
@@ -49,6 +49,6 @@ def test_pattern_that_ends_is_taken(pattern):
 
 
 def test_long_pattern_is_refused():
-    check_pattern("x" * LENGTH)
+    check_pattern("x" * 1_000)
     with pytest.raises(ConfigError, match="of 1,001 characters"):
-        check_pattern("x" * (LENGTH + 1))
+        check_pattern("x" * 1_001)

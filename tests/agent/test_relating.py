@@ -3,26 +3,22 @@ import pytest
 from tests.agent.calling import ask, call, refused, text
 
 
-def places(relatives):
-    return [(one["path"], one["start"], one["end"], one["score"], tuple(one["shared"])) for one in relatives]
-
-
 def test_relatives_are_those_of_the_index(served):
     found = served.index.related("shop/cart.py", 15, 3)
-    data = ask(served.server, "related", place="shop/cart.py:15", k=3)
-    for kind in ("uses", "used_by", "alike"):
-        own = [(one.hit.path, one.hit.start, one.hit.end, one.hit.score, one.shared) for one in getattr(found, kind)]
-        assert places(data[kind]) == own
-    assert data["used_by"]
-    assert data["used_by"][0]["names"] == list(found.used_by[0].names) == ["test_total_sums_prices_of_items"]
-    assert [file["path"] for file in data["files"]] == [hit.path for hit in found.files]
-    assert tuple(data["names"]) == found.names
+    answer = ask(served.server, "related", place="shop/cart.py:15", k=3)
+    titles = {"it uses": found.uses, "used by": found.used_by, "similar": found.alike}
+    for title, relations in titles.items():
+        part = next((part for part in answer.split("\n\n") if part.startswith(f"{title}:\n")), "")
+        assert [line.split(" ")[0] for line in part.split("\n")[1:]] == [str(one.hit.span) for one in relations]
+    assert found.used_by
+    assert answer.endswith("\n".join(["files:", *(hit.path for hit in found.files)]))
+    assert answer.startswith(f"{found.chunk.span} defines {', '.join(found.names)}\n")
 
 
 def test_place_may_be_a_span_and_absolute(served):
     one = ask(served.server, "related", place="shop/tax.py:7-9")
     assert one == ask(served.server, "related", place=f"{served.root}/shop/tax.py:7")
-    assert one["unit"]["path"] == "shop/tax.py"
+    assert one.startswith("shop/tax.py:")
 
 
 def test_text_lists_relatives_by_kind(served):

@@ -7,28 +7,23 @@ import pytest
 from mcp import Client
 
 from assay.search import Index, Per
-from tests.agent.calling import ask, call, refused, serve, text
+from tests.agent.calling import ask, call, locations, refused, serve, text
 from tests.waiting import WATCHDOG
 
 QUERIES = ("how is the total of all items computed?", "tax_rate", "payment provider retry", "Cart", "größe", "--help")
 
 
-def rows(data):
-    return [(row["path"], row["start"], row["end"], row["score"]) for row in data["results"]]
-
-
 def expected(hits):
-    return [(hit.path, hit.start, hit.end, hit.score) for hit in hits]
+    return [(hit.path, hit.start, hit.end) for hit in hits]
 
 
 @pytest.mark.parametrize("per", ["file", "span"])
 def test_ranking_equals_the_index(served, per):
     server, index = served.server, served.index
     for query in QUERIES:
-        data = ask(server, "search", query=query, per=per, k=5)
-        assert rows(data) == expected(index.search(query, 5, per=per))
-        assert [row["rank"] for row in data["results"]] == list(range(1, len(data["results"]) + 1))
-    assert data["root"] == str(served.root.resolve())
+        answer = ask(server, "search", query=query, per=per, k=5)
+        assert locations(answer) == expected(index.search(query, 5, per=per))
+        assert str(served.root.resolve()) in answer.split("\n")[0]
 
 
 @pytest.mark.parametrize(
@@ -46,7 +41,7 @@ def test_ranking_equals_the_index(served, per):
 )
 @pytest.mark.parametrize("per", ["file", "span"])
 def test_filters_are_those_of_the_index(served, filters, per):
-    found = rows(ask(served.server, "search", query="cart total tax", per=per, **filters))
+    found = locations(ask(served.server, "search", query="cart total tax", per=per, **filters))
     assert found == expected(served.index.search("cart total tax", per=per, **filters))
     assert found
 
@@ -56,27 +51,26 @@ def test_path_strikes_out_what_lies_elsewhere(served):
     for path in ("shop", "shop/cart.py", str(served.root / "tests")):
         below = path.removeprefix(f"{served.root}/")
         inside = [hit for hit in whole if hit.path == below or hit.path.startswith(f"{below}/")]
-        assert rows(ask(served.server, "search", query="cart total", path=path, k=50)) == expected(inside)
+        assert locations(ask(served.server, "search", query="cart total", path=path, k=50)) == expected(inside)
         assert inside
 
 
 def test_text_names_places_with_their_code(served):
     (result,) = call(served.server, ("search", {"query": "Cart.total", "per": "span", "k": 2}))
     places = re.findall(r"^(\S+):(\d+)-(\d+)\n```(\w*)\n", text(result), flags=re.MULTILINE)
-    data = result.structured_content
-    assert data is not None
-    assert [(path, int(start), int(end)) for path, start, end, _ in places] == [row[:3] for row in rows(data)]
+    assert [(path, int(start), int(end)) for path, start, end, _ in places] == locations(text(result))
     assert places[0][3] == "python"
 
 
 def test_snippet_stays_within_the_lines_asked_for(served):
     for lines in (1, 3):
-        for row in ask(served.server, "search", query="cart total", lines=lines)["results"]:
-            whole = (served.root / row["path"]).read_text(encoding="utf-8").split("\n")
-            shown = [] if row["snippet"] is None else row["snippet"].split("\n")
-            assert len(shown) <= lines
-            assert shown == whole[row["snippet_start"] - 1 :][: len(shown)] if shown else row["start"] is None
-    assert all(row["snippet"] is None for row in ask(served.server, "search", query="cart", lines=0)["results"])
+        answer = ask(served.server, "search", query="cart total", lines=lines)
+        shown = re.findall(r"^(\S+?):\d+-\d+\n```\w*\n(.*?)\n```$", answer, flags=re.MULTILINE | re.DOTALL)
+        assert shown
+        for path, code in shown:
+            assert code.count("\n") < lines
+            assert code in (served.root / path).read_text(encoding="utf-8")
+    assert "```" not in ask(served.server, "search", query="cart", lines=0)
 
 
 def test_code_with_fences_stays_inside_its_fence(shop):
@@ -90,12 +84,17 @@ def test_long_lines_and_many_results_are_bounded(shop):
     for number in range(60):
         code = "".join(f"zebra_{number}_{line} = '{'y' * 180}'\n" for line in range(60))
         (shop / f"big{number}.py").write_text(code, encoding="utf-8")
-    (result,) = call(serve(shop), ("search", {"query": "zebra", "k": 60, "lines": 60}))
-    data = result.structured_content
-    assert data is not None
-    assert len(data["results"]) == 60
-    assert len(text(result)) < 80_000
-    assert re.search(r"\d+ results have no code here", text(result))
+    server = serve(shop)
+    whole = ask(server, "search", query="zebra", k=60, lines=60)
+    assert len(whole) <= 4 * 4_000
+    assert len(locations(whole)) == 60
+    assert re.search(r"^\d+ results are without their code at max_tokens = 4000: raise max_tokens", whole, re.MULTILINE)
+    few = ask(server, "search", query="zebra", k=60, lines=60, max_tokens=300)
+    assert len(few) <= 4 * 300
+    shown = len(locations(few))
+    assert 0 < shown < 60
+    assert f"{60 - shown} more results are left out at max_tokens = 300: raise max_tokens" in few
+    assert len(ask(server, "search", query="zebra", k=60, lines=60, max_tokens=20_000)) > 4 * 4_000
 
 
 def test_no_match_says_so(served):
@@ -107,11 +106,11 @@ def test_no_match_says_so(served):
 def test_an_edit_between_two_searches_is_seen(shop):
     server = serve(shop)
     (shop / "shop" / "new.py").write_text("def zebra_crossing():\n    pass\n", encoding="utf-8")
-    assert rows(ask(server, "search", query="zebra crossing"))[0][0] == "shop/new.py"
+    assert locations(ask(server, "search", query="zebra crossing"))[0][0] == "shop/new.py"
     (shop / "shop" / "cart.py").write_text("def giraffe_house():\n    pass\n", encoding="utf-8")
     (shop / "shop" / "new.py").unlink()
     for query in ("giraffe house", "zebra crossing", *QUERIES):
-        assert rows(ask(server, "search", query=query)) == expected(Index.build(shop).search(query))
+        assert locations(ask(server, "search", query=query)) == expected(Index.build(shop).search(query))
 
 
 def test_unchanged_folder_is_not_indexed_again(shop, tmp_path):
@@ -133,7 +132,7 @@ def test_settings_of_the_folder_are_those_of_the_start(shop):
     from assay.search.config import load_search_config
 
     index = Index.build(shop, load_search_config(["stem.files=0.9"]))
-    assert rows(ask(server, "search", query="cart total")) == expected(index.search("cart total"))
+    assert locations(ask(server, "search", query="cart total")) == expected(index.search("cart total"))
 
 
 def test_calls_side_by_side_answer_as_alone(served):
@@ -146,7 +145,7 @@ def test_calls_side_by_side_answer_as_alone(served):
 
         async def one(client, number, query, per):
             result = await client.call_tool("search", {"query": query, "per": per})
-            found[number] = rows(result.structured_content)
+            found[number] = locations(text(result))
 
         async with Client(server) as client, anyio.create_task_group() as group:
             for number, (query, per) in enumerate(wanted):
@@ -184,7 +183,7 @@ def test_a_slow_call_does_not_hold_up_others(shop, tmp_path, monkeypatch):
             gate.set()
             return quick
 
-    assert rows(anyio.run(talk).structured_content)[0][0] == "a.py"
+    assert locations(text(anyio.run(talk)))[0][0] == "a.py"
 
 
 @pytest.mark.parametrize("path", ["..", "/etc", "../repo/../..", "link", "link/x.py"])
@@ -197,7 +196,7 @@ def test_linked_file_outside_is_never_a_result(shop):
     secret = shop.parent / "secret.py"
     secret.write_text("zebra_secret = 1\n", encoding="utf-8")
     (shop / "shop" / "link.py").symlink_to(secret)
-    assert "zebra_secret" not in str(ask(serve(shop), "search", query="zebra_secret", k=50))
+    assert "link.py" not in ask(serve(shop), "search", query="zebra_secret", k=50)
 
 
 @pytest.mark.parametrize(
@@ -234,7 +233,7 @@ def test_several_folders_are_named_by_path(shop, tmp_path):
     (other / "a.py").write_text("giraffe = 1\n", encoding="utf-8")
     server = serve(shop, other)
     assert "name one of them as path" in refused(server, "search", query="giraffe")
-    assert rows(ask(server, "search", query="giraffe", path=str(other)))[0][0] == "a.py"
+    assert locations(ask(server, "search", query="giraffe", path=str(other)))[0][0] == "a.py"
 
 
 def test_regex_that_would_hold_up_all_calls_is_refused(shop):

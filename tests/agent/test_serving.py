@@ -15,6 +15,8 @@ from mcp.client.streamable_http import streamable_http_client
 from assay.agent.server import ListenAddress
 from assay.errors import ConfigError
 from assay.search import Index
+from tests.agent.calling import locations
+from tests.agent.calling import text as text_of
 from tests.waiting import WATCHDOG
 
 TOKEN = "correct-horse-battery-staple"
@@ -92,7 +94,5 @@ def test_http_answers_as_the_index_and_only_with_token_and_right_names(shop):
             async with http, Client(streamable_http_client(url, http_client=http)) as client:
                 return await client.call_tool("search", {"query": "cart total", "k": 3})
 
-        data = anyio.run(talk).structured_content
-    assert data is not None
-    wanted = [(hit.path, hit.score) for hit in Index.build(shop).search("cart total", 3)]
-    assert [(row["path"], row["score"]) for row in data["results"]] == wanted
+        found = locations(text_of(anyio.run(talk)))
+    assert found == [(hit.path, hit.start, hit.end) for hit in Index.build(shop).search("cart total", 3)]

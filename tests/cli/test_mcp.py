@@ -11,6 +11,7 @@ from mcp.types import CallToolResult
 
 from assay.cli.main import main
 from assay.search import Index
+from tests.agent.calling import locations, text
 from tests.processes import HANG, wait_until_gone
 from tests.waiting import WATCHDOG, wait_until
 
@@ -38,12 +39,11 @@ def search(query, k):
 
 def rows(result: CallToolResult):
     assert not result.is_error, result.content
-    assert result.structured_content is not None
-    return [(row["path"], row["start"], row["end"], row["score"]) for row in result.structured_content["results"]]
+    return locations(text(result))
 
 
 def expected(shop, query, **more):
-    return [(hit.path, hit.start, hit.end, hit.score) for hit in Index.build(shop).search(query, **more)]
+    return [(hit.path, hit.start, hit.end) for hit in Index.build(shop).search(query, **more)]
 
 
 def test_an_agent_searches_edits_measures_and_reads(shop):
@@ -64,7 +64,7 @@ def test_an_agent_searches_edits_measures_and_reads(shop):
             made = await client.call_tool("run_benchmark", {"gold": "gold.yaml", "out": "mine"})
             assert not made.is_error, made.content
             read = await client.call_tool("read_report", {"folder": "mine"})
-            assert read.structured_content == made.structured_content
+            assert text(read) == text(made)
 
     anyio.run(talk)
 
@@ -99,7 +99,7 @@ def test_stdout_holds_nothing_but_the_protocol(shop):
     assert all(json.loads(line)["jsonrpc"] == "2.0" for line in lines)
     result = json.loads(lines[-1])["result"]
     assert not result.get("isError"), result
-    assert any(row["engine"] == "loud" and row["mean"] == 1 for row in result["structuredContent"]["scores"])
+    assert "\n| loud | 1.000 " in result["content"][0]["text"]
 
 
 @pytest.mark.nightly

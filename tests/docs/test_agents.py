@@ -26,6 +26,7 @@ def entries():
     for kind, text in BLOCKS:
         if kind in FORMATS:
             (servers,) = FORMATS[kind](text).values()
+            servers = servers.get("servers", servers)
             assert list(servers) == ["assay"]
             yield servers["assay"]
 

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -16,14 +16,14 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult
 from pydantic import Field
 
-from assay.agent.context import LIMITS, RootedPath, Roots, ToolResponse, respond
+from assay.agent.context import MaxTokens, RootedPath, Roots, fit_lines, respond
 from assay.errors import AssayError, ConfigError, did_you_mean
 from assay.files import write_atomic
 
 if TYPE_CHECKING:
     from assay.experiment import Progress
     from assay.experiment.spec import Spec
-    from assay.report.render.document import Block
+    from assay.report.render.document import Block, Table
     from assay.report.results import Results
     from assay.types import Suite
 
@@ -35,16 +35,16 @@ targets) are measured too, as floor, baseline and ceiling.
 
 Engines: {engines}. Gold sets: a gold file or directory in a served directory{gold}, or "stdlib" (shipped).
 
-Returns the report and the directory of the records; `read_report` shows every section.
+Returns the decision, a table of the engines and the directory of the records; `read_report` shows every section.
 
 Example: {{"gold": "gold.yaml", "engines": ["builtin"], "k": 10}}"""
 
 READ = """\
-Read the report of a benchmark that `run_benchmark` or `assay run` wrote. Use it for sections that the first response
-left out, or for an earlier run. All numbers are recomputed from the records.
+Read the report of a benchmark that `run_benchmark` or `assay run` wrote. Use it for a section of the full report, or
+for an earlier run. All numbers are recomputed from the records.
 
-Returns the verdict as one sentence, scores and comparisons with intervals, and as Markdown a summary or the named
-section of the full report. Do not claim more than the verdict: "inconclusive" does not mean "equal".
+Returns the decision and a table of the engines, or the named section, as Markdown. Do not claim more than the decision:
+"inconclusive" does not mean "equal".
 
 Example: {"folder": "assay-runs/20260801-120000", "section": "Scores"}"""
 
@@ -54,44 +54,6 @@ _RUNS = "assay-runs"
 _GIT_IGNORE = "# Runs of an agent: name a folder as `out` to keep one.\n*\n"
 _STOP_SECONDS = 5.0  # to wait for a stopped run: its programs are killed, the rest is cleanup
 _PROGRESS_SECONDS = 0.25  # between two progress notifications
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """The mean of one engine on one measure, and its interval."""
-
-    engine: str
-    measure: str
-    mean: float | None
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonSummary:
-    """One engine against the baseline on the primary measure."""
-
-    engine: str
-    baseline: str
-    measure: str
-    difference: float | None
-    low: float | None
-    high: float | None
-    verdict: str
-
-
-@dataclass(frozen=True)  # no slots: mcp would take them for defaults of the schema
-class ReportAnswer:
-    """A report; `sections` are the values of the argument `section`, `cut` means that the Markdown is truncated."""
-
-    folder: str
-    headline: str
-    decision: dict[str, Any]
-    scores: tuple[Score, ...]
-    comparisons: tuple[ComparisonSummary, ...]
-    sections: tuple[str, ...]
-    markdown: str
-    cut: bool
 
 
 class Benchmarks:
@@ -119,12 +81,13 @@ class Benchmarks:
         engines: Annotated[list[str] | None, Field(description='names of engines; default: ["builtin"]')] = None,
         k: Annotated[int | None, Field(description="results per query; default: 10", ge=1, le=1000)] = None,
         out: Annotated[str | None, Field(description="a new directory for the records, in a served directory")] = None,
-    ) -> Annotated[CallToolResult, ReportAnswer]:
+        max_tokens: MaxTokens = 2_000,
+    ) -> CallToolResult:
         monitor = RunMonitor()
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(_report_progress, ctx, monitor)
-                result = await respond(lambda: self._run(gold, engines or OWN[:1], k, out, monitor))
+                result = await respond(lambda: self._run(gold, engines or OWN[:1], k, out, monitor, max_tokens))
                 group.cancel_scope.cancel()
         finally:  # if the call is cancelled
             monitor.stopped.set()
@@ -136,7 +99,8 @@ class Benchmarks:
         section: Annotated[
             str | None, Field(description="a section title or its unambiguous beginning; default: a summary")
         ] = None,
-    ) -> ToolResponse:
+        max_tokens: MaxTokens = 2_000,
+    ) -> str:
         from assay.experiment import read_run
         from assay.experiment.spec.model import analysis_plan_of
         from assay.gold.split import sealed_queries
@@ -147,11 +111,17 @@ class Benchmarks:
         if any(sealed_queries(gold) for gold in run.suite.golds):
             hint = "`assay score` reads it and logs the access"
             raise ConfigError("the run contains sealed queries", file=location.path, hint=hint)
-        return _report_response(analyze(run, analysis_plan_of(run)), location.real, section)
+        return _report_text(analyze(run, analysis_plan_of(run)), location.real, section, max_tokens)
 
     def _run(
-        self, gold: str | None, engines: Sequence[str], k: int | None, out: str | None, monitor: RunMonitor
-    ) -> ToolResponse:
+        self,
+        gold: str | None,
+        engines: Sequence[str],
+        k: int | None,
+        out: str | None,
+        monitor: RunMonitor,
+        max_tokens: int,
+    ) -> str:
         from assay.experiment import check_directory
         from assay.experiment.corpora import CorpusTexts, load_suite
         from assay.experiment.runner import run_spec
@@ -174,7 +144,7 @@ class Benchmarks:
                 write_atomic(ignore, _GIT_IGNORE)
             page = PagePlan(texts=CorpusTexts, tracer=trace_queries)
             published = publish(made, analysis_plan_of(made), directory, page=page)
-        return _report_response(published.results, directory, None)
+        return _report_text(published.results, directory, None, max_tokens)
 
     def stop(self) -> None:
         """Stop the current run, kill its engines and wait for the cleanup."""
@@ -275,37 +245,46 @@ async def _report_progress(ctx: Context, monitor: RunMonitor) -> None:
             await ctx.report_progress(step, None, str(reported))
 
 
-def _report_response(results: Results, directory: Path, section: str | None) -> ToolResponse:
-    from assay.report.decision import headline
-    from assay.report.render.document import Heading
+def _report_text(results: Results, directory: Path, section: str | None, max_tokens: int) -> str:
+    """Return the decision card and a table of the engines, or a section, within the budget."""
+    from assay.report.decision import run_card
+    from assay.report.render.document import Heading, Paragraph
     from assay.report.render.markup import to_markdown
     from assay.report.sections import document
 
     whole = document(results)
     titles = tuple(block.text for block in whole.blocks if isinstance(block, Heading))
-    blocks = whole.blocks[:1] if section is None else _section_blocks(whole.blocks, _find_title(section, titles))
-    text = to_markdown(replace(whole, blocks=blocks))
-    cut = len(text) > LIMITS.text
+    if section is not None:
+        blocks = _section_blocks(whole.blocks, _find_title(section, titles))
+        return fit_lines(to_markdown(replace(whole, blocks=blocks)), max_tokens, "raise max_tokens")
+    warnings = (Paragraph(text, "warning") for text in results.warnings)
+    blocks = (run_card(results.decision, str(directory)), _engine_table(results), *warnings)
+    summary = to_markdown(replace(whole, blocks=blocks)).rstrip("\n")
+    text = f"{summary}\n\nRecords: {directory}\nSections for read_report:\n{_list_titles(titles)}"
+    return fit_lines(text, max_tokens, "raise max_tokens, or read one section with read_report")
+
+
+def _engine_table(results: Results) -> Table:
+    """Return the engines, best first, on the primary measure."""
+    from assay.report.comparison import verdict_badge
+    from assay.report.render.document import table
+    from assay.report.render.text import difference_text, mean_text
+    from assay.scoring import parse_measure
+
     comparison = results.comparison
-    data = ReportAnswer(
-        folder=str(directory),
-        headline=headline(results.decision),
-        decision=results.decision.to_json(),
-        scores=tuple(
-            Score(row.engine, row.measure, row.mean, row.interval.low, row.interval.high)
-            for row in comparison.means
-            if row.measure in results.measures
-        ),
-        comparisons=tuple(
-            ComparisonSummary(r.engine, r.baseline, r.measure, r.difference, r.interval.low, r.interval.high, r.summary)
-            for r in comparison.rows
-        ),
-        sections=titles,
-        markdown=text[: LIMITS.text].rpartition("\n")[0] + "\n" if cut else text,
-        cut=cut,
-    )
-    note = "The report was truncated; request a section.\n" if cut else ""
-    return ToolResponse(f"{data.markdown}\n{note}Records: {directory}\nSections:\n{_list_titles(titles)}", data)
+    primary, baseline = comparison.primary, comparison.baseline
+    compared = {row.engine: row for row in comparison.rows if row.measure == primary}
+    failed = {row.engine: str(row.failed) for row in results.rows if row.state == "measured"}
+    sign = -1 if parse_measure(primary).higher_is_better else 1
+    means = sorted((row for row in comparison.means if row.measure == primary), key=lambda row: sign * row.mean)
+    rows = []
+    for mean in means:
+        row = compared.get(mean.engine)
+        difference = "–" if row is None else difference_text(row.difference, row.interval)
+        verdict = "Baseline" if mean.engine == baseline else verdict_badge(row) if row else "–"
+        cells = [mean_text(mean.mean, mean.interval), difference, verdict, failed.get(mean.engine, "–")]
+        rows.append([results.label(mean.engine), *cells])
+    return table(["Engine", f">{primary}", f">Difference from {baseline}", "Verdict", ">Failed queries"], rows)
 
 
 def _find_title(section: str, titles: tuple[str, ...]) -> str:

@@ -7,18 +7,17 @@ import os
 import sys
 import traceback
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import anyio.to_thread
 from mcp.types import CallToolResult, TextContent
+from pydantic import Field
 
 from assay.errors import AssayError, ConfigError
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
+from assay.syntax.text import estimate_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,41 +98,29 @@ def _printable(text: str) -> str:
     return "".join(char if char.isprintable() else "�" for char in text[:200])
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseLimits:
-    """Limits of tool responses, which cost the agent tokens."""
-
-    text: int = 40_000  # characters of a response: 10,000 tokens, below the cutoff of agents
-    columns: int = 240  # of a line of code; longer lines are minified
-    error: int = 2_000  # characters of an error
+#: A token budget. Agents warn at 10,000 tokens; a search with ten results of eight lines takes about 1,000.
+MaxTokens = Annotated[int, Field(description="most tokens of the response, about 4 characters each", ge=200, le=20_000)]
+#: Characters of an error.
+_ERROR: Final = 2_000
 
 
-LIMITS: Final = ResponseLimits()
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResponse:
-    text: str
-    data: DataclassInstance
-
-
-def as_tool(work: Callable[..., ToolResponse], answer: type) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a function with the arguments of `work` that runs it in a thread; `answer` is the type of its data."""
+def as_tool(work: Callable[..., str]) -> Callable[..., Awaitable[CallToolResult]]:
+    """Return a function with the arguments of `work` that runs it in a thread."""
 
     @wraps(work)
     async def call(**arguments: object) -> CallToolResult:
         return await respond(partial(work, **arguments))
 
-    signature = inspect.signature(work, eval_str=True).replace(return_annotation=Annotated[CallToolResult, answer])
+    signature = inspect.signature(work, eval_str=True).replace(return_annotation=CallToolResult)
     call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 
-async def respond(work: Callable[[], ToolResponse]) -> CallToolResult:
-    """Run a call in a thread and convert its response or error."""
+async def respond(work: Callable[[], str]) -> CallToolResult:
+    """Run a call in a thread and convert its text or error."""
     try:
         # a cancelled call is abandoned, because its response is not read
-        response = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+        text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
     except AssayError as error:
         return error_response(str(error))
     except Exception as error:
@@ -143,16 +130,27 @@ async def respond(work: Callable[[], ToolResponse]) -> CallToolResult:
             f"unexpected {type(error).__name__}\n  → a bug in Assay; other calls still work. ASSAY_DEBUG=1 in the "
             "server's environment writes the traceback to stderr"
         )
-    from assay.report.render.text import plain
-
-    data = plain(asdict(response.data))
-    assert isinstance(data, dict)
-    return CallToolResult(content=[TextContent(type="text", text=response.text)], structured_content=data)
+    return CallToolResult(content=[TextContent(type="text", text=text)])
 
 
 def error_response(text: str) -> CallToolResult:
     """Return an error; values of secret environment variables are redacted."""
     from assay.redaction import Redactor, environment_secrets
 
-    redacted = Redactor(environment_secrets()).text(text)[: LIMITS.error]
+    redacted = Redactor(environment_secrets()).text(text)[:_ERROR]
     return CallToolResult(content=[TextContent(type="text", text=redacted)], is_error=True)
+
+
+def count_tokens(text: str) -> int:
+    return estimate_tokens(len(text.encode("utf-8", "replace")))
+
+
+def fit_lines(text: str, max_tokens: int, advice: str) -> str:
+    """Return the first lines of a text within a token budget; a cut text ends with the number of lines left out."""
+    lines, used = text.rstrip("\n").split("\n"), 0
+    for number, line in enumerate(lines):
+        used += count_tokens(f"{line}\n")
+        if used > max_tokens:
+            cut = f"{len(lines) - number} of {len(lines)} lines left out at max_tokens = {max_tokens}: {advice}"
+            return "\n".join([*lines[:number], cut])
+    return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
-from assay.agent.context import LIMITS, RootedPath, Roots, ToolResponse
-from assay.agent.patterns import check_pattern
+from assay.agent.context import MaxTokens, Roots, count_tokens, fit_lines
 from assay.errors import ConfigError, closest_match
 from assay.toml import read_toml
 
 if TYPE_CHECKING:
     from assay.corpus import StatCache
     from assay.search import Index, SearchConfig
-    from assay.search.related import Relation
+    from assay.search.related import Related
     from assay.search.trace import LostFile, Trace
     from assay.types import Hit
 
@@ -54,107 +53,12 @@ rank, the terms of the query, the terms that no file contains, and the best file
 
 Example: {"query": "where are retries limited?", "file": "src/http/client.py"}"""
 
-_SHARED: Final = 6  # names or words per line of text: enough to show the relation; the data has them all
+_COLUMNS: Final = 240  # of a line of code; longer lines are minified
+_SHARED: Final = 6  # names or words per related chunk: enough to show the relation
 _NAMES: Final = 2  # names that a related chunk defines: the function, or the class and its first method
 _SMALLEST_CHANGE: Final = 1e-9  # of a score
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A search result; lines are 1-based and inclusive, null for an empty file."""
-
-    rank: int
-    path: str
-    start: int | None
-    end: int | None
-    score: float | None
-    snippet: str | None
-    snippet_start: int | None
-
-
-@dataclass(frozen=True)  # no slots: mcp would take them for defaults of the schema
-class SearchAnswer:
-    """The results, best first."""
-
-    root: str
-    files: int
-    results: tuple[Result, ...]
-    notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LineRange:
-    """Lines of a file."""
-
-    path: str
-    start: int | None
-    end: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RelatedCode(LineRange):
-    """A related chunk: its score (1 is the closest of its kind), the shared names or words, and what it defines."""
-
-    score: float | None
-    shared: tuple[str, ...]
-    names: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class RelatedFile:
-    """A related file; its score is the sum over all kinds of relation."""
-
-    path: str
-    score: float | None
-
-
-@dataclass(frozen=True)  # no slots: mcp would take them for defaults of the schema
-class RelatedAnswer:
-    """The chunk at the line, what it defines, and related code by kind."""
-
-    root: str
-    unit: LineRange
-    names: tuple[str, ...]
-    uses: tuple[RelatedCode, ...]
-    used_by: tuple[RelatedCode, ...]
-    alike: tuple[RelatedCode, ...]
-    files: tuple[RelatedFile, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class StageStep:
-    """The effect of one stage on the file; rank 0: no match so far."""
-
-    stage: str
-    score: float
-    change: float
-    rank: int
-    before: int
-
-
-@dataclass(frozen=True, slots=True)
-class Leader:
-    """One of the best files."""
-
-    rank: int
-    path: str
-    score: float | None
-
-
-@dataclass(frozen=True)  # no slots: mcp would take them for defaults of the schema
-class ExplainAnswer:
-    """The trace of a file; `lost_at` is the stage that removed it from the first k, null if it is among them."""
-
-    root: str
-    file: str
-    rank: int | None
-    lost_at: str | None
-    reason: str
-    query_kind: str
-    terms: tuple[str, ...]
-    unknown_terms: tuple[str, ...]
-    stages: tuple[StageStep, ...]
-    leaders: tuple[Leader, ...]
+_CUT: Final = "raise max_tokens, or request less"
+_NOTES: Final = 50  # tokens of the sentences on what was left out
 
 
 class SearchTools:
@@ -186,7 +90,8 @@ class SearchTools:
         ] = None,
         regex: Annotated[str | None, Field(description="must match in the file or span; Python syntax")] = None,
         lines: Annotated[int, Field(description="lines of code per result; 0: none", ge=0, le=200)] = 8,
-    ) -> ToolResponse:
+        max_tokens: MaxTokens = 4_000,
+    ) -> str:
         from assay.corpus.file_types import language_name
         from assay.search.results import ResultFilter
 
@@ -198,34 +103,21 @@ class SearchTools:
         wanted = ResultFilter(tuple(paths or ()), names, tuple(kinds or ()), regex)
         index = self._caches[location.root].index()
         matches = (hit for hit in index.matches(query, per=per, wanted=wanted) if location.contains(hit.path))
-        results = tuple(_results(index, query, lines, islice(matches, k)))
-        bare = sum(lines > 0 and row.snippet is None and row.start is not None for row in results)
-        omitted = [f"{bare} results have no code here: request fewer results or lines"] if bare else []
-        data = SearchAnswer(str(index.root), len(index.table.files), results, (*index.notes, *omitted))
-        return ToolResponse(_search_text(index, data), data)
+        return _search_text(index, query, lines, list(islice(matches, k)), max_tokens)
 
     def related(
         self,
         place: Annotated[str, Field(description="FILE:LINE, or FILE:START-END as `search` writes it")],
         path: Annotated[str | None, Field(description="the served directory, if there are several")] = None,
         k: Annotated[int, Field(description="number of results per kind", ge=1, le=100)] = 5,
-    ) -> ToolResponse:
+        max_tokens: MaxTokens = 2_000,
+    ) -> str:
         parsed = re.fullmatch(r"(.+?):(\d{1,9})(?:-\d+)?", place)
         if parsed is None or int(parsed[2]) < 1:
             raise ConfigError(f"{place[:200]!r} is not FILE:LINE", hint="write FILE:LINE, such as src/http.py:120")
         location = self._roots.find(_join(path, parsed[1]))
         index = self._caches[location.root].index()
-        found = index.related(location.path, int(parsed[2]), k)
-        data = RelatedAnswer(
-            str(index.root),
-            LineRange(found.chunk.path, found.chunk.start, found.chunk.end),
-            found.names,
-            tuple(map(_related_code, found.uses)),
-            tuple(map(_related_code, found.used_by)),
-            tuple(map(_related_code, found.alike)),
-            tuple(RelatedFile(hit.path, hit.score) for hit in found.files),
-        )
-        return ToolResponse(_related_text(data, found.chunk), data)
+        return fit_lines(_related_text(index.related(location.path, int(parsed[2]), k)), max_tokens, _CUT)
 
     def explain(
         self,
@@ -233,7 +125,8 @@ class SearchTools:
         file: Annotated[str, Field(description="the file, as returned by `search` or absolute")],
         path: Annotated[str | None, Field(description="the served directory, if there are several")] = None,
         k: Annotated[int, Field(description="files below this rank count as missing", ge=1, le=200)] = 10,
-    ) -> ToolResponse:
+        max_tokens: MaxTokens = 2_000,
+    ) -> str:
         _check_query(query)
         location = self._roots.find(_join(path, file))
         index = self._caches[location.root].index()
@@ -242,8 +135,8 @@ class SearchTools:
             hint = f"did you mean {near[0]}?" if near else f"paths are relative to {location.root}"
             raise ConfigError(f"there is no file {location.path}", hint=hint)
         trace = index.explain(query, k=k, expect=location.path)
-        data = _explain_answer(index, trace, index.lost(query, location.path, k=k), location)
-        return ToolResponse(_explain_text(data, query), data)
+        text = _explain_text(index, trace, index.lost(query, location.path, k=k), location.path)
+        return fit_lines(text, max_tokens, _CUT)
 
 
 class IndexCache:
@@ -287,97 +180,136 @@ def _check_query(text: str) -> None:
         raise ConfigError("the query is empty", hint='describe the code, such as "where are retries limited?"')
 
 
-def _results(index: Index, query: str, lines: int, hits: Iterator[Hit]) -> Iterator[Result]:
+def _search_text(index: Index, query: str, lines: int, hits: Sequence[Hit], max_tokens: int) -> str:
+    """List the hits within the budget: as many locations as fit, then the code of the best ones."""
     from assay.search.query import parse_query
-    from assay.search.trace import choose_lines, term_weights
+    from assay.search.trace import term_weights
 
+    if not hits:
+        return f"No match in {len(index.table.files):,} files of {index.root}. Rephrase the query or remove filters."
+    title = f"{len(hits)} results in {index.root}, the best first"
+    left = max_tokens - count_tokens("\n\n".join([title, *index.notes])) - _NOTES
+    parts: list[str] = []
+    for row in (str(hit.span) for hit in hits):
+        left -= count_tokens(f"{row}\n\n")
+        if left < 0:
+            break
+        parts.append(row)
     weights = term_weights(parse_query(query), index.view)
-    left = LIMITS.text
-    for rank, hit in enumerate(hits, start=1):
-        snippet = start = None
-        if lines and hit.snippet and hit.start is not None and left > 0:
-            excerpt = choose_lines(hit.snippet, hit.start, weights, lines)
-            cut = (line if len(line) <= LIMITS.columns else line[: LIMITS.columns - 1] + "…" for line in excerpt.lines)
-            snippet, start = "\n".join(cut), excerpt.start
-            left -= len(snippet)
-        yield Result(rank, hit.path, hit.start, hit.end, hit.score, snippet, start)
-
-
-def _search_text(index: Index, data: SearchAnswer) -> str:
-    if not data.results:
-        return f"No match in {data.files:,} files of {data.root}. Rephrase the query or remove filters."
     languages = dict(zip(index.table.files.paths, index.table.files.languages, strict=True))
-    parts = [f"{len(data.results)} results in {data.root}, the best first"]
-    for row in data.results:
-        location = row.path if row.start is None else f"{row.path}:{row.start}-{row.end}"
-        if row.snippet:
-            longest = max((len(ticks) for ticks in re.findall("`+", row.snippet)), default=0)
-            fence = "`" * max(3, longest + 1)  # longer than any fence in the code
-            location += f"\n{fence}{languages[row.path]}\n{row.snippet}\n{fence}"
-        parts.append(location)
-    return "\n\n".join([*parts, *data.notes])
+    coded = [number for number, hit in enumerate(hits[: len(parts)]) if lines and hit.snippet]
+    notes = []
+    for done, number in enumerate(coded):
+        code = _snippet(hits[number], weights, lines, languages[hits[number].path])
+        left -= count_tokens(f"\n{code}")
+        if left < 0:
+            notes.append(f"{len(coded) - done} results are without their code at max_tokens = {max_tokens}: {_CUT}")
+            break
+        parts[number] += f"\n{code}"
+    if missing := len(hits) - len(parts):
+        notes.insert(0, f"{missing} more results are left out at max_tokens = {max_tokens}: {_CUT}")
+    return "\n\n".join([title, *parts, *notes, *index.notes])
+
+
+def _snippet(hit: Hit, weights: Mapping[str, float], lines: int, language: str) -> str:
+    from assay.search.trace import choose_lines
+
+    excerpt = choose_lines(hit.snippet or "", hit.start or 1, weights, lines)
+    code = "\n".join(line if len(line) <= _COLUMNS else line[: _COLUMNS - 1] + "…" for line in excerpt.lines)
+    longest = max((len(ticks) for ticks in re.findall("`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)  # longer than any fence in the code
+    return f"{fence}{language}\n{code}\n{fence}"
 
 
 def _join(directory: str | None, file: str) -> str:
     return f"{directory}/{file}" if directory and not file.startswith("/") else file
 
 
-def _related_code(relation: Relation) -> RelatedCode:
-    hit = relation.hit
-    return RelatedCode(hit.path, hit.start, hit.end, hit.score, relation.shared, relation.names)
-
-
-def _related_text(data: RelatedAnswer, chunk: Hit) -> str:
-    names = f" defines {', '.join(data.names)}" if data.names else ""
-    parts = [f"{chunk.span}{names}"]
+def _related_text(related: Related) -> str:
+    names = f" defines {', '.join(related.names)}" if related.names else ""
+    parts = [f"{related.chunk.span}{names}"]
     kinds = (
-        ("it uses", "defines", data.uses),
-        ("used by", "uses", data.used_by),
-        ("similar", "also has", data.alike),
+        ("it uses", "defines", related.uses),
+        ("used by", "uses", related.used_by),
+        ("similar", "also has", related.alike),
     )
-    for title, verb, rows in kinds:
+    for title, verb, relations in kinds:
         lines = [f"{title}:"]
-        for row in rows:
-            defined = () if verb == "defines" else row.names[:_NAMES]  # there, the shared names are the defined ones
+        for relation in relations:
+            # of code that is used, the shared names are the defined ones
+            defined = () if verb == "defines" else relation.names[:_NAMES]
             name = f" {', '.join(defined)}" if defined else ""
-            lines.append(f"{row.path}:{row.start}-{row.end}{name} {verb} {', '.join(row.shared[:_SHARED])}")
-        parts += ["\n".join(lines)] if rows else []
-    if data.files:
-        parts.append("\n".join(["files:", *(file.path for file in data.files)]))
+            lines.append(f"{relation.hit.span}{name} {verb} {', '.join(relation.shared[:_SHARED])}")
+        parts += ["\n".join(lines)] if relations else []
+    if related.files:
+        parts.append("\n".join(["files:", *(hit.path for hit in related.files)]))
     return "\n\n".join(parts) if len(parts) > 1 else f"{parts[0]}\n\nNo related code."
 
 
-def _explain_answer(index: Index, trace: Trace, lost: LostFile, location: RootedPath) -> ExplainAnswer:
-    path, query = location.path, trace.query
-    own = [candidate for candidate in trace.candidates() if candidate.path == path]
-    reason = lost.reason
+def _explain_text(index: Index, trace: Trace, lost: LostFile, path: str) -> str:
+    query, reason = trace.query, lost.reason
     if lost.stage == "corpus":
         skipped = (one for one in index.skipped if path == one.path or path.startswith(f"{one.path.rstrip('/')}/"))
         for file in islice(skipped, 1):
             reason += f" ({file.path}: {file.reason}{', ' + file.detail if file.detail else ''})"
-    return ExplainAnswer(
-        root=str(index.root),
-        file=path,
-        rank=lost.final or None,
-        lost_at=lost.stage,
-        reason=reason,
-        query_kind=query.kind,
-        terms=query.terms,
-        unknown_terms=tuple(term for term in query.terms if index.view.term(term) < 0),
-        stages=tuple(StageStep(s.stage, s.score, s.change, s.rank, s.before) for one in own[:1] for s in one.steps),
-        leaders=tuple(Leader(rank, hit.path, hit.score) for rank, hit in enumerate(trace.hits, start=1)),
-    )
-
-
-def _explain_text(data: ExplainAnswer, query: str) -> str:
-    outcome = data.reason if data.lost_at is None else f"lost at {data.lost_at}: {data.reason}"
-    parts = [f"{data.file}: {outcome}", f"query: {query.strip()} ({data.query_kind})"]
-    parts.append(f"terms: {', '.join(data.terms) or 'nothing'}")
-    if data.unknown_terms:
-        parts.append(f"not in any file: {', '.join(data.unknown_terms)}")
-    moved = [step for step in data.stages if abs(step.change) > _SMALLEST_CHANGE or step.rank != step.before]
-    if moved:
+    parts = [f"{path}: {reason}" if lost.stage is None else f"{path}: lost at {lost.stage}: {reason}"]
+    parts += [f"query: {query.text.strip()} ({query.kind})", f"terms: {', '.join(query.terms) or 'none'}"]
+    if unknown := [term for term in query.terms if index.view.term(term) < 0]:
+        parts.append(f"not in any file: {', '.join(unknown)}")
+    steps = next((candidate.steps for candidate in trace.candidates() if candidate.path == path), ())
+    if moved := [step for step in steps if abs(step.change) > _SMALLEST_CHANGE or step.rank != step.before]:
         rows = [f"{s.stage} | {s.score:.3f} | {s.change:+.3f} | {s.before or '–'} → {s.rank or '–'}" for s in moved]
         parts += ["", "stage | score | change | rank", *rows]
-    parts += ["", "best files:", *(f"{leader.rank}. {leader.path}" for leader in data.leaders)]
+    parts += ["", "best files:", *(f"{rank}. {hit.path}" for rank, hit in enumerate(trace.hits, start=1))]
     return "\n".join(parts)
+
+
+_PATTERN: Final = 1_000  # characters; real patterns are shorter, and matching time grows with the length
+_REPEATS: Final = 10  # `{n,m}` counts as a repetition above this: below, time grows by a small factor
+
+#: An escape, a set, the start of a group, its end, a repetition with its suffix, a choice; else any character.
+_PIECES: Final = re.compile(
+    r"""(?P<escape>\\.)|(?P<set>\[\^?\]?(?:\\.|[^\]\\])*\])|(?P<comment>\(\?\#[^)]*\))
+    |(?P<open>\((?:\?(?:[:=!>]|<[=!]|P?<\w+>|[\w-]+[:)])|\?)?)|(?P<close>\))
+    |(?P<repeat>[*+]|\{\d*,?\d*\})(?P<suffix>[?+]?)|(?P<choice>\|)|(?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(slots=True)
+class _Group:
+    atomic: bool = False  # never backtracks into its match
+    ambiguous: bool = False  # may match the same text in several ways
+
+
+def check_pattern(text: str) -> None:
+    """Raise ConfigError for a repetition of an ambiguous group; syntax errors are left to `re`."""
+    if len(text) > _PATTERN:
+        raise ConfigError(f"a regex of {len(text):,} characters", hint=f"write one of at most {_PATTERN:,}")
+    stack, closed = [_Group()], _Group()  # `closed` is the group that ends right before this piece
+    for piece in _PIECES.finditer(text):
+        if piece["open"]:
+            if not piece["open"].endswith(")"):  # `(?i)` is a flag, not a group
+                stack.append(_Group(atomic=piece["open"] == "(?>"))
+        elif piece["close"] and len(stack) > 1:
+            closed = stack.pop()
+            stack[-1].ambiguous |= closed.ambiguous and not closed.atomic
+            continue
+        elif piece["choice"]:
+            stack[-1].ambiguous = True
+        elif piece["repeat"] and _is_many(piece["repeat"]):
+            possessive = piece["suffix"] == "+"
+            if closed.ambiguous and not closed.atomic and not possessive:
+                raise ConfigError(
+                    f"the regex {text[:80]!r} repeats an ambiguous group, which can take exponential time",
+                    hint="repeat a set of characters, such as [a-z_]+, or write `(?>...)` around the inner part",
+                )
+            stack[-1].ambiguous |= not possessive
+        closed = _Group()
+
+
+def _is_many(repeat: str) -> bool:
+    if repeat in "*+":
+        return True
+    most = repeat.strip("{}").rpartition(",")[2]
+    return repeat.endswith(",}") or (most.isdigit() and int(most) > _REPEATS)

@@ -20,9 +20,9 @@ from mcp.types import CallToolResult, InputRequiredResult, ToolAnnotations
 from pydantic import ValidationError
 
 from assay._version import __version__
-from assay.agent.benchmark_tools import READ, Benchmarks, ReportAnswer
+from assay.agent.benchmark_tools import READ, Benchmarks
 from assay.agent.context import Roots, as_tool, error_response
-from assay.agent.search_tools import EXPLAIN, RELATED, SEARCH, ExplainAnswer, RelatedAnswer, SearchAnswer, SearchTools
+from assay.agent.search_tools import EXPLAIN, RELATED, SEARCH, SearchTools
 from assay.errors import ConfigError, SetupError, did_you_mean
 
 if TYPE_CHECKING:
@@ -59,15 +59,16 @@ def make_server(roots: Roots, spec: Spec | None = None) -> AgentServer:
     )
     server.benchmarks = benchmarks
 
-    def add(tool: Callable[..., Any], title: str, description: str, *, writes: bool = False) -> None:
+    for tool, title, description, writes in (
+        (as_tool(tools.search), "Search code", SEARCH, False),
+        (as_tool(tools.explain), "Explain a ranking", EXPLAIN, False),
+        (as_tool(tools.related), "Find related code", RELATED, False),
+        (benchmarks.run_benchmark, "Measure code search", benchmarks.description, True),
+        (as_tool(benchmarks.read_report), "Read a report", READ, False),
+    ):
         hints = ToolAnnotations(title=title, read_only_hint=not writes, destructive_hint=False if writes else None)
-        server.add_tool(tool, description=description, annotations=hints, structured_output=True)
-
-    add(as_tool(tools.search, SearchAnswer), "Search code", SEARCH)
-    add(as_tool(tools.explain, ExplainAnswer), "Explain a ranking", EXPLAIN)
-    add(as_tool(tools.related, RelatedAnswer), "Find related code", RELATED)
-    add(benchmarks.run_benchmark, "Measure code search", benchmarks.description, writes=True)
-    add(as_tool(benchmarks.read_report, ReportAnswer), "Read a report", READ)
+        # text only: clients that prefer structured content would send every response twice, or as JSON
+        server.add_tool(tool, description=description, annotations=hints, structured_output=False)
     return server
 
 
