@@ -110,6 +110,15 @@ def search(query, k):
 
 engines = {"mine": search}
 measures = [nDCG @ 10, RR @ 10]
+```
+
+A benchmark of a retriever takes three lines; the function may take the query alone. `means()` returns engine →
+measure → mean, `to_dict()` and `to_frame()` one row per query.
+
+```python
+gold = assay.load_gold("stdlib")
+run = assay.run({"mine": lambda query: ["re/__init__.py", "json/decoder.py"]}, gold, k=10)
+print(assay.score(run, ["R@5", "P@5", "RR@10", "nDCG@10"]).means()["mine"])
 ```"""
 
 _MEASURES = """\

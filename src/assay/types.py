@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from assay.errors import SetupError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -439,6 +442,38 @@ class Scores:
     measures: tuple[str, ...]  # repr of each measure
     units: tuple[Unit, ...]
     values: FloatArray  # shape (engines, measures, units)
+
+    def means(self) -> dict[str, dict[str, float]]:
+        """Return engine → measure → mean over the first phrasing of each query, NaN if the measure never applies."""
+        headline = [at for at, unit in enumerate(self.units) if unit.headline]
+
+        def mean(column: FloatArray) -> float:
+            values = column[headline]
+            applicable = values[values == values]  # NaN: the measure does not apply
+            return float(applicable.mean()) if applicable.size else float("nan")
+
+        return {
+            engine: {measure: mean(column) for measure, column in zip(self.measures, table, strict=True)}
+            for engine, table in zip(self.engines, self.values, strict=True)
+        }
+
+    def to_dict(self) -> dict[str, list[object]]:
+        """Return columns: engine, gold, query, form, and one per measure, with a row per engine and unit."""
+        rows = [(engine, unit) for engine in self.engines for unit in self.units]
+        columns: dict[str, list[object]] = {"engine": [engine for engine, _ in rows]}
+        columns |= {name: [getattr(unit, name) for _, unit in rows] for name in ("gold", "query", "form")}
+        for at, name in enumerate(self.measures):
+            columns[name] = list(self.values[:, at].ravel().tolist())
+        return columns
+
+    def to_frame(self) -> Any:  # noqa: ANN401  # pandas is optional
+        """Return the columns of `to_dict` as a pandas DataFrame; raise SetupError if pandas is not installed."""
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            hint = "run pip install pandas, or use to_dict()"
+            raise SetupError("cannot make a DataFrame: pandas is not installed", hint=hint) from error
+        return pandas.DataFrame(self.to_dict())
 
 
 @dataclass(frozen=True, slots=True, order=True)

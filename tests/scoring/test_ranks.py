@@ -230,3 +230,60 @@ def test_semble_rule_equals_its_readme(value, found, wanted):
         nDCG(rule="semble") @ 10, [Result(path) for path in found], [Target(Span(path)) for path in wanted], k=14
     )
     assert mine == pytest.approx(semble_reference(found, wanted), abs=1e-12)
+
+
+def octocode_reference(results, truths, k: int) -> dict[str, float]:
+    """The definitions of octocode's benchmark/score.py; results and truths are (path, start, end[, relevance])."""
+
+    def overlaps(result, truth) -> bool:
+        return truth[0] == result[0] and truth[1] <= result[2] and result[1] <= truth[2]
+
+    grades = [max((truth[3] for truth in truths if overlaps(result, truth)), default=0) for result in results[:k]]
+    ideal = sorted((truth[3] for truth in truths), reverse=True)[:k]
+    dcg, idcg = (sum(g / math.log2(i + 2) for i, g in enumerate(row)) for row in (grades, ideal))
+    found = [truth for truth in truths if any(overlaps(result, truth) for result in results[:k])]
+    first = next((1 / (i + 1) for i, g in enumerate(grades) if g), 0.0)
+    return {"nDCG": dcg / idcg, "R": len(found) / len(truths), "RR": first, "Hit": float(any(grades))}
+
+
+OCTOCODE = {measure.name: measure(rule="octocode") @ 10 for measure in (nDCG, R, RR, Hit)}
+
+
+@pytest.mark.parametrize(
+    ("found", "right", "expected"),
+    [
+        # the worked example of octocode's README
+        (["c:1-10", "a:30-60", "b:25-35"], ["a:10-50=2", "b:20-30=1"], {"nDCG": 0.6697, "R": 1, "RR": 0.5, "Hit": 1}),
+        # three results in one target: (2 + 1.262 + 1) / 2
+        (["a:1-20", "a:21-40", "a:41-60"], ["a:10-50=2"], {"nDCG": 2.1309, "R": 1, "RR": 1, "Hit": 1}),
+        # one long result finds both targets: nDCG is 2 / 2.631
+        (["a:1-5000"], ["a:10-50=2", "a:60-70=1"], {"nDCG": 0.7602, "R": 1, "RR": 1, "Hit": 1}),
+        (["a"], ["a:10-50=2"], {"nDCG": 0, "R": 0, "RR": 0, "Hit": 0}),
+    ],
+)
+def test_octocode_rule(value, targets, hits, found, right, expected):
+    for name, measure in OCTOCODE.items():
+        assert value(measure, hits(*found), targets(*right)) == pytest.approx(expected[name], abs=5e-5), name
+
+
+INTS = st.integers(1, 15)
+LINES = st.tuples(st.sampled_from("ab"), st.integers(1, 30), st.integers(0, 12)).map(
+    lambda s: (s[0], s[1], s[1] + s[2])
+)
+TRUTHS = st.lists(st.tuples(LINES, st.sampled_from((1, 2))).map(lambda t: (*t[0], t[1])), min_size=1, max_size=3)
+
+
+@given(st.lists(LINES, max_size=14), TRUTHS)
+def test_octocode_rule_equals_its_script(value, found, truths):
+    expected = octocode_reference(found, truths, 10)
+    right = [Target(Span(path, start, end), grade) for path, start, end, grade in truths]
+    for name, measure in OCTOCODE.items():
+        mine = value(measure, [Result(*span) for span in found], right, k=14)
+        assert mine == pytest.approx(expected[name], abs=1e-12), name
+        assert measure.low <= mine <= measure.high + 1e-12, name
+
+
+def test_pyckle_rule_keeps_repeated_files(value, targets, hits):
+    found = hits("x:1-9", "x:20-29", "y", "a")
+    assert value(RR(rule="pyckle") @ 10, found, targets("a")) == 0.25
+    assert value(RR @ 10, found, targets("a")) == pytest.approx(1 / 3)

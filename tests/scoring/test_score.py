@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assay.errors import ConfigError, InputError
+from assay.errors import ConfigError, InputError, SetupError
 from assay.scoring import RR, EvaluationMean, Measure, evaluation_means, evaluation_measures, nDCG, score
 from assay.scoring.grid import Grid
 from assay.scoring.measures import (
@@ -233,3 +235,29 @@ def test_evaluation_measures_say_whose_name_is_wrong(make_run, targets):
     with pytest.raises(ConfigError, match="gold/p") as caught:
         evaluation_measures(run.suite)
     assert caught.value.line == 7
+
+
+def test_scores_as_means_and_columns(make_run, hits, targets):
+    queries = [
+        Query("p", {"human": "?", "keyword": "?"}, targets("a")),
+        Query("q", {"human": "?"}, targets("b")),
+    ]
+    answers = {"p": {"human": hits("a"), "keyword": hits("x")}, "q": {"human": hits("x", "b")}}
+    scores = score(make_run(queries, {"e": answers}), [RR @ 10, Displacement @ 10])
+    means = scores.means()["e"]
+    assert means["RR@10"] == 0.75  # the first phrasing of each query
+    assert math.isnan(means["Displacement@10"])
+    columns = scores.to_dict()
+    assert list(columns) == ["engine", "gold", "query", "form", "RR@10", "Displacement@10"]
+    assert columns["form"] == ["human", "keyword", "human"]
+    assert columns["RR@10"] == [1.0, 0.0, 0.5]
+
+
+def test_scores_as_a_frame(make_run, hits, targets, monkeypatch):
+    scores = score(make_run([Query("q", {"human": "?"}, targets("a"))], {"e": {"q": {"human": hits("a")}}}), [RR @ 5])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(SetupError, match="pandas is not installed") as caught:
+        scores.to_frame()
+    assert "pip install pandas" in str(caught.value.hint)
+    monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=dict))  # not a dependency of the tests
+    assert scores.to_frame() == scores.to_dict()

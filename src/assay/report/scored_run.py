@@ -115,9 +115,10 @@ def short_measure(name: str) -> str:
     """Return a measure without its level; the name itself if it is a column of a CSV file."""
     try:
         measure = parse_measure(name)
-    except ConfigError:
+        has_level = any(param.name == "level" for param in measure.kind.params)
+        return repr(measure(level="file")) if has_level else name
+    except ConfigError:  # also for octocode's rule, which is by lines only
         return name
-    return repr(measure(level="file")) if any(param.name == "level" for param in measure.kind.params) else name
 
 
 def measure_text(name: str) -> str:

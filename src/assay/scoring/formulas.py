@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
@@ -28,12 +29,19 @@ class MeasureRange(NamedTuple):
     worst: float
 
 
-#: Values of the parameter `rule` of nDCG.
-RULES = ("assay", "semble")
+#: Definitions of other benchmarks, each with the only level that it has; `rule=assay` has every level.
+RULE_LEVELS: Mapping[str, Level] = MappingProxyType({"semble": "file", "octocode": "lines", "pyckle": "file"})
 
 
 def share_range(_: Measure) -> MeasureRange:
     return MeasureRange(0.0, 1.0, 0.0)
+
+
+def ndcg_range(measure: Measure) -> MeasureRange:
+    """Return 0 to 1; under octocode's rule, up to the value of k results in the only target."""
+    if measure["rule"] == "octocode":
+        return MeasureRange(0.0, float(_discounts(cutoff_of(measure)).sum()), 0.0)
+    return share_range(measure)
 
 
 def level_of(measure: Measure) -> Level:
@@ -56,8 +64,15 @@ def first_rank(relevant: BoolArray) -> IntArray:
     return np.asarray(np.where(relevant.any(axis=-1), relevant.argmax(axis=-1) + 1, k + 1))
 
 
+def _discounts(k: int) -> FloatArray:
+    return np.asarray(1.0 / np.log2(np.arange(2, k + 2)))
+
+
 def _relevant(grid: Grid, measure: Measure) -> tuple[BoolArray, FloatArray]:
     least = cast("int", measure["grade"])
+    if any(param.name == "rule" for param in measure.kind.params) and measure["rule"] != "assay":
+        targets = [sum(target.grade >= least for target in query.targets) for query in grid.queries]
+        return _unfolded_grades(grid, measure) >= least, np.where(np.array(targets) > 0, targets, np.nan)
     total = (grid.graded(level_of(measure)).ideal >= least).sum(axis=-1).astype(np.float64)
     return grades_at(grid, measure) >= least, np.where(total > 0, total, np.nan)
 
@@ -66,12 +81,16 @@ def ndcg(grid: Grid, measure: Measure) -> FloatArray:
     """Discounted gain of the ranking over that of the ideal one; the gain is the grade, the discount log2(1 + rank).
 
     Järvelin and Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20(4), 2002; the linear-gain form
-    that trec_eval computes as ndcg_cut. `rule=semble` is another formula: `_semble_ndcg`.
+    that trec_eval computes as ndcg_cut. `rule=semble` and `rule=octocode` are other formulas.
     """
     k = cutoff_of(measure)
-    discounts: FloatArray = 1.0 / np.log2(np.arange(2, k + 2))
+    discounts = _discounts(k)
     if measure["rule"] == "semble":
         return _semble_ndcg(grid, discounts)
+    if measure["rule"] == "octocode":
+        grades = [sorted((target.grade for target in query.targets), reverse=True)[:k] for query in grid.queries]
+        best = np.array([(discounts[: len(row)] * row).sum() for row in grades])
+        return np.asarray((_unfolded_grades(grid, measure) * discounts).sum(axis=-1) / np.where(best > 0, best, np.nan))
     # both sums are over rows of equal length, so an ideal ranking is exactly 1
     ideal = (grid.graded(level_of(measure)).ideal[:, :k] * discounts).sum(axis=-1)
     gained = (grades_at(grid, measure) * discounts).sum(axis=-1)
@@ -101,6 +120,27 @@ def _semble_rank(wanted: str, paths: list[str]) -> int:
     return len(paths)
 
 
+def _unfolded_grades(grid: Grid, measure: Measure) -> IntArray:
+    """Return the best grade of the targets that each of the first k results touches; repeated results keep their ranks.
+
+    The rule of octocode (Muvon/octocode, benchmark/score.py: one common line is enough, a target may count several
+    times, so that nDCG can exceed 1) and of Pyckle's guide (equal paths).
+    """
+    k, by_file = cutoff_of(measure), level_of(measure) == "file"
+    grades = np.zeros((*grid.shape, k), dtype=np.int64)
+    for cell in grid.cells():
+        for rank, hit in enumerate(cell.hits[:k]):
+            touched = (target for target in grid.queries[cell.unit].targets if _shares_line(hit, target, by_file))
+            grades[cell.engine, cell.unit, rank] = max((target.grade for target in touched), default=0)
+    return grades
+
+
+def _shares_line(hit: Hit, target: Target, by_file: bool) -> bool:
+    if by_file or target.span.start is None:
+        return hit.path == target.span.path
+    return hit.start is not None and hit.span.common_lines(target.span) > 0
+
+
 def reciprocal_rank(grid: Grid, measure: Measure) -> FloatArray:
     """One over the rank of the first relevant result; 0 without one inside the cutoff.
 
@@ -120,7 +160,14 @@ def hit(grid: Grid, measure: Measure) -> FloatArray:
 def recall(grid: Grid, measure: Measure) -> FloatArray:
     """Share of the targets that were found inside the cutoff. Cleverdon and Mills, Aslib Proceedings 15(4), 1963."""
     relevant, total = _relevant(grid, measure)
-    return np.asarray(relevant.sum(axis=-1) / total)
+    if measure["rule"] == "assay":
+        return np.asarray(relevant.sum(axis=-1) / total)
+    values, k, least = grid.blank(), cutoff_of(measure), cast("int", measure["grade"])
+    for cell in grid.cells():  # octocode: a result may find several targets, a target is found once
+        wanted = [target for target in grid.queries[cell.unit].targets if target.grade >= least]
+        found = sum(any(_shares_line(hit, target, by_file=False) for hit in cell.hits[:k]) for target in wanted)
+        values[cell.engine, cell.unit] = found / len(wanted) if wanted else np.nan
+    return values
 
 
 def precision(grid: Grid, measure: Measure) -> FloatArray:

@@ -77,6 +77,9 @@ class Measure:
                 raise ConfigError(f"{kind.name}: unexpected argument {text.strip()!r}; expected {takes}")
             fresh[param.name] = _parse_value(kind, param.name, text)
         given |= fresh
+        rule_level = formulas.RULE_LEVELS.get(str(given.get("rule")), "file")
+        if rule_level != "file":  # part of the name, since by file is the default
+            given.setdefault("level", rule_level)
         settings = tuple((param.name, given[param.name]) for param in kind.params if param.name in given)
         made = Measure(kind, settings, self.k)
         if kind.check:
@@ -246,17 +249,23 @@ def _ranked(text: str) -> Measure:
     return measure
 
 
-def _require_file_level(measure: Measure) -> None:
-    if measure["rule"] == "semble" and measure["level"] != "file":
-        hint = f"write {measure.name}(rule=semble)"
-        raise ConfigError(f"{measure!r}: semble's rule is defined for level=file only", hint=hint)
+def _require_rule_level(measure: Measure) -> None:
+    rule = str(measure["rule"])
+    level = formulas.RULE_LEVELS.get(rule)
+    if level and measure["level"] != level:
+        hint = f"write {measure.name}(rule={rule})"
+        raise ConfigError(f"{measure!r}: {rule}'s rule is defined for level={level} only", hint=hint)
+
+
+def _rule(*names: str) -> Param:
+    rules = ("assay", *names)
+    return Param("rule", " | ".join(rules), _choice(rules), "assay")
 
 
 _FILE = Param("level", " | ".join(LEVELS), _choice(LEVELS), "file")
 _LINES = Param("level", " | ".join(LEVELS), _choice(LEVELS), "lines")
 #: 1: every target counts; 2: only primary ones; higher for sets with more grades.
 _GRADE = Param("grade", "the lowest grade that counts, at least 1", _whole(SECONDARY), SECONDARY)
-_RULE = Param("rule", " | ".join(formulas.RULES), _choice(formulas.RULES), formulas.RULES[0])
 #: 0.3: a hit three times as long as its target still counts.
 _IOU = Param("iou", "a number above 0, at most 1", _share, 0.3, shown=True)
 _TOKENS = Param("tokens", "a whole number of tokens", _whole(1), pattern=r"[^=()]+", example="2000")
@@ -268,10 +277,11 @@ _FORMS = Param("forms", "phrasing→phrasing", _pair, pattern=_PHRASINGS, shown=
 _COUNTED = (_FILE, _GRADE)
 
 
-nDCG = Measure(MeasureKind("nDCG", formulas.ndcg, (_FILE, _RULE), check=_require_file_level))  # noqa: N816  the usual name
-RR = Measure(MeasureKind("RR", formulas.reciprocal_rank, _COUNTED))
-Hit = Measure(MeasureKind("Hit", formulas.hit, _COUNTED, binary=True))
-R = Measure(MeasureKind("R", formulas.recall, _COUNTED))
+_RULED = partial(MeasureKind, check=_require_rule_level)
+nDCG = Measure(_RULED("nDCG", formulas.ndcg, (_FILE, _rule("semble", "octocode")), formulas.ndcg_range))  # noqa: N816  the usual name
+RR = Measure(_RULED("RR", formulas.reciprocal_rank, (*_COUNTED, _rule("octocode", "pyckle"))))
+Hit = Measure(_RULED("Hit", formulas.hit, (*_COUNTED, _rule("octocode")), binary=True))
+R = Measure(_RULED("R", formulas.recall, (*_COUNTED, _rule("octocode"))))
 P = Measure(MeasureKind("P", formulas.precision, _COUNTED))
 AP = Measure(MeasureKind("AP", formulas.average_precision, _COUNTED))
 Judged = Measure(MeasureKind("Judged", formulas.judged, (_FILE,)))
