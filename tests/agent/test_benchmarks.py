@@ -116,11 +116,11 @@ def _hits(folder):
 
 def test_sections_are_read_by_name(measured):
     _, server, made = measured
-    part = ask(server, "read_report", folder="mine", section="scores")
+    part = ask(server, "read_report", folder="mine", section="results")
     assert part.count("\n## ") == 1
-    assert "\n## Scores\n" in part
-    assert "\n- Scores\n" in text(made)
-    assert "did you mean 'Scores'?" in refused(server, "read_report", folder="mine", section="Scroes")
+    assert "\n## Results\n" in part
+    assert "\n- Results\n" in text(made)
+    assert "did you mean 'Results'?" in refused(server, "read_report", folder="mine", section="Resluts")
 
 
 def test_section_is_found_by_how_only_its_title_begins(measured):

@@ -10,8 +10,11 @@ import pytest
 
 from assay.cli.main import main
 from assay.experiment import read_run, write_run
-from assay.types import Hit, Suite
+from assay.report.render.markup import to_markdown
+from assay.report.show import ShownEngine, show_document, show_query
+from assay.types import AnalysisPlan, Hit, Span, Suite, Target
 from tests.conftest import FILES, write_tree
+from tests.report.labs import lab
 
 GOLD = """\
 assay: 1
@@ -278,3 +281,21 @@ def test_hostile_names_steer_nothing(results, capsys):
         _, out, err = call(capsys, *arguments)
         assert "evil" in out + err
         assert not set(out + err) & {"\x1b", "\x07", "\u202e"}
+
+
+def test_target_that_was_already_found_is_not_called_missing():
+    run = lab({"a": [1]})
+    gold = run.suite.golds[0]
+    targets = (Target(Span("right0.py", 1, 5), 2), Target(Span("right0.py", 30, 40), 1))
+    query = replace(gold.queries[0], targets=targets)
+    hits = (Hit("right0.py", 1, 40), Hit("right0.py", 2, 3), Hit("other.py", 1, 2))
+    ranking = replace(run.engines[0].rankings[0], hits=hits)
+    suite = Suite((replace(gold, queries=(query,)),))
+    run = replace(run, suite=suite, engines=(replace(run.engines[0], rankings=(ranking,)),))
+    plan = AnalysisPlan(("nDCG(level=lines)@10",), "a")
+    shown = show_query([ShownEngine("a", "a", run)], gold.name, query, None, plan, plan.measures)
+    text = to_markdown(show_document(shown))
+    assert [hit.found_at for hit in shown.sides[0].hits] == [None, 1, None]
+    assert "| right0.py:30-40 | grade 1 | (1) |" in text.replace("\\", "")
+    assert "(1): target already found at rank 1" in text
+    assert "not in the top" not in text

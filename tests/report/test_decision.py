@@ -227,3 +227,13 @@ def test_two_runs_of_one_engine_are_named_in_full(new, old, title):
         baseline=replace(decision.baseline, name=f"builtin ({old})"),
     )
     assert card(decision).lines[0] == f"✓ {title} on s, by file (nDCG@10)"
+
+
+def test_reference_that_scores_better_is_the_first_warning():
+    run = lab({"a": OFTEN_LOW, "b": OFTEN_LOW[::-1], "keywords": OFTEN_HIGH})
+    engines = (*run.engines[:2], replace(run.engines[2], role="reference"))
+    decision = analyze(replace(run, engines=engines), PLAN).decision
+    best, mean = (f"{np.mean([ndcg(rank) for rank in ranks]):.3f}" for ranks in (OFTEN_HIGH, OFTEN_LOW))
+    warning = f"The reference keywords ({best}) scores better than b ({mean}) and a ({mean})."
+    assert decision.warnings[0] == warning
+    assert card(decision).lines[-1].startswith(f"! {warning[:30]}")

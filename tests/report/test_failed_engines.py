@@ -79,7 +79,7 @@ def test_report_says_failed_not_compared_and_marks_the_values(mixed):
     assert "| dead | 0.000 | – | – | – | **Failed, not compared** |" in against.replace("\\", "")
     assert "Failed on every query, not compared: dead, shut" in against
     assert "The family has one comparison" in against
-    for title in ("Scores", "One intent", "By form"):
+    for title in ("Results", "One intent", "By form"):
         part = next(part for part in page.split("\n## ") if part.startswith(title))
         assert "| dead (failed) |" in part.replace("\\", "")
         assert "| mine |" in part

@@ -117,7 +117,7 @@ def test_results_warn_below_thirty_queries_everywhere(results):
     assert any("Only 3 queries" in warning for warning in results.warnings)
     page = to_markdown(document(results))
     tables = page.split("## ")[1:]
-    scores = next(t for t in tables if t.startswith("Scores"))
+    scores = next(t for t in tables if t.startswith("Results"))
     against = next(t for t in tables if t.startswith("Against"))
     assert "unreliable" in scores
     assert "Only 3 queries" in against
@@ -216,7 +216,7 @@ def test_written_files_agree_with_the_results(shop, tmp_path):
 def test_leader_and_order_follow_the_direction_of_the_measure(shop, primary):
     engines = {"base": lambda q, k: ["shop/cart.py"], "good": right_for_two, "bad": lambda q, k: []}
     found = analyze(run(engines, load_gold("gold.yaml")), AnalysisPlan(make_measures(10, primary, ()), baseline="base"))
-    scores = next(part for part in to_markdown(document(found)).split("\n## ") if part.startswith("Scores"))
+    scores = next(part for part in to_markdown(document(found)).split("\n## ") if part.startswith("Results"))
     names = [line.split(" | ")[0].removeprefix("| ") for line in scores.splitlines() if line.startswith("| ")]
     assert found.leader == "good"
     assert [name for name in names if name in engines] == ["good", "base", "bad"]
@@ -272,6 +272,6 @@ def test_several_repositories_get_a_table_that_counts_each_once(shop, tmp_path):
 
 def test_every_table_below_thirty_queries_says_so(results):
     page = to_markdown(document(results))
-    for title in ("Scores", "By form", "By difficulty", "One intent", "Adversaries", "Over the queries"):
+    for title in ("Results", "By form", "By difficulty", "One intent", "Adversaries", "Over the queries"):
         section = next(part for part in page.split("## ") if part.startswith(title))
         assert "unreliable" in section, title

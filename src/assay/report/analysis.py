@@ -50,6 +50,7 @@ from assay.report.scored_run import (
     pick,
     rank_measure,
     real_engines,
+    reference_warnings,
     score_gains,
     synthetic_notes,
     synthetic_sets,
@@ -101,6 +102,7 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
     synthetic = synthetic_sets(run)
     suite = "+".join(mark_synthetic(gold.name, synthetic) for gold in run.suite.golds)
     warnings = (
+        *reference_warnings(run, scores, case.primary, (challenger, claim.baseline)),
         *map(mismatch_text, mismatches),
         *_warnings(case, summaries, mismatches, len(units)),
         *(diagnostic.text for diagnostic in diagnostics if diagnostic.grave),

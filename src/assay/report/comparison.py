@@ -35,6 +35,7 @@ from assay.report.scored_run import (
     mark_synthetic,
     notes_on,
     pick,
+    reference_warnings,
     resolve_baseline,
     score_gains,
     synthetic_notes,
@@ -203,9 +204,15 @@ def compare_evidence(old: QueryScores, new: QueryScores, claim: AnalysisPlan, en
 
 
 def decide_sides(
-    comparison: Comparison, old: QueryScores | None, new: QueryScores, claim: AnalysisPlan, *, worst: bool = False
+    comparison: Comparison,
+    old: QueryScores | None,
+    new: QueryScores,
+    claim: AnalysisPlan,
+    *,
+    worst: bool = False,
+    blamed: Collection[str] = (),
 ) -> Decision:
-    """Decide on a comparison within one side, or between two."""
+    """Decide on a comparison within one side, or between two; see `decide_comparison`."""
 
     def losses(row: ComparisonRow) -> list[QueryLoss]:
         if old is None:
@@ -224,9 +231,14 @@ def decide_sides(
         suite="+".join(mark_synthetic(name, new.synthetic) for name in new.golds),
         losses=losses,
         worst=worst,
+        blamed=blamed,
         failures=failures,
         warnings=(*warnings, *(change_notes(old, new, claim) if old else ())),
     )
+    compared = [decision.candidate.name, *([decision.baseline.name] if decision.baseline and not old else [])]
+    names = [name.removesuffix(f" ({new.name})") for name in compared]
+    better = reference_warnings(new, new.scores, comparison.primary, names)
+    decision = replace(decision, warnings=(*better, *decision.warnings))
     # the same rankings in two runs are no sign of a setting without effect
     return replace(decision, reason="") if old and decision.outcome == "identical rankings" else decision
 

@@ -147,7 +147,10 @@ def cost_blocks(results: Results) -> list[Block]:
     blocks: list[Block] = [Heading("Time and memory")]
     if not timed:
         return [*blocks, Paragraph(NO_TIMES), *([table(columns, lines)] if shown else [])]
-    blocks.append(drop_empty_columns(table(columns, lines, " ".join(_footnotes(results)))))
+    shown_table = drop_empty_columns(table(columns, lines, " ".join(_footnotes(results))))
+    if any(cell.text == "–" for row in shown_table.rows for cell in row):
+        shown_table = replace(shown_table, note=f"{shown_table.note} –: not measured.")
+    blocks.append(shown_table)
     golds = list(results.header.corpora)
     if len(golds) > 1:
         lines = [[row.engine, *(_number(row.index_by_gold.get(gold), 2) for gold in golds)] for row in rows]
@@ -207,8 +210,6 @@ def _footnotes(results: Results) -> Iterator[str]:
     )
     if several:
         yield "Startup, index time and index size are sums over gold sets; memory is the maximum."
-    if any(text == "–" for row in results.spending for _, text in _cells(row)):
-        yield "–: not measured."
 
 
 def conditions_text(conditions: TimingConditions) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, cast
 
@@ -86,6 +86,7 @@ class DecidedEngine:
     failed: int = 0  # queries
     median_ms: float | None = None
     p95_ms: float | None = None
+    outcome: str = ""  # of its comparison between two runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def decide(
     )
 
 
-#: Verdicts from the most to the least alarming.
+#: Verdicts, the worst first.
 _SEVERITY: Final = (Verdict.WORSE, Verdict.INCONCLUSIVE, Verdict.NOT_INFERIOR, Verdict.EQUIVALENT, Verdict.BETTER)
 
 
@@ -198,24 +199,39 @@ def decide_comparison(
     suite: str,
     losses: Callable[[ComparisonRow], Sequence[QueryLoss]],
     worst: bool = False,
+    blamed: Collection[str] = (),
     failures: Mapping[str, tuple[int, int]] | None = None,
     warnings: Sequence[str] = (),
 ) -> Decision:
-    """Decide on the engine of a family with the largest gain; with `worst`, on the one with the worst verdict."""
+    """Decide on the engine of a family with the largest gain; with `worst`, on the one with the worst outcome.
+
+    The worst outcome is that of an engine in `blamed` (a failed check), then of one whose scores changed.
+    """
     rows = [row for row in comparison.rows if row.verdict is not None]
     means = [row for row in comparison.means if row.measure == comparison.primary]
 
-    def severity(row: ComparisonRow) -> tuple[int, float]:
+    def severity(row: ComparisonRow) -> tuple[bool, bool, int, float]:
         gain = row.difference if row.higher_is_better else -row.difference
-        return (_SEVERITY.index(row.verdict) if worst and row.verdict else 0, gain if worst else -gain)
+        if not worst:
+            return False, False, 0, -gain
+        unchanged = row.identical or not row.differing
+        return row.engine not in blamed, unchanged, _SEVERITY.index(row.verdict) if row.verdict else 0, gain
 
     row = min(rows, key=severity, default=None)
     names = (name for name in (*comparison.failed, *(mean.engine for mean in means)) if name != comparison.baseline)
+    if worst and comparison.failed:
+        row = None
     candidate = row.engine if row else next(names, comparison.baseline)
+    outcomes = {row.engine: _outcome(row, row.engine, row.baseline, comparison, {})[0] for row in rows if worst}
     shown = {candidate, comparison.baseline, *(row.engine for row in rows), *([row.baseline] if row else [])}
     engines = [
         DecidedEngine(
-            mean.engine, mean.mean, mean.interval.low, mean.interval.high, (failures or {}).get(mean.engine, (0,))[0]
+            mean.engine,
+            mean.mean,
+            mean.interval.low,
+            mean.interval.high,
+            (failures or {}).get(mean.engine, (0,))[0],
+            outcome=outcomes.get(mean.engine, ""),
         )
         for mean in means
         if mean.engine in shown
@@ -463,10 +479,11 @@ def _evidence_lines(decision: Decision, show: str) -> list[str]:
     if reason and decision.others and decision.p is not None and "correcting" in reason:
         sentences[1] += f" after correcting for {decision.comparisons} comparisons"
         reason = ""
-    elif decision.outcome == "inconclusive" and (decision.needed or 0) > decision.queries:
-        sentences.append(f"Try {decision.needed:,} queries to detect {_DETECT}")
     elif decision.mde is not None:
-        sentences.append(f"Smallest detectable difference: {one_digit(decision.mde)}")
+        more = " (assay plan)" if decision.outcome == "inconclusive" else ""
+        sentences.append(f"Smallest detectable difference: {one_digit(decision.mde)}{more}")
+    elif decision.outcome == "inconclusive" and (decision.needed or 0) > decision.queries:
+        sentences.append(f"Try {decision.needed:,} queries")
     while len(". ".join(sentences)) > _WIDTH - 2:
         sentences.pop()
     return [". ".join(sentences), reason[:1].upper() + reason[1:] or _others(decision) or _losses(decision, show)]
@@ -474,13 +491,17 @@ def _evidence_lines(decision: Decision, show: str) -> list[str]:
 
 def _others(decision: Decision) -> str:
     parts: list[str] = []
+    title = "Also checked" if any(engine.outcome for engine in decision.others) else "Others"
     for number, engine in enumerate(decision.others):
-        part = f"{_shorten(engine.name, 24)} {'failed' if engine.mean is None else f'{engine.mean:.3f}'}"
+        side = _SIDE.fullmatch(engine.name) if engine.outcome else None
+        name = _shorten(side["engine"] if side else engine.name, 24)
+        part = f"{name} {'failed' if engine.mean is None else f'{engine.mean:.3f}'}"
+        part += f" ({engine.outcome})" if engine.outcome else ""
         rest = len(decision.others) - number
-        if len("Others: " + ", ".join([*parts, part])) > _WIDTH - 14:
-            return f"Others: {', '.join(parts)} and {rest} more"
+        if parts and len(f"{title}: {', '.join([*parts, part])}") > _WIDTH - 14:
+            return f"{title}: {', '.join(parts)} and {rest} more"
         parts.append(part)
-    return f"Others: {', '.join(parts)}" if parts else ""
+    return f"{title}: {', '.join(parts)}" if parts else ""
 
 
 def _losses(decision: Decision, show: str) -> str:

@@ -169,6 +169,8 @@ def judge_gate(
         *(GateCheck("failures", f"{name}: compared", False, 4, uncompared) for name in dead),
         *(_check_counterparts(old, new, gated, claim, engine) if old else ()),
     ]
+    failed = {part for check in checks if not check.passed for part in (check.what, check.what.partition(": ")[0])}
+    blamed = [row.engine for row in rows if {_title(row), row.engine.removesuffix(f" ({new.name})")} & failed]
     doubted = [row for row in rows if row.verdict in (Verdict.WORSE, Verdict.INCONCLUSIVE)]
     pairs = [(row, pair) for row in doubted if (pair := sides.pair(row))]
     unrepeated = (
@@ -185,7 +187,7 @@ def judge_gate(
         steadiness=tuple(stable),
         losses=tuple(loss for row, (before, name) in pairs for loss in find_regressions(before, new, name, row)),
         hints=(f"{_UNREPEATED} {sides.repeat_command}.",) if unrepeated else (),
-        decision=decide_sides(comparison, old, new, claim, worst=True) if comparison else None,
+        decision=decide_sides(comparison, old, new, claim, worst=True, blamed=blamed) if comparison else None,
         changes=tuple(changed_corpora(old, new)) if old else (),
     )
 
@@ -345,8 +347,8 @@ def _check_counterparts(
             yield GateCheck("counterpart", f"{name}: in this run", False, 5, f"{state}, {choose}")
 
 
-#: Checks in the short output, and the columns of each; changed files may take two lines. With the card, at most 15.
-_SHOWN_CHECKS = 3
+#: Lines of checks in the short output, and their columns; changed files may take two lines. With the card, at most 15.
+_CHECK_LINES = 4
 _WIDTH = 80
 _CHANGES_LENGTH = 150
 
@@ -356,7 +358,13 @@ def gate_summary(gate: Gate, show: str) -> Document:
     checks = [check for check in gate.checks if check.warning or not check.passed]
     if gate.decision is None:
         checks = [check for check in gate.checks if check.kind == "floor" or check in checks]
-    lines = [_check_line(check) for check in checks[:_SHOWN_CHECKS]]
+    lines, free = list[str](), _CHECK_LINES
+    for check in checks:
+        line = _check_line(check)
+        free -= math.ceil(len(line) / (_WIDTH - 10))  # words are wrapped before the last columns
+        if free < 0 and lines:
+            break
+        lines.append(line)
     more = len(checks) - len(lines)
     lines += [f"and {count(more, 'more check')} (--full)"] if more > 0 else []
     lines += [_cut(change, _CHANGES_LENGTH) for change in gate.changes[:1]]
@@ -371,7 +379,7 @@ def gate_summary(gate: Gate, show: str) -> Document:
 def _check_line(check: GateCheck) -> str:
     # the card names both sides and the measure of a comparison
     what = check.what.partition(" against ")[0] if check.kind == "comparison" else check.what
-    return _cut(f"{_check_outcome(check)[0]}: {what}: {check.detail}", _WIDTH)
+    return _cut(f"{_check_outcome(check)[0]}: {what}: {check.detail}", _WIDTH * _CHECK_LINES)
 
 
 def _cut(text: str, length: int) -> str:

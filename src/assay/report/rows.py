@@ -191,7 +191,8 @@ _STALE_NOTE = (
 _ORIGIN = ["Date", "Assay", "Gold set", "Corpora", "Settings"]
 
 
-def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str]) -> list[Block]:
+def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str], note: str) -> list[Block]:
+    """Return the tables of measured, skipped and stale engines; `note` is on the means."""
     sign = -1 if parse_measure(primary).higher_is_better else 1
 
     def rank(row: EngineRow) -> tuple[float, str]:
@@ -202,12 +203,12 @@ def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str])
     columns = ["Engine", f">{primary}", *(f">{measure}" for measure in others), ">Failed", "Verdict"]
     columns += [">Queries", ">Repositories", ">k", *_ORIGIN]
     measured = sorted((row for row in rows if row.state == "measured"), key=rank)
-    lines = [_cells(row, primary, others) for row in measured]
+    lines = [_cells(row, [primary, *others]) for row in measured]
     for row in rows:
         if row.state == "skipped":
             known: dict[str, str | Cell] = {"Engine": row.engine, "Verdict": Cell(f"skipped: {row.reason}", "warning")}
             lines.append([known.get(column, "–") for column in columns])
-    blocks: list[Block] = [Heading("Results"), table(columns, lines, _NOTE)]
+    blocks: list[Block] = [Heading("Results"), table(columns, lines, f"{note} {_NOTE}")]
     stale = [row for row in rows if row.state == "stale"]
     if stale:
         columns = ["Engine", "Reason", "Measure", ">Mean", ">Queries", ">k", *_ORIGIN]
@@ -219,15 +220,13 @@ def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str])
     return blocks
 
 
-def _cells(row: EngineRow, primary: str, others: Sequence[str]) -> list[str | Cell]:
-    values = (row.value(measure) for measure in others)
+def _cells(row: EngineRow, measures: Sequence[str]) -> list[str | Cell]:
     ends = {"floor": "floor", "ceiling": "ceiling"}
     verdict = row.verdict or ("baseline" if row.engine == row.baseline else ends.get(row.role, "–"))
     tone: Tone = "good" if row.verdict.startswith("better") else "bad" if row.verdict.startswith("worse") else "plain"
     return [
-        row.engine,
-        _interval(row, primary),
-        *("–" if value is None else f"{value.mean:.3f}" for value in values),
+        f"{row.engine} (failed)" if 0 < row.asked == row.failed else row.engine,
+        *(_interval(row, measure) for measure in measures),
         Cell(f"{row.failed} of {row.asked}", "bad") if row.failed else "0",
         Cell(verdict, tone),
         str(row.queries),

@@ -102,6 +102,19 @@ def score_gains(scores: Scores, primary: str) -> dict[str, float]:
     }
 
 
+def reference_warnings(run: RunLike, scores: Scores, primary: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Return a warning if a reference other than the ceiling scores better than the first of these engines."""
+    gains = score_gains(scores, primary)
+    references = [e.name for e in run.engines if e.role in ("reference", "floor") and e.name not in names]
+    best = max((name for name in references if name in gains), key=lambda name: gains[name], default="")
+    beaten = [name for name in names if best and name in gains and gains[name] < gains[best]]
+    if names[0] not in beaten:
+        return ()
+    sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
+    texts = [f"{name} ({sign * gains[name]:.3f})" for name in (best, *beaten)]
+    return (f"The reference {texts[0]} scores better than {' and '.join(texts[1:])}.",)
+
+
 def level_of(primary: str) -> Level:
     """Return the level at which a measure matches results; lines if the measure has no such parameter."""
     measure = parse_measure(primary)

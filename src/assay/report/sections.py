@@ -50,10 +50,10 @@ def document(results: Results) -> Document:
 def section_blocks(results: Results) -> list[Block]:
     """Return the tables and the statistical detail of a run."""
     return [
-        *row_blocks(results.rows, results.comparison.primary, results.measures),
+        *row_blocks(results.rows, results.comparison.primary, results.measures, scores_note(results)),
+        *_scores(results),
         Paragraph(results.reading),
         *(Paragraph(text, "warning") for text in results.warnings),
-        *_scores(results),
         *_verdicts(results),
         *table_blocks(results),
         *_breakdowns(results),
@@ -115,12 +115,11 @@ def _few(queries: int) -> str:
 
 
 def _scores(results: Results) -> list[Block]:
-    means, columns = results.comparison.means, {measure: measure for measure in results.measures}
-    cells = {(row.engine, row.measure): mean_text(row.mean, row.interval) for row in means}
-    blocks: list[Block] = [Heading("Scores"), _engine_table(results, columns, cells, scores_note(results))]
+    blocks: list[Block] = []
     if results.repositories > 1:
-        cells = {(row.engine, row.measure): f"{row.repository_mean:.3f}" for row in means}
-        note = f"The same, each of the {results.repositories} repositories counted once. {_few(results.queries)}"
+        columns = {measure: measure for measure in results.measures}
+        cells = {(row.engine, row.measure): f"{row.repository_mean:.3f}" for row in results.comparison.means}
+        note = f"Means with each of the {results.repositories} repositories counted once. {_few(results.queries)}"
         blocks.append(_engine_table(results, columns, cells, note.strip()))
     points = (
         IntervalPoint(results.label(row.engine), row.mean, row.interval.low, row.interval.high)
@@ -141,7 +140,7 @@ def scores_note(results: Results) -> str:
         f"Mean over {results.queries} queries ({results.headline}) {results.comparison.label}; {level} intervals "
         "(Wilson at the effective n), not adjusted for multiplicity.",
         f"{', '.join(ends)}." if ends else "",
-        f"(failed): every query of {dead} failed; all values are the worst possible." if dead else "",
+        f"Every query of {dead} failed; all values are the worst possible." if dead else "",
         "SpanR and RecallAtTokens penalize long results." if has_lines else "",
         _few(results.queries),
     ]

@@ -25,7 +25,7 @@ from assay.report.render.document import (
 from assay.report.render.text import SHOWN, clip, strip_control
 from assay.report.scored_run import level_of
 from assay.scoring import parse_measure, score
-from assay.scoring.match import HitMark, HitMarker, Level, is_beside, match_distinct
+from assay.scoring.match import HitMark, HitMarker, Level, hit_span, is_beside, match_distinct, overlap_of, target_span
 from assay.scoring.score import restrict_run, restrict_suite
 from assay.types import PRIMARY, AnalysisPlan, Hit, Query, Ranking, Run, Status, sort_phrasings
 
@@ -52,6 +52,7 @@ class ShownHit(NamedTuple):
     mark: HitMark
     other: int | None  # rank among distinct hits; None: missing in the other ranking, or no other ranking
     other_lines: bool  # in the file of a target, but without a line of one
+    found_at: int | None = None  # rank of an earlier hit that was assigned the target of this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class ShownRanking:
     hits: tuple[ShownHit, ...] = ()
     values: tuple[float, ...] = ()  # of each measure; NaN where one does not apply
     ranks: tuple[int | None, ...] = ()  # of each target, then of each adversary
+    covered: tuple[int | None, ...] = ()  # of each target: rank of the first hit that matches it, assigned or not
 
     @property
     def failure(self) -> str:
@@ -82,6 +84,7 @@ class QueryView:
     measures: tuple[str, ...]
     sides: tuple[ShownRanking, ...]
     notes: tuple[str, ...]
+    two_engines: bool  # not one engine before and after
 
 
 def show_query(
@@ -109,7 +112,9 @@ def show_query(
         _shown_ranking(subject, ranking, other, level, measures)
         for subject, ranking, other in zip(subjects, rankings, others, strict=True)
     )
-    return QueryView(gold, query, form, forms, last.k, level, tuple(measures), sides, _notes(subjects, gold, query))
+    two_engines = len({subject.engine for subject in subjects}) > 1
+    notes = _notes(subjects, gold, query)
+    return QueryView(gold, query, form, forms, last.k, level, tuple(measures), sides, notes, two_engines)
 
 
 def _find_ranking(subject: ShownEngine, key: tuple[str, str, str]) -> Ranking | None:
@@ -133,15 +138,29 @@ def _shown_ranking(
     if ranking is None or query is None:
         return ShownRanking(subject.name, None)
     marks = HitMarker(query, level)(_hits(ranking))
-    hits = tuple(
-        ShownHit(hit, mark, others.get(mark.rank or 0), mark.target is not None and is_beside(hit, query.targets))
-        for hit, mark in zip(_hits(ranking), marks, strict=True)
-    )
     targets = {mark.target: mark.rank for mark in reversed(marks)}
     adversaries = {mark.adversary: mark.rank for mark in reversed(marks)}
     ranks = [targets.get(at) for at in range(len(query.targets))]
     ranks += [adversaries.get(at) for at in range(len(query.adversaries))]
-    return ShownRanking(subject.name, ranking, hits, _values(subject, ranking, measures), tuple(ranks))
+    hits, covered = list[ShownHit](), dict[int, int]()
+    for hit, mark in zip(_hits(ranking), marks, strict=True):
+        span = hit_span(hit, level)
+        matched = [i for i, t in enumerate(query.targets) if overlap_of(span, target_span(t, level)) > 0]
+        found_at = None
+        if mark.rank is not None:
+            covered |= {i: mark.rank for i in matched if i not in covered}
+            if mark.target is None:
+                found_at = min((rank for i in matched if (rank := ranks[i])), default=None)
+        beside = mark.target is not None and is_beside(hit, query.targets)
+        hits.append(ShownHit(hit, mark, others.get(mark.rank or 0), beside, found_at))
+    return ShownRanking(
+        subject.name,
+        ranking,
+        tuple(hits),
+        _values(subject, ranking, measures),
+        tuple(ranks),
+        tuple(covered.get(i) for i in range(len(query.targets))),
+    )
 
 
 def _values(subject: ShownEngine, ranking: Ranking, measures: Sequence[str]) -> tuple[float, ...]:
@@ -190,14 +209,21 @@ def _target_table(shown: QueryView) -> Table:
     labels += [(a.target.anchor, f"adversary: {a.relationship}, {a.strength}", "bad") for a in shown.query.adversaries]
     rows: list[list[str | Cell]] = []
     for at, (anchor, kind, tone) in enumerate(labels):
-        ranks = [side.ranks[at] if at < len(side.ranks) else None for side in shown.sides]
-        rows.append([anchor, kind, *(Cell(str(rank), tone) if rank else Cell("–", "quiet") for rank in ranks)])
-    note = f"Ranks by {shown.level}; –: not in the top {shown.k}."
+        cells = []
+        for side in shown.sides:
+            rank, covered = (values[at] if at < len(values) else None for values in (side.ranks, side.covered))
+            cells.append(Cell(str(rank), tone) if rank else Cell(f"({covered})" if covered else "–", "quiet"))
+        rows.append([anchor, kind, *cells])
+    texts = {cell.text for row in rows for cell in row[2:] if isinstance(cell, Cell)}
+    notes = [f"Ranks by {shown.level}"]
+    notes += [f"–: not in the top {shown.k}"] if "–" in texts else []
+    notes += ["(1): the result at rank 1 matches it too, but counts for one target only"] * any("(" in t for t in texts)
+    note = f"{'; '.join(notes)}."
     return table(["Target", "Label", *(f">{side.name}" for side in shown.sides)], rows, note)
 
 
 def _value_table(shown: QueryView) -> Table:
-    columns = ["Measure", *(f">{side.name}" for side in shown.sides), ">Change"]
+    columns = ["Measure", *(f">{side.name}" for side in shown.sides), ">Difference" if shown.two_engines else ">Change"]
     rows: list[list[str | Cell]] = []
     for at, name in enumerate(shown.measures):
         values = [side.values[at] if at < len(side.values) else math.nan for side in shown.sides]
@@ -223,7 +249,7 @@ def _ranking_block(shown: QueryView, at: int) -> RankingBlock:
     lines = []
     for hit in side.hits:
         sign, tone = _mark(shown, hit)
-        move = _move(hit, second=at > 0) if two else ""
+        move = _move(shown, hit, second=at > 0) if two else ""
         lines.append(RankingLine(str(hit.mark.rank or ""), sign, clip(str(hit.hit.span), SHOWN.example), move, tone))
     empty = "" if lines or side.failure else "No results."
     return RankingBlock(side.name, tuple(lines), clip(side.failure, SHOWN.message) or empty)
@@ -235,25 +261,31 @@ def _mark(shown: QueryView, hit: ShownHit) -> tuple[str, Tone]:
         return f"✓{grade}{_BESIDE if hit.other_lines else ''}", "good" if grade >= PRIMARY else "plain"
     if hit.mark.adversary is not None:
         return "✗", "bad"
+    if hit.found_at is not None:
+        return f"({hit.found_at})", "quiet"
     return ("=", "quiet") if hit.mark.rank is None else ("", "plain")
 
 
-def _move(hit: ShownHit, *, second: bool) -> str:
+def _move(shown: QueryView, hit: ShownHit, *, second: bool) -> str:
     rank = hit.mark.rank
     if rank is None or hit.other is None:
-        return "" if rank is None else "new" if second else "gone"
+        return "" if rank is None else "only" if shown.two_engines else "new" if second else "gone"
     moved = hit.other - rank if second else 0
     return f"↑{moved}" if moved > 0 else f"↓{-moved}" if moved < 0 else "=" if second else ""
 
 
 def _legend(shown: QueryView) -> str:
     hits = [hit for side in shown.sides for hit in side.hits]
+    first, second = shown.sides[0].name, shown.sides[-1].name
     parts = {
         "✓2: target of grade 2": any(hit.mark.target is not None for hit in hits),
         f"{_BESIDE}: right file, other lines": any(hit.other_lines for hit in hits),
         "✗: adversary": any(hit.mark.adversary is not None for hit in hits),
         "=: repeats a result above": any(hit.mark.rank is None for hit in hits),
-        "↑2: two ranks higher in the second ranking": len(shown.sides) > 1,
+        "(1): target already found at rank 1": any(hit.found_at for hit in hits),
+        "only: not in the results of the other engine": shown.two_engines
+        and any(hit.mark.rank is not None and hit.other is None for hit in hits),
+        f"↑2: two ranks higher in {second} than in {first}": len(shown.sides) > 1,
     }
     used = [text for text, is_used in parts.items() if is_used]
     return "; ".join(used) + "." if used else "No targets found."

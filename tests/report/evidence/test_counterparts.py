@@ -7,6 +7,7 @@ import pytest
 from assay.errors import EngineError
 from assay.report.baseline import write_baseline
 from assay.report.comparison import compare_evidence
+from assay.report.decision import card
 from assay.report.evidence import gather
 from assay.report.gate import judge_gate
 from assay.report.github import gate_page
@@ -94,3 +95,13 @@ def test_nothing_found_is_no_baseline(tmp_path):
     gate = gated([silent(ONE)], [ONE])
     assert gate.exit_code == 5
     assert "it returned no results in old; record the baseline again" in said(gate)
+
+
+def test_card_of_several_engines_is_on_the_changed_one():
+    changed = hashed(lab({"mine": RANKS, "yours": [1, 1, 1, 2] * 10}))
+    decision = gated([BOTH], [changed]).decision
+    assert decision.candidate.name == "yours (new)"
+    assert [(other.name, other.outcome) for other in decision.others] == [("mine (new)", "identical rankings")]
+    assert any(line.startswith("Also checked: mine 0.") for line in card(decision).lines)
+    worse = hashed(lab({"mine": [0, 9, 9, 9] * 10, "yours": [1, 1, 1, 2] * 10}))
+    assert gated([BOTH], [worse]).decision.candidate.name == "mine (new)"

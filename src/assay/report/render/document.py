@@ -106,7 +106,7 @@ class RankingBlock:
     def as_table(self) -> Table:
         """Return the ranking as a table, for formats without columns."""
         rows = [[Cell(e.rank), Cell(e.sign, e.tone), Cell(e.text, e.tone), Cell(e.tail)] for e in self.entries]
-        return table([">#", "", self.title, "moved"], rows, self.note)
+        return table([">#", "", self.title, "Move"], rows, self.note)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,24 +25,19 @@ export function forest(options) {
     row.group !== undefined && row.group !== rows[index - 1]?.group && h("li.forest-group", row.group),
     forestRow(row, tracks[index]),
   ]);
-  const ticks = axis.ticks.map((tick) =>
-    svg("text", { x: `${axis.place(tick)}%`, y: 14, "text-anchor": "middle" }, format(tick)),
-  );
-  const scale = h("li.forest-row.forest-axis", { "aria-hidden": "true" }, [
-    h("span"),
-    svg("svg.track", ticks),
-    h("span"),
-  ]);
+  const origin = axis.ticks.length > 4 ? Math.max(axis.ticks.indexOf(0), 0) : NaN;
+  const ticks = axis.ticks.map((tick, index) => {
+    const kind = (index - origin) % 2 ? "alternate" : "";
+    return svg("text", { class: kind, x: `${axis.place(tick)}%`, y: 14, "text-anchor": "middle" }, format(tick));
+  });
+  const axisRow = (content) =>
+    h("li.forest-row.forest-axis", { "aria-hidden": "true" }, [h("span"), content, h("span")]);
+  const name = h("span.forest-axis-name", options.axisName);
   const figure = h("figure.chart.forest", { "aria-label": options.label }, [
-    h("ol.forest-rows", items, scale, options.axisName && axisNameRow(options.axisName)),
+    h("ol.forest-rows", items, axisRow(svg("svg.track", ticks)), options.axisName && axisRow(name)),
     forestLegend(options),
   ]);
   return navigable(figure, tracks);
-}
-
-function axisNameRow(name) {
-  const cells = [h("span"), h("span.forest-axis-name", name), h("span")];
-  return h("li.forest-row.forest-axis", { "aria-hidden": "true" }, cells);
 }
 
 function forestRow(row, track) {
