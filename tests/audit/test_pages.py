@@ -5,8 +5,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from assay.audit.records import Audit, AuditFinding, AuditQuery, Proportion, Severity
-from assay.audit.report import document
-from assay.audit.runner import FILES, write_audit
+from assay.audit.runner import FILES, document, write_audit
 from assay.report.render.markup import to_markdown
 from tests.audit import specimens
 from tests.audit.conftest import SMALL, audited

@@ -58,6 +58,19 @@ def test_audit_command_with_a_gold_set_asks_its_queries_and_looks_for_its_target
     assert all(question["origin"].startswith("query ") for question in data["questions"])
 
 
+def test_audit_command_uses_the_gold_set_of_the_configuration_unless_a_corpus_is_named(specimen_table, capsys):
+    file = specimen_table / "assay.toml"
+    file.write_text('[run]\ngold = "gold.yaml"\n' + file.read_text())
+    arguments = ("audit", "clean", "--only", "answers,reachability", "--json", *QUICK)
+    _, out, _ = call(capsys, *arguments)
+    data = json.loads(out)
+    assert all(question["origin"].startswith("query ") for question in data["questions"])
+    assert "targets of" in data["findings"][-1]["sentence"]
+    assert "--gold gold.yaml" in data["findings"][-1]["commands"][-1]
+    _, out, _ = call(capsys, arguments[0], arguments[1], ".", *arguments[2:])
+    assert not any(question["origin"].startswith("query ") for question in json.loads(out)["questions"])
+
+
 @pytest.mark.parametrize(
     "only", [("--only", "determinism,update,filters"), pytest.param((), marks=pytest.mark.nightly, id="all")]
 )

@@ -1,4 +1,4 @@
-"""Run the checks on an engine and write the audit; the ordinary queries come from a gold set or from the code."""
+"""Audits: the table of checks, their run, the page of findings, and the choice of queries."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from pathlib import Path, PurePosixPath
-from typing import cast
+from typing import Any, cast
 
-from assay.audit.checks import determinism, edge_cases, filters, paths, rankings, reachability, update
+from assay.audit.checks import determinism, edge_cases, filters, index, rankings
 from assay.audit.records import Audit, AuditConfig, AuditFinding, AuditQuery, Severity, make_finding
-from assay.audit.report import audit_json, document
 from assay.audit.sessions import AuditSessions, AuditTarget, shuffle
 from assay.engines.runner import summarize
 from assay.errors import CorpusError, EngineError, SetupError
@@ -19,6 +18,7 @@ from assay.experiment.plan import environment
 from assay.experiment.records.directory import write_assayignore
 from assay.files import write_atomic
 from assay.redaction import make_redactor
+from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, Tone, table
 from assay.report.render.markup import to_html, to_markdown
 from assay.report.render.text import plain
 from assay.settings import unknown_name
@@ -41,10 +41,10 @@ CHECKS: tuple[AuditCheck, ...] = (
     AuditCheck("prefix", "is the top 5 a prefix of the top 10?", rankings.check_prefix),
     AuditCheck("depth", "does the engine return k distinct results?", rankings.check_depth),
     AuditCheck("ties", "do scores follow the rank, and are ties stable?", rankings.check_ties),
-    AuditCheck("paths", "do results name existing files and lines?", paths.check_paths),
+    AuditCheck("paths", "do results name existing files and lines?", rankings.check_paths),
     AuditCheck("filters", "does a filter only remove results?", filters.check_filters),
-    AuditCheck("reachability", "can the engine return the targets of the gold set?", reachability.check_reachability),
-    AuditCheck("update", "after edits, does an update equal a rebuild?", update.check_update),
+    AuditCheck("reachability", "can the engine return the targets of the gold set?", index.check_reachability),
+    AuditCheck("update", "after edits, does an update equal a rebuild?", index.check_update),
     AuditCheck("odd", "how does the engine handle edge cases, and queries after them?", edge_cases.check_edge_cases),
 )
 
@@ -110,6 +110,74 @@ def write_audit(audit: Audit, directory: Path) -> None:
     write_assayignore(directory)
     for name, text in zip(FILES, (data, to_markdown(page), to_html(page)), strict=True):
         write_atomic(directory / name, text)
+
+
+_TONES: dict[Severity, Tone] = {
+    Severity.BROKEN: "bad",
+    Severity.WEAKNESS: "warning",
+    Severity.FINE: "good",
+    Severity.NOT_APPLICABLE: "quiet",
+    Severity.NOT_TRIED: "warning",
+}
+_PLURALS = {Severity.BROKEN: "broken laws", Severity.WEAKNESS: "weaknesses"}
+_DETAILED = (Severity.BROKEN, Severity.WEAKNESS)
+
+
+def audit_json(audit: Audit) -> dict[str, Any]:
+    return {"schema": "assay/audit/1", **asdict(audit)}
+
+
+def document(audit: Audit) -> Document:
+    """Return the page: a summary, a table of all findings, and the problems in detail."""
+    return Document(f"Audit of {audit.engine} on {audit.corpus}", tuple(_blocks(audit)))
+
+
+def _blocks(audit: Audit) -> Iterator[Block]:
+    yield Paragraph(_summary(audit))
+    yield Paragraph(_method(audit), "quiet")
+    for note in audit.notes:
+        yield Paragraph(note, "warning")
+    rows: list[list[str | Cell]] = []
+    for finding in audit.findings:
+        severity = Cell(finding.severity, _TONES[finding.severity])
+        share = "" if finding.share is None else str(finding.share)
+        rows.append([finding.check, finding.law, severity, finding.sentence, share])
+    yield table(["Check", "Law", "Result", "Finding", ">Violations (95% CI)"], rows)
+    problems = [finding for finding in audit.findings if finding.severity in _DETAILED]
+    for finding in problems:
+        yield Heading(f"{finding.check}, {finding.law}: {finding.severity}")
+        sentence = finding.sentence[:1].upper() + finding.sentence[1:]
+        yield Paragraph(sentence if sentence.endswith(".") else f"{sentence}.")
+        if finding.example:
+            yield Code("\n".join(finding.example))
+        yield Paragraph("To reproduce:", "quiet")
+        yield Code("\n".join(finding.commands))
+    detailed = {finding.check for finding in problems}
+    commands = [finding.commands[-1] for finding in audit.findings if finding.check not in detailed]
+    if commands:
+        yield Heading("Commands for the other checks" if detailed else "Commands for the checks")
+        yield Code("\n".join(dict.fromkeys(commands)))
+
+
+def _summary(audit: Audit) -> str:
+    counts = {one: sum(finding.severity == one for finding in audit.findings) for one in Severity}
+    parts = [
+        f"{count} {severity if count == 1 else _PLURALS.get(severity, severity)}"
+        for severity, count in counts.items()
+        if count
+    ]
+    laws = "1 law" if len(audit.findings) == 1 else f"{len(audit.findings)} laws"
+    return f"{laws} checked: {', '.join(parts)}."
+
+
+def _method(audit: Audit) -> str:
+    settings = audit.settings
+    origins = ["of the gold set" if q.origin.startswith("query ") else q.origin for q in audit.questions]
+    return (
+        f"{len(audit.questions)} ordinary queries ({', '.join(dict.fromkeys(origins))}), k = {settings.get('k')}, "
+        f"seed {settings.get('seed')}, on {audit.files} files. Violations: tried cases that break the law, with the "
+        "95% Wilson interval of their share."
+    )
 
 
 def gold_queries(queries: Sequence[Query], count: int, seed: int) -> tuple[AuditQuery, ...]:

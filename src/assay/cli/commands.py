@@ -501,7 +501,7 @@ command(
     "engines:audit",
     """Check an engine's determinism, ranking consistency, filters and paths
 
-    assay audit builtin                                 on this directory, with queries made from its code
+    assay audit builtin                                 with the gold set of assay.toml, or queries made from the code
     assay audit semble src --only prefix,filters        a preset, two checks
     assay audit mine --gold gold.yaml --out audit       an engine of assay.toml; writes audit.json, audit.md, audit.html
 

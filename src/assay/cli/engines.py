@@ -14,8 +14,16 @@ from pathlib import Path
 from typing import Any
 
 from assay.audit.records import AuditConfig, ReproCommand
-from assay.audit.report import audit_json, document
-from assay.audit.runner import FILES, choose_checks, code_queries, gold_queries, run_audit, write_audit
+from assay.audit.runner import (
+    FILES,
+    audit_json,
+    choose_checks,
+    code_queries,
+    document,
+    gold_queries,
+    run_audit,
+    write_audit,
+)
 from assay.audit.sessions import AuditRanking, AuditSessions, AuditTarget
 from assay.cli.gold.lint import builtin_reach
 from assay.cli.options import config_file, given_flags, split_list
@@ -316,10 +324,11 @@ def audit_command(args: Namespace) -> int:
 
 
 def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
-    named = find_corpus(args.path, args.gold, args.config)
+    gold = args.gold or ("" if args.path else _configured_gold(args.config))
+    named = find_corpus(args.path, gold, args.config)
     recipe = replace(find_engine(args.engine, args.config), suite=named.suite, **given_flags(args, "seed"))
     engine = recipe.make()
-    if args.gold:
+    if gold:
         queries = gold_queries(named.queries, config.queries, config.seed)
     else:
         queries = code_queries(named.corpus, config.queries, config.seed)
@@ -331,13 +340,20 @@ def _target(args: Namespace, config: AuditConfig) -> AuditTarget:
         engine=engine,
         corpus=named.corpus,
         queries=queries,
-        repro=ReproCommand(args.engine, args.path or "", args.gold or "", args.config or ""),
+        repro=ReproCommand(args.engine, args.path or "", gold, args.config or ""),
         factory=recipe,
         gold=named.queries,
         reach=reach,
         ours=named.ours,
         notes=named.notes,
     )
+
+
+def _configured_gold(config: str | None) -> str:
+    """Return the gold file of assay.toml; empty if there is none, or more than one."""
+    path = config_file(config)
+    names = load_spec(path).gold if path else ()
+    return names[0] if len(names) == 1 and not Path(names[0]).is_dir() else ""
 
 
 def find_engine(text: str, config: str | None) -> EngineFactory:
