@@ -56,8 +56,9 @@ argv = ["my-search", "--limit", "{k}", "--", "{query}"]
 ```
 
 No shell is used; write `["sh", "-c", "..."]` if you need one. Programs run in the root of the corpus. The relative path
-of a program (the first word of a command, if it contains a slash) is relative to the directory of assay.toml. Any other
-relative path is relative to the root of the corpus, so write `{here}/tool.py` for a file beside assay.toml. Paths in
+of a program (the first word of a command, if it contains a slash) is relative to the directory of assay.toml. An
+argument that names a file beside assay.toml, such as a script, is replaced by the path of that file unless the corpus
+has one of that name. Any other relative path is relative to the root of the corpus. Paths in
 results are relative to the root of the corpus."""
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,22 @@ def test_task_runs_in_the_corpus_with_programs_from_the_users_folder(tmp_path: P
     assert (task.argv, task.cwd) == (("/home/joe/bin/tool", str(tmp_path)), tmp_path)
     assert (task.environment or {})["DB"] == "/s/db"
     assert fill_command(("tool",), placeholders, {}).argv == ("tool",)
+
+
+def test_script_beside_the_configuration_is_run_from_there(tmp_path: Path) -> None:
+    here, root = tmp_path / "here", tmp_path / "root"
+    (here / "bin").mkdir(parents=True)
+    root.mkdir()
+    (here / "bin/tool.py").write_text("")
+    command = (sys.executable, "bin/tool.py", "-", "{query}")
+    values = {"here": str(here), "root": str(root), "query": "bin/tool.py"}
+    assert fill_command(command, values, {}).argv == (sys.executable, str(here / "bin/tool.py"), "-", "bin/tool.py")
+    (root / "bin").mkdir()
+    (root / "bin/tool.py").write_text("")
+    assert fill_command(command, values, {}).argv[1] == "bin/tool.py"
+    with pytest.raises(EngineError, match="script other.py not found") as caught:
+        check_program(fill_command((sys.executable, "other.py"), values, {}))
+    assert "relative to assay.toml" in str(caught.value.hint)
 
 
 def test_program_is_looked_for_on_the_path_that_it_gets(tmp_path: Path) -> None:

@@ -49,7 +49,8 @@ def fingerprint_inputs(
     located = {os.path.abspath(Path(placeholders["here"], name)) if "/" in name else name for name in firsts}
     arguments = {piece for command in commands for word in command for piece in _SEPARATORS.split(word)}
     programs = {shutil.which(name, path=search) for name in (*located, *filter(_NAME.fullmatch, arguments))} - {None}
-    files = {*programs, *filter(os.path.isabs, pieces)}
+    beside = {os.path.join(placeholders["here"], part) for command in commands for part in command[1:]}
+    files = {*programs, *filter(os.path.isabs, pieces), *filter(os.path.isfile, beside)}
     existing = [path for path in files if path and os.path.exists(path)]
     digests = sorted((_relative(path, placeholders), digest_path(path)) for path in existing)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shlex
@@ -41,6 +42,8 @@ STARTUP_SECONDS = 60.0  # default; a Python program that imports a neural librar
 RESTART_FACTOR = 3.0  # multiple of the first start's time, because the lost program may still load the machine
 RESTART_SECONDS = 60.0  # minimum seconds, because the first start may have had a warm cache
 _SHELL = re.compile(r"\|\|?|&&?|;|<|\d?>>?(?:&\d|/dev/null)?|\$\(.*", re.DOTALL)
+_INTERPRETER = re.compile(r"(python|node|ruby|perl|bash|sh)[\d.]*")
+_SCRIPT = re.compile(r"[^-].*\.(py|js|mjs|rb|pl|sh)")
 _FIND_EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})  # options of find that end with ;
 
 
@@ -111,10 +114,19 @@ def fill_command(
     template: Sequence[str], values: Mapping[str, str], env: Mapping[str, str], marker: str = ""
 ) -> ProgramSpec:
     """Fill the template of a command that runs in {root}; the marker identifies leftover processes."""
-    program, *arguments = (fill(part, values) for part in template)
+    root = Path(values["root"])
+    program, *arguments = template
     added = {name: fill(value, values) for name, value in env.items()}
-    argv = (_locate(program, values), *arguments)
-    return ProgramSpec(argv, Path(values["root"]), {**os.environ, **added}, marker)
+    beside = ("" if (root / part).exists() else file_beside(part, values) for part in arguments)
+    filled = [path or fill(part, values) for path, part in zip(beside, arguments, strict=True)]
+    argv = (_locate(fill(program, values), values), *filled)
+    return ProgramSpec(argv, root, {**os.environ, **added}, marker)
+
+
+def file_beside(part: str, values: Mapping[str, str]) -> str:
+    """Return the path of a file in {here} that an argument names; empty if there is none."""
+    path = os.path.abspath(Path(values["here"], part))
+    return path if os.path.isfile(path) else ""
 
 
 def _locate(program: str, values: Mapping[str, str]) -> str:
@@ -132,10 +144,14 @@ def check_program(program: ProgramSpec) -> None:
         is_path = "/" in name
         hint = "check that the file exists and is executable" if is_path else f"install {name}, or use its full path"
         raise EngineError(f"program {name} not found", hint=hint)
+    script = program.argv[1] if len(program.argv) > 1 and _INTERPRETER.fullmatch(Path(name).name) else ""
+    if _SCRIPT.fullmatch(script) and not Path(program.cwd or "", script).exists():
+        hint = "write its path relative to assay.toml (without one, to the working directory), or the full path"
+        raise EngineError(f"script {script} not found", hint=hint)
 
 
 def stat_files(commands: Sequence[Sequence[str]], values: Mapping[str, str]) -> list[object]:
-    arguments = {fill(part, values) for command in commands for part in command[1:]}
+    arguments = {file_beside(part, values) or fill(part, values) for command in commands for part in command[1:]}
     programs = {_locate(fill(command[0], values), values) for command in commands}
     paths = (*arguments, *map(shutil.which, programs))
     files = {os.path.realpath(path) for path in paths if path and os.path.isfile(path)}
@@ -345,7 +361,16 @@ class ToolSession(ExternalSession, Generic[E]):
             super().close()
 
     def session_notes(self) -> tuple[str, ...]:
-        return self.tracker.session_notes()
+        return (*self.tracker.session_notes(), *self._script_notes())
+
+    def _script_notes(self) -> Iterator[str]:
+        """Yield a note per file of the commands that is also in the corpus."""
+        parts = {part.replace("{here}", self.placeholders["here"]) for argv in self.engine.commands for part in argv}
+        for file in sorted(filter(None, (file_beside(part, self.placeholders) for part in parts))):
+            for path in sorted(path for path in self.known if Path(path).name == Path(file).name):
+                copy = self.workspace.root / path
+                if copy.is_file() and filecmp.cmp(file, copy, shallow=False):
+                    yield f"the engine's own file {path} is in the corpus and may be a result; list it in .assayignore"
 
 
 class ProgramSession(ToolSession["CommandEngine"]):
