@@ -275,7 +275,7 @@ def _plan_from_assumptions(args: Namespace) -> tuple[SamplePlan, str]:
     alpha = DEFAULT.alpha if args.alpha is None else args.alpha
     source: Literal["assumed", "given"] = "assumed" if args.icc is None else "given"
     made = plan(components, args.detect, alpha=alpha, power=args.power, icc_source=source)
-    return made, f"Standard deviation {args.sd:g}, as given"
+    return made, f"Standard deviation of the paired differences: {args.sd:g} per query, as given"
 
 
 def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
@@ -299,4 +299,5 @@ def _plan_from_pilot(args: Namespace) -> tuple[SamplePlan, str]:
         cluster=claim.cluster,
         icc=args.icc,
     )
-    return plan, f"From {engine} − {baseline} on {claim.primary} in {directory}"
+    pair = f"{engine} − {baseline} on {claim.primary} in {directory}"
+    return plan, f"From {pair}; standard deviation of the paired differences: {plan.sd:.2g} per query"

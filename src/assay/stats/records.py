@@ -219,5 +219,6 @@ class SamplePlan:
     sentence: str
     repositories_range: SizeRange | None = None  # at confidence 1 − alpha; None without a pilot
     queries_range: SizeRange | None = None
+    sd: float = 0.0  # of the paired differences, per query
     icc: float = 0.0
     icc_source: Literal["pilot", "given", "assumed"] = "given"
