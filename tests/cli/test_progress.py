@@ -45,13 +45,13 @@ def test_terminal_shows_a_bar_that_is_removed(shop):
 def test_dumb_terminal_gets_lines(shop):
     _, err = run_on_terminal(*RUN, TERM="dumb")
     assert "\033" not in err
-    assert "builtin: 9 queries in " in err
+    assert "builtin: 9 searches in " in err
 
 
 def test_pipe_gets_one_line_per_engine(shop):
     done = subprocess.run(RUN, capture_output=True, text=True, check=True)
     lines = sorted(re.sub(r"[\d.]+ s$", "# s", line) for line in done.stderr.splitlines())
-    assert lines == ["builtin: 9 queries in # s", "keywords: 9 queries in # s", "written to results/"]
+    assert lines == ["builtin: 9 searches in # s", "keywords: 9 searches in # s", "written to results/"]
 
 
 def test_quiet_run_prints_no_progress(shop):
@@ -78,4 +78,4 @@ def test_line_of_an_engine_sums_its_gold_sets(capsys):
         for gold, engine in (("one", "mine"), ("one", "random"), ("two", "mine"), ("two", "random")):
             report(Progress(engine, gold, 4, 5, "search"))
             report(Progress(engine, gold, 5, 5, "search", seconds=0.75))
-    assert capsys.readouterr().err == "mine: 10 queries in 1.5 s\n"
+    assert capsys.readouterr().err == "mine: 10 searches in 1.5 s\n"

@@ -82,9 +82,9 @@ class _EngineLines:
         self.totals[name] += progress.total
         self.seconds[name] = self.seconds.get(name, 0.0) + progress.seconds
         if self.finished[name] == self.golds and (not self.engines or name in self.engines):
-            queries = pluralize(self.totals[name], "query", "queries")
+            searches = pluralize(self.totals[name], "search", "searches")  # one per phrasing
             seconds = self.seconds[name]
-            self.write(f"{name}: {queries} in {seconds:.{1 if seconds >= 1 else 2}f} s")
+            self.write(f"{name}: {searches} in {seconds:.{1 if seconds >= 1 else 2}f} s")
 
     def finish(self) -> None:
         for (engine, _), number in self.problems.items():

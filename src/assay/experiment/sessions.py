@@ -67,7 +67,7 @@ class Progress:
             return f"{self.engine}: {self.trouble}"
         if self.step == "cells":
             return f"{self.done}/{self.total} cells{f', last on {self.gold}' if self.gold else ''}"
-        return f"{self.engine}: {self.done}/{self.total} queries of {self.gold}"
+        return f"{self.engine}: {self.done}/{self.total} searches on {self.gold}"
 
 
 ProgressCallback = Callable[[Progress], None]
