@@ -33,6 +33,7 @@ _DEFINING = ("run", "engines", "variants", "sweeps", EXTENDS)
 _TEMPLATE = "config.template"  # engine setting: a configuration file of the tool
 LEDGER_FILE = "ledger.jsonl"
 LEDGER_START = b'{"assay_ledger": '  # of every line
+_GOLD = re.compile(rb"^assay: *\d", re.MULTILINE)  # at the start of a gold set in the native format, after comments
 
 
 def find_experiments(directories: Iterable[Path]) -> list[Path]:
@@ -112,15 +113,17 @@ def _gold_files(source: Path) -> list[Path]:
 
 
 def _changing_files(corpus: CorpusSpec, base: Path | None, source: Path) -> list[str]:
-    """Return the ledgers and experiments in a corpus, from its root down to the gold file.
+    """Return the gold sets, ledgers and experiments in a corpus, from its root down to the gold file.
 
     All are left out, whichever is in use, so that every experiment sees the same corpus.
     """
     root, directory = _root(corpus, base), source.parent.resolve()
     if root is None:
         return []
-    between = [path for path in (directory, *directory.parents) if path != root and path.is_relative_to(root)]
-    return paths_inside(corpus, base, dict.fromkeys((*_ledgers_above(directory), *find_experiments([root, *between]))))
+    inside = [root, *(path for path in (directory, *directory.parents) if path != root and path.is_relative_to(root))]
+    yaml = (file for path in inside for pattern in ("*.y*ml", "*/*.y*ml") for file in path.glob(pattern))
+    golds = [file for gold in sorted(yaml) if _GOLD.search(_read_start(gold)) for file in (gold, access_log_path(gold))]
+    return paths_inside(corpus, base, dict.fromkeys((*_ledgers_above(directory), *find_experiments(inside), *golds)))
 
 
 def paths_inside(corpus: CorpusSpec, base: Path | None, files: Iterable[Path]) -> list[str]:
@@ -151,16 +154,16 @@ def _ledgers_above(directory: Path) -> list[Path]:
     found = []
     for parent in (directory.resolve(), *directory.resolve().parents):
         for file in sorted(parent.glob(f"*{LEDGER_FILE}")):
-            found += [file, ledger_head(file)] if _is_ledger(file) else []
+            found += [file, ledger_head(file)] if _read_start(file).startswith(LEDGER_START) else []
     return found
 
 
-def _is_ledger(path: Path) -> bool:
+def _read_start(path: Path) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read(len(LEDGER_START)) == LEDGER_START
+            return file.read(4096)
     except OSError:
-        return False
+        return b""
 
 
 Missing = Literal["error", "report"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.experiment.corpora import is_experiment, own_files, prepare
+from assay.experiment.corpora import is_experiment, own_files, prepare, reopen
 from assay.experiment.ledger import add_entries
 from assay.experiment.spec import load_spec
 from assay.experiment.worker import take_snapshot
@@ -109,3 +109,18 @@ def test_search_in_the_folder_does_not_find_other_experiments_either(shop):
     (shop / "closer.toml").write_text('extends = "assay.toml"\n')
     names = {path.name for path in own_files(load_spec(shop / "assay.toml"))}
     assert {"assay.toml", "closer.toml", "gold.yaml"} <= names
+
+
+def test_gold_sets_beside_the_one_in_use_are_no_part_of_its_corpus(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def alpha():\n    return 1\n")
+    (tmp_path / "values.yaml").write_text("assayed: true\n")
+    text = (
+        "# comment\nassay: 1\nname: {}\ncorpus: {{path: ..}}\nqueries:\n"
+        "- {{id: q1, cognitive: {{human: where is alpha}}, retrieval: {{primary: [a.py]}}}}\n"
+    )
+    (tmp_path / "gold").mkdir()
+    for name in ("one", "two"):
+        (tmp_path / f"gold/{name}.yaml").write_text(text.format(name))
+    for name in ("one", "two"):
+        gold = load_gold(tmp_path / f"gold/{name}.yaml").golds[0]
+        assert [file.path for file in reopen(gold, None).corpus.files] == ["a.py", "values.yaml"]
