@@ -125,7 +125,7 @@ def test_relative_paths_of_programs_start_where_the_page_of_engines_says(shop):
     tool = tools / "tool.sh"
     tool.write_text('#!/bin/sh\ntest -f "$1" && test ! -e tool.sh && test -f shop/cart.py && echo shop/cart.py\n')
     tool.chmod(0o755)
-    for argument, status in (("{here}/tool.sh", "ok"), ("./tool.sh", "error")):
+    for argument, status in (("{here}/tool.sh", "ok"), ("./tool.sh", "ok"), ("./other.sh", "error")):
         table = {"kind": "command", "argv": ["./tool.sh", argument, "{query}"], "ok_codes": [0]}
         made = run({"mine": make_engine(table, directory=tools)}, load_gold(shop / "gold.yaml"), failed="report")
         assert {str(ranking.status) for ranking in made.engines[0].rankings} == {status}
