@@ -364,13 +364,6 @@ class Optional(Clean):
             return super().search(query, k)
 
 
-class Decomposing(Clean):
-    class Session(Clean.Session):
-        def search(self, query, k):
-            hits = super().search(query, k)
-            return swapped(hits) if unicodedata.normalize("NFC", query) != query and "caf" in query else hits
-
-
 class Blind(Clean):
     """Never returns one file."""
 

@@ -24,7 +24,7 @@ from assay.engines.runner import (
 from assay.experiment.corpora import private_copy
 from assay.experiment.spec.model import EngineFactory
 from assay.store.scratch import scratch
-from assay.types import Corpus, Hit, Query, Status
+from assay.types import Corpus, Hit, Query, Span, Status
 
 if TYPE_CHECKING:
     from assay.gold.lint.rules import EngineReach
@@ -49,24 +49,12 @@ class AuditTarget:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultLocation:
-    """The location of a result as returned, except that the path is relative to the corpus if that is certain."""
-
-    path: str
-    start: object
-    end: object
-
-    def __str__(self) -> str:
-        return self.path if self.start is None else f"{self.path}:{self.start}-{self.end}"
-
-
-@dataclass(frozen=True, slots=True)
 class AuditRanking:
     """The outcome of one query, with unnormalized results."""
 
     status: Status
     hits: tuple[Hit, ...] = ()  # as returned by the engine
-    locations: tuple[ResultLocation, ...] = ()
+    locations: tuple[Span, ...] = ()  # lines as returned, paths relative to the corpus where that is certain
     error: str = ""
 
     @property
@@ -78,7 +66,7 @@ class AuditRanking:
         return tuple(hit.score for hit in self.hits)
 
     @property
-    def outcome(self) -> tuple[Status, tuple[ResultLocation, ...]]:
+    def outcome(self) -> tuple[Status, tuple[Span, ...]]:
         """What must be equal for equal queries; error messages may differ."""
         return self.status, self.locations
 
@@ -136,7 +124,7 @@ class RankingReader:
     def __call__(self, outcome: QueryOutcome) -> AuditRanking:
         named = [(hit, self._path(hit.path) if isinstance(hit.path, str) else str(hit.path)) for hit in outcome.hits]
         kept = [(hit, path) for hit, path in named if not self._ours(path)]
-        locations = tuple(ResultLocation(path, hit.start, hit.end) for hit, path in kept)
+        locations = tuple(Span(path, hit.start, hit.end) for hit, path in kept)
         return AuditRanking(outcome.status, tuple(hit for hit, _ in kept), locations, outcome.error or "")
 
 
@@ -206,9 +194,11 @@ class AuditSessions(ExitStack):
         *example: str,
         share: tuple[int, int] = (0, 0),
         depths: Sequence[int] = (),
+        environments: Sequence[str] = ("",),
     ) -> AuditFinding:
         """Return a finding with an example query and the commands that send it."""
-        commands = [self.target.repro.query(query, k) for k in depths or (self.config.k,)]
+        repro, at = self.target.repro, depths or (self.config.k,)
+        commands = [repro.query(query, k, environment=variables) for k in at for variables in environments]
         lines = (f"query: {query}", *example)
         return make_finding(law, severity, sentence, *share, example=lines, commands=commands)
 

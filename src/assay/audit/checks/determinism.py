@@ -104,7 +104,7 @@ def _compare(
     environments: Sequence[str] = ("",),
 ) -> AuditFinding:
     """Compare repetitions of all queries under a condition, such as "in a new session", with the first rankings."""
-    total, k = len(base), sessions.config.k
+    total = len(base)
     pairs = [[(repeated[index], first) for repeated in rounds] for index, first in enumerate(base)]
     severity, changed = changed_queries(pairs)
     if severity == Severity.FINE and not any(first.ok and first.locations for first in base):
@@ -120,11 +120,11 @@ def _compare(
     other, first = next((a, b) for a, b in pairs[changed[0]] if differ(a, b))
     rank = first_difference(first.locations, other.locations)
     limit = max(sessions.config.shown, rank)
-    example = [f"query: {query}", f"first: {first.text(limit)}", f"then:  {other.text(limit)}"]
+    example = [f"first: {first.text(limit)}", f"then:  {other.text(limit)}"]
     if not rank:
         example += [f"scores: {list(first.scores)}", f"then:   {list(other.scores)}"]
-    commands = [sessions.target.repro.query(query, k, environment=variables) for variables in environments]
-    return make_finding(law, severity, sentence, len(changed), total, example=example, commands=commands)
+    share = (len(changed), total)
+    return sessions.problem(law, severity, sentence, query, *example, share=share, environments=environments)
 
 
 class NotPortableError(Exception):

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_tried
-from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions
+from assay.audit.sessions import AuditRanking, AuditSessions
 from assay.types import Status
 
 #: Messages of programs that parsed a query as an option.
@@ -89,48 +89,38 @@ class _Outcome:
         return self.case.refused if self.ranking.status == Status.ERROR else Severity.BROKEN
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """The outcomes of all edge cases in one session, and of an ordinary query before and after them."""
-
-    outcomes: tuple[_Outcome, ...]
-    before: AuditRanking
-    again: AuditRanking  # repeated before any edge case
-    after: AuditRanking
-    culprit: EdgeCase | None  # the first after which the ordinary query changed
-    untried: int
-
-
 def check_edge_cases(sessions: AuditSessions) -> Iterator[AuditFinding]:
-    """Send the edge cases in a new session, with an ordinary query after each failure."""
-    control = next((query for query in sessions.queries if sessions.ranking(query, sessions.config.k).ok), None)
+    """Send the edge cases in a new session, with an ordinary query after each."""
+    k, max_timeouts = sessions.config.k, sessions.config.max_timeouts
+    control = next((query for query in sessions.queries if sessions.ranking(query, k).ok), None)
     if control is None:
         yield not_tried("odd queries", "no ordinary query succeeds, so edge cases show nothing")
         return
-    trial = _run_trial(sessions, control, always=False)
-    yield from _report_outcomes(sessions, trial.outcomes)
-    if trial.untried:
-        yield not_tried("the rest", f"{trial.untried} more, after {sessions.config.max_timeouts} consecutive timeouts")
-    yield _report_aftermath(sessions, control, trial)
-    yield from _compare_normal_forms(sessions, trial.outcomes)
-
-
-def _run_trial(sessions: AuditSessions, control: str, *, always: bool) -> _Trial:
-    """Run the edge cases; repeat the control query after failures, or after each case if `always`."""
-    k, max_timeouts = sessions.config.k, sessions.config.max_timeouts
     outcomes: list[_Outcome] = []
-    culprit = None
+    changed: tuple[EdgeCase, AuditRanking] | None = None  # the first case after which the ordinary query changed
     with sessions.session() as session:
         before, again = session.query(control, k), session.query(control, k)
         for case in EDGE_CASES:
             ranking = session.query(case.text, k)
             outcomes.append(_Outcome(case, ranking, case.option and _is_option(sessions, ranking)))
-            if culprit is None and (always or not ranking.ok) and session.query(control, k).outcome != before.outcome:
-                culprit = case
+            if changed is None and (after := session.query(control, k)).outcome != before.outcome:
+                changed = case, after
             if [outcome.ranking.status for outcome in outcomes[-max_timeouts:]] == [Status.TIMEOUT] * max_timeouts:
                 break
-        after = session.query(control, k)
-    return _Trial(tuple(outcomes), before, again, after, culprit, len(EDGE_CASES) - len(outcomes))
+    yield from _report_outcomes(sessions, outcomes)
+    if untried := len(EDGE_CASES) - len(outcomes):
+        yield not_tried("the rest", f"{untried} more, after {max_timeouts} consecutive timeouts")
+    law = "afterwards"
+    if again.outcome != before.outcome:
+        yield not_tried(law, "the ordinary query changes even without an edge case before it")
+    elif changed is None:
+        yield fine(law, "after each edge case, an ordinary query gives the same ranking as before")
+    else:
+        case, after = changed
+        sentence = f"after “{case.name}” an ordinary query no longer gives the same ranking"
+        example = [f"query: {control}", f"before: {before.text(k)}", f"after: {after.text(k)}"]
+        commands = [sessions.target.repro.query(query, k) for query in (case.text, control)]
+        yield make_finding(law, Severity.BROKEN, sentence, example=example, commands=commands)
 
 
 def _is_option(sessions: AuditSessions, ranking: AuditRanking) -> bool:
@@ -158,35 +148,3 @@ def _report_outcomes(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> I
     sentence += f"; rejected with an error, which is allowed: {', '.join(refused)}" if refused else ""
     example = [f"{o.case.name}: {o.ranking.status}, {len(o.ranking.locations)} results" for o in outcomes]
     yield make_finding("the others", Severity.FINE, sentence, len(bad), len(outcomes), example=example)
-
-
-def _report_aftermath(sessions: AuditSessions, control: str, trial: _Trial) -> AuditFinding:
-    law, k, repro = "afterwards", sessions.config.k, sessions.target.repro
-    if trial.again.outcome != trial.before.outcome:
-        return not_tried(law, "the ordinary query changes even without an edge case before it")
-    if trial.culprit is None and trial.after.outcome == trial.before.outcome:
-        return fine(law, "after the edge cases an ordinary query gives the same ranking as before")
-    culprit = trial.culprit or _run_trial(sessions, control, always=True).culprit
-    named = f"“{culprit.name}”" if culprit else "all edge cases together"
-    sentence = f"after {named} an ordinary query no longer gives the same ranking"
-    example = [f"query: {control}", f"before: {trial.before.text(k)}", f"after: {trial.after.text(k)}"]
-    commands = [repro.query(query, k) for query in ([culprit.text, control] if culprit else [control])]
-    return make_finding(law, Severity.BROKEN, sentence, example=example, commands=commands)
-
-
-def _compare_normal_forms(sessions: AuditSessions, outcomes: Sequence[_Outcome]) -> Iterator[AuditFinding]:
-    law, k = "normal forms", sessions.config.k
-    names = ("composed (NFC)", "decomposed (NFD)")
-    forms = [outcome for outcome in outcomes if outcome.case.name in names]
-    if len(forms) < len(names) or not all(form.ranking.ok for form in forms):
-        return
-    sentence = "the same text composed (NFC) and decomposed (NFD) gets "
-    if forms[0].ranking.outcome == forms[1].ranking.outcome:
-        yield fine(law, f"{sentence}the same ranking")
-    elif not all(sessions.is_steady(form.case.text, k) for form in forms):
-        yield not_tried(law, UNSTEADY)
-    else:
-        sentence += "different rankings"
-        example = [f"{form.case.name}: {form.ranking.text(sessions.config.shown)}" for form in forms]
-        commands = [sessions.target.repro.query(form.case.text, k) for form in forms]
-        yield make_finding(law, Severity.WEAKNESS, sentence, example=example, commands=commands)

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from assay.audit.records import AuditFinding, Severity, fine, make_finding, not_applicable, not_tried
-from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions, ResultLocation, is_prefix, shuffle
+from assay.audit.sessions import UNSTEADY, AuditRanking, AuditSessions, is_prefix, shuffle
 from assay.corpus import read_text
 from assay.corpus.file_types import LANGUAGES
 from assay.corpus.ignore import select_paths
 from assay.engines.base import SearchFilter
 from assay.syntax.identifiers import split
+from assay.types import Span
 
 _NOWHERE = SearchFilter(paths=("no-such-folder-in-this-corpus/**",))
 
@@ -24,9 +25,9 @@ class _Case:
     query: str
     search_filter: SearchFilter
     ranking: AuditRanking
-    expected: tuple[ResultLocation, ...]  # the unfiltered results that pass the filter
+    expected: tuple[Span, ...]  # the unfiltered results that pass the filter
     complete: bool  # whether the unfiltered ranking has all results
-    leaked: tuple[ResultLocation, ...]
+    leaked: tuple[Span, ...]
     outside: int = 0  # unfiltered results that do not pass the filter
 
     @property
@@ -88,7 +89,7 @@ def _namesakes(sessions: AuditSessions) -> list[str]:
 
 
 def _choose_filter(
-    sessions: AuditSessions, field: str, ranking: Sequence[ResultLocation], languages: dict[str, str], *, single: bool
+    sessions: AuditSessions, field: str, ranking: Sequence[Span], languages: dict[str, str], *, single: bool
 ) -> SearchFilter | None:
     """Choose a part of the corpus with results but not the best one, or else the largest part.
 

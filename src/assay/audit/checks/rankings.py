@@ -12,13 +12,12 @@ from assay.audit.sessions import (
     UNSTEADY,
     AuditRanking,
     AuditSessions,
-    ResultLocation,
     first_difference,
     is_prefix,
 )
 from assay.corpus import read_text
 from assay.syntax.text import count_lines
-from assay.types import Corpus, Hit
+from assay.types import Corpus, Hit, Span
 
 Scored = Sequence[tuple[str, AuditRanking]]  # queries with their scored rankings
 
@@ -32,9 +31,8 @@ def check_answers(sessions: AuditSessions) -> Iterator[AuditFinding]:
     total = len(rankings)
     if failed:
         sentence = f"{len(failed)} of {total} ordinary queries failed"
-        example = [f"{failed[0]!r}: {rankings[failed[0]].text(sessions.config.shown)}"]
-        commands = [sessions.target.repro.query(failed[0], k)]
-        yield make_finding("answers", Severity.BROKEN, sentence, len(failed), total, example=example, commands=commands)
+        error = rankings[failed[0]].text(sessions.config.shown)
+        yield sessions.problem("answers", Severity.BROKEN, sentence, failed[0], error, share=(len(failed), total))
         return
     sentence = f"all {total} ordinary queries were answered"
     sentence += f"; {len(empty)} found nothing, such as {empty[0]!r}" if empty else ""
@@ -200,7 +198,7 @@ def _swaps(sessions: AuditSessions, query: str, depth: int) -> bool:
     return False
 
 
-def _tied_groups(ranking: AuditRanking) -> list[list[ResultLocation]]:
+def _tied_groups(ranking: AuditRanking) -> list[list[Span]]:
     pairs = zip(_floats(ranking), ranking.locations, strict=True)
     groups = [[location for _, location in group] for _, group in groupby(pairs, key=lambda pair: pair[0])]
     return [group for group in groups if len(group) > 1]
@@ -267,7 +265,7 @@ def check_paths(sessions: AuditSessions) -> Iterator[AuditFinding]:
         yield sessions.problem("lines", Severity.BROKEN, sentence, *bad_ranges[0], share=share)
 
 
-def _path_problem(hit: Hit, location: ResultLocation, corpus: Corpus, known: set[str]) -> str:
+def _path_problem(hit: Hit, location: Span, corpus: Corpus, known: set[str]) -> str:
     if location.path in known:
         return "absolute" if str(hit.path).startswith("/") else ""
     path = posixpath.normpath(location.path.replace("\\", "/")) if location.path else ""
