@@ -23,7 +23,7 @@ ONE_LAW = {
     "NewEachTime": {"determinism/new session": BROKEN},
     "Shallow": {"prefix/top 5 of top 10": BROKEN},
     "Generous": {"depth/at most k": BROKEN},
-    "Stingy": {"depth/k where there are k": BROKEN},
+    "Stingy": {"depth/k if available": BROKEN},
     "Stammering": {"depth/no repeats": WEAKNESS},
     "NotANumber": {"ties/numbers": BROKEN},
     "Zigzag": {"ties/order": WEAKNESS},
@@ -35,7 +35,7 @@ ONE_LAW = {
     "Uncounted": {"paths/uncounted": WEAKNESS},
     "Beyond": {"paths/lines": BROKEN},
     "Leaking": {"filters/paths: nothing outside": BROKEN, "filters/languages: nothing outside": BROKEN},
-    "Reordering": {"filters/paths: only strikes out": BROKEN, "filters/languages: only strikes out": BROKEN},
+    "Reordering": {"filters/paths: only removes results": BROKEN, "filters/languages: only removes results": BROKEN},
     "AllForNothing": {"filters/paths: nothing passes": BROKEN, "filters/languages: nothing passes": BROKEN},
     "Stale": {"update/change": BROKEN},
     "KeepsTheDead": {"update/delete": BROKEN},
@@ -249,7 +249,7 @@ def test_engine_that_rolls_dice_is_blamed_once(market):
     assert amiss(audit) == {"determinism/repeats": BROKEN}
     found = by_law(audit)
     blamed = [law for law in found if law.startswith("prefix/")]
-    blamed += ["filters/paths: only strikes out", "filters/languages: only strikes out"]
+    blamed += ["filters/paths: only removes results", "filters/languages: only removes results"]
     for law in blamed:
         assert found[law].severity == Severity.NOT_TRIED
         assert found[law].sentence == "not tried: the engine is not deterministic"
@@ -269,7 +269,7 @@ def test_filter_that_everything_passes_is_not_tried(market, tmp_path):
         )
     corpus = open_corpus(parse_spec(str(tmp_path / "flat")))
     found = by_law(audited(specimens.Clean(), corpus, replace(SMALL, only=("filters",))))
-    for law in ("nothing outside", "only strikes out"):
+    for law in ("nothing outside", "only removes results"):
         assert found[f"filters/languages: {law}"].severity == Severity.NOT_TRIED
         assert "on both sides" in found[f"filters/languages: {law}"].sentence
     assert found["filters/languages: nothing passes"].severity == Severity.FINE

@@ -48,7 +48,7 @@ def check_filters(sessions: AuditSessions) -> Iterator[AuditFinding]:
             last = failed[0].ranking.text(sessions.config.shown)
             yield _broken(sessions, f"{field}: answers", sentence, failed, len(cases), last)
         answered = [case for case in cases if case.ranking.ok]
-        if answered:  # an engine that always fails keeps the other laws trivially
+        if answered:  # an engine that always fails would pass the other checks
             yield _check_leaks(sessions, field, answered)
             yield _check_order(sessions, field, [case for case in answered if not case.leaked])
             yield _check_empty(sessions, field)
@@ -135,7 +135,7 @@ def _check_leaks(sessions: AuditSessions, field: str, cases: Sequence[_Case]) ->
 
 
 def _check_order(sessions: AuditSessions, field: str, cases: Sequence[_Case]) -> AuditFinding:
-    law, k, deep = f"{field}: only strikes out", sessions.config.k, sessions.config.deep
+    law, k, deep = f"{field}: only removes results", sessions.config.k, sessions.config.deep
     if not cases:
         return not_tried(law, "every query returned results outside the filter")
 
@@ -194,6 +194,6 @@ def _broken(
 ) -> AuditFinding:
     config, repro, query, chosen = sessions.config, sessions.target.repro, cases[0].query, cases[0].search_filter
     example = [f"query: {query}", f"filter: {', '.join((*chosen.paths, *chosen.languages))}"]
-    example += [f"answer: {cases[0].ranking.text(config.k)}", last]
+    example += [f"results: {cases[0].ranking.text(config.k)}", last]
     commands = [repro.query(query, config.k, chosen), repro.query(query, config.deep)]
     return make_finding(law, Severity.BROKEN, sentence, len(cases), total, example=example, commands=commands)

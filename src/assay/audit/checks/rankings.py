@@ -34,8 +34,8 @@ def check_answers(sessions: AuditSessions) -> Iterator[AuditFinding]:
         error = rankings[failed[0]].text(sessions.config.shown)
         yield sessions.problem("answers", Severity.BROKEN, sentence, failed[0], error, share=(len(failed), total))
         return
-    sentence = f"all {total} ordinary queries were answered"
-    sentence += f"; {len(empty)} found nothing, such as {empty[0]!r}" if empty else ""
+    sentence = f"all {total} ordinary queries succeeded"
+    sentence += f"; {len(empty)} have no results, such as {empty[0]!r}" if empty else ""
     yield fine("answers", sentence, total)
 
 
@@ -53,7 +53,7 @@ def check_prefix(sessions: AuditSessions) -> Iterator[AuditFinding]:
         differing = [q for q, (one, other) in pairs.items() if not is_prefix(one.locations[:short], other.locations)]
         broken = [query for query in differing if sessions.is_steady(query, long) and sessions.is_steady(query, short)]
         if not pairs:
-            yield not_tried(law, "no query was answered at both depths")
+            yield not_tried(law, "no query succeeded at both depths")
         elif broken:
             one, other = pairs[broken[0]]
             rank = first_difference(one.locations[:short], other.locations[:short])
@@ -89,18 +89,18 @@ def _count_rankings(
     cases = [(query, k) for query in sessions.queries for k in levels if sessions.ranking(query, k).ok]
     broken = [(query, k) for query, k in cases if breaks(sessions.ranking(query, k), k)]
     if not broken:
-        return fine(law, f"none of {len(cases)} answers contains {problem}", len(cases))
+        return fine(law, f"none of {len(cases)} rankings contains {problem}", len(cases))
     query, k = broken[0]
     ranking = sessions.ranking(query, k)
     names = [str(location) for location in ranking.locations]
     twice = [f"twice: {name}" for name in names if names.count(name) > 1][:1]
-    sentence = f"{len(broken)} of {len(cases)} answers contain {problem}"
-    example = (f"asked for {k}, got {len(names)}: {ranking.text(2 * k)}", *twice)
+    sentence = f"{len(broken)} of {len(cases)} rankings contain {problem}"
+    example = (f"requested {k}, got {len(names)}: {ranking.text(2 * k)}", *twice)
     return sessions.problem(law, severity, sentence, query, *example, share=(len(broken), len(cases)), depths=(k,))
 
 
 def _check_short(sessions: AuditSessions) -> AuditFinding:
-    law, total, broken = "k where there are k", 0, []
+    law, total, broken = "k if available", 0, []
     for query in sessions.queries:
         for k, deeper in pairwise(_depths(sessions)):
             one, other = sessions.ranking(query, k), sessions.ranking(query, deeper)
@@ -109,11 +109,11 @@ def _check_short(sessions: AuditSessions) -> AuditFinding:
                 if len(one.locations) < min(k, len(set(other.locations))):
                     broken.append((query, k, deeper))
     if not broken:
-        return fine(law, f"none of {total} answers has fewer than k results while a deeper one has more", total)
+        return fine(law, f"none of {total} rankings has fewer than k results while a deeper one has more", total)
     query, k, deeper = broken[0]
-    sentence = f"{len(broken)} of {total} answers have fewer than k results though a deeper one has more"
-    got = f"asked for {k}, got {len(sessions.ranking(query, k).locations)}"
-    more = f"asked for {deeper}, got {len(set(sessions.ranking(query, deeper).locations))} distinct"
+    sentence = f"{len(broken)} of {total} rankings have fewer than k results while a deeper one has more"
+    got = f"requested {k}, got {len(sessions.ranking(query, k).locations)}"
+    more = f"requested {deeper}, got {len(set(sessions.ranking(query, deeper).locations))} distinct"
     share, depths = (len(broken), total), (k, deeper)
     return sessions.problem(law, Severity.BROKEN, sentence, query, got, more, share=share, depths=depths)
 
@@ -136,10 +136,10 @@ def _check_numbers(sessions: AuditSessions, scored: Scored) -> AuditFinding:
     law, total = "numbers", len(scored)
     bad = [(query, ranking) for query, ranking in scored if not all(map(_is_number, ranking.scores))]
     if not bad:
-        return fine(law, f"the scores of all {total} answers are numbers", total)
+        return fine(law, f"the scores of all {total} rankings are numbers", total)
     query, ranking = bad[0]
     rank = next(rank for rank, score in enumerate(ranking.scores, start=1) if not _is_number(score))
-    sentence = f"{len(bad)} of {total} answers contain a score that is not a finite number"
+    sentence = f"{len(bad)} of {total} rankings contain a score that is not a finite number"
     example = f"rank {rank}, {ranking.locations[rank - 1]}: {ranking.scores[rank - 1]!r}"
     return sessions.problem(law, Severity.BROKEN, sentence, query, example, share=(len(bad), total))
 
@@ -150,10 +150,10 @@ def _check_order(sessions: AuditSessions, clean: Scored) -> AuditFinding:
     falling = [(query, ranking) for query, ranking in clean if any(b < a for a, b in pairwise(_floats(ranking)))]
     fewer = min(rising, falling, key=len)
     if not fewer:
-        sentence = f"scores follow the rank in all {total} answers"
+        sentence = f"scores follow the rank in all {total} rankings"
         return fine(law, sentence + ("; they rise, as distances do" if rising else ""), total)
     query, ranking = fewer[0]
-    sentence = f"scores do not follow the rank in {len(fewer)} of {total} answers: the results are not sorted by score"
+    sentence = f"scores do not follow the rank in {len(fewer)} of {total} rankings: the results are not sorted by score"
     scores = f"scores: {list(ranking.scores)}"
     return sessions.problem(law, Severity.WEAKNESS, sentence, query, scores, share=(len(fewer), total))
 
@@ -176,7 +176,7 @@ def _check_stability(sessions: AuditSessions, clean: Scored) -> AuditFinding:
     tied = [query for query, ranking in clean if _tied_groups(ranking)]
     total = len(tied)
     if not tied:
-        return not_applicable(law, "no answer has equal scores")
+        return not_applicable(law, "no ranking has equal scores")
     swapped = [(query, depth) for query in tied for depth in _depths(sessions) if _swaps(sessions, query, depth)]
     if not swapped:
         return fine(law, f"equal scores keep their order in {total} of {total} queries that have them", total)
