@@ -155,7 +155,7 @@ def test_no_token_is_written_or_printed(planted, capfd, tmp_path):
         assert not leaks, (command, leaks[:3])
     assert "***" in said
     written = [path for path in tmp_path.rglob("*") if path.is_file() and path.parent.name != "tools"]
-    assert {path.name for path in written} >= {"report.html", "audit.html", "run.json", "results.json", "RESULTS.md"}
+    assert {path.name for path in written} >= {"report.html", "audit.md", "run.json", "results.json", "RESULTS.md"}
     for path in written:
         data = everything(path.read_bytes()).encode() if path.name == "report.html" else path.read_bytes()
         assert not [form for form in FORMS if form.encode() in data], path

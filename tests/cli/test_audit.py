@@ -46,7 +46,7 @@ def test_audit_command_writes_its_files_and_prints_the_table(specimen_table, cap
     code, out, _ = call(capsys, "audit", "shallow", ".", "--only", "prefix,depth", "--out", "found", *QUICK)
     assert code == 0
     assert "not a prefix of top-10" in out
-    assert {path.name for path in Path("found").iterdir()} == {".assayignore", "audit.json", "audit.md", "audit.html"}
+    assert {path.name for path in Path("found").iterdir()} == {".assayignore", "audit.json", "audit.md"}
 
 
 def test_audit_command_with_a_gold_set_asks_its_queries_and_looks_for_its_targets(specimen_table, capsys):

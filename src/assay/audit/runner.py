@@ -19,7 +19,7 @@ from assay.experiment.records.directory import write_assayignore
 from assay.files import write_atomic
 from assay.redaction import make_redactor
 from assay.report.render.document import Block, Cell, Code, Document, Heading, Paragraph, Tone, table
-from assay.report.render.markup import to_html, to_markdown
+from assay.report.render.markup import to_markdown
 from assay.report.render.text import plain
 from assay.settings import unknown_name
 from assay.types import Corpus, Query
@@ -57,7 +57,7 @@ def choose_checks(names: Sequence[str]) -> tuple[AuditCheck, ...]:
     return tuple(check for check in CHECKS if not names or check.name in names)
 
 
-FILES = ("audit.json", "audit.md", "audit.html")
+FILES = ("audit.json", "audit.md")
 #: Origins of generated queries by the kind of their synthetic gold set.
 _ORIGINS = {"symbol": "a name in the code", "doc": "a sentence of its documentation"}
 
@@ -104,11 +104,11 @@ def _run_check(check: AuditCheck, sessions: AuditSessions) -> Iterator[AuditFind
 
 
 def write_audit(audit: Audit, directory: Path) -> None:
-    """Write audit.json, audit.md and audit.html into a directory, which is excluded from corpora."""
+    """Write audit.json and audit.md into a directory, which is excluded from corpora."""
     page = document(audit)
     data = json.dumps(plain(audit_json(audit)), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     write_assayignore(directory)
-    for name, text in zip(FILES, (data, to_markdown(page), to_html(page)), strict=True):
+    for name, text in zip(FILES, (data, to_markdown(page)), strict=True):
         write_atomic(directory / name, text)
 
 

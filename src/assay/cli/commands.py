@@ -503,7 +503,7 @@ command(
 
     assay audit builtin                                 with the gold set of assay.toml, or queries made from the code
     assay audit semble src --only prefix,filters        a preset, two checks
-    assay audit mine --gold gold.yaml --out audit       an engine of assay.toml; writes audit.json, audit.md, audit.html
+    assay audit mine --gold gold.yaml --out audit       an engine of assay.toml; writes audit.json and audit.md
 
     Each finding has a count, an example and a command that reproduces it. Findings are no failure: the exit code is 0
     after a complete audit, and 4 if the engine fails on every query.
@@ -515,7 +515,7 @@ command(
     flag("-k N", "Request this many results [default: 10]", type=int),
     flag("--repeats N", "Repeat each query this many times [default: 2]", type=int),
     flag("--only LIST", "Run these checks only, comma-separated [default: all]"),
-    flag("--out FOLDER", "Write audit.json, audit.md and audit.html there"),
+    flag("--out FOLDER", "Write audit.json and audit.md there"),
 )
 command(
     "train:train",

@@ -7,15 +7,12 @@ from pathlib import Path
 import pytest
 
 from assay.browser.bundle import page
-from assay.report.render.document import Document
-from assay.report.render.markup import to_html
 from tests.corpus.conftest import Opener, paths, reasons, write
 
 PAGE = page(title="t", script="explorer/main.js", styles=("base.css",), data={})
 OURS: dict[str, str | bytes] = {
     "report.html": PAGE,
     "large.html": PAGE + b" " * 1_000_000,  # known for ours before it is known for large
-    "audit.html": to_html(Document("t", ())),
     "baseline.json": '{\n"schema": "assay/baseline/3",\n"assay": "1"}',
     "docs/run.json": '{\n "schema": "assay/results/2",\n "k": 10\n}\n',
     "error.json": '{"schema": "assay/error/1", "error": "x"}\n',

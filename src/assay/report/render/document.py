@@ -80,7 +80,6 @@ class Forest:
     low: float
     high: float
     line: float | None = None
-    on_pages: bool = False  # not drawn on a terminal, which has no space for every measure
 
 
 @dataclass(frozen=True, slots=True)

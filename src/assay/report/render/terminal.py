@@ -141,8 +141,7 @@ def _print_block(block: Block, console: Console, colors: Mapping[str, str]) -> N
                 drawing = f"{spark_text(spark, block.most)}  {strip_control(spark.text)}"
                 _print_drawing(console, spark.label, labels, drawing, colors.get(spark.label, ""))
         case Forest():
-            if not block.on_pages:
-                _print_forest(block, console, colors)
+            _print_forest(block, console, colors)
     if isinstance(block, Table | Sparks) and block.note:
         _print_text(console, block.note, "dim")
 
