@@ -378,7 +378,7 @@ class AnalysisPlan:
     seed: int = 0
     family: tuple[str, ...] = ()  # compared engines; empty: every candidate except the baseline
     cluster: str = "auto"  # independent sampling unit: auto, repository, intent or tag:NAME
-    tables: tuple[str, ...] = ()  # additional tables: matrix, bootstrap, forest, ranks, pairs
+    tables: tuple[str, ...] = ()  # additional tables: matrix, bootstrap, forest, ranks
 
     @property
     def primary(self) -> str:

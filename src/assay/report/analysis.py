@@ -141,7 +141,7 @@ def analyze_case(case: ScoredRun, *, worst: bool = True) -> Results:
         rows=make_rows(case, comparison),
         diagnostics=diagnostics,
         tables=claim.tables,
-        numbers=table_numbers(claim.tables, case, comparison),
+        numbers=table_numbers(claim.tables, case, comparison) if claim.tables else {},
         decision=decide(
             comparison,
             challenger,

@@ -25,7 +25,7 @@ from assay.report.results import Results, results_json
 from assay.report.rows import EngineRow, carry_over, read_rows, rows_text
 from assay.report.scored_run import ScoredRun, open_case, pick
 from assay.report.sections import document
-from assay.report.tables import table_files
+from assay.report.tables import forest_csv
 from assay.types import AnalysisPlan, Run, Scores, Unit
 
 #: The files that people look for in a run directory.
@@ -149,7 +149,7 @@ def _make_files(
         layout.PAGE: to_markdown(document(results)),
         layout.SCORES: per_query_csv(scores),
         **layout.trec_files(case.run),
-        **table_files(results),
+        **({layout.FOREST: forest_csv(results)} if "forest" in results.tables else {}),
     }
     files = {name: text.encode("utf-8") for name, text in texts.items()}
     files |= {layout.PARQUET: parquet_bytes(scores)} if parquet else {}

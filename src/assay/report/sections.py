@@ -55,7 +55,7 @@ def section_blocks(results: Results) -> list[Block]:
         Paragraph(results.reading),
         *(Paragraph(text, "warning") for text in results.warnings),
         *_verdicts(results),
-        *table_blocks(results),
+        *(table_blocks(results) if results.tables else ()),
         *_breakdowns(results),
         *_adversaries(results),
         *_ranks(results),

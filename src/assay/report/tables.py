@@ -11,14 +11,12 @@ from typing import Final, cast
 import numpy as np
 
 from assay.experiment.records.directory import FOREST as FOREST_FILE
-from assay.report.comparison import mark_identical
-from assay.report.render.document import Block, Cell, Forest, Heading, IntervalPoint, Paragraph, Table, Tone, table
+from assay.report.render.document import Block, Cell, Heading, Paragraph, Table, Tone, table
 from assay.report.render.text import format_interval, signed_ends
 from assay.report.results import Results
 from assay.report.scored_run import (
     ScoredRun,
     by_tag,
-    competing,
     failed_engines,
     group_means,
     pick,
@@ -26,9 +24,9 @@ from assay.report.scored_run import (
     real_engines,
 )
 from assay.scoring import parse_measure
-from assay.stats import all_pairs, paired_percentile_bootstrap, percentile_bootstrap
-from assay.stats.config import DEFAULT, compare_options
-from assay.stats.records import Comparison, Interval, MeanRow, Verdict
+from assay.stats import paired_percentile_bootstrap, percentile_bootstrap
+from assay.stats.config import DEFAULT
+from assay.stats.records import Comparison, Interval, MeanRow
 from assay.stats.tables import headline
 
 
@@ -40,10 +38,6 @@ def table_numbers(names: Sequence[str], case: ScoredRun, comparison: Comparison)
 
 def table_blocks(results: Results) -> list[Block]:
     return [block for name in results.tables for block in TABLES[name](results)]
-
-
-def table_files(results: Results) -> dict[str, str]:
-    return {FOREST_FILE: _forest_csv(results)} if "forest" in results.tables else {}
 
 
 _DIFFERS = (
@@ -119,70 +113,8 @@ def _bootstrap_row(row: Resampled) -> list[str | Cell]:
     return [row.engine, row.against, f"{row.value:+.3f}", published, Cell(first, tone), ours, Cell(second, tone)]
 
 
-@dataclass(frozen=True, slots=True)
-class PairwiseDifference:
-    """The difference of two engines, first − second."""
-
-    first: str
-    second: str
-    measure: str
-    difference: float
-    interval: Interval
-    verdict: Verdict | None  # on the first
-    identical: bool = False  # no ranking differs
-
-
-#: Compared engines: a wider table is not readable, and 276 pairs take seconds.
-MAX_PAIRED_ENGINES = 24
-_SIGNS: dict[Verdict | None, str] = {Verdict.BETTER: "+", Verdict.WORSE: "−", Verdict.EQUIVALENT: "="}
-_OPPOSITES = {"+": "−", "−": "+"}
-_TONES: dict[str, Tone] = {"+": "good", "−": "bad"}
-
-
-def compare_pairwise(case: ScoredRun, comparison: Comparison) -> tuple[PairwiseDifference, ...]:
-    """Compare all pairs of the best competing engines on the primary measure, as one family."""
-    alive = [name for name in competing(case.run, case.claim) if name not in failed_engines(case.run)]
-    names = _ranked(comparison, case.primary, alive)[:MAX_PAIRED_ENGINES]
-    if len(names) < 2:
-        return ()
-    scores = pick(case.scores, engines=names, measures=(case.primary,))
-    pairs = all_pairs(scores, case.primary, **compare_options(case.claim))
-    return tuple(
-        PairwiseDifference(r.engine, r.baseline, r.measure, r.difference, r.interval, r.verdict, r.identical)
-        for r in mark_identical(pairs, case.scorer).rows
-    )
-
-
-def _ranked(comparison: Comparison, primary: str, names: Iterable[str]) -> list[str]:
-    chosen = set(names)
-    means = {row.engine: row.mean for row in comparison.means if row.measure == primary and row.engine in chosen}
-    sign = -1 if parse_measure(primary).higher_is_better else 1
-    return sorted(means, key=lambda name: (sign * means[name], name))
-
-
-def _pairwise_blocks(results: Results) -> list[Block]:
-    pairs = cast("tuple[PairwiseDifference, ...]", results.numbers.get("pairs", ()))
-    if not pairs:
-        return []
-    primary, engines = results.comparison.primary, {name for pair in pairs for name in (pair.first, pair.second)}
-    names = _ranked(results.comparison, primary, engines)
-    signs = {(pair.first, pair.second): "=" if pair.identical else _SIGNS.get(pair.verdict, "?") for pair in pairs}
-    signs |= {(second, first): _OPPOSITES.get(sign, sign) for (first, second), sign in signs.items()}
-    rows: list[list[str | Cell]] = []
-    for rank, name in enumerate(names, start=1):
-        row = [signs.get((name, other), "") for other in names]
-        rows.append([f"{rank}. {name}", *(Cell(sign, _TONES.get(sign, "plain")) for sign in row)])
-    decided = sum(pair.verdict in (Verdict.BETTER, Verdict.WORSE) for pair in pairs)
-    left = sum(facts.role == "candidate" and facts.name not in engines for facts in results.engines)
-    note = (
-        f"The row against the column on {primary}: + better, − worse, = equivalent or identical, ? inconclusive. "
-        f"{decided} of {len(pairs)} pairs are better or worse; all pairs are one family (Holm)."
-        + (f" {left} engines failed, rank lower or are not in the family." if left else "")
-    )
-    return [Heading("All pairs"), table(["", *(str(rank) for rank in range(1, len(names) + 1))], rows, note)]
-
-
-def _forest_csv(results: Results) -> str:
+def forest_csv(results: Results) -> str:
+    """Format all means and differences with their intervals."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["engine", "against", "measure", "mean", "low", "high", "n", "interval"])
@@ -201,25 +133,9 @@ def _forest_csv(results: Results) -> str:
     return stream.getvalue()
 
 
-def _forest_blocks(results: Results) -> list[Block]:
-    primary = results.comparison.primary
-    blocks: list[Block] = [
-        Heading("Forest"),
-        Paragraph(
-            f"{FOREST_FILE} has all means and differences with their intervals; report.html has a chart per measure.",
-            "quiet",
-        ),
-    ]
-    for name in results.measures:
-        points = tuple(
-            IntervalPoint(f"{results.label(row.engine)}, {name}", row.mean, row.interval.low, row.interval.high)
-            for row in results.comparison.means
-            if row.measure == name
-        )
-        measure = parse_measure(name)
-        if points and name != primary and abs(measure.high - measure.low) != float("inf"):
-            blocks.append(Forest(points, measure.low, measure.high, on_pages=True))
-    return blocks
+def _forest_blocks(_results: Results) -> list[Block]:
+    text = f"{FOREST_FILE} has all means and differences with their intervals; report.html has charts."
+    return [Heading("Forest"), Paragraph(text, "quiet")]
 
 
 #: Each value of this tag gets its own matrix.
@@ -315,10 +231,8 @@ TABLES: Final[Mapping[str, Callable[[Results], list[Block]]]] = {
     "bootstrap": _bootstrap_blocks,
     "forest": _forest_blocks,
     "ranks": _rank_blocks,
-    "pairs": _pairwise_blocks,
 }
 _NUMBERS: Final[Mapping[str, Callable[[ScoredRun, Comparison], Iterable[object]]]] = {
     "matrix": _matrix_numbers,
     "bootstrap": _bootstrap_numbers,
-    "pairs": compare_pairwise,
 }

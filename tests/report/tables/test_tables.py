@@ -12,13 +12,12 @@ from assay.experiment.spec import Spec, override
 from assay.experiment.spec.model import TABLE_NAMES
 from assay.report.analysis import analyze
 from assay.report.publish import write_reports
-from assay.report.render.document import Forest, Heading, Table
+from assay.report.render.document import Heading, Table
 from assay.report.render.markup import to_markdown
-from assay.report.render.terminal import print_document
 from assay.report.results import results_json
 from assay.report.scored_run import open_case
 from assay.report.sections import document
-from assay.report.tables import TABLES, compare_pairwise
+from assay.report.tables import TABLES
 from assay.types import AnalysisPlan, EngineRole, EngineRun, RunMetadata, Status
 from tests.report.labs import lab
 
@@ -50,8 +49,8 @@ def test_the_names_that_a_file_may_say_are_those_that_are_made():
 
 
 def test_numbers_of_tables_that_nobody_wants_are_not_computed():
-    wanted = analysed(lab(RANKS), "matrix", "pairs")
-    assert list(wanted.numbers) == ["matrix", "pairs"]
+    wanted = analysed(lab(RANKS), "matrix", "bootstrap")
+    assert list(wanted.numbers) == ["matrix", "bootstrap"]
     assert results_json(wanted)["numbers"]["matrix"][0]["part"] == "all"
     assert analysed(lab(RANKS), "ranks", "forest").numbers == {}
 
@@ -172,11 +171,6 @@ def test_forest_file_is_written_only_when_asked_for(tmp_path):
     assert not (tmp_path / "forest.csv").exists()
 
 
-def test_forest_draws_each_other_measure():
-    drawn = [b for b in section(analysed(lab(RANKS), "forest"), "Forest") if isinstance(b, Forest)]
-    assert [[e.label for e in forest.estimates][0] for forest in drawn] == ["a, Hit@1", "a, Hit@10"]
-
-
 def test_ranks_count_each_engine_and_say_what_the_guide_would():
     table, winner = section(analysed(lab(RANKS), "ranks"), "Ranks")
     rows = {row[0]: row[1:] for row in texts(table)}
@@ -186,31 +180,6 @@ def test_ranks_count_each_engine_and_say_what_the_guide_would():
     assert winner.text.startswith("Largest RR@10: a (0.625).")
     assert "MDE" in winner.text
     assert "against b" in winner.text
-
-
-def test_pairs_are_a_square_best_first_and_mirrored():
-    made = lab({"low": [0, 9] * 30, "high": [1, 1] * 30, "twin": [1, 1, 1, 2] * 15})
-    square, *_ = section(analyze(made, AnalysisPlan(("RR@10",), "low", tables=("pairs",))), "All pairs")
-    assert texts(square) == [["1. high", "", "+", "+"], ["2. twin", "−", "", "+"], ["3. low", "−", "−", ""]]
-
-
-def test_pairs_that_nothing_decides_are_undecided_on_both_sides():
-    made = lab({"x": [1, 2, 3, 0] * 3, "y": [2, 1, 0, 3] * 3})
-    square, *_ = section(analyze(made, AnalysisPlan(("RR@10",), "x", tables=("pairs",))), "All pairs")
-    assert [row[1:] for row in texts(square)] == [["", "?"], ["?", ""]]
-    assert "0 of 1 pairs are better or worse" in square.note
-
-
-def test_pairs_stop_where_nobody_could_read_them(monkeypatch):
-    from assay.report.scored_run import open_case
-
-    case = open_case(
-        lab({f"v{i}": np.random.default_rng(i).integers(0, 11, 20).tolist() for i in range(6)}),
-        AnalysisPlan(("RR@10",), "v0"),
-    )
-    results = analyze(case.run, case.claim)
-    monkeypatch.setattr("assay.report.tables.MAX_PAIRED_ENGINES", 4)
-    assert len(compare_pairwise(case, results.comparison)) == 6
 
 
 def test_tables_survive_markdown_and_engines_that_failed():
@@ -230,12 +199,3 @@ def test_nobody_wins_where_the_numbers_are_equal():
     made = lab({"b": [1, 2] * 20, "x": [2, 1] * 20, "last": [9, 9] * 20})
     _, winner = section(analyze(made, AnalysisPlan(("RR@10",), "b", tables=("ranks",))), "Ranks")
     assert winner.text.startswith("Largest RR@10: none, b and x are equal.")
-
-
-def test_forest_prints_the_primary_measure_only():
-    stream = io.StringIO()
-    report = document(analysed(lab(RANKS), "forest"))
-    print_document(report, stream)
-    drawn = [line for line in stream.getvalue().splitlines() if "●" in line]
-    assert len(drawn) == 3 + 2  # the means of three engines, and two differences
-    assert not [line for line in drawn if "Hit@" in line]

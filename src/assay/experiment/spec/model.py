@@ -36,7 +36,7 @@ FILE = "assay.toml"
 #: The tables of the file. [search] belongs to `assay search`; no run depends on it.
 TABLES = ("run", "engines", "variants", "sweeps", "tune", "ledger", "report", "search")
 #: Optional tables of a report.
-TABLE_NAMES = ("matrix", "bootstrap", "forest", "ranks", "pairs")
+TABLE_NAMES = ("matrix", "bootstrap", "forest", "ranks")
 #: The baseline of a run that declares none.
 BASELINE = "keywords"
 #: Engines up to which times are measured by default: more are compared for quality, faster in parallel.

@@ -67,7 +67,10 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
         },
         "claims": unsupported_claims(results),
         "lint": [{"gold": name, "text": text} for name, facts in corpora.items() for text in facts.problems],
-        "tables": [{"kind": type(block).__name__.lower(), "block": plain(block)} for block in table_blocks(results)],
+        "tables": [
+            {"kind": type(block).__name__.lower(), "block": plain(block)}
+            for block in (table_blocks(results) if results.tables else ())
+        ],
     }
 
 

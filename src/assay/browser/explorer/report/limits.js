@@ -3,9 +3,7 @@
 import { h, prose } from "../../common/dom.js";
 import { grouped, percent } from "../../common/format.js";
 import { headColumn, numberColumn, table, textColumn } from "../../common/table.js";
-import { forest } from "../charts/forest.js";
-import { linearAxis } from "../charts/marks.js";
-import { comparisonsOn, folded, meanText, note, stack, subtitle } from "./parts.js";
+import { comparisonsOn, folded, note, stack, subtitle } from "./parts.js";
 
 export const limitsSection = { id: "limits", title: "Limitations", render: renderLimits };
 export const tablesSection = { id: "tables", title: "Requested tables", render: renderTables };
@@ -109,7 +107,6 @@ const BLOCK_RENDERERS = {
   heading: (block) => subtitle(block.text),
   paragraph: (block) => h("p", { class: block.tone === "quiet" ? "note" : block.tone }, prose(block.text)),
   table: requestedTable,
-  forest: requestedForest,
 };
 
 function renderTables(data) {
@@ -136,15 +133,4 @@ function sortKey(text) {
   if (text === "–") return null;
   const number = /^[+\-−]?\d[\d,]*(\.\d+)?/.exec(text);
   return number ? Number(number[0].replace(/,/g, "").replace("−", "-")) : text;
-}
-
-function requestedForest(block) {
-  return forest({
-    label: "Estimates with their intervals",
-    rows: block.estimates.map((estimate) => {
-      return { ...estimate, name: estimate.label, text: meanText(estimate.value, estimate) };
-    }),
-    axis: linearAxis(block.low, block.high),
-    line: block.line ?? undefined,
-  });
 }
