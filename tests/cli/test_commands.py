@@ -1,5 +1,6 @@
 """The commands as a user meets them: what they print, what they write, how they end."""
 
+import csv
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import signal
 import subprocess
 import sys
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -136,6 +138,34 @@ def test_compare_two_tables_needs_no_gold(csv_tables, capsys):
     code, data = as_json(capsys, "compare", "a.csv", "b.csv")
     assert code == 0
     assert data["rows"][0]["verdict"] == "better"
+
+
+def test_compare_writes_the_percentile_bootstrap_of_every_pair(csv_tables, capsys):
+    csv_tables(a=lambda i: float(i < 26), b=lambda i: float(i < 27))
+    code, data = as_json(capsys, "compare", "a.csv", "b.csv", "--bootstrap", "percentile", "--out", "pairs.csv")
+    assert code == 0
+    (pair,) = data["bootstrap"]
+    assert (pair["published"]["low"], pair["published"]["high"]) == (0.0, pytest.approx(0.1))  # as Karta publishes it
+    (row,) = csv.DictReader(Path("pairs.csv").read_text().splitlines())
+    assert (row["engine"], row["difference"], row["excludes_zero"]) == ("b.csv", "0.033333", "false")
+
+
+def test_compare_every_pair_of_a_run_by_percentile_bootstrap(finished_shop, capsys):
+    code, data = as_json(capsys, "compare", "results", "--all-pairs", "--bootstrap", "percentile")
+    assert code == 0
+    assert len(data["bootstrap"]) == len(data["rows"])
+
+
+def test_compare_every_experiment_of_one_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{name},Q{i},{i % 10 < most}\n" for name, most in (("x", 2), ("y", 5), ("z", 9)) for i in range(30))
+    (tmp_path / "sweep.csv").write_text(f"experiment_id,query_id,top1_hit\n{rows}")
+    code, data = as_json(capsys, "compare", "sweep.csv", "--primary", "top1_hit")
+    assert (code, data["leader"], len(data["rows"])) == (0, "z", 3)
+    names = (data["decision"]["candidate"]["name"], data["decision"]["baseline"]["name"])
+    assert names == ("z", "y")
+    code, data = as_json(capsys, "compare", "sweep.csv", "--primary", "top1_hit", "--baseline", "y")
+    assert [row["engine"] for row in data["rows"]] == ["x", "z"]
 
 
 def test_gate_passes_on_an_unchanged_run(finished_shop, tmp_path, capsys):
@@ -537,7 +567,7 @@ def test_compare_reads_the_per_query_table_of_a_run(finished_shop, tmp_path, cap
 
 
 FLAGS_WITHOUT_MEANING = [
-    ["compare", "a.csv", "b.csv", "--baseline", "x"],
+    ["compare", "a.csv", "b.csv", "--out", "pairs.csv"],
     ["compare", "results", "--all-pairs", "--baseline", "oracle"],
     ["compare", "results", "results", "--baseline", "oracle"],
     ["plan", "results", "--detect", "0.1", "--queries", "5"],

@@ -196,3 +196,23 @@ def test_runfile_with_two_answers_to_the_same_words_is_refused(corpus_of: Corpus
         make_engine(f"runfile:{tmp_path / 'run'}", suite=suite).open(corpus_of({"a.py": "x\n"}, SPEC))
     (tmp_path / "run").write_text("one Q0 a.py 1 1 t\ntwo Q0 a.py 1 1 t\n")
     make_engine(f"runfile:{tmp_path / 'run'}", suite=suite).open(corpus_of({"a.py": "x\n"}, SPEC))
+
+
+def test_runfile_reads_the_results_of_pyckles_guide(opened: Opened) -> None:
+    results = [{"query": "first?", "expected": "a.py", "ranked": ["b.py", "b.py", "a.py"]}]
+    session = opened(json.dumps({"mrr_at_10": 0.3, "results": results}, indent=2))
+    assert session.search("first?", 9) == (Hit("b.py"), Hit("b.py"), Hit("a.py"))
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        ([{"query": "first?"}], "missing key 'ranked'"),
+        ([{"query": "first?", "ranked": ["a.py"]}] * 2, "duplicate query 'first\\?'"),
+        ([{"query": "first?", "ranked": [7]}], "invalid Pyckle results"),
+        (3, "invalid Pyckle results"),
+    ],
+)
+def test_runfile_refuses_broken_results_of_pyckle(opened: Opened, results: object, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        opened(json.dumps({"results": results}))

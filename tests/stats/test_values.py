@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -7,6 +8,8 @@ import pytest
 
 from assay.errors import InputError, NotComparableError
 from assay.stats import QueryValue, RunNames, ValueRange, Verdict, compare_values, read_values
+from assay.stats.records import AllPairs
+from assay.stats.runs import compare_columns, read_engines
 
 
 def table(values: Sequence[float], clusters: Sequence[int] | None = None) -> list[QueryValue]:
@@ -116,3 +119,58 @@ def test_engine_of_a_run_must_be_selected(tmp_path, engine, message):
     with pytest.raises(InputError, match=message) as caught:
         read_values(path, engine=engine)
     assert caught.value.hint == "set --engine to one of: a, b"
+
+
+KARTA = "experiment_id,query_id,top1_file,top1_hit,recall_at_10,adv_rank_gap\n" + "".join(
+    f"{name},Q{i},a.java,{str(i % 4 == 0).lower()},{float(i % 5 < most):.4f},{'' if i else '-3'}\n"
+    for name, most in (("small", 1), ("large", 4))
+    for i in range(30)
+)
+
+
+def test_results_of_karta_are_read_by_column_and_experiment(tmp_path):
+    path = write(tmp_path, KARTA)
+    engines = read_engines(path, measure="top1_hit")
+    assert list(engines) == ["small", "large"]
+    assert [row.value for row in engines["small"][:5]] == [1, 0, 0, 0, 1]
+    assert [row.query for row in read_values(path, engine="large", measure="adv_rank_gap")] == ["Q0"]
+
+
+def test_all_experiments_of_a_file_are_compared(tmp_path):
+    found = compare_columns(read_engines(write(tmp_path, KARTA), measure="recall_at_10"), "recall_at_10", B=500)
+    assert isinstance(found, AllPairs)
+    assert (found.leader, found.leaders) == ("large", ("large",))
+    assert found.rows[0].difference == pytest.approx(0.6)
+    assert found.rows[0].verdict is Verdict.BETTER
+
+
+def test_engines_without_common_queries_are_not_comparable():
+    engines = {"a": table([0.5] * 10), "b": table([0.5] * 10), "c": table([0.5] * 5)}
+    with pytest.raises(NotComparableError, match="only 5 of 10 queries have a value for every engine"):
+        compare_columns(engines, "value")
+
+
+@pytest.mark.parametrize(
+    ("text", "measure", "message"),
+    [
+        (KARTA, None, "no measure selected"),
+        (KARTA, "top1_file", "unknown measure 'top1_file'"),
+        (KARTA + "small,Q0,a.java,true,1,\n", "top1_hit", "duplicate query 'Q0' of small"),
+        ("query_id,file\nQ1,a\n", None, "expected a column of numbers, got query_id,file"),
+        ("query,value\nq,1\n", "R@10", "the file has one measure"),
+    ],
+)
+def test_a_bad_table_of_measures_is_refused(tmp_path, text, measure, message):
+    with pytest.raises(InputError, match=message):
+        read_engines(write(tmp_path, text), measure=measure)
+
+
+def test_results_of_pyckle_are_reciprocal_ranks(tmp_path):
+    results = [
+        {"query": "one", "expected": "a.py", "ranked": ["x.py", "x.py", "y.py", "a.py"]},
+        {"query": "two", "expected": "b.py", "ranked": [*("x.py",) * 10, "b.py"]},
+    ]
+    path = write(tmp_path, json.dumps({"mrr_at_10": 0.125, "results": results}, indent=2), "eval_results.json")
+    assert [(row.query, row.value) for row in read_values(path)] == [("one", 0.25), ("two", 0.0)]
+    with pytest.raises(InputError, match="eval_results.json of Pyckle"):
+        read_values(write(tmp_path, "[]", "b.json"))

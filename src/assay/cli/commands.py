@@ -281,19 +281,24 @@ command(
 )
 command(
     "results:compare",
-    """Compare engines: inside one run, between two runs, or from two per-query CSV files
+    """Compare engines: inside one run, between two runs, or from CSV files of per-query values
 
     assay compare results                         each engine against the baseline
     assay compare results --all-pairs             every engine against every other
     assay compare results-old results-new         the same engine in two runs (--engine NAME)
     assay compare old.csv new.csv                 query,value[,cluster]; no gold set needed
+    assay compare sweep-queries.csv --primary recall_at_10    Karta's results: every pair of experiments
+    assay compare a.csv b.csv --bootstrap percentile --out pairs.csv    intervals as published
+    assay compare old_results.json eval_results.json          two results of Pyckle's guide, by reciprocal rank
     """,
-    value("first", "Directory of a run, or CSV of the baseline"),
-    value("second", "Directory of a run, or CSV of the candidate", nargs="?"),
+    value("first", "Directory of a run, or CSV or eval_results.json of the baseline"),
+    value("second", "Directory of a run, or CSV or eval_results.json of the candidate", nargs="?"),
     flag("--engine NAME", "Compare this engine only", action=Once),
     flag("--all-pairs", "Compare every engine with every other, as one family"),
     flag("--allow-changed-corpus", "Have no effect: a changed corpus is always compared"),
-    flag("--lower-is-better", "With two CSV files: lower values are better, such as times"),
+    flag("--lower-is-better", "With CSV files: lower values are better, such as times"),
+    flag("--bootstrap", "Add the paired percentile bootstrap of each pair (B = 2,000)", choices=("percentile",)),
+    flag("--out FILE", "Write the pairs and their bootstrap intervals to this CSV file"),
     shared.FULL,
     shared.ANALYSIS_PLAN,
 )

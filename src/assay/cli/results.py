@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
 
 from assay.cli.arguments import CLAIM, RESULTS
 from assay.cli.options import (
@@ -24,6 +29,7 @@ from assay.errors import AssayError, ConfigError, EngineError, InputError
 from assay.experiment import lock_directory
 from assay.experiment.records.directory import HTML, is_run
 from assay.experiment.spec.model import analysis_plan_of
+from assay.files import write_atomic
 from assay.gold import load_gold, query_hash
 from assay.gold.split import SEALED, split_of
 from assay.report.analysis import compared_pair
@@ -45,11 +51,17 @@ from assay.report.results import results_json
 from assay.report.scored_run import failed_engines
 from assay.report.sections import unpooled_section
 from assay.report.show import ShownEngine, find_query, no_query, show_document, show_json, show_query
+from assay.report.tables import resample_pairs, resampled_csv, resampled_table
 from assay.scoring import parse_measure, score
 from assay.stats import RunNames, compare_values, components_of, plan, plan_comparison, read_values
 from assay.stats.config import DEFAULT
-from assay.stats.records import AllPairs, Comparison, SamplePlan, one_digit
+from assay.stats.records import AllPairs, Comparison, ComparisonRow, QueryValue, SamplePlan, one_digit
+from assay.stats.runs import compare_columns, read_engines
+from assay.stats.tables import headline as headline_table
 from assay.types import AnalysisPlan, GoldSet, Query, Run
+
+if TYPE_CHECKING:
+    from assay.types import FloatArray
 
 
 @paused_gc()
@@ -147,27 +159,45 @@ def _command_line(args: Namespace, *more: str) -> str:
 
 
 def compare_command(args: Namespace) -> int:
-    comparison, decision, changes = _compare(args)
-    names = shlex.join(name for name in (args.first, args.second) if name)
-    show = "" if args.first.endswith(".csv") else f"assay show {names}"
-    shown = card(decision, show=show)
-    details = comparison_document(comparison).blocks if args.full else map(Paragraph, changes)
-    data = {"schema": "assay/compare/1", **asdict(comparison), "decision": decision.to_json()}
-    emit(args, Document("", (*details, shown)), data)
+    if args.out and not args.bootstrap:
+        raise ConfigError("--out means nothing without --bootstrap", hint="add --bootstrap percentile")
+    compared = _compare(args)
+    comparison, names = compared.comparison, shlex.join(name for name in (args.first, args.second) if name)
+    show = "" if _is_table(args.first) else f"assay show {names}"
+    details: list[Block] = [
+        *(comparison_document(comparison).blocks if args.full else map(Paragraph, compared.changes))
+    ]
+    data = {"schema": "assay/compare/1", **asdict(comparison), "decision": compared.decision.to_json()}
+    if args.bootstrap:
+        pairs = list(resample_pairs(comparison.rows, compared.values, comparison))
+        details.append(resampled_table(pairs))
+        data["bootstrap"] = [asdict(pair) for pair in pairs]
+        if args.out:
+            means = {row.engine: row.mean for row in comparison.means if row.measure == comparison.primary}
+            write_atomic(Path(args.out), resampled_csv(pairs, means))
+    emit(args, Document("", (*details, card(compared.decision, show=show))), data)
     return EngineError.exit_code if comparison.failed else 0
 
 
-def _compare(args: Namespace) -> tuple[Comparison | AllPairs, Decision, list[str]]:
-    """Return the comparison, the decision, and a sentence for each corpus that changed between two runs."""
-    tables = [Path(name).suffix.lower() == ".csv" for name in (args.first, args.second) if name]
+class _Compared(NamedTuple):
+    comparison: Comparison | AllPairs
+    decision: Decision
+    changes: Sequence[str] = ()  # a sentence for each corpus that changed between two runs
+    values: Mapping[str, FloatArray] = MappingProxyType({})  # of each engine by query, for the bootstrap
+
+
+def _is_table(name: str) -> bool:
+    return Path(name).suffix.lower() in (".csv", ".json")
+
+
+def _compare(args: Namespace) -> _Compared:
+    tables = [_is_table(name) for name in (args.first, args.second) if name]
     if any(tables):
-        if args.all_pairs:
-            raise ConfigError("--all-pairs is for one run", hint="leave it out for two tables")
-        if not all(tables) or len(tables) < 2:
+        if not all(tables):
             raise ConfigError("a CSV is compared with another CSV", hint="assay compare old.csv new.csv")
-        return *_compare_tables(args), []
+        return _compare_tables(args)
     if args.lower_is_better:
-        raise ConfigError("--lower-is-better is for two tables", hint="a measure knows its direction")
+        raise ConfigError("--lower-is-better is for CSV files", hint="leave it out; a measure has its direction")
     if args.second is None:
         if args.all_pairs:
             reject_flags(args, "--all-pairs", "engine", "baseline")
@@ -177,9 +207,14 @@ def _compare(args: Namespace) -> tuple[Comparison | AllPairs, Decision, list[str
         side = gather((run,), claim.measures, "")
         pairs = compare_all_pairs(run, claim) if args.all_pairs else None
         compared = compare_within(side, replace(claim, baseline="") if pairs else claim, args.engine)
-        return pairs or compared, decide_sides(compared, None, side, claim), []
-    if args.all_pairs:
-        raise ConfigError("--all-pairs is for one run", hint="name a single folder")
+        values = {}
+        if args.bootstrap:
+            table = headline_table(score(run, [claim.primary]))
+            values = dict(zip(table.engines, table.values[:, 0], strict=True))
+        return _Compared(pairs or compared, decide_sides(compared, None, side, claim), values=values)
+    if args.all_pairs or args.bootstrap:
+        flag = "--all-pairs" if args.all_pairs else "--bootstrap"
+        raise ConfigError(f"{flag} is for one run", hint="name a single folder")
     reject_flags(args, "two runs", "baseline")
     old, new = read_results(args.first), read_results(args.second)
     log_look(args, new, "compare")
@@ -189,25 +224,59 @@ def _compare(args: Namespace) -> tuple[Comparison | AllPairs, Decision, list[str
     before, after = gather((old,), claim.measures, args.first), gather((new,), claim.measures, args.second)
     comparison = compare_evidence(before, after, claim, args.engine)
     decision = decide_sides(comparison, before, after, claim, worst=True)
-    return comparison, decision, changed_corpora(before, after)
+    return _Compared(comparison, decision, changed_corpora(before, after))
 
 
-def _compare_tables(args: Namespace) -> tuple[Comparison, Decision]:
-    reject_flags(args, "two tables", "measure", "baseline", "family", "cluster_by")
+def _compare_tables(args: Namespace) -> _Compared:
+    """Compare two files, one engine each, or all engines of one or two files."""
+    reject_flags(args, "CSV files", "measure", "family", "cluster_by")
     settings = given_flags(args, "margin", "alpha", "seed")
-    names = RunNames(args.first, args.second)
-    old, new = (read_values(path, engine=args.engine, measure=args.primary) for path in (args.first, args.second))
-    higher = parse_measure(args.primary).higher_is_better if args.primary else not args.lower_is_better
-    comparison = compare_values(old, new, names=names, higher_is_better=higher, **settings)
-    before = {value.query: value.value for value in old}
-    changes = [QueryLoss("", v.query, v.value - before[v.query]) for v in new if v.query in before]
-    losses = sorted(
-        (change for change in changes if (change.difference < 0) == higher and change.difference),
-        key=lambda change: change.difference if higher else -change.difference,
-    )
-    better = "Higher" if higher else "Lower"
-    comparison = replace(comparison, notes=(f"{better} values are taken as better.", *comparison.notes))
-    return comparison, decide_comparison(comparison, suite="", losses=lambda _: losses)
+    higher = not args.lower_is_better
+    with suppress(ConfigError):  # a column may have any name
+        higher = parse_measure(args.primary).higher_is_better if args.primary else higher
+    paths = [name for name in (args.first, args.second) if name]
+    engines: dict[str, Sequence[QueryValue]]
+    if len(paths) == 1 or args.all_pairs or args.baseline:
+        reject_flags(args, "several engines", "engine")
+        read = [(name, values) for path in paths for name, values in read_engines(path, measure=args.primary).items()]
+        engines = dict(read)
+        if len(engines) < len(read):
+            raise ConfigError("the files have an engine of the same name", hint="rename it in one of the files")
+        comparison = compare_columns(
+            engines, args.primary or "value", args.baseline, higher_is_better=higher, **settings
+        )
+        decided: Comparison = comparison
+        if isinstance(comparison, AllPairs):
+            decided = _leading_pair(comparison, higher=higher)
+    else:
+        names = RunNames(args.first, args.second)
+        old, new = (read_values(path, engine=args.engine, measure=args.primary) for path in paths)
+        engines = {names.old: old, names.new: new}
+        comparison = decided = compare_values(old, new, names=names, higher_is_better=higher, **settings)
+    better = f"{'Higher' if higher else 'Lower'} values are taken as better."
+    comparison = replace(comparison, notes=(better, *comparison.notes))
+    by_query = {name: {row.query: row.value for row in rows} for name, rows in engines.items()}
+
+    def losses(row: ComparisonRow) -> list[QueryLoss]:
+        old, new = by_query[row.baseline], by_query[row.engine]
+        changes = [QueryLoss("", query, value - old[query]) for query, value in new.items() if query in old]
+        return sorted(
+            (change for change in changes if (change.difference < 0) == higher and change.difference),
+            key=lambda change: change.difference if higher else -change.difference,
+        )
+
+    decision = decide_comparison(replace(decided, notes=comparison.notes), suite="", losses=losses)
+    shared = [query for query in next(iter(by_query.values())) if all(query in rows for rows in by_query.values())]
+    values = {name: np.array([rows[query] for query in shared]) for name, rows in by_query.items()}
+    return _Compared(comparison, decision, values=values)
+
+
+def _leading_pair(pairs: AllPairs, *, higher: bool) -> Comparison:
+    """Return the comparison of the leader with the runner-up, adjusted for all pairs."""
+    ranked = sorted(pairs.means, key=lambda row: (-row.mean if higher else row.mean, row.engine != pairs.leader))
+    first = {pairs.leader, next(row.engine for row in ranked if row.engine != pairs.leader)}
+    row = next(row for row in pairs.rows if {row.engine, row.baseline} == first)
+    return replace(pairs, rows=(row,), baseline=row.baseline)
 
 
 def show_command(args: Namespace) -> int:

@@ -3,7 +3,8 @@
 TREC: `qid Q0 docno rank score tag`, where docno is `path`, `path:start-end` or a document id. As in trec_eval, results
 are sorted by score, then by docno, both descending, and the rank is ignored; unlike trec_eval, which rounds scores to
 single precision, scores are compared in double precision. JSON lines: `{"query": id or text, "hits": [...]}`, or
-"text" instead of "query", with hits in rank order, each `"path:10-20"` or `{"path", "start", "end", "score"}`.
+"text" instead of "query", with hits in rank order, each `"path:10-20"` or `{"path", "start", "end", "score"}`. Pyckle:
+the eval_results.json of its guide, `{"results": [{"query": text, "ranked": [path, ...]}]}`.
 
 A query is identified by its text or by `gold/query/form`; `gold/query` and `query` mean its first phrasing only. The
 ranking of one phrasing is not used for another.
@@ -34,7 +35,9 @@ _NAMING = "name each query GOLD/QUERY/PHRASING or by its text; GOLD/QUERY and QU
 @dataclass(frozen=True, slots=True)
 class RunFileSettings:
     path: str = field(metadata={"about": "path of the run file, relative to the directory of assay.toml"})
-    format: Literal["auto", "trec", "jsonl"] = setting("auto", "auto: JSON lines if the file begins with {, else TREC")
+    format: Literal["auto", "trec", "jsonl", "pyckle"] = setting(
+        "auto", "auto: Pyckle for a JSON document with results, JSON lines if the file begins with {, else TREC"
+    )
 
 
 class Docno(NamedTuple):
@@ -115,8 +118,11 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
         raise ConfigError("engine runfile requires a gold set", hint="pass a gold set with --gold")
     path = context.directory / read.path
     text = read_utf8(path, hint="check the path of the run file")
-    is_json = read.format == "jsonl" or (read.format == "auto" and text.lstrip().startswith("{"))
-    rankings, notes = (_read_jsonl(text, str(path)), ()) if is_json else read_trec(text, str(path))
+    form = read.format if read.format != "auto" else _detect_format(text)
+    if form == "trec":
+        rankings, notes = read_trec(text, str(path))
+    else:
+        rankings, notes = (_read_jsonl if form == "jsonl" else _read_pyckle)(text, str(path)), ()
     if not rankings:
         raise InputError("the run file is empty", file=path, hint="write rankings as TREC lines or JSON lines")
     forms = [(gold, query, form) for gold in context.suite.golds for query in gold.queries for form in query.forms]
@@ -126,6 +132,15 @@ def make(settings: Mapping[str, object], context: EngineContext) -> RunFileEngin
         count = f"{len(unknown)} query ids in the run file are" if len(unknown) > 1 else "1 query id in the run file is"
         notes = (f"{count} not in this gold set, e.g. {unknown[0]:.80}", *notes)
     return RunFileEngine(read.path, text_digest(text), context.suite, rankings, notes=notes)
+
+
+def _detect_format(text: str) -> str:
+    if not text.lstrip().startswith("{"):
+        return "trec"
+    try:
+        return "pyckle" if "results" in json.loads(text) else "jsonl"
+    except (ValueError, RecursionError):
+        return "jsonl"
 
 
 class _Entry(NamedTuple):
@@ -184,8 +199,8 @@ def _parse_entry(line: str, file: str, number: int) -> tuple[str, _Entry]:
     return query, _Entry(docno, position, value, number, Docno(docno, value))
 
 
-def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
-    rankings: dict[str, tuple[Hit, ...]] = {}
+def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit | Docno, ...]]:
+    rankings: dict[str, tuple[Hit | Docno, ...]] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
@@ -202,4 +217,19 @@ def _read_jsonl(text: str, file: str) -> dict[str, tuple[Hit, ...]]:
         if name in rankings:
             raise InputError(f"duplicate query {name!r}", file=file, line=number, hint="write one line per query")
         rankings[name] = hits
+    return rankings
+
+
+def _read_pyckle(text: str, file: str) -> dict[str, tuple[Hit | Docno, ...]]:
+    rankings: dict[str, tuple[Hit | Docno, ...]] = {}
+    try:
+        for entry in json.loads(text)["results"]:
+            name = entry["query"]
+            if name in rankings:
+                raise InputError(f"duplicate query {name!r}", file=file, hint="keep one result per query")
+            rankings[name] = tuple(map(read_hit, entry["ranked"]))
+    except (ValueError, TypeError, KeyError, EngineError, RecursionError) as problem:
+        hint = 'write {"results": [{"query": "...", "ranked": ["path"]}]}'
+        reason = f"missing key {problem}" if isinstance(problem, KeyError) else problem
+        raise InputError(f"invalid Pyckle results: {reason}", file=file, hint=hint) from problem
     return rankings

@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -26,8 +26,11 @@ from assay.report.scored_run import (
 from assay.scoring import parse_measure
 from assay.stats import paired_percentile_bootstrap, percentile_bootstrap
 from assay.stats.config import DEFAULT
-from assay.stats.records import Comparison, Interval, MeanRow
+from assay.stats.records import Comparison, ComparisonRow, Interval, MeanRow
 from assay.stats.tables import headline
+
+if TYPE_CHECKING:
+    from assay.types import FloatArray
 
 
 def table_numbers(names: Sequence[str], case: ScoredRun, comparison: Comparison) -> dict[str, tuple[object, ...]]:
@@ -78,14 +81,42 @@ def _bootstrap_numbers(case: ScoredRun, comparison: Comparison) -> Iterator[Resa
             applied = values[row.engine][~np.isnan(values[row.engine])]
             published = percentile_bootstrap(applied, np.random.default_rng(case.claim.seed), level=level)
             yield Resampled(row.engine, "", row.measure, row.mean, published, row.interval, row.queries, number)
-    for pair in comparison.rows:
-        if pair.in_family and pair.engine in values and pair.baseline in values:
+    yield from resample_pairs([row for row in comparison.rows if row.in_family], values, comparison)
+
+
+def resample_pairs(
+    rows: Sequence[ComparisonRow], values: Mapping[str, FloatArray], comparison: Comparison
+) -> Iterator[Resampled]:
+    """Resample the difference of each pair whose engines have values, from the seed of the comparison."""
+    for pair in rows:
+        if pair.engine in values and pair.baseline in values:
             new, old = values[pair.engine], values[pair.baseline]
             both = ~(np.isnan(new) | np.isnan(old))
-            rng = np.random.default_rng(case.claim.seed)
-            published = paired_percentile_bootstrap(old[both], new[both], rng, level=level)
+            rng = np.random.default_rng(comparison.seed)
+            published = paired_percentile_bootstrap(old[both], new[both], rng, level=1 - comparison.alpha)
             key = (pair.engine, pair.baseline, pair.measure)
-            yield Resampled(*key, pair.difference, published, pair.interval, pair.queries, number)
+            resamples = DEFAULT.percentile_resamples
+            yield Resampled(*key, pair.difference, published, pair.interval, pair.queries, resamples)
+
+
+def resampled_table(pairs: Sequence[Resampled]) -> Block:
+    published = f">Percentile bootstrap, B = {DEFAULT.percentile_resamples:,}"
+    columns = ["Engine", "Baseline", ">Difference", published, "Excludes 0", ">Assay", "Excludes 0"]
+    return table(columns, [_bootstrap_row(row) for row in pairs], f"Paired by query, over {pairs[0].queries} queries.")
+
+
+def resampled_csv(pairs: Sequence[Resampled], means: Mapping[str, float]) -> str:
+    """Format paired percentile intervals as CSV, one line per pair, with the columns that published tables have."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    header = ["engine", "baseline", "measure", "n", "mean", "baseline_mean", "difference", "ci_low", "ci_high"]
+    writer.writerow([*header, "excludes_zero", "resamples"])
+    for row in pairs:
+        numbers = (means[row.engine], means[row.against], row.value, row.published.low, row.published.high)
+        excludes = str(row.published.low > 0 or row.published.high < 0).lower()
+        key = (row.engine, row.against, row.measure, row.queries)
+        writer.writerow([*key, *(f"{number:.6f}" for number in numbers), excludes, row.resamples])
+    return stream.getvalue()
 
 
 def _bootstrap_blocks(results: Results) -> list[Block]:
@@ -100,9 +131,7 @@ def _bootstrap_blocks(results: Results) -> list[Block]:
     title = Heading(f"Bootstrap of {results.comparison.primary}")
     blocks: list[Block] = [title, table(["Engine", ">Mean", published, ours], rows)]
     if pairs:
-        columns = ["Engine", "Baseline", ">Difference", published, "Excludes 0", ours, "Excludes 0"]
-        note = f"Paired by query, over {pairs[0].queries} queries."
-        blocks.append(table(columns, [_bootstrap_row(row) for row in pairs], note))
+        blocks.append(resampled_table(pairs))
     return [*blocks, Paragraph(_DIFFERS, "quiet")]
 
 

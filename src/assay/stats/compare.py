@@ -126,9 +126,14 @@ def all_pairs(
     rows = compare_table(table, [(b, a) for a, b in combinations(scores.engines, 2)], chosen, settings)
     means = table_means(table, chosen, settings.alpha, settings.cluster)
     comparison = assemble(rows, means, chosen[0], "", settings, None)
+    return rank_engines(comparison, higher_is_better=chosen[0].bounds.higher_is_better)
+
+
+def rank_engines(comparison: Comparison, *, higher_is_better: bool) -> AllPairs:
+    """Add the engine with the best mean and the engines not shown to be worse to a comparison of all pairs."""
     shared = {field.name: getattr(comparison, field.name) for field in fields(comparison)}
-    sign = -1.0 if chosen[0].bounds.higher_is_better else 1.0
-    primary_means = [row for row in means if row.measure == chosen[0].name]
+    sign = -1.0 if higher_is_better else 1.0
+    primary_means = [row for row in comparison.means if row.measure == comparison.primary]
     leader = min(primary_means, key=lambda row: (sign * row.mean, row.engine)).engine
     return with_leader(AllPairs(**shared, leader="", leaders=()), leader)
 

@@ -287,3 +287,13 @@ def test_no_json_is_an_exception(tmp_path_factory, value):
 def test_questions_are_found_without_what_surrounds_them():
     text = "Thanks! So, could you explain how the token cache is refreshed after a restart? I will wait. What now?"
     assert list(find_questions(text)) == ["how the token cache is refreshed after a restart?"]
+
+
+def test_one_word_and_the_file_opened_next_are_a_pair(tmp_path, make_ground):
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "pool.py").write_text("# backoff is set by the caller\nimport time\n")
+    (code / "tax.py").write_text("RATE = 3\n")
+    (tmp_path / "h").write_text('grep "backoff" .\nvim tax.py\ngrep "backoff" .\nvim pool.py\n')
+    (intent,) = mine_shell(make_ground(code), tmp_path / "h").intents
+    assert (intent.text, anchors(intent)) == ("backoff", {"pool.py": 2})

@@ -138,7 +138,7 @@ class _Locator:
             targets = [self._in_file(text, path, file.line) for path, file in places.items()]
             first, *others = [target for target in targets if _is_definition(target)] or targets
             opened = _unique([first, *(replace(target, grade=SECONDARY) for target in others)])
-        if opened and (any(map(_is_definition, opened)) or is_query_length(text)):
+        if opened and (any(map(_is_definition, opened)) or is_query_length(text) or self._has_words(opened, text)):
             return opened
         if len(split(text.replace(" ", "_"))) < _WORDS_OF_A_NAME:
             return ()
@@ -146,6 +146,11 @@ class _Locator:
         if not 0 < len(own) <= LogRules.matches:
             return ()
         return _unique(target for ref in own if (target := self.code.anchor(ref)) is not None)
+
+    def _has_words(self, opened: Sequence[Target], text: str) -> bool:
+        """Return whether the first opened file has every word of a search too short to be a query by itself."""
+        source = self.code.files.get(opened[0].span.path)
+        return source is not None and stem_all(parts(text)) <= stem_all(parts(source.text))
 
     def _path(self, written: str) -> str | None:
         plain = written.replace("\\", "/").strip("'\"").removeprefix("./")
