@@ -1,6 +1,5 @@
 """Ranks that stand beside a measure are of its level."""
 
-import re
 from dataclasses import replace
 
 import pytest
@@ -79,7 +78,7 @@ def test_failures_and_histogram_have_the_rank_of_the_primary_measure(primary, ra
     assert f"(rank {rank})" in page
     assert f"ranks by {level};" in page
     assert f"## Rank of the first relevant result, by {level}" in page
-    assert re.search(rf"mine {'·' * (rank - 1)}█·+ ·  0% at 1, 0% not found", page)
+    assert "mine: 0% at rank 1" in page
 
 
 def test_table_of_ranks_names_the_measure_it_averages():

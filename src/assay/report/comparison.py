@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -14,9 +13,7 @@ from assay.report.render.document import (
     Block,
     Cell,
     Document,
-    Forest,
     Heading,
-    IntervalPoint,
     Paragraph,
     Table,
     Tone,
@@ -376,22 +373,17 @@ _BADGES = {
 
 
 def comparison_blocks(comparison: Comparison) -> list[Block]:
-    """Return the verdicts, the details of the statistics, a chart of the differences, and notes."""
+    """Return the verdicts, notes, and the details of the statistics."""
     rows = [row for row in comparison.rows if row.in_family]
     shown = _verdict_table(comparison, rows)
     if not rows:
         return [shown]
-    largest = max(abs(end) for row in rows for end in (row.interval.low, row.interval.high))
-    reach = max(0.05, math.ceil(largest * 20 - 1e-9) / 20)
-    points, notes = [], dict[str, list[str]]()
+    notes: dict[str, list[str]] = {}
     for row in rows:
-        pair = f"{row.engine} − {row.baseline}"
-        points.append(IntervalPoint(pair, row.difference, row.interval.low, row.interval.high, verdict_tone(row)))
         for note in row.notes:
-            notes.setdefault(note, []).append(pair)
+            notes.setdefault(note, []).append(f"{row.engine} − {row.baseline}")
     limits = (Paragraph(f"{', '.join(pairs)}: {note}", "quiet") for note, pairs in notes.items())
-    chart = Forest(tuple(points), -reach, reach, line=0.0)
-    return [shown, Paragraph(_LEGEND, "quiet"), chart, *limits, Heading("Details"), _detail_table(comparison, rows)]
+    return [shown, Paragraph(_LEGEND, "quiet"), *limits, Heading("Details"), _detail_table(comparison, rows)]
 
 
 def _verdict_table(comparison: Comparison, rows: Sequence[ComparisonRow]) -> Table:

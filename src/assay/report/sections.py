@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from assay.report.analysis import FEW_QUERIES, PAGE_BREAKDOWNS, analyze
@@ -15,18 +14,14 @@ from assay.report.failures import behavior_blocks, failure_blocks, stderr_blocks
 from assay.report.render.document import (
     Block,
     Document,
-    Forest,
     Heading,
-    IntervalPoint,
     Paragraph,
-    Spark,
-    Sparks,
     Table,
     drop_empty_columns,
     table,
 )
 from assay.report.render.text import clip, count, difference_text, mean_text, p_text, repository_names
-from assay.report.results import AdversaryStats, Ranks, Results, results_json
+from assay.report.results import AdversaryStats, Results, results_json
 from assay.report.rows import HASH_DIGITS, corpora_hash, row_blocks
 from assay.report.scored_run import ScoredRun, level_of, mark_synthetic, rank_measure
 from assay.report.tables import table_blocks
@@ -51,7 +46,7 @@ def section_blocks(results: Results) -> list[Block]:
     """Return the tables and the statistical detail of a run."""
     return [
         *row_blocks(results.rows, results.comparison.primary, results.measures, scores_note(results)),
-        *_scores(results),
+        *_repository_means(results),
         Paragraph(results.reading),
         *(Paragraph(text, "warning") for text in results.warnings),
         *_verdicts(results),
@@ -114,19 +109,13 @@ def _few(queries: int) -> str:
     return f"Fewer than {FEW_QUERIES} queries: unreliable." if queries < FEW_QUERIES else ""
 
 
-def _scores(results: Results) -> list[Block]:
-    blocks: list[Block] = []
-    if results.repositories > 1:
-        columns = {measure: measure for measure in results.measures}
-        cells = {(row.engine, row.measure): f"{row.repository_mean:.3f}" for row in results.comparison.means}
-        note = f"Means with each of the {results.repositories} repositories counted once. {_few(results.queries)}"
-        blocks.append(_engine_table(results, columns, cells, note.strip()))
-    points = (
-        IntervalPoint(results.label(row.engine), row.mean, row.interval.low, row.interval.high)
-        for row in _ranked_means(results)
-    )
-    measure = parse_measure(results.comparison.primary)
-    return [*blocks, Forest(tuple(points), measure.low, measure.high)]
+def _repository_means(results: Results) -> list[Block]:
+    if results.repositories < 2:
+        return []
+    columns = {measure: measure for measure in results.measures}
+    cells = {(row.engine, row.measure): f"{row.repository_mean:.3f}" for row in results.comparison.means}
+    note = f"Means with each of the {results.repositories} repositories counted once. {_few(results.queries)}"
+    return [_engine_table(results, columns, cells, note.strip())]
 
 
 def scores_note(results: Results) -> str:
@@ -240,26 +229,8 @@ def adversaries_note(results: Results) -> str:
 def _ranks(results: Results) -> list[Block]:
     if not results.ranks:
         return []
-    items = {item.engine: item for item in results.ranks}
-    sparks = Sparks(
-        tuple(
-            _spark(results.label(row.engine), items[row.engine])
-            for row in _ranked_means(results)
-            if row.engine in items
-        )
-    )
-    last = f" to {results.k}" if results.k > 1 else ""
-    note = f"One column per rank, 1{last}, and one for not found. The tallest is {sparks.most:.0%} of the queries."
     title = f"Rank of the first relevant result, by {level_of(results.comparison.primary)}"
-    sentences = (Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)
-    return [Heading(title), replace(sparks, note=note), *sentences]
-
-
-def _spark(label: str, item: Ranks) -> Spark:
-    total = (sum(item.counts) + item.missed) or 1
-    shares = tuple(number / total for number in item.counts)
-    text = f"{shares[0] if shares else 0:.0%} at 1, {item.missed / total:.0%} not found"
-    return Spark(label, shares, item.missed / total, text)
+    return [Heading(title), *(Paragraph(f"{item.engine}: {item.sentence}") for item in results.ranks)]
 
 
 def _low_scores(results: Results) -> list[Block]:

@@ -41,48 +41,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Spark:
-    """A distribution in one line."""
-
-    label: str
-    values: tuple[float, ...]
-    apart: float  # drawn after the values, such as the queries without a hit
-    text: str  # the main numbers
-
-
-@dataclass(frozen=True, slots=True)
-class Sparks:
-    """Distributions on one scale."""
-
-    sparks: tuple[Spark, ...]
-    note: str = ""
-
-    @property
-    def most(self) -> float:
-        """The largest value, which is the scale."""
-        return max((value for spark in self.sparks for value in (*spark.values, spark.apart)), default=0) or 1
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalPoint:
-    label: str
-    value: float
-    low: float
-    high: float
-    tone: Tone = "plain"
-
-
-@dataclass(frozen=True, slots=True)
-class Forest:
-    """Estimates on one axis, with an optional line of no difference."""
-
-    estimates: tuple[IntervalPoint, ...]
-    low: float
-    high: float
-    line: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Code:
     text: str
 
@@ -127,7 +85,7 @@ class Card:
         return "\n  ".join(self.lines)
 
 
-Block = Heading | Paragraph | Table | Sparks | Forest | SideBySide | Code | Card
+Block = Heading | Paragraph | Table | SideBySide | Code | Card
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,18 +108,3 @@ def drop_empty_columns(block: Table) -> Table:
     shown = [at for at in range(len(block.columns)) if at not in empty or not block.rows]
     rows = tuple(tuple(row[at] for at in shown) for row in block.rows)
     return Table(tuple(block.columns[at] for at in shown), rows, block.note)
-
-
-#: Heights of a bar in one character, above zero.
-LEVELS = "▁▂▃▄▅▆▇█"
-#: A count of zero.
-NOTHING = "·"
-
-
-def spark_text(spark: Spark, most: float) -> str:
-    """Draw a distribution in characters; any value above zero is visible."""
-
-    def level(value: float) -> str:
-        return LEVELS[min(len(LEVELS) - 1, int(value / most * len(LEVELS)))] if value > 0 else NOTHING
-
-    return f"{''.join(map(level, spark.values))} {level(spark.apart)}"

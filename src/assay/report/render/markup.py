@@ -10,13 +10,10 @@ from assay.report.render.document import (
     Cell,
     Code,
     Document,
-    Forest,
     Heading,
     Paragraph,
     SideBySide,
-    Sparks,
     Table,
-    spark_text,
 )
 from assay.report.render.text import code_spans, strip_control
 
@@ -36,7 +33,7 @@ def to_markdown(document: Document) -> str:
 
 
 def block_markdown(block: Block, level: int = 2) -> str:
-    """Return one block as Markdown, headings at `level`; empty for a chart."""
+    """Return one block as Markdown, headings at `level`."""
     match block:
         case Heading():
             return f"{'#' * level} {_escape(block.text)}"
@@ -55,23 +52,13 @@ def block_markdown(block: Block, level: int = 2) -> str:
             rows = [heads, rules, *([_cell(cell) for cell in row] for row in block.rows)]
             lines = [f"| {' | '.join(row)} |" for row in rows]
             return "\n".join(lines) + (f"\n\n{_line(block.note)}" if block.note else "")
-        case Sparks():
-            wide = max((len(_fenced(spark.label)) for spark in block.sparks), default=0)
-            lines = [f"{_fenced(s.label):>{wide}} {spark_text(s, block.most)}  {_fenced(s.text)}" for s in block.sparks]
-            return "```text\n" + "\n".join(lines) + "\n```" + (f"\n\n{_line(block.note)}" if block.note else "")
         case SideBySide():
             return "\n\n".join(block_markdown(listing.as_table()) for listing in block.listings)
-        case Forest():
-            return ""  # its numbers are in a table; Markdown has no axis
 
 
 def _cell(cell: Cell) -> str:
     text = _escape(cell.text)
     return f"**{text}**" if text and cell.tone in ("good", "bad") else text
-
-
-def _fenced(text: str) -> str:
-    return " ".join(strip_control(text).replace("`", "'").split("\n"))
 
 
 def _escape(text: str) -> str:

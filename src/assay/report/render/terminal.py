@@ -22,16 +22,12 @@ from assay.report.render.document import (
     Cell,
     Code,
     Document,
-    Forest,
     Heading,
-    IntervalPoint,
     Paragraph,
     RankingBlock,
     SideBySide,
-    Sparks,
     Table,
     Tone,
-    spark_text,
 )
 from assay.report.render.text import strip_control
 from assay.terminal import Terminal, detect_terminal
@@ -65,18 +61,10 @@ class TableShape:
     indent: int = 2  # of the fields of a record
 
 
-@dataclass(frozen=True, slots=True)
-class DrawingShape:
-    """How charts and rankings are laid out, in columns."""
-
-    axis: int = 40  # distinguishes hundredths of a measure in forty steps, half of a small terminal
-    least_axis: int = 16  # a narrower chart moves below its label
-    least_ranking: int = 36  # narrower rankings are below each other: paths would be cut too often
-
-
 _TABLE: Final = TableShape()
-_DRAWING: Final = DrawingShape()
-#: Before a chart below its label.
+#: Columns of a ranking; narrower ones are below each other, because paths would be cut too often.
+_LEAST_RANKING: Final = 36
+#: Before the lines of a card.
 _INDENT: Final = "  "
 #: Between two rankings side by side.
 _RULE: Final = " │ "
@@ -135,14 +123,7 @@ def _print_block(block: Block, console: Console, colors: Mapping[str, str]) -> N
         case SideBySide():
             for line in _draw_rankings(block, console.width):
                 console.print(line, soft_wrap=True)
-        case Sparks():
-            labels = _label_width([spark.label for spark in block.sparks], console.width)
-            for spark in block.sparks:
-                drawing = f"{spark_text(spark, block.most)}  {strip_control(spark.text)}"
-                _print_drawing(console, spark.label, labels, drawing, colors.get(spark.label, ""))
-        case Forest():
-            _print_forest(block, console, colors)
-    if isinstance(block, Table | Sparks) and block.note:
+    if isinstance(block, Table) and block.note:
         _print_text(console, block.note, "dim")
 
 
@@ -315,7 +296,7 @@ def _draw_rankings(block: SideBySide, width: int) -> Iterator[Text]:
     """Draw rankings in equally wide columns, or below each other."""
     number = max(1, len(block.listings))
     column = (width - len(_RULE) * (number - 1)) // number
-    if number == 1 or column < _DRAWING.least_ranking:
+    if number == 1 or column < _LEAST_RANKING:
         for at, listing in enumerate(block.listings):
             if at:
                 yield Text("")
@@ -359,52 +340,3 @@ def _draw_ranking(listing: RankingBlock, width: int) -> Iterator[Text]:
 
 def _pad(text: str, width: int) -> str:
     return " " * (width - cell_len(text))
-
-
-def _print_forest(block: Forest, console: Console, colors: Mapping[str, str]) -> None:
-    labels = _label_width([item.label for item in block.estimates], console.width)
-    width = min(_DRAWING.axis, _drawing_width(console, labels))
-    span = (block.high - block.low) or 1.0
-
-    def column(value: float) -> int:
-        return min(width - 1, max(0, round((width - 1) * (value - block.low) / span)))
-
-    def draw(item: IntervalPoint) -> str:
-        axis = [" "] * width
-        if block.line is not None:
-            axis[column(block.line)] = "┊"
-        for at in range(column(item.low), column(item.high) + 1):
-            axis[at] = "─"
-        axis[column(item.value)] = "●"
-        return "".join(axis)
-
-    for item in block.estimates:
-        _print_drawing(console, item.label, labels, draw(item), _STYLES[item.tone] or colors.get(item.label, ""))
-    scale = [" "] * width
-    for value in (block.low, block.high) if block.line is None else (block.low, block.line, block.high):
-        mark = f"{value:g}"
-        at = min(max(0, column(value) - len(mark) // 2), width - len(mark))
-        scale[at : at + len(mark)] = mark
-    _print_drawing(console, "", labels, "".join(scale), "dim")
-
-
-def _label_width(labels: Sequence[str], width: int) -> int:
-    """Return the width of the labels beside a chart; 0 if they do not leave enough space for it."""
-    longest = max((cell_len(strip_control(label)) for label in labels), default=0)
-    return longest if longest + 1 + _DRAWING.least_axis <= width else 0
-
-
-def _drawing_width(console: Console, labels: int) -> int:
-    return console.width - (labels + 1 if labels else len(_INDENT))
-
-
-def _print_drawing(console: Console, label: str, labels: int, drawing: str, style: str = "") -> None:
-    name, free = " ".join(strip_control(label).split("\n")), _drawing_width(console, labels)
-    first, *rest = [drawing] if cell_len(drawing) <= free else fold(drawing, free)
-    if labels:
-        lines = [f"{_pad(name, labels)}{name} {first}", *(" " * (labels + 1) + line for line in rest)]
-    else:
-        if name:
-            _print_text(console, name, style)
-        lines = [_INDENT + line for line in (first, *rest)]
-    _print_lines(console, lines, style)
