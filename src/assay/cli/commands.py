@@ -223,7 +223,7 @@ command(
     shared.ANALYSIS_PLAN,
     Group(
         "execution",
-        flag("--dry-run", "Show the plan, cached results and a time estimate"),
+        flag("--dry-run", "Show the plan and what is cached"),
         flag(
             "--times",
             "Interleave and time engines, or run them in parallel untimed",

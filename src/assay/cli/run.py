@@ -21,7 +21,6 @@ from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory
 from assay.experiment.cluster import DaskExecutor
 from assay.experiment.corpora import Missing, load_suite
-from assay.experiment.executors import available_threads
 from assay.experiment.forecast import dry_run
 from assay.experiment.plan import ExecutionOptions
 from assay.experiment.records.directory import repeat_directories, write_timings
@@ -103,9 +102,8 @@ def _check_runnable(args: Namespace, spec: Spec) -> None:
 
 def _show_plan(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> int:
     with _execution_options(args, Path(spec.out)) as how:
-        width = how.executor.width if how.executor else spec.jobs or available_threads()
-        plan = dry_run(spec, suite, missing=missing, options=how, width=width)
-    emit(args, dry_run_document(plan, width), dry_run_json(plan))
+        plan = dry_run(spec, suite, missing=missing, options=how)
+    emit(args, dry_run_document(plan), dry_run_json(plan))
     return 0
 
 

@@ -27,7 +27,6 @@ from assay.experiment.executors import (
     TaskLost,
     gather,
 )
-from assay.experiment.forecast import learn
 from assay.experiment.plan import (
     DEFAULT_OPTIONS,
     ExecutionOptions,
@@ -258,8 +257,6 @@ def execute(
                     results[cell] = _share_lines(result, tables[cell.gold])
                 report_cells(Progress("", task.access.gold.name, len(results), len(cells), "cells"))
         reason = IN_TURN if executor.width == 1 else SIDE_BY_SIDE
-    if not timed:
-        learn(plan, snapshots, {cell: result for cell, result in results.items() if cell not in cached})
     return PlanResult(snapshots, {cell: results[cell] for cell in cells}, cached, reason, conditions, timed, cache)
 
 

@@ -1,4 +1,4 @@
-"""The plan of a run as text: tree, cached cells, remaining work, estimated time."""
+"""The plan of a run as text: tree, cached cells and remaining work."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assay.report.render.document import Block, Code, Document, Paragraph, table
 from assay.report.render.text import count
 
 if TYPE_CHECKING:
-    from assay.experiment.forecast import DryRun, Node, TimeEstimate
+    from assay.experiment.forecast import DryRun, Node
 
 #: Engines below one step; a sweep of a thousand would hide the tree.
 _SHOWN = 12
@@ -21,15 +21,15 @@ _TIMED = (
 )
 
 
-def dry_run_document(plan: DryRun, processes: int) -> Document:
+def dry_run_document(plan: DryRun) -> Document:
     tree, left = plan.tree, plan.left
     cells = tree.golds * tree.engines
     lines = [f"{tree.name}: {count(tree.golds, 'gold set')}, {tree.about}", *_tree_lines(tree, "")]
     blocks: list[Block] = [Code("\n".join(lines))]
     if plan.timed:
         blocks.append(Paragraph(_TIMED))
-    blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are cached; {left.cells} remain."))
-    blocks.append(Paragraph(_time_text(left, 1 if plan.timed else processes)))
+    work = f"{left.cells} remain ({count(left.questions, 'search', 'searches')})" if left.cells else "nothing to run"
+    blocks.append(Paragraph(f"{cells - left.cells} of {cells} cells are cached; {work}."))
     if plan.strangers:
         more = len(plan.strangers) - _SHOWN
         names = ", ".join(plan.strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
@@ -41,20 +41,6 @@ def dry_run_document(plan: DryRun, processes: int) -> Document:
 
 def dry_run_json(plan: DryRun) -> dict[str, object]:
     return {"schema": "assay/prospect/1", **asdict(plan)}
-
-
-def _time_text(left: TimeEstimate, processes: int) -> str:
-    if not left.cells:
-        return "Nothing to run: all results are cached."
-    seconds = left.seconds
-    if seconds is None:
-        return f"Unknown time: no earlier run of {', '.join(left.unknown)} on this machine."
-    by = f"{processes} processes" if processes > 1 else "one process"
-    if seconds < 120:
-        time = f"{seconds:.0f} s" if seconds >= 1 else "a second"
-    else:
-        time = f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-    return f"About {time} on {by}, estimated from earlier runs ({left.questions:,} queries)."
 
 
 def _tree_lines(node: Node, indent: str) -> Iterator[str]:

@@ -43,7 +43,6 @@ INDEX: Final = ArtifactKind("index", "indexes for `assay search`", "indexing the
 MIRRORS: Final = ArtifactKind("mirrors", "clones of git repositories of corpora", "cloning again", workspace=True)
 TREES: Final = ArtifactKind("trees", "fetched corpora", "fetching and unpacking again")
 REFS: Final = ArtifactKind("refs", "revisions of fetched corpora", "resolving them again")
-RATES: Final = ArtifactKind("rates", "run times of engines, for estimates", "measuring again in the next run")
 SEATS: Final = ArtifactKind("seats", "signed-in reviewers", "signing in again with a code", workspace=True)
 UNFINISHED: Final = ArtifactKind(
     "unfinished", "interrupted runs without a results directory", "starting those runs again", workspace=True
@@ -53,7 +52,7 @@ OLD: Final = ArtifactKind("old", "files of earlier versions of Assay", "not need
 #: Kinds to which the size limit applies; others are pruned only on request.
 LIMITED: Final = (CELLS, INDEXES, TABLES, VECTORS, EMBEDDINGS)
 KINDS: Final = (
-    CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, REFS, RATES, SEATS, UNFINISHED,
+    CELLS, INDEXES, TABLES, VECTORS, DESCRIPTIONS, EMBEDDINGS, INDEX, MIRRORS, TREES, REFS, SEATS, UNFINISHED,
     OLD,
 )  # fmt: skip
 

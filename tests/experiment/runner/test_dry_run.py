@@ -29,7 +29,7 @@ def look(spec, **options):
 
 
 def text_of(found):
-    return to_markdown(dry_run_document(found, 2))
+    return to_markdown(dry_run_document(found))
 
 
 def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
@@ -37,7 +37,7 @@ def test_nothing_is_asked_and_nothing_is_written(spec, tmp_path):
     found = look(spec)
     assert sorted(path for path in tmp_path.rglob("*") if path.is_file()) == before
     assert found.left.cells == 7
-    assert "0 of 7 cells are cached; 7 remain" in text_of(found)
+    assert "0 of 7 cells are cached; 7 remain (" in text_of(found)
 
 
 def test_what_is_there_is_told_and_strangers_are_asked_again(spec):
@@ -46,7 +46,7 @@ def test_what_is_there_is_told_and_strangers_are_asked_again(spec):
     assert found.left.cells == 1
     assert found.strangers == ("tool",)
     text = text_of(found)
-    assert "6 of 7 cells are cached; 1 remain" in text
+    assert "6 of 7 cells are cached; 1 remain (" in text
     assert "changes of these engines cannot be detected: tool." in text
     assert "not needed" in text  # the candidates of engines whose answers are there
     assert look(spec, fresh=True).left.cells == 7
