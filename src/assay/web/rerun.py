@@ -97,7 +97,7 @@ class RerunService:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._places: LruCache[tuple[str, str, str, int], PreparedGold] = LruCache(LIMITS.corpora)
+        self._prepared: LruCache[tuple[str, str, str, int], PreparedGold] = LruCache(LIMITS.corpora)
         self._indexes: LruCache[tuple[str, ...], SharedCache] = LruCache(LIMITS.indexes, SharedCache.close)
 
     def run(
@@ -114,11 +114,14 @@ class RerunService:
             raise HttpError(400, f"expected a query of 1 to {LIMITS.query} characters", hint="shorten or complete it")
         engine = choose_explainable(opened.run, name)
         own, changed = rebuild_engine(engine), make_engine(_change_config(engine, changes))
-        place, k = self._prepare(opened, gold), opened.run.k
+        prepared, k = self._prepare(opened, gold), opened.run.k
         follow = tuple(dict.fromkeys(target.span.path for target in known.query.targets)) if known else ()
         with self._lock:
             start = time.perf_counter()
-            before_session, after_session = self._open(own, place, keep=True), self._open(changed, place, keep=False)
+            before_session, after_session = (
+                self._open(own, prepared, keep=True),
+                self._open(changed, prepared, keep=False),
+            )
             opening = time.perf_counter() - start
             before = _search(before_session, text, max(k, LIMITS.deep))
             start = time.perf_counter()
@@ -132,11 +135,11 @@ class RerunService:
             "hits": hits,
             "gone": gone,
             "followed": len(after),
-            "value": None if known is None else _values(opened, place, known, before=before, after=after),
+            "value": None if known is None else _values(opened, prepared, known, before=before, after=after),
             "trace": waterfall_data(QueryTrace(engine.name, trace)),
             "seconds": seconds,  # of the second query, without indexing
             "opening": opening,  # until both engines were open
-            "notes": _notes(opened.run, engine, place, before, known),
+            "notes": _notes(opened.run, engine, prepared, before, known),
         }
 
     def _prepare(self, opened: CachedRun, gold: GoldSet) -> PreparedGold:
@@ -150,10 +153,10 @@ class RerunService:
             return reopen(gold, None)
 
         moment = int(time.monotonic() / LIMITS.fresh)
-        return self._places.get((opened.found.id, opened.digest, gold.name, moment), prepare)
+        return self._prepared.get((opened.found.id, opened.digest, gold.name, moment), prepare)
 
-    def _open(self, engine: FullEngine, place: PreparedGold, *, keep: bool) -> Session:
-        corpus, shares = place.corpus, sharing_engine(engine)
+    def _open(self, engine: FullEngine, prepared: PreparedGold, *, keep: bool) -> Session:
+        corpus, shares = prepared.corpus, sharing_engine(engine)
         if shares is None:
             return engine.open(corpus)
         key = (corpus.digest, str(corpus.root), *(step.digest for step in shares.steps()[:2]))
@@ -198,7 +201,7 @@ def _row(hit: Hit, mark: HitMark, rank: int | None, before: int | None) -> dict[
     return location | {"rank": rank, "before": before, "target": mark.target, "adversary": mark.adversary}
 
 
-def _values(opened: CachedRun, place: PreparedGold, known: JudgedQuery, **rankings: _Hits) -> dict[str, Any] | None:
+def _values(opened: CachedRun, prepared: PreparedGold, known: JudgedQuery, **rankings: _Hits) -> dict[str, Any] | None:
     """Score both rankings of the query by the primary measure."""
     measure = parse_measure(opened.claim.primary)
     measure = measure.of or measure
@@ -206,11 +209,11 @@ def _values(opened: CachedRun, place: PreparedGold, known: JudgedQuery, **rankin
     engines, paths = [], set()
     for name, ranking in rankings.items():
         hits = tuple(Hit(hit.path, hit.start, hit.end, hit.score) for hit in ranking[: run.k])
-        tokens = tuple(place.sizes.tokens(hit) for hit in hits)
+        tokens = tuple(prepared.sizes.tokens(hit) for hit in hits)
         engines.append(EngineRun(name, (Ranking(gold, known.query.id, known.form, hits, tokens, Status.OK),)))
         paths |= {hit.path for hit in hits}
     query = replace(known.query, forms={known.form: known.query.forms[known.form]})
-    lines = {**run.lines.get(gold, {}), **{path: place.sizes.lines(path) for path in paths}}
+    lines = {**run.lines.get(gold, {}), **{path: prepared.sizes.lines(path) for path in paths}}
     suite = Suite((replace(known.gold, queries=(query,)),))
     single = replace(run, suite=suite, engines=tuple(engines), lines={gold: lines})
     before, after = (float(row[0][0]) for row in score(single, [measure]).values)
@@ -219,10 +222,10 @@ def _values(opened: CachedRun, place: PreparedGold, known: JudgedQuery, **rankin
     return {"measure": repr(measure), "before": before, "after": after, "higher": measure.higher_is_better}
 
 
-def _notes(run: Run, engine: EngineRun, place: PreparedGold, before: _Hits, known: JudgedQuery | None) -> list[str]:
-    gold = place.gold.name
+def _notes(run: Run, engine: EngineRun, prepared: PreparedGold, before: _Hits, known: JudgedQuery | None) -> list[str]:
+    gold = prepared.gold.name
     facts = run.header.corpora.get(gold)
-    if facts is None or facts.digest != place.corpus.digest:
+    if facts is None or facts.digest != prepared.corpus.digest:
         return [f"The corpus of {gold} changed since the run: both rankings are on the current files."]
     if known is None:
         return []

@@ -79,8 +79,8 @@ def review_routes(
     handlers: dict[str, Callable[[WebRequest], Json]] = {
         "GET /queue": review.list_items,
         "GET /item": review.show_item,
-        "POST /sit": review.sit,
-        "POST /leave": review.leave,
+        "POST /sit": review.sign_in,
+        "POST /leave": review.sign_out,
         "POST /code": review.print_code,
         "POST /take-over": review.take_over,
         "POST /vote": review.vote,
@@ -129,7 +129,7 @@ def _page(workspace: ReviewWorkspace, name: str) -> bytes:
 
 
 class Review:
-    """The handlers for voting and for unblinded reviewers; `check` lints a set."""
+    """Handlers of votes, and of the pages that show other votes."""
 
     def __init__(
         self,
@@ -168,11 +168,11 @@ class Review:
             "has_engines": bool(item.origin.shown_by) or not shows_origin(item),
         }
 
-    def sit(self, request: WebRequest) -> Json:
+    def sign_in(self, request: WebRequest) -> Json:
         return {"as": self._log_with_name(request).reviewer}
 
-    def leave(self, request: WebRequest) -> Json:
-        self._registry.leave(request)
+    def sign_out(self, request: WebRequest) -> Json:
+        self._registry.sign_out(request)
         return {}
 
     def print_code(self, request: WebRequest) -> Json:
@@ -192,7 +192,7 @@ class Review:
         return {"item": item.id, "mine": _own_vote(vote)}
 
     def add_location(self, request: WebRequest) -> Json:
-        """Add a location for the query of an item, with the vote of its finder."""
+        """Add a target that the reviewer found for the query of an item, with a vote for it."""
         about = self._item(request.text("item"))
         with self._writing:
             log = self._log_of_voter(request)
@@ -203,7 +203,7 @@ class Review:
         return {"item": _own_item(item, vote)}
 
     def give_up(self, request: WebRequest) -> Json:
-        """Make the reviewer an adjudicator, who sees other votes and votes no more."""
+        """Make the reviewer an adjudicator, who sees other votes and can no longer vote."""
         with self._writing:
             become_adjudicator(self._log_with_name(request))
         return {"adjudicates": True}
@@ -277,7 +277,7 @@ class Review:
     def _log_with_name(self, request: WebRequest) -> VoteLog:
         """Open the votes of the reviewer; assign a free name to the browser."""
         log = self._log(request)
-        self._registry.sit(request, log.reviewer)
+        self._registry.sign_in(request, log.reviewer)
         return log
 
     def _log_of_voter(self, request: WebRequest) -> VoteLog:
@@ -298,7 +298,7 @@ class Review:
             items = "1 item is" if left == 1 else f"{left} items are"
             hint = "vote on them first, or give up voting to adjudicate"
             raise HttpError(409, f"{items} open for {name}: other votes stay hidden until then", hint=hint)
-        self._registry.look(request, name)
+        self._registry.record_unblinding(request, name)
         log_unblinding(log)
         return name
 

@@ -28,21 +28,21 @@ _DIGITS, _TRIES = 6, 5
 
 @dataclass(frozen=True, slots=True)
 class ReviewerState:
-    """Names and browsers of reviewers, and which browsers are unblinded."""
+    """The reviewers that are signed in, and the browsers that have shown other votes."""
 
     browsers: dict[str, str]  # by case-folded name
     names: dict[str, str]  # by browser
-    saw: dict[str, frozenset[str]]  # names that a browser had when it was unblinded
+    saw: dict[str, frozenset[str]]  # by browser: case-folded names under which it showed other votes
 
 
 class ReviewerRegistry:
-    """The reviewer names of one review; `tell` prints on the terminal of the server.
+    """The names of reviewers and their browsers; `tell` prints on the terminal of the server.
 
-    `has_spoken` returns whether a name without a browser has votes.
+    `has_voted` returns whether a name was used before, maybe in the terminal.
     """
 
-    def __init__(self, path: Path, tell: Callable[[str], None], has_spoken: Callable[[str], bool]) -> None:
-        self._path, self._tell, self._has_spoken = path, tell, has_spoken
+    def __init__(self, path: Path, tell: Callable[[str], None], has_voted: Callable[[str], bool]) -> None:
+        self._path, self._tell, self._has_voted = path, tell, has_voted
         self._state = JournalCache(path, lambda: _state(read_rows(path)))
         self._codes: dict[str, tuple[str, int]] = {}  # code and tries left, by name
 
@@ -54,7 +54,7 @@ class ReviewerRegistry:
             raise HttpError(409, f"{name} is not signed in at this browser", hint="reload the page and enter your name")
         return browser
 
-    def sit(self, request: WebRequest, name: str) -> None:
+    def sign_in(self, request: WebRequest, name: str) -> None:
         """Assign a free name to the browser of a request."""
         browser = browser_of(request)
         if self._state().browsers.get(name.casefold()) != browser:
@@ -62,14 +62,14 @@ class ReviewerRegistry:
                 self._check_free(_state(journal.rows()), browser, name)
                 journal.append([_line("sit", browser, name)])
 
-    def leave(self, request: WebRequest) -> None:
+    def sign_out(self, request: WebRequest) -> None:
         browser = browser_of(request)
         with open_journal(self._path) as journal:
             name = _state(journal.rows()).names.get(browser)
             if name is not None:
                 journal.append([_line("leave", browser, name)])
 
-    def look(self, request: WebRequest, name: str) -> None:
+    def record_unblinding(self, request: WebRequest, name: str) -> None:
         browser = self.check(request, name)
         if name.casefold() not in self._state().saw.get(browser, ()):
             with open_journal(self._path) as journal:
@@ -107,7 +107,7 @@ class ReviewerRegistry:
     def _check_free(self, state: ReviewerState, browser: str, name: str) -> None:
         self._check_own(state, browser, name)
         taken = name.casefold() in state.browsers
-        if taken or self._has_spoken(name):
+        if taken or self._has_voted(name):
             problem = f"{name} is signed in at another browser" if taken else f"{name} has already taken part"
             hint = "if the name is yours, take it over with the code on the terminal of the server; if not, use another"
             raise HttpError(423, problem, hint=hint)  # the page asks for the code

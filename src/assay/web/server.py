@@ -28,10 +28,10 @@ JSON = "application/json; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _LAST_PORT = 65_535
-#: The policy of responses that are no page: a browser may do nothing with them.
+#: The policy of responses that are not pages: a browser may load and run nothing.
 _NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'"
 _POLICY = re.compile(rb'<meta http-equiv="Content-Security-Policy" content="([^"]+)">')
-_HEAD_BYTES = 4_096  # of a page that may hold the policy: before any text of users
+_HEAD_BYTES = 4_096  # searched for the policy of a page, which comes before any text of users
 _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -61,7 +61,7 @@ class HttpError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class WebRequest:
-    """A request that passed every check: from Assay's own page, or with the token."""
+    """A request that passed the checks of its host, source and session."""
 
     parts: Mapping[str, str]  # values of the {names} in the route's pattern
     query: Mapping[str, str]
@@ -71,7 +71,7 @@ class WebRequest:
     def text(self, name: str) -> str:
         value = self.data.get(name)
         if not isinstance(value, str):
-            raise HttpError(400, f"expected a text as {name!r}", hint="reload the page")
+            raise HttpError(400, f"expected text as {name!r}", hint="reload the page")
         return value
 
 
@@ -94,7 +94,7 @@ def page_response(page: bytes, status: int = 200) -> Response:
     """Return a response with a page of `assay.browser`, under the policy in its head."""
     policy = _POLICY.search(page[:_HEAD_BYTES])
     if not policy:
-        raise ValueError("a page without a policy")
+        raise ValueError("the page has no policy")
     return Response(page, HTML, status, policy=policy[1].decode("ascii"))
 
 
@@ -123,9 +123,9 @@ def sentence_of(error: AssayError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One address: `Route("GET", "/run/{id}", show)`; a `{name}` stands for one non-empty part between slashes.
+    """A method and a path pattern, such as `/run/{id}`; a `{name}` matches one non-empty part between slashes.
 
-    A GET changes nothing. Handlers are called from several threads at once; a mapping is sent as JSON.
+    A GET changes nothing. Handlers run in several threads at once; a mapping is sent as JSON.
     """
 
     method: str  # GET or POST
@@ -391,8 +391,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(response.body)
         _discard_rest(self.connection)
 
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002  # the library's messages repeat the request
-        """Reject what is no HTTP."""
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002  # the messages of the library repeat the request
+        """Answer a malformed request."""
         self.command, self.close_connection = getattr(self, "command", None) or "GET", True
         self._send(error_response(int(code), "the request cannot be read"))
 

@@ -41,8 +41,8 @@ def _values(reply):
     [
         ({"text": " "}, 400, "characters"),
         ({"text": "x" * 5000}, 400, "characters"),
-        ({}, 400, "expected a text as 'text'"),
-        ({"text": 3}, 400, "expected a text as 'text'"),
+        ({}, 400, "expected text as 'text'"),
+        ({"text": 3}, 400, "expected text as 'text'"),
         ({"text": "a", "engine": "keywords"}, 400, "cannot trace"),
         ({"text": "a", "gold": "other"}, 404, "no such gold set"),
         ({"query": "nowhere", "form": "human"}, 404, "no such query"),
