@@ -267,7 +267,7 @@ def test_progress_is_told_and_grows(shop):
 
     async def note(progress, total, message):
         told.append((progress, message))
-        if "queries of shop" in message:
+        if "searches on shop" in message:
             (shop.parent / "go").touch()
 
     async def talk():
@@ -276,7 +276,7 @@ def test_progress_is_told_and_grows(shop):
 
     anyio.run(talk)
     assert [number for number, _ in told] == sorted({number for number, _ in told})
-    assert any("queries of shop" in message for _, message in told)
+    assert any("searches on shop" in message for _, message in told)
 
 
 def test_cancelled_run_stops_and_writes_nothing(shop):

@@ -46,7 +46,7 @@ for an earlier run. All numbers are recomputed from the records.
 Returns the decision and a table of the engines, or the named section, as Markdown. Do not claim more than the decision:
 "inconclusive" does not mean "equal".
 
-Example: {"folder": "assay-runs/20260801-120000", "section": "Scores"}"""
+Example: {"folder": "assay-runs/20260801-120000", "section": "Time and memory"}"""
 
 #: Engines that run no code but Assay's.
 OWN: Final = ("builtin", "keywords")
