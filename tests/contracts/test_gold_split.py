@@ -107,7 +107,7 @@ def test_later_divisions(world):
         file.write("  - {id: new, retrieval: {primary: [tax/duty.py]}, cognitive: {human: who pays duty?}}\n")
     grown = gold("split", "gold.yaml", "--json").data
     assert grown["kept"] == len(QUERIES)
-    [part] = [name for name, searches in parts().items() if "new" in queries]
+    [part] = [name for name, queries in parts().items() if "new" in queries]
     assert "duty" in parts()[part]  # shares a target with a query that was already assigned
     calls = [
         ("split", "gold.yaml", "--by", "module"),

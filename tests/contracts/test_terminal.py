@@ -129,7 +129,7 @@ def test_run_output(place):
     """The run is timed, because interleaved engines report their progress in a fixed order."""
     argv = ("run", "--config", "library.toml", "--out", "ran")
     seen = transcripts(place, argv, see_at_widths(place, *argv))
-    times = {r"median [\d.,]+ ms →\s+[\d.,]+\s+ms": "median # ms → # ms", r"searches in [\d.]+ s": "queries in # s"}
+    times = {r"median [\d.,]+ ms →\s+[\d.,]+\s+ms": "median # ms → # ms", r"searches in [\d.]+ s": "searches in # s"}
     check("terminal/run.txt", substituted(seen, times))
 
 
