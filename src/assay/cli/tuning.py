@@ -33,11 +33,11 @@ from assay.gold.split import sealed_queries
 from assay.report import tuning as report_tuning
 from assay.report.comparison import changed_corpora, compare_engines, require_comparable
 from assay.report.explorer.excerpts import PagePlan
-from assay.report.ledger import entry_document, entry_json, ledger_document, ledger_json
 from assay.report.publish import publish
 from assay.report.render.document import Paragraph
 from assay.report.render.markup import to_markdown
 from assay.report.scored_run import compared_engines, failed_engines, pick, reference_baseline
+from assay.report.tuning import entry_document, entry_json, ledger_document, ledger_json
 from assay.scoring import score
 from assay.stats.compare import by_repository, compare_pairs
 from assay.stats.config import compare_options

@@ -32,38 +32,19 @@ Outcome = Literal[
     "failed",
     "single engine",
 ]
-_SIGNS: Final[Mapping[Outcome, tuple[str, Tone]]] = {
-    "better": ("✓", "good"),
-    "slightly better": ("✓", "good"),
-    "slightly worse": ("✗", "bad"),
-    "worse": ("✗", "bad"),
-    "equivalent": ("=", "plain"),
-    "not inferior": ("≥", "plain"),
-    "inconclusive": ("?", "warning"),
-    "identical rankings": ("=", "warning"),
-    "same scores": ("=", "plain"),
-    "failed": ("✗", "bad"),
-    "single engine": ("·", "plain"),
-}
-_HEADLINES: Final[Mapping[Outcome, str]] = {
-    "better": "{a} is better than {b}{scope}",
-    "slightly better": "{a} is slightly better than {b}{scope}",
-    "slightly worse": "{a} is slightly worse than {b}{scope}",
-    "worse": "{a} is worse than {b}{scope}",
-    "equivalent": "{a} and {b}: no meaningful difference{scope}",
-    "not inferior": "{a} is at least as good as {b}{scope}",
-    "inconclusive": "{a} vs {b}: not enough data to tell{scope}",
-    "identical rankings": "{a} and {b} returned identical rankings{suite}",
-    "same scores": "{a} and {b} have the same scores{scope}",
-    "failed": "{reason}{of}",
-    "single engine": "{a} scores {mean}{scope}",
-}
-#: What the margin says about a difference.
-_MARGINS: Final[Mapping[Outcome, str]] = {
-    "slightly better": ", below margin {:g}",
-    "slightly worse": ", below margin {:g}",
-    "equivalent": ", within margin {:g}",
-    "not inferior": ", allowing {:g}",
+#: By outcome: sign, tone, headline, and what the margin says about the difference.
+_WORDING: Final[Mapping[Outcome, tuple[str, Tone, str, str]]] = {
+    "better": ("✓", "good", "{a} is better than {b}{scope}", ""),
+    "slightly better": ("✓", "good", "{a} is slightly better than {b}{scope}", ", below margin {:g}"),
+    "slightly worse": ("✗", "bad", "{a} is slightly worse than {b}{scope}", ", below margin {:g}"),
+    "worse": ("✗", "bad", "{a} is worse than {b}{scope}", ""),
+    "equivalent": ("=", "plain", "{a} and {b}: no meaningful difference{scope}", ", within margin {:g}"),
+    "not inferior": ("≥", "plain", "{a} is at least as good as {b}{scope}", ", allowing {:g}"),
+    "inconclusive": ("?", "warning", "{a} vs {b}: not enough data to tell{scope}", ""),
+    "identical rankings": ("=", "warning", "{a} and {b} returned identical rankings{suite}", ""),
+    "same scores": ("=", "plain", "{a} and {b} have the same scores{scope}", ""),
+    "failed": ("✗", "bad", "{reason}{of}", ""),
+    "single engine": ("·", "plain", "{a} scores {mean}{scope}", ""),
 }
 #: Columns of a card.
 _WIDTH: Final = 80
@@ -131,7 +112,7 @@ class Decision:
 
     @property
     def tone(self) -> Tone:
-        return _SIGNS[self.outcome][1]
+        return _WORDING[self.outcome][1]
 
     def to_json(self) -> dict[str, Any]:
         return cast(dict[str, Any], plain(self))
@@ -355,7 +336,7 @@ def card(decision: Decision, *, show: str = "assay show", place: str = "") -> Ca
 
     `show` is the command that shows a query, `place` the directory of the report.
     """
-    sign = _SIGNS[decision.outcome][0]
+    sign = _WORDING[decision.outcome][0]
     *longer, shortest = _namings(decision)
     lengths = range(_WIDTH, _SHORTEST - 1, -1)
     shortened = [*((_WIDTH, length) for length in lengths), *((length, _SHORTEST) for length in lengths)]
@@ -386,7 +367,7 @@ def headline(decision: Decision, length: int = _WIDTH, suite_length: int = _WIDT
     suite = f" on {_shorten(decision.suite, suite_length)}" if decision.suite else ""
     measure = short_measure(decision.measure)
     mean = decision.candidate.mean
-    return _HEADLINES[decision.outcome].format(
+    return _WORDING[decision.outcome][2].format(
         a=_shorten(decision.candidate.name, length),
         b=_shorten(decision.baseline.name, length) if decision.baseline else "",
         scope=f"{suite}, by {decision.granularity} ({measure})" if suite else "",
@@ -430,7 +411,7 @@ def _scores_line(decision: Decision) -> str:
         return f"{interval}No second engine to compare with"
     if not decision.wins and not decision.losses:
         return f"{other.mean:.3f} → {mine.mean:.3f}, no query differs"
-    margin = _MARGINS.get(decision.outcome, "").format(decision.margin)
+    margin = _WORDING[decision.outcome][3].format(decision.margin)
     interval = "" if decision.low is None or decision.high is None else _ends(decision.low, decision.high)
     return (
         f"{other.mean:.3f} → {mine.mean:.3f}, difference {_signed(decision.difference, 3)} ({level} {interval}){margin}"
