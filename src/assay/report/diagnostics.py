@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from assay.types import EngineRun, FloatArray
 
 
-#: Share of rankings: a parameter that changes fewer moves no mean visibly.
-_NEARLY = 0.01
 #: Engines; of two the verdict is enough.
 _MANY = 3
 #: Of the margin: smaller selection bias does not matter.
@@ -41,7 +39,6 @@ def find_diagnostics(case: ScoredRun) -> tuple[Diagnostic, ...]:
     parameters = _parameters(case.run.engines, codes)
     dead = [parameter for parameter in parameters if not parameter.changed]
     diagnostics = [*_levels(case), *_identical_rankings(case.run.engines, codes, dead), *map(_dead_parameter, dead)]
-    diagnostics += [_nearly_dead_parameter(p) for p in parameters if 0 < p.changed < _NEARLY * p.rankings]
     names, values, parts = _ranked_values(case, codes)
     if len(names) >= _MANY:
         diagnostics += _lead_within_noise(case, names, values, parts)
@@ -105,11 +102,6 @@ class _Parameter(NamedTuple):
     rankings: int  # of all pairs
     changed: int
 
-    def diagnostic(self, kind: str, sentence: str, advice: str, evidence: str, *, grave: bool = True) -> Diagnostic:
-        facts: dict[str, object] = {"base": self.base, "values": list(self.values)}
-        facts |= {evidence: getattr(self, evidence), "rankings": self.rankings}
-        return Diagnostic(kind, (self.key,), f"{self.key} of {self.base} {sentence}", advice, facts, grave=grave)
-
 
 def _parameters(engines: Sequence[EngineRun], codes: IntArray) -> list[_Parameter]:
     rows = {engine.name: row for engine, row in zip(engines, codes, strict=True) if row.any()}
@@ -160,22 +152,18 @@ def _value(engine: EngineRun, key: str) -> str:
 def _dead_parameter(parameter: _Parameter) -> Diagnostic:
     values = _join_names([clip(value, SHOWN.example) for value in parameter.values])
     pairs = f"{parameter.pairs} pairs of variants" if parameter.pairs > 1 else "the two variants"
-    return parameter.diagnostic(
+    return Diagnostic(
         "dead parameter",
-        f"has no effect: with {values} the rankings are identical on every query, in {pairs} that differ only in it.",
+        (parameter.key,),
+        f"{parameter.key} of {parameter.base} has no effect: with {values} the rankings are identical on every query, "
+        f"in {pairs} that differ only in it.",
         "Check its name and the settings it depends on, or remove it from the sweep.",
-        "pairs",
-    )
-
-
-def _nearly_dead_parameter(parameter: _Parameter) -> Diagnostic:
-    share = parameter.changed / parameter.rankings
-    return parameter.diagnostic(
-        "nearly dead parameter",
-        f"changes {parameter.changed} of {parameter.rankings} rankings ({share:.1%}).",
-        "Try a wider range of values.",
-        "changed",
-        grave=False,
+        {
+            "base": parameter.base,
+            "values": list(parameter.values),
+            "pairs": parameter.pairs,
+            "rankings": parameter.rankings,
+        },
     )
 
 

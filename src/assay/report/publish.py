@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 
-from assay.errors import AssayError, ConfigError, SetupError, install_hint
+from assay.errors import ConfigError, SetupError, install_hint
 from assay.experiment.records import directory as layout
 from assay.experiment.records import lock_directory, read_earlier_run, write_run
-from assay.experiment.records.merge import Merged, RetainedEngine, comparability_of, merge_runs
-from assay.experiment.spec.model import BASELINE, analysis_plan_of
+from assay.experiment.records.merge import RetainedEngine, comparability_of, merge_runs
+from assay.experiment.spec.model import BASELINE
 from assay.files import remove_leftovers, write_atomic
-from assay.report.analysis import analyze, analyze_case
+from assay.report.analysis import analyze_case
 from assay.report.explorer.excerpts import PagePlan, make_traces
 from assay.report.explorer.page import HtmlReport, TooSmallError, build_page, in_folder
 from assay.report.render.markup import to_markdown
 from assay.report.render.text import format_json
 from assay.report.results import Results, results_json
-from assay.report.rows import EngineRow, carry_over, read_rows, rows_text
+from assay.report.rows import carry_over, read_rows, rows_text
 from assay.report.scored_run import ScoredRun, open_case, pick
 from assay.report.sections import document
 from assay.report.tables import forest_csv
@@ -67,7 +67,7 @@ def publish(
         before = read_earlier_run(directory)
         merged = merge_runs(before, made, declared or {})
         run, warnings = _with_claim(merged.run, claim)
-        earlier = () if forget else _earlier_rows(directory, before, merged)
+        earlier = () if forget else read_rows(directory) or ()
         case = open_case(run, run.header.claim or claim)
         results = analyze_case(case)
         rows = carry_over(results.rows, earlier, comparability_of(run), merged.stale)
@@ -92,16 +92,6 @@ def _with_claim(run: Run, claim: AnalysisPlan) -> tuple[Run, tuple[str, ...]]:
         )
         claim = replace(claim, baseline=other, family=tuple(name for name in claim.family if name != other))
     return replace(run, header=replace(run.header, claim=claim)), warnings
-
-
-def _earlier_rows(directory: Path, before: Run | None, merged: Merged) -> tuple[EngineRow, ...]:
-    rows = read_rows(directory)
-    if rows is not None or before is None or not merged.stale:
-        return rows or ()
-    try:
-        return analyze(before, analysis_plan_of(before)).rows
-    except AssayError:  # a run that can no longer be scored has no rows
-        return ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ import pytest
 
 from assay import load_gold, run
 from assay.errors import InputError
-from assay.experiment import write_run
 from assay.experiment.records import config_hash
 from assay.experiment.records.merge import RESET, UNDECLARED, RetainedEngine, comparability_of
 from assay.experiment.spec.model import make_measures
@@ -173,14 +172,6 @@ def test_engine_that_is_skipped_now_shows_its_earlier_numbers(shop, tmp_path):
     rows = {row.engine: row for row in done.results.rows}
     assert states(rows.values())["mine"] == ("stale", "not run this time: env:KEY is not set")
     assert rows["mine"].value("nDCG@10") is not None
-
-
-def test_rows_of_a_run_from_before_there_were_rows_are_computed(shop, tmp_path):
-    earlier = asked("base", "mine")
-    write_run(replace(earlier, header=replace(earlier.header, claim=CLAIM)), tmp_path)
-    done = publish(asked("base"), CLAIM, tmp_path)
-    assert states(done.results.rows)["mine"] == ("stale", UNDECLARED)
-    assert {row.engine: row.value("RR@10") for row in done.results.rows}["mine"] is not None
 
 
 def test_writing_twice_gives_equal_bytes_and_carrying_twice_the_same_rows(shop, tmp_path):
