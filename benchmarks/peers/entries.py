@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.pages import Unavailable
-from benchmarks.peers.programs import CHUNKHOUND, SEMBLE, SIA, Peer, give_vectors, programs
+from benchmarks.peers.programs import CHUNKHOUND, PROBE, SEMBLE, SIA, Peer, give_vectors, programs
 from benchmarks.peers.serving import embedding, searching, serving
 from benchmarks.peers.weights import CARRIER, write_weights
 from benchmarks.quality.sources import say
@@ -64,6 +64,7 @@ def _entries(address: str, home: Path) -> tuple[Entry, ...]:
         Entry("chunkhound", "mcp, stdio", {"preset": "chunkhound", **home_of}, CHUNKHOUND),
         Entry("chunkhound-regex", "mcp, stdio", {"preset": "chunkhound-regex", **home_of}, CHUNKHOUND),
         Entry("sia-code-lexical", "command", {"preset": "sia-code-lexical"}, SIA),
+        Entry("probe", "command", {"preset": "probe"}, PROBE),
     )  # fmt: skip
 
 

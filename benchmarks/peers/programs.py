@@ -1,4 +1,4 @@
-"""The peers, each in an environment of its own, installed by name from PyPI.
+"""The peers, each in an environment of its own, installed by name from PyPI or npm.
 
 ASSAY_BENCH_PEERS     the folder with one environment a peer           default bench-peers in Assay's cache folder
 """
@@ -6,8 +6,10 @@ ASSAY_BENCH_PEERS     the folder with one environment a peer           default b
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,12 +25,16 @@ class Peer:
     name: str  # of its program and its environment
     requires: tuple[str, ...]
     seconds: float = 1800.0  # for pip; torch is 200 MB and more
+    binary: str = ""  # of an npm package: the archive with the program for this platform, as a glob
 
 
 SEMBLE: Final = Peer("semble", ("semble[mcp]==0.7.0",))
 #: DuckDB downloads its vector index when it is first used; the same file is on PyPI.
 CHUNKHOUND: Final = Peer("chunkhound", ("chunkhound==6.1.0", "duckdb==1.5.4", "duckdb-extension-vss==1.5.4"))
 SIA: Final = Peer("sia-code", ("sia-code==0.8.2",))
+PROBE: Final = Peer(
+    "probe", ("@probelabs/probe@0.6.0-rc325",), binary="package/bin/binaries/*-x86_64-unknown-linux-musl.tar.gz"
+)
 #: Written when everything is there: a half-made environment is made again.
 _STAMP: Final = "assay-bench.txt"
 
@@ -44,14 +50,32 @@ def programs(peer: Peer) -> Path:
     home = folder() / peer.name
     stamp, wanted = home / _STAMP, "\n".join(peer.requires)
     if not stamp.is_file() or stamp.read_text("utf-8") != wanted:
-        if not (home / "bin" / "python").exists():
-            _run([sys.executable, "-m", "venv", "--without-pip", str(home)], peer)
-        pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(home / "bin" / "python")]
-        _run([*pip, "install", "--quiet", *peer.requires], peer)
+        if peer.binary:
+            _unpack(peer, home)
+        else:
+            if not (home / "bin" / "python").exists():
+                _run([sys.executable, "-m", "venv", "--without-pip", str(home)], peer)
+            pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--python", str(home / "bin" / "python")]
+            _run([*pip, "install", "--quiet", *peer.requires], peer)
         stamp.write_text(wanted, encoding="utf-8")
     if not (home / "bin" / peer.name).exists():
         raise Unavailable(f"{peer.name} brought no program of its name")
     return home / "bin"
+
+
+def _unpack(peer: Peer, home: Path) -> None:
+    """Take a program out of its npm package, without the dependencies that only the JavaScript around it needs."""
+    if shutil.which("npm") is None:
+        raise Unavailable(f"{peer.name} is an npm package, and npm is not installed")
+    (home / "bin").mkdir(parents=True, exist_ok=True)
+    _run(["npm", "pack", "--silent", "--pack-destination", str(home), *peer.requires], peer)
+    for pattern in ("*.tgz", peer.binary):
+        for archive in home.glob(pattern):
+            with tarfile.open(archive) as packed:
+                packed.extractall(home, filter="data")
+    for program in home.glob(f"*/{peer.name}"):
+        if program.parent.name != "bin":
+            program.replace(home / "bin" / peer.name)
 
 
 def give_vectors(home: Path) -> Path:

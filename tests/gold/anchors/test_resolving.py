@@ -285,3 +285,23 @@ def test_resolve_never_lets_an_anchor_through_that_does_not_hold(make_corpus, dr
     if resolution.problems:
         with pytest.raises(GoldError):
             resolve(gold, make_corpus())
+
+
+OVERLOADS = {
+    "a.py": "@overload\ndef f(x: int): ...\n@typing.overload\ndef f(x: str): ...\n@cache\ndef f(x):\n    return x\n",
+    "twice.py": "def f(x): ...\n\n\ndef f(x):\n    return x\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "symbol", "lines"),
+    [
+        ("a.py", "f", (5, 7)),
+        ("a.py", "f~2", (3, 4)),
+        ("twice.py", "f", (1, 1)),
+        ("twice.py", "f~2", (4, 5)),
+    ],
+)
+def test_a_name_with_overload_stubs_is_its_implementation(make_corpus, path, symbol, lines):
+    resolution = resolve(gold_of(Target(Span(path), symbol=symbol)), make_corpus(OVERLOADS))
+    assert resolution.gold.queries[0].targets[0].span == Span(path, *lines)

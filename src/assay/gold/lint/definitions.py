@@ -286,7 +286,8 @@ def check_repeats(view: LintContext) -> Iterator[LintFinding]:
                 and (path, other.name) not in names
                 and not _ACCESSOR.search("\n".join(source[other.start - 1 : other.start + 2]))
             ]
-            if others:
+            overloads = any(other.start == target.span.start for other in others)  # the target is the implementation
+            if others and not overloads:
                 lines = " and ".join(str(other.start) for other in others[: view.config.listed])
                 where = f"{'line' if len(others) == 1 else 'lines'} {lines}"
                 message = f"{path} defines '{symbol}' on line {target.span.start} (the target) and again on {where}"
