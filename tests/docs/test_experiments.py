@@ -33,8 +33,8 @@ def said(page: Ran) -> str:
 
 @pytest.mark.nightly
 def test_page_shows_a_plan_and_then_that_nothing_is_left(said):
-    assert "0 of 12 cells are there" in said
-    assert "12 of 12 cells are there" in said
+    assert "0 of 12 cells are cached" in said
+    assert "12 of 12 cells are cached" in said
 
 
 @pytest.mark.nightly

@@ -17,7 +17,7 @@ from assay.engines.base import FullEngine
 from assay.errors import AssayError, ConfigError, CorpusError, GoldError, did_you_mean
 from assay.experiment.records.directory import MANIFEST
 from assay.experiment.spec import FILE, Spec
-from assay.experiment.spec.load import DROP, EXTENDS, PRESET
+from assay.experiment.spec.load import EXTENDS, PRESET
 from assay.experiment.spec.model import KEYS, TABLES, check_suite
 from assay.gold import TagRule, join, resolve
 from assay.gold.load import SHIPPED, load_gold, reload_set
@@ -70,8 +70,8 @@ def _parse_experiment(file: Path, _version: tuple[int, int]) -> Mapping[str, Any
 
 def is_experiment(data: Mapping[str, Any]) -> bool:
     """Return whether a TOML document is an experiment: only tables of assay.toml, and only known keys in [run]."""
-    tables = [value for key, value in data.items() if key not in (EXTENDS, DROP)]
-    known = set(data) <= {*TABLES, EXTENDS, DROP} and not set(data).isdisjoint(_DEFINING)
+    tables = [value for key, value in data.items() if key != EXTENDS]
+    known = set(data) <= {*TABLES, EXTENDS} and not set(data).isdisjoint(_DEFINING)
     return known and all(isinstance(table, Mapping) for table in tables) and set(data.get("run", {})) <= set(KEYS)
 
 

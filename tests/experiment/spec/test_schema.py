@@ -34,7 +34,7 @@ def inner(table: str) -> dict:
 
 
 def test_schema_and_reader_know_the_same_keys():
-    assert set(schema()["properties"]) == {*TABLES, "extends", "drop"}
+    assert set(schema()["properties"]) == {*TABLES, "extends"}
     assert set(schema()["properties"]["run"]["properties"]) == set(KEYS)
     assert set(inner("variants")) == set(VARIANT_KEYS)
     assert set(inner("sweeps")) == set(SWEEP_KEYS)
@@ -43,9 +43,7 @@ def test_schema_and_reader_know_the_same_keys():
 
 
 def test_schema_says_of_every_key_what_it_means():
-    tables = {
-        name: schema()["properties"][name] for name in ("variants", "sweeps", "extends", "drop", "tune", "ledger")
-    }
+    tables = {name: schema()["properties"][name] for name in ("variants", "sweeps", "extends", "tune", "ledger")}
     keys = schema()["properties"]["run"]["properties"] | tables
     keys |= {f"{table}.{key}": value for table in ("variants", "sweeps") for key, value in inner(table).items()}
     shared = {f"#/$defs/{name}": "description" in value for name, value in schema()["$defs"].items()}
@@ -59,7 +57,7 @@ def test_schema_defaults_are_the_readers():
 
 
 FINE = {
-    "extends": 'extends = ["a.toml", "preset:x"]\ndrop = ["variants.x"]\n',
+    "extends": 'extends = ["a.toml", "preset:x"]\n',
     "variant": '[variants.x]\nengine = "mine"\nset = { "a.b" = 1 }\nrequires = "env:HOME"\n',
     "part of a variant that another file declares": '[variants.x.set]\n"a.b" = 2\n',
     "grid": '[sweeps.w]\nengine = "mine"\nparams = { "a.b" = [1, 2] }\nname = "w{b}"\n',
@@ -107,7 +105,7 @@ def test_starter_file_fits_schema_and_reader(tmp_path):
 def test_starter_file_fits_schema_and_reader_when_all_of_it_is_said(tmp_path):
     text = uncommented(starter_config())
     validator().validate(tomllib.loads(text))
-    written(tmp_path, '[run]\nk = 3\n[variants.old]\nengine = "mine"\nset = { git = true }\n', "base.toml")
+    written(tmp_path, "[run]\nk = 3\n", "base.toml")
     spec = load_spec(written(tmp_path, text))
     names = [subject.name for subject in spec.entries()]
     assert names[:4] == ["builtin", "mine", "ours", "no-stem"]
@@ -122,7 +120,7 @@ def test_starter_file_fits_schema_and_reader_when_all_of_it_is_said(tmp_path):
 
 def test_starter_file_names_every_key_of_every_table():
     said = tomllib.loads(uncommented(starter_config()))
-    assert set(said) == {*TABLES, "extends", "drop"}
+    assert set(said) == {*TABLES, "extends"}
     assert {key for table in said["variants"].values() for key in table} == set(VARIANT_KEYS)
     assert {key for table in said["sweeps"].values() for key in table} == set(SWEEP_KEYS)
     assert {key for table in said["engines"].values() for key in table} >= {"kind", "per", *ENGINE_KEYS}

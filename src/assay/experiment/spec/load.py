@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar, cast, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from assay.errors import ConfigError, did_you_mean
 from assay.experiment.spec.model import KEYS, SWEEP_KEYS, TABLES, VARIANT_KEYS, Spec, check
@@ -21,11 +21,10 @@ from assay.experiment.spec.variants import (
     parse_override,
 )
 from assay.redaction import register_secrets
-from assay.settings import coerce, flatten, is_required, merge, split_key
-from assay.toml import find_line, read_toml, write_key
+from assay.settings import coerce, flatten, is_required, merge
+from assay.toml import find_line, read_toml
 
 EXTENDS = "extends"
-DROP = "drop"
 PRESET = "preset:"
 #: The tables of a variant or a sweep whose keys are dotted settings.
 _DOTTED = {"variants": ("set",), "sweeps": ("params", "parts")}
@@ -84,7 +83,6 @@ class ConfigLayer:
     text: str = field(default="", repr=False)
     flag: str = ""  # such as --set run.k=20
     shipped: bool = False  # a file of the package, whose directory is not written to
-    drop: tuple[Keys, ...] = ()  # keys that this layer removes from earlier ones
 
     @property
     def directory(self) -> Path:
@@ -130,7 +128,7 @@ def _load_layers(path: Path, chain: tuple[Path, ...] = (), parent: ConfigLayer |
     file = read_toml(path, hint="make one with `assay init`")
     shipped = real in {shipped.resolve() for shipped in shipped_experiments().values()}
     layer = ConfigLayer(file.data, path, file.text, shipped=shipped)
-    for name in _read_names(layer, EXTENDS, 'a file, a list of files, or "preset:NAME"'):
+    for name in _extended_names(layer):
         if name.startswith(PRESET):
             extended = _shipped_path(name.removeprefix(PRESET), layer)
         elif not (extended := layer.directory / name).is_file():
@@ -156,11 +154,11 @@ def _flag_layer(text: str) -> ConfigLayer:
 
 def _normalize(layer: ConfigLayer) -> ConfigLayer:
     """Flatten the settings of variants and sweeps to dotted keys, so that layers can override them one by one."""
-    data = {key: value for key, value in layer.data.items() if key != DROP}
+    data = dict(layer.data)
     for table, inner in _DOTTED.items():
         if isinstance(data.get(table), Mapping):
             data[table] = {name: _flatten_dotted(layer, (table, name), one, inner) for name, one in data[table].items()}
-    return replace(layer, data=data, drop=tuple(_read_drop(layer)))
+    return replace(layer, data=data)
 
 
 def _flatten_dotted(layer: ConfigLayer, keys: Keys, table: object, inner: Sequence[str]) -> object:
@@ -181,24 +179,11 @@ def _flatten_dotted(layer: ConfigLayer, keys: Keys, table: object, inner: Sequen
     return changed
 
 
-def _read_drop(layer: ConfigLayer) -> Iterator[Keys]:
-    for name in _read_names(layer, DROP, 'a list of names, such as ["variants.x", "sweeps.try"]'):
-        try:
-            keys = split_key(name)
-            start = 4 if keys[2:3] == ("parts",) else 3  # of the setting in variants.NAME.set.SETTING
-            if len(keys) > start and keys[2] in _DOTTED.get(keys[0], ()):
-                setting = split_key(keys[start]) if len(keys) == start + 1 else keys[start:]
-                keys = (*keys[:start], write_key(setting))
-            yield keys
-        except ConfigError as error:
-            raise layer.error(f"{DROP}: {error.message}", error.hint, DROP) from error
-
-
-def _read_names(layer: ConfigLayer, key: str, expected: str) -> list[str]:
-    value = layer.data.get(key, [])
+def _extended_names(layer: ConfigLayer) -> list[str]:
+    value = layer.data.get(EXTENDS, [])
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
-        raise layer.error(f"{key} = {value!r}", expected, key)
+        raise layer.error(f"{EXTENDS} = {value!r}", 'a file, a list of files, or "preset:NAME"', EXTENDS)
     return names
 
 
@@ -207,25 +192,10 @@ def _merge_layers(layers: Sequence[ConfigLayer]) -> MergedConfig:
     data: dict[str, Any] = {}
     sources: dict[Keys, tuple[ConfigLayer, ...]] = {}
     for layer in layers:
-        for keys in layer.drop:
-            data = _without(data, keys, layer)
-            sources = {name: by for name, by in sources.items() if name[: len(keys)] != keys}
         data = merge(data, layer.data)
         for keys in _all_keys(layer.data):
             sources[keys] = (*sources.get(keys, ()), layer)
     return MergedConfig(tuple(layers), data, sources)
-
-
-def _without(table: Mapping[str, Any], keys: Keys, layer: ConfigLayer, above: Keys = ()) -> dict[str, Any]:
-    first, *rest = keys
-    inner = table.get(first)
-    if first not in table or (rest and not isinstance(inner, Mapping)):
-        known = ", ".join(write_key((name,)) for name in table) or "nothing"
-        hint = did_you_mean(first, table) or f"{write_key(above) or 'the extended configuration'} has: {known}"
-        raise layer.error(f"{DROP}: unknown key {write_key((*above, *keys))}", hint, DROP)
-    if not rest:
-        return {name: value for name, value in table.items() if name != first}
-    return {**table, first: _without(cast(Mapping[str, Any], inner), tuple(rest), layer, (*above, first))}
 
 
 def _all_keys(table: Mapping[str, Any], outer: Keys = ()) -> Iterator[Keys]:
