@@ -72,7 +72,7 @@ def doctor_command(args: Namespace) -> int:
         )
     closing = "A required check failed." if broken else "Ready."
     data = {"schema": "assay/doctor/1", "ready": not broken, "findings": checks}
-    emit_blocks(args, "assay doctor", (table(["", "", ""], rows), closing), data)
+    emit_blocks(args, "assay doctor", (table(["Check", "State", "Details"], rows), closing), data)
     return 4 if broken else 0
 
 
@@ -179,12 +179,12 @@ def _cache_blocks(data: Mapping[str, Any]) -> Iterator[Block | str]:
             for row in data["kinds"]
         ]
         note = "Kinds without a share have no limit; their dates are of the last write."
-        yield table(["kind", ">entries", ">size", ">of the limit", ">oldest use", ">newest use"], rows, note)
+        yield table(["Kind", ">Entries", ">Size", ">Of the limit", ">First used", ">Last used"], rows, note)
         artifacts = f"{_format_size(data['artefacts'])} of {_format_size(data['limit'])} for artefacts"
         yield f"{artifacts}; {_format_size(data['bytes'])} in all."
     else:
         yield "It is empty."
-    yield table(["kind", "what it is", "to have it again"], [[kind.name, kind.about, kind.anew] for kind in KINDS])
+    yield table(["Kind", "Description", "Rebuilt by"], [[kind.name, kind.about, kind.anew] for kind in KINDS])
 
 
 def prune_command(args: Namespace) -> int:

@@ -84,9 +84,9 @@ def list_command(args: Namespace) -> int:
         rows.append([preset.name, facts.about, state, verified])
     blocks = (
         Heading("Kinds"),
-        table(["kind", "what it is"], [[str(kind["name"]), str(kind["about"])] for kind in kinds]),
+        table(["Kind", "Description"], [[str(kind["name"]), str(kind["about"])] for kind in kinds]),
         Heading("Presets"),
-        table(["preset", "what it is", "here", "run before"], rows),
+        table(["Preset", "Description", "Installed", "Verified"], rows),
         "Use one: assay run --engine NAME. Copy one: assay engines show NAME > mine.toml.",
         "See that it works: assay engines check NAME.",
     )
@@ -211,19 +211,25 @@ def _check_blocks(check: EngineCheck, notes: tuple[str, ...]) -> Iterator[Block]
     if check.index_seconds is not None:
         used = check.resources
         facts = [
-            ["version", check.version or "unknown"],
-            ["start-up", _format_amount(used.startup_seconds, "s", 2)],
-            ["ready for the corpus", _format_amount(check.index_seconds, "s", 2)],
-            ["index", _format_amount(used.index_bytes, "MB", 1, 1e6)],
-            ["memory at most", _format_amount(used.peak_bytes, "MB", 1, 1e6)],
+            ["Version", check.version or "unknown"],
+            ["Startup", _format_amount(used.startup_seconds, "s", 2)],
+            ["Indexing", _format_amount(check.index_seconds, "s", 2)],
+            ["Index size", _format_amount(used.index_bytes, "MB", 1, 1e6)],
+            ["Peak memory", _format_amount(used.peak_bytes, "MB", 1, 1e6)],
         ]
-        yield table(["what", "value"], facts)
-        columns = ["asked for", "query", ">results", "paths", "lines", "scores", ">seconds", "found"]
+        yield table(["Property", "Value"], facts)
+        columns = ["Query type", "Query", ">Results", "Paths", "Lines", "Scores", ">Time (s)", "Expected file"]
         yield table(columns, [_reply_row(reply) for reply in check.answers])
     yield from (Paragraph(note, "quiet") for note in dict.fromkeys(notes))
-    yield from (Paragraph(problem, "bad") for problem in check.problems)
-    if check.problems and check.stderr.strip():
-        yield Paragraph(f"stderr: {check.stderr.strip().splitlines()[-1]}", "quiet")
+    first, *others = check.problems or ("",)
+    failed = sum(reply.error is not None for reply in check.answers)
+    if failed == len(check.answers) and others:  # the same failure of each query
+        others = others[failed - 1 :]
+        first += f" ({pluralize(failed - 1, 'other query', 'other queries')} failed too)"
+    yield from (Paragraph(problem, "bad") for problem in (first, *others) if problem)
+    stderr = check.stderr.strip().splitlines()[-1:]
+    if check.problems and stderr and not failed:
+        yield Paragraph(f"stderr: {stderr[0]}", "quiet")
 
 
 def _format_amount(value: float | None, unit: str, digits: int, scale: float = 1) -> str:
@@ -288,7 +294,7 @@ def query_command(args: Namespace) -> int:
     for row in hits:
         location = str(row["path"]) if row["start"] is None else f"{row['path']}:{row['start']}-{row['end']}"
         rows.append([str(row["rank"]), location, "" if row["score"] is None else str(row["score"])])
-    body = table([">rank", "result", ">score"], rows) if rows else "no results"
+    body = table([">Rank", "Result", ">Score"], rows) if rows else "no results"
     head = {"schema": "assay/engines-query/1", "engine": args.engine, "query": args.query, "k": args.k}
     emit_blocks(args, f"{args.engine}: {args.query}", [body], {**head, "hits": hits})
     return 0

@@ -237,12 +237,13 @@ def _diagnosis_blocks(data: Mapping[str, Any], *, listed: bool) -> Iterator[Bloc
     yield from (Paragraph(note, "warning") for note in data["notes"])
     if missed:
         yield Heading("Where they were lost")
-        yield table(["stage", ">missed"], [[stage, str(count)] for stage, count in data["by_stage"].items()])
+        yield table(["Stage", ">Missed"], [[stage, str(count)] for stage, count in data["by_stage"].items()])
     yield Heading("After each stage")
     rows = [[row["stage"], f"{row['value']:.3f}"] for row in data["stages"]]
     note = "If the ranking had ended there; the headline phrasings, at file level."
-    yield table(["stage", f">{data['measure']}"], rows, note)
+    yield table(["Stage", f">{data['measure']}"], rows, note)
     if listed and missed:
         yield Heading("Missed")
-        columns = ["query", "form", "stage", "reason", "expected"]
-        yield table(columns, [[*(miss[key] for key in columns[:-1]), ", ".join(miss["expected"])] for miss in missed])
+        keys = ("query", "form", "stage", "reason")
+        rows = [[*(miss[key] for key in keys), ", ".join(miss["expected"])] for miss in missed]
+        yield table(["Query", "Phrasing", "Stage", "Reason", "Expected files"], rows)

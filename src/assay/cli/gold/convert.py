@@ -48,7 +48,7 @@ def convert_command(args: Namespace) -> int:
     listed = 20  # --json has all
     more = f" and {len(paths) - listed} more" if len(paths) > listed else ""
     blocks: list[Block | str] = [
-        table(["set", ">queries"], [[gold.name, str(len(gold.queries))] for gold in suite.golds]),
+        table(["Gold set", ">Queries"], [[gold.name, str(len(gold.queries))] for gold in suite.golds]),
         f"Written: {', '.join(paths[:listed])}{more}",
         *([f"Created the directory {missing}."] if missing else []),
         *([] if converted.lost or not_read or converted.notes else ["Nothing was lost."]),
@@ -218,7 +218,7 @@ def _move_blocks(moves: reanchoring.GoldMoves, notes: Sequence[str], *, every: b
     counts = [[confidence, str(count)] for confidence, count in moves.counts.items()]
     same = moves.counts["unchanged"] + moves.counts["exact"]
     hidden = f"with the same text: {same}, {moves.counts['exact']} of them elsewhere; --all lists them"
-    yield table(["anchors", ">count"], counts, "" if every or not same else hidden)
+    yield table(["Anchors", ">Count"], counts, "" if every or not same else hidden)
     groups = {
         "The same text": ("unchanged", "exact") if every else (),
         "Moved with changes": ("sure",),
@@ -232,7 +232,7 @@ def _move_blocks(moves: reanchoring.GoldMoves, notes: Sequence[str], *, every: b
         ]
         if rows:
             yield Heading(title)
-            yield table(["query", "as", "anchor", "moved", "to, or candidates"], rows)
+            yield table(["Query", "Role", "Old anchor", "Confidence", "New anchor, or candidates"], rows)
     yield from (Paragraph(note, "warning") for note in notes)
 
 

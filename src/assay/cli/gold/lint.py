@@ -164,12 +164,12 @@ def _document(report: LintReport, repaired: Sequence[LintFinding], *, every: boo
     for gold in dict.fromkeys(finding.gold for finding in report.findings):
         findings = [finding for finding in report.findings if finding.gold == gold]
         rows = list(_finding_rows(findings, every=every))
-        blocks += [Heading(gold), table(["code", "query", "line", "finding"], rows)]
+        blocks += [Heading(gold), table(["Code", "Query", "Line", "Finding"], rows)]
     if repaired:
         blocks += [Heading("Repaired"), *(Paragraph(_format_repair(finding), "good") for finding in repaired)]
     if report.leaks:
         leaks = [[leak.gold, str(leak.none), str(leak.some), str(leak.half)] for leak in report.leaks]
-        columns = ["set", ">no word", ">some", ">half of the words or more"]
+        columns = ["Gold set", ">No shared word", ">Some shared", ">Half or more shared"]
         blocks += [Heading("Query words found in targets"), table(columns, leaks)]
     errors, warnings = report.count("error"), report.count("warning")
     counts = (

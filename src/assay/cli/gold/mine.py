@@ -212,17 +212,17 @@ def _report(args: Namespace, gold: GoldSet | None, tallies: list[_Tally]) -> Non
 
 def _tally_blocks(tallies: list[_Tally], items: list[ReviewItem] | None) -> Iterator[Block]:
     rows = [[t.source, str(len(t.items)), str(t.known), str(len(t.refused)), str(len(t.unplaced))] for t in tallies]
-    yield table(["source", ">new", ">known", ">refused", ">asked, no location"], rows)
+    yield table(["Source", ">New", ">Known", ">Refused", ">Without a location"], rows)
     yield from (Paragraph(note, "warning") for tally in tallies for note in tally.notes)
     if items is not None:
         yield Heading("Proposals")
-        yield table(["kind", "text", "where"], [_item_row(item) for item in items])
+        yield table(["Kind", "Text", "Targets"], [_item_row(item) for item in items])
     refused = [[r.source, r.reason, r.text] for tally in tallies for r in tally.refused]
     unplaced = [[u.source, u.text] for tally in tallies for u in tally.unplaced]
     most = 20
     for title, columns, rows in (
-        ("Refused", ["source", "reason", "text"], refused),
-        ("Asked, no location", ["source", "text"], unplaced),
+        ("Refused", ["Source", "Reason", "Text"], refused),
+        ("Without a location", ["Source", "Text"], unplaced),
     ):
         if rows:
             left = len(rows) - most

@@ -165,13 +165,13 @@ def _pool_blocks(
     depth = f"(first {pluralize(pooled.depth, 'rank')}, headline phrasings)"
     yield f"Unjudged: {results}, at {pooled.level} level {depth}."
     rows = [[b.engine, f"{b.now:.3f}", f"{b.all_right:.3f}", str(b.unjudged)] for b in pooled.bounds]
-    note = "now: every unjudged result is wrong; all right: every one of the pool is a primary answer."
-    yield table(["engine", f">{pooled.measure} now", ">all right", ">unjudged"], rows, note)
+    note = "Now: unjudged results count as irrelevant. If all are relevant: those of the pool count as primary targets."
+    yield table(["Engine", f">{pooled.measure} now", ">If all are relevant", ">Unjudged"], rows, note)
     if gap := pooled.contest:
         yield Heading(f"{gap.first} against {gap.second}")
         gaps = {"now": gap.gap, "least": gap.least, "most": gap.most}
         rows = [[name, f"{value:+.3f}", verdicts[name]] for name, value in gaps.items()]
-        yield table(["labels", ">gap", "verdict"], rows)
+        yield table(["Unjudged results", ">Difference", "Verdict"], rows)
         if gap.labels is None:
             yield "No labels of these results were found that would reverse the order."
         else:
@@ -180,8 +180,8 @@ def _pool_blocks(
     if listed:
         names = [bounds.engine for bounds in pooled.bounds]
         yield Heading("Worth judging first")
-        columns = ["query", "place", "returned by", ">changes the gap", *(f">{name}" for name in names)]
-        note = "What grade 2 would change, and in brackets grade 1. Largest change of the gap first."
+        columns = ["Query", "Result", "Returned by", ">Change of the difference", *(f">{name}" for name in names)]
+        note = "Changes if the result gets grade 2, and in parentheses grade 1; largest change of the difference first."
         yield table(columns, [_candidate_row(candidate, names) for candidate in listed], note)
 
 

@@ -72,8 +72,8 @@ def _show_status(args: Namespace, workspace: ReviewWorkspace) -> int:
     agreed = f"Agreed: at least {voting.rules_of(args).least} say the same."
     opened = "Open: not voted on by the reviewer, and not settled."
     blocks = (
-        table(["state", ">items", *(f">{kind}" for kind in kinds)], rows, agreed),
-        table(["reviewer", "reader", ">votes", ">open"], people, opened),
+        table(["State", ">Items", *(f">{kind.capitalize()}" for kind in kinds)], rows, agreed),
+        table(["Reviewer", "Kind", ">Votes", ">Open"], people, opened),
     )
     data = {
         "schema": "assay/gold-review-status/1",
@@ -138,7 +138,7 @@ def _list_disputed(args: Namespace, workspace: ReviewWorkspace, disputed: Sequen
         | {"cast": [votes.vote_mapping(vote) for vote in status.votes]}
         for status in disputed
     ]
-    blocks = (table(["item", "kind", "query", "votes"], rows), then)
+    blocks = (table(["Item", "Kind", "Query", "Votes"], rows), then)
     emit_blocks(args, "Disputed", blocks, {"schema": "assay/gold-review-disputed/1", "items": items})
     return 0
 
@@ -206,7 +206,7 @@ def _acceptance_blocks(workspace: ReviewWorkspace, accepted: Acceptance, left: d
     blocks += [Paragraph(lost, "warning") for lost in accepted.lost]
     if accepted.refused:
         rows = [[refusal.item, refusal.query, refusal.reason] for refusal in accepted.refused]
-        blocks.append(table(["item", "query", "left out because"], rows))
+        blocks.append(table(["Item", "Query", "Reason"], rows))
     return blocks
 
 

@@ -100,11 +100,11 @@ def _split_blocks(
         [name, str(size), f"{size / total:.0%}", f"{smallest[name]:.1g}" if smallest[name] <= 1 else "–"]
         for name, size in split.sizes.items()
     ]
-    note = f"shows: the smallest difference found with 80 % power when paired differences spread by {args.sd:g}."
-    yield table(["split", ">queries", ">share", ">shows"], rows, note)
+    note = f"MDE: with 80% power and a standard deviation of paired differences of {args.sd:g}."
+    yield table(["Split", ">Queries", ">Share", ">MDE"], rows, note)
     if split.strata:
         rows = [[name, *map(str, counts.values())] for name, counts in split.strata.items()]
-        yield table(["stratum", *(f">{name}" for name in split.sizes)], rows)
+        yield table(["Stratum", *(f">{name.capitalize()}" for name in split.sizes)], rows)
     yield from (Paragraph(text, "warning") for text in warnings)
 
 
@@ -121,7 +121,7 @@ def access_log_command(args: Namespace) -> int:
         f"{pluralize(accesses, 'access', 'accesses')} to the sealed queries of {path.name}{again}."
     ]
     if rows:
-        blocks.append(table(["when", "who", "command", "engines", ">sealed"], rows))
+        blocks.append(table(["Date", "User", "Command", "Engines", ">Sealed queries"], rows))
     data = {"schema": "assay/gold-access-log/1", "file": str(path), "accesses": [asdict(row) for row in log]}
     emit_blocks(args, "Access log", blocks, data)
     return 0
@@ -141,7 +141,7 @@ def synth_command(args: Namespace) -> int:
         for gold, file in zip(sets.golds, write_sets(sets, directory), strict=True)
     ]
     blocks: Sequence[Block | str] = (
-        table(["kind", ">queries", "file"], [[str(row[key]) for key in ("kind", "queries", "file")] for row in rows]),
+        table(["Kind", ">Queries", "File"], [[str(row[key]) for key in ("kind", "queries", "file")] for row in rows]),
         *(Paragraph(note, "warning") for note in sets.notes),
         Paragraph(f"{directory}/ has a .gitignore and an .assayignore: neither git nor a search finds it.", "quiet"),
         f"Then: assay run --gold {directory}",
@@ -194,7 +194,7 @@ def _agreement_blocks(kind: KindAgreement) -> Iterator[Block | str]:
     note = (
         "Intervals: 95 %, bootstrap over items. A dash: all votes are equal, so agreement beyond chance is undefined."
     )
-    yield table(["", ">value", ">interval", ">items"], rows, note)
+    yield table(["Coefficient", ">Value", ">95% CI", ">Items"], rows, note)
     for pair in kind.pairs:
         columns = [f"{pair.first} ↓ {pair.second} →", *(f">{value}" for value in kind.values)]
         yield table(columns, [[value, *map(str, row)] for value, row in zip(kind.values, pair.table, strict=True)])

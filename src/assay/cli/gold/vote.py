@@ -176,7 +176,7 @@ def list_open(args: Namespace, workspace: ReviewWorkspace) -> int:
     listed = f", {len(items)} of them listed" if len(items) < left else ""
     count = f"{pluralize(left, 'item')} {'is' if left == 1 else 'are'} open for {log.reviewer}{listed}."
     blocks: Sequence[Block | str] = (
-        table(["item", "kind", "query", "asks", "places"], rows),
+        table(["Item", "Kind", "Query", "Text", "Targets"], rows),
         f"{count} Vote with --vote ITEM=VALUE --reason TEXT.",
         *(Paragraph(f"{kind}: {vote_question(kind)}", "quiet") for kind in sorted({item.kind for item in items})),
     )
