@@ -76,7 +76,7 @@ def test_run_can_be_scored_again_without_engine_or_corpus(finished_shop, tmp_pat
 def test_score_takes_other_measures(finished_shop, capsys):
     code, data = as_json(capsys, "score", "results", "--measure", "P@5", "--primary", "RR@10")
     assert code == 0
-    assert data["measures"] == ["RR@10", "P@5"]
+    assert data["measures"] == ["RR(level=lines)@10", "P(level=lines)@5"]
 
 
 def test_level_chooses_the_primary_beside_other_measures(finished_shop, capsys):
@@ -485,7 +485,7 @@ def test_gate_floor_is_for_the_engines_under_test_not_for_references(answers, ca
     run = answers(40, references=True)
     capsys.readouterr()
     _, data = as_json(capsys, "gate", run, "--require", "Hit@5>=0.99")
-    assert [c["what"] for c in data["checks"] if "Hit@5" in c["what"]] == ["mine: Hit@5 >= 0.99"]
+    assert [c["what"] for c in data["checks"] if "Hit@5" in c["what"]] == ["mine: Hit@5 by file >= 0.99"]
     assert data["exit_code"] == 0
 
 
@@ -499,10 +499,9 @@ def test_gate_does_not_pass_an_engine_that_has_no_counterpart(answers, capsys):
 def test_compare_says_that_the_corpus_or_the_settings_changed(shop_with_results, capsys):
     (shop_with_results / "extra.py").write_text("x = 1\n")
     call(capsys, *RUN, "--out", "new", "--engine", "builtin=builtin:file", "--no-references", "--baseline", "builtin")
-    code, out, err = call(capsys, "compare", "results", "new", "--engine", "builtin", "--allow-changed-corpus")
+    code, out, _ = call(capsys, "compare", "results", "new", "--engine", "builtin")
     assert code == 0
     assert "The corpus of shop changed between the runs: 1 added (extra.py)." in out
-    assert "warning: --allow-changed-corpus is the default now" in err
     _, data = as_json(capsys, "compare", "results", "new", "--engine", "builtin")
     assert any("corpus of shop changed" in note for note in data["notes"])
     assert any("Settings changed between the runs: builtin" in note for note in data["notes"])
@@ -537,7 +536,7 @@ def test_own_files_returned_by_a_foreign_engine_are_dropped_and_told(shop_with_r
     tool = shop_with_results.parent / "tool.sh"
     tool.write_text("echo gold.yaml; echo results/run.json; echo shop/cart.py\n")
     engine = f"mine=command:sh {tool} {{query}}"
-    code, data = as_json(capsys, *RUN, "--engine", engine, "--no-references", "--measure", "RR@10")
+    code, data = as_json(capsys, *RUN, "--engine", engine, "--no-references", "--measure", "RR(level=file)@10")
     assert code == 0
     told = next(
         b for b in data["contract_violations"] if b["engine"] == "mine" and "own files were dropped" in b["kind"]

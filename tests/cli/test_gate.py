@@ -6,6 +6,7 @@ import re
 import pytest
 
 from assay.cli.main import main
+from assay.report.gate import Gate, GateCheck, gate_summary
 from tests.conftest import copy_finished, enter, finish, write_tree
 
 QUERIES = 20
@@ -227,3 +228,14 @@ def test_folder_of_repeats_says_where_its_runs_are(tmp_path, monkeypatch, capsys
     said = capsys.readouterr().err
     assert "there is no run here" in said
     assert "it contains repeats of a run: try old/1" in said
+
+
+def test_regression_wins_over_a_missing_engine_and_both_are_printed():
+    worse = GateCheck("comparison", "a (new) against a (old) on nDCG@10", False, 1, "-0.300: worse")
+    others = [GateCheck("comparison", f"{n} (new) against {n} (old) on nDCG@10", True, 3, "", True) for n in range(3)]
+    gone = GateCheck("counterpart", "b: in this run", False, 5, "this run does not have it")
+    gate = Gate((*others, worse, gone), None, strict=False)
+    assert gate.exit_code == 1
+    lines = list(map(str, gate_summary(gate, "assay show").blocks))
+    assert "fail: a (new)" in lines[0]
+    assert "fail: b: in this run" in lines[1]

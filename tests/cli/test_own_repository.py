@@ -87,8 +87,9 @@ def test_changed_file_is_named_and_equal_scores_pass(own, capsys, monkeypatch):
         assert (data["verdict"], data["decision"]["wins"], data["decision"]["losses"]) == ("pass", 0, 0)
         assert data["decision"]["outcome"] in ("same scores", "identical rankings")
         assert data["changes"] == ["The corpus of small changed between the runs: 1 modified (code/thing3.py)."]
-    code, out, err = call(capsys, *GATE, "--allow-changed-corpus")
-    assert (code, err) == (0, "warning: --allow-changed-corpus is the default now\n")
+    with pytest.raises(SystemExit):
+        call(capsys, *GATE, "--allow-changed-corpus")
+    assert "hint: removed: a changed corpus is always compared" in capsys.readouterr().err
 
 
 def test_added_and_removed_files_are_named_up_to_five(own, capsys):

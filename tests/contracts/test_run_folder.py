@@ -104,7 +104,7 @@ def without(row, key):
 
 def test_per_query_csv(finished_run):
     rows = list(csv.reader(io.StringIO(read(finished_run / "per-query.csv"))))
-    values = rows[0].index("shared") + 1
+    values = rows[0].index("text") + 1
     lines = [rows[0], *([*row[:values], *(f"{float(value):.6g}" for value in row[values:])] for row in rows[1:])]
     check("run_folder/per-query.csv", "\n".join(",".join(line) for line in lines))
 

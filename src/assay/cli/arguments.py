@@ -80,6 +80,9 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+#: The measures of --k-values.
+K_MEASURES: Final = ("nDCG", "Hit", "R", "P", "RR")
+REQUIRE = flag("--require RULE", "Exit with 1 below a threshold such as 'Hit@5>=0.70'", repeatable=True)
 LISTENING: Final = (
     flag("--port N", "Listen on this port [default: any free port; a review reuses its last one]", type=int),
     flag("--host HOST", "Listen on this loopback address: 127.0.0.1 or ::1 [default: 127.0.0.1]"),
@@ -87,6 +90,9 @@ LISTENING: Final = (
 )
 _CLAIM = {
     "measure": flag("--measure M", "Report this measure, such as nDCG@10 (repeatable)", action="append"),
+    "k_values": flag(
+        "--k-values", f"Report {', '.join(K_MEASURES)} at each of these cutoffs", metavar="K", nargs="+", type=int
+    ),
     "primary": flag("--primary M", "Base verdicts on this measure"),
     "level": flag(
         "--level LEVEL", "Measure by file or by lines [default: as the gold set needs]", choices=("file", "lines")

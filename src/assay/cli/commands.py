@@ -213,6 +213,12 @@ command(
         repeatable=True,
     ),
     flag("--split LIST", "Use these splits, comma-separated [default: all but sealed]"),
+    Group(
+        "what engines search",
+        flag("--include GLOB", "Search only files such as 'docs/**' or '*.md'", repeatable=True),
+        flag("--kind KIND", "Search only documentation or only code", choices=("docs", "code")),
+        flag("--min-score X", "Drop results of builtin engines below this score", type=float),
+    ),
     shared.TIMEOUT,
     flag("--threads N", "Limit every engine to this many processors [default: all]", type=int),
     flag("--one-at-a-time", "Open one engine at a time instead of interleaving queries"),
@@ -220,6 +226,7 @@ command(
     flag("--out FOLDER", "Write the run there [default: results]"),
     *shared.RUN_OUTPUT,
     flag("--no-references", "Leave out random, keywords and oracle"),
+    shared.REQUIRE,
     shared.ANALYSIS_PLAN,
     Group(
         "execution",
@@ -295,7 +302,6 @@ command(
     value("second", "Directory of a run, or CSV or eval_results.json of the candidate", nargs="?"),
     flag("--engine NAME", "Compare this engine only", action=Once),
     flag("--all-pairs", "Compare every engine with every other, as one family"),
-    flag("--allow-changed-corpus", "Have no effect: a changed corpus is always compared"),
     flag("--lower-is-better", "With CSV files: lower values are better, such as times"),
     flag("--bootstrap", "Add the paired percentile bootstrap of each pair (B = 2,000)", choices=("percentile",)),
     flag("--out FILE", "Write the pairs and their bootstrap intervals to this CSV file"),
@@ -366,13 +372,12 @@ command(
     flag("--against PLACE", "Compare with this run directory or baseline file", repeatable=True),
     flag("--write-baseline FILE", "Write the run as a baseline file, without a verdict"),
     flag("--engine NAME", "Gate this engine only", action=Once),
-    flag("--require RULE", "Require a threshold such as 'Hit@5>=0.70'", repeatable=True),
+    shared.REQUIRE,
     flag("--strict", "Exit with 3 if a comparison is inconclusive"),
     flag(
         "--history FILE",
         "Record the outcome for this commit here [default: assay-history.jsonl beside the baseline file, if it exists]",
     ),
-    flag("--allow-changed-corpus", "Have no effect: a changed corpus is always compared"),
     flag(
         "--made-by FILE",
         "Fail if this output of `assay run --json` is an error, so that results of an earlier run do not pass",

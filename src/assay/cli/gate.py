@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from assay.cli.arguments import RESULTS
-from assay.cli.options import claim_for, log_look, read_results, reject_flags, warn_allow_changed
+from assay.cli.options import claim_for, log_look, read_results, reject_flags
 from assay.cli.output import emit, emit_blocks, log, pluralize
 from assay.errors import AssayError, ConfigError, SetupError
 from assay.experiment.records.directory import is_run, repeats_in
@@ -18,7 +18,6 @@ from assay.report.comparison import compare_evidence, compare_within, require_co
 from assay.report.evidence import QueryScores, gather
 from assay.report.gate import (
     Gate,
-    Threshold,
     gate_document,
     gate_summary,
     history_line,
@@ -27,24 +26,22 @@ from assay.report.gate import (
     threshold_measures,
 )
 from assay.report.history import check_history, find_history, record_gate, write_trend
-from assay.report.scored_run import reference_baseline
+from assay.report.scored_run import level_of, reference_baseline
 from assay.types import Run
 
 
 def gate_command(args: Namespace) -> int:
     _check_flags(args)
-    warn_allow_changed(args)
     if args.write_baseline:
         return _write_baseline(args)
     try:
-        thresholds = [parse_threshold(text) for text in args.require]
         if args.made_by:
             _check_made(Path(args.made_by))
         runs, name = _read_repeats(args.results or [RESULTS])
         history = find_history(args.history, args.against)
         if history:
             check_history(history)
-        gate = _judge(args, runs, name, thresholds, history)
+        gate = _judge(args, runs, name, history)
     except AssayError as error:
         if args.github:
             github.publish(_job_output(args), github.error_page(error), [github.of_error(error, "assay gate")])
@@ -66,7 +63,7 @@ def gate_command(args: Namespace) -> int:
 def _check_flags(args: Namespace) -> None:
     if args.no_comment and not args.github:
         raise ConfigError("--no-comment means nothing without --github", hint="leave it out")
-    judging = ("against", "require", "strict", "github", "engine", "allow_changed_corpus", "history")
+    judging = ("against", "require", "strict", "github", "engine", "history")
     for flag in judging if args.write_baseline else ():
         if getattr(args, flag):
             message = f"--write-baseline judges nothing, and --{flag.replace('_', '-')} asks for it"
@@ -115,9 +112,10 @@ def _check_made(path: Path) -> None:
     raise error
 
 
-def _judge(args: Namespace, runs: list[Run], name: str, thresholds: list[Threshold], history: Path | None) -> Gate:
+def _judge(args: Namespace, runs: list[Run], name: str, history: Path | None) -> Gate:
     claim = claim_for(runs[0], args)
     log_look(args, runs[0], "gate")
+    thresholds = [parse_threshold(text, level_of(claim.primary)) for text in args.require]
     measures = tuple(dict.fromkeys((*claim.measures, *threshold_measures(thresholds, runs[0].k))))
     old = _read_baseline(args, runs[0], claim.measures)
     new = gather(runs, measures, name)

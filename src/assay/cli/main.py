@@ -24,11 +24,20 @@ DEFAULT_ACTIONS: Final = {"engines": "list", "ledger": "list", "cache": "show"}
 #: Flags of every command and action, before or after its name.
 FLAGS: Final = (("--json", "Print the result as JSON on stdout"), ("--quiet", "Print no progress on stderr"))
 
-_EPILOG = """\
-exit codes: 0 pass · 1 significant regression or below a threshold (gate) · 2 usage or bad input
-            3 inconclusive (gate --strict) · 4 an engine or the environment failed · 5 not comparable
+#: Flags of earlier versions and why they are gone.
+REMOVED_FLAGS: Final = {"--allow-changed-corpus": "a changed corpus is always compared"}
 
-start with `assay demo`, then `assay init` in your own repository; `assay search "..."` needs neither"""
+_EPILOG = """\
+exit codes:
+  0  pass
+  1  significant regression, or below a threshold (gate, run --require)
+  2  usage or bad input
+  3  inconclusive (gate --strict)
+  4  an engine or the environment failed
+  5  not comparable
+
+Start with `assay demo`, then run `assay init` in your own repository.
+`assay search "..."` needs neither."""
 
 _INTERRUPTED = "interrupted; nothing was half-written"
 
@@ -219,6 +228,8 @@ class _Parser(ArgumentParser):
         if hasattr(parsed, "config") and (files := [word for word in extra if word.endswith(".toml")]):
             return f"{self.prog} --config {files[0]}"
         for word in extra:
+            if removed := REMOVED_FLAGS.get(word.partition("=")[0]):
+                return f"removed: {removed}"
             if word.startswith("-") and (near := did_you_mean(word.partition("=")[0], self._option_string_actions)):
                 return near
         return ""

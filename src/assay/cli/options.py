@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assay.cli.arguments import K_MEASURES
 from assay.cli.output import info, warn, write_result
 from assay.errors import ConfigError, GoldError, SetupError
 from assay.experiment import read_run
@@ -28,7 +29,8 @@ def claim_flags(args: Namespace) -> dict[str, Any]:
     """Return the values of the analysis plan's flags; None for flags that are absent."""
     flags = {key: key for key in ("primary", "level", "baseline", "margin", "alpha", "seed")}
     given = {key: getattr(args, flag, None) for key, flag in {**flags, "cluster": "cluster_by"}.items()}
-    return given | {"measures": tuple(measures) if (measures := getattr(args, "measure", None)) else None}
+    at_cutoffs = (f"{name}@{k}" for name in K_MEASURES for k in getattr(args, "k_values", None) or ())
+    return given | {"measures": (*(getattr(args, "measure", None) or ()), *at_cutoffs) or None}
 
 
 def claim_for(run: Run, args: Namespace) -> AnalysisPlan:
@@ -49,11 +51,6 @@ def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
     """Raise ConfigError for a flag that has no effect here."""
     for flag in given_flags(args, *flags):
         raise ConfigError(f"--{flag.replace('_', '-')} means nothing for {purpose}", hint="leave it out")
-
-
-def warn_allow_changed(args: Namespace) -> None:
-    if args.allow_changed_corpus:
-        warn("--allow-changed-corpus is the default now")
 
 
 def read_results(text: str) -> Run:
@@ -151,7 +148,10 @@ def load_experiment(args: Namespace) -> Spec:
     if args.preset and args.config:
         hint = f'write extends = "preset:{args.preset}" into {args.config}'
         raise ConfigError("--preset and --config are two experiments", hint=hint)
-    return load_spec(None if args.preset else config_file(args.config), preset=args.preset, sets=args.set)
+    path = None if args.preset else config_file(args.config)
+    engine = getattr(args, "engine", None)
+    named = model.parse_engine_flags(engine) if isinstance(engine, list) else {}
+    return load_spec(path, preset=args.preset, sets=args.set, named=named)
 
 
 def endpoint_of(args: Namespace) -> Endpoint | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from assay.report.render.document import Block, Document
+    from assay.report.render.document import Block, Document, Table
     from assay.report.results import Results
     from assay.report.scored_run import ScoredRun
     from assay.search.trace import Snippet
@@ -53,6 +53,8 @@ def emit_results(
     from assay.report.sections import query_lines, references_line, section_blocks
 
     shown = [*blocks, *(section_blocks(results) if args.full else ())]
+    if not args.full and (getattr(args, "measure", None) or getattr(args, "k_values", None)):
+        shown.append(_measure_table(results))
     if getattr(args, "times", False) and not args.full:
         shown += cost_blocks(results)
     if args.verbose:
@@ -60,6 +62,31 @@ def emit_results(
     notes = (skipped_note(results.rows), "" if args.full else references_line(results))
     shown += [Paragraph(note, "quiet") for note in notes if note and not args.quiet]
     emit(args, Document("", (*shown, run_card(results.decision, directory))), data)
+
+
+_MEASURE_ROWS: Final = 6  # with the card, the output has at most 15 lines
+
+
+def _measure_table(results: Results) -> Table:
+    """Return the requested measures of the compared engines; the cutoffs of one measure share a row."""
+    from assay.report.render.document import table
+    from assay.report.scored_run import labeled_measure
+    from assay.scoring import parse_measure
+
+    decision = results.decision
+    engines = [engine.name for engine in (decision.baseline, decision.candidate) if engine]
+    means = {(row.measure, row.engine): f"{row.mean:.3f}" for row in results.comparison.means}
+    rows: dict[str, dict[str, str]] = {}
+    for name in results.measures:
+        measure = parse_measure(name)
+        cutoff = f"@{measure.k}" if measure.k else ""
+        values = " → ".join(means.get((name, engine), "–") for engine in engines)
+        rows.setdefault(labeled_measure(name).replace(cutoff, "", 1), {})[cutoff] = values
+    cutoffs = sorted({cutoff for row in rows.values() for cutoff in row}, key=lambda text: int(text[1:] or 0))
+    cells = [[label, *(row.get(cutoff, "") for cutoff in cutoffs)] for label, row in rows.items()]
+    more = len(cells) - _MEASURE_ROWS
+    note = f"{' → '.join(engines)}" + (f"; {more} more measures: --full" if more > 0 else "")
+    return table(["Measure", *(f">{cutoff or 'Value'}" for cutoff in cutoffs)], cells[:_MEASURE_ROWS], note)
 
 
 def emit_blocks(args: Namespace, title: str, blocks: Iterable[Block | str], data: Mapping[str, object]) -> None:

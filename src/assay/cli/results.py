@@ -22,7 +22,6 @@ from assay.cli.options import (
     read_results,
     reject_flags,
     report_plan,
-    warn_allow_changed,
 )
 from assay.cli.output import emit, emit_blocks, emit_results, info, paused_gc, pluralize, warn
 from assay.errors import AssayError, ConfigError, EngineError, InputError
@@ -219,7 +218,6 @@ def _compare(args: Namespace) -> _Compared:
     old, new = read_results(args.first), read_results(args.second)
     log_look(args, new, "compare")
     claim = claim_for(new, args)
-    warn_allow_changed(args)
     require_comparable(old, new)
     before, after = gather((old,), claim.measures, args.first), gather((new,), claim.measures, args.second)
     comparison = compare_evidence(before, after, claim, args.engine)

@@ -17,6 +17,7 @@ from assay.cli.options import (
 )
 from assay.cli.output import emit, emit_blocks, emit_results, info, pluralize, print_error, warn
 from assay.cli.progress import show_progress
+from assay.corpus.file_types import detect_type, kind_globs
 from assay.errors import ConfigError, EngineError
 from assay.experiment import check_directory
 from assay.experiment.cluster import DaskExecutor
@@ -35,22 +36,33 @@ from assay.experiment.spec.model import (
     retained_engines,
     split_names,
 )
-from assay.experiment.spec.variants import duplicate_notes, environment_note, missing_requirement
+from assay.experiment.spec.variants import (
+    BUILTIN,
+    Settings,
+    duplicate_notes,
+    environment_note,
+    missing_requirement,
+    settings_table,
+)
 from assay.gold import load_gold
 from assay.gold.split import SEALED, select
 from assay.report.dry_run import dry_run_document, dry_run_json
 from assay.report.evidence import gather, stability, stability_blocks
 from assay.report.explorer.excerpts import PagePlan
+from assay.report.gate import Threshold, judge_gate, parse_threshold, threshold_measures
 from assay.report.publish import WrittenRun, publish, require_parquet
 from assay.report.results import results_json
-from assay.report.scored_run import real_engines
+from assay.report.scored_run import level_of, real_engines
 from assay.types import AnalysisPlan, Run, Suite
+
+_MOSTLY = 0.8  # share of targets from which a gold set is one of documentation
 
 
 def run_command(args: Namespace) -> int:
     spec = _load_spec(args)
-    suite = load_suite(spec)
-    spec = resolve_level(spec, suite)
+    suite = _restrict_corpora(args, load_suite(spec))
+    spec = resolve_level(spec, suite, **claim_flags(args))
+    _parse_thresholds(args, spec)  # report mistakes before anything runs
     missing: Missing | None = "report" if args.allow_missing else None
     if args.dry_run:
         return _show_plan(args, spec, suite, missing)
@@ -62,6 +74,7 @@ def run_command(args: Namespace) -> int:
 def _load_spec(args: Namespace) -> Spec:
     given = {
         **question_flags(args),
+        "k": max(10, *args.k_values) if args.k_values and args.k is None else args.k,
         "split": split_list(args.split),
         "timeout": args.timeout,
         "threads": args.threads,
@@ -74,12 +87,44 @@ def _load_spec(args: Namespace) -> Spec:
     spec = replace(load_experiment(args), **{key: value for key, value in given.items() if value is not None})
     if args.engine:
         spec = with_engines(spec, args.engine)
+    if args.min_score is not None:
+        spec = _with_min_score(spec, args.min_score)
     names = spec.names()
     family = None if args.family is None else split_names(args.family, names)
     only = match_names(args.only, names, "--only") if args.only else None
     spec = override(spec, **claim_flags(args), family=family, only=only)
     _check_runnable(args, spec)
     return spec
+
+
+def _restrict_corpora(args: Namespace, suite: Suite) -> Suite:
+    """Return the suite with the corpora that --include and --kind leave; suggest --kind if most targets are docs."""
+    if args.include and args.kind:
+        raise ConfigError("--include and --kind exclude each other", hint="leave one of them out")
+    globs = (*args.include, *(kind_globs(args.kind) if args.kind else ()))
+    if not globs:
+        paths = [target.span.path for gold in suite.golds for query in gold.queries for target in query.targets]
+        docs = sum(detect_type(path, b"").kind == "docs" for path in paths)
+        if docs > _MOSTLY * len(paths) and not any(gold.corpus.include for gold in suite.golds):
+            info(args, f"{docs} of {len(paths)} targets are documentation; --kind docs searches nothing else")
+        return suite
+    for gold in suite.golds:
+        if gold.corpus.include:
+            hint = f"leave out --include and --kind, or remove include from the corpus of {gold.name}"
+            raise ConfigError(f"{gold.name} already names the files of its corpus", file=gold.source, hint=hint)
+    return replace(
+        suite, golds=tuple(replace(gold, corpus=replace(gold.corpus, include=globs)) for gold in suite.golds)
+    )
+
+
+def _with_min_score(spec: Spec, score: float) -> Spec:
+    engines: dict[str, Settings] = {}
+    for name, settings in (spec.engines or {BUILTIN: BUILTIN}).items():
+        table = settings_table(settings)
+        engines[name] = {**table, "min_score": score} if table.get("kind") == BUILTIN else settings
+        if engines[name] is settings:
+            warn(f"--min-score has no effect on {name}: it is a setting of builtin engines")
+    return replace(spec, engines=engines)
 
 
 def _check_runnable(args: Namespace, spec: Spec) -> None:
@@ -144,11 +189,16 @@ def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> 
             completed = _execute(args, spec, suite, missing, how)
         written = _publish(args, completed, spec.analysis_plan(), directory, retained_engines(spec, suite), page)
         runs.append(completed.run)
+    missed = _check_thresholds(args, runs, spec) if args.require else []
+    data = {"missed_thresholds": missed} if args.require else {}
     if repeats:
-        _report_repeats(args, runs, spec)
+        _report_repeats(args, runs, spec, data)
     else:
-        _report_run(args, written, directory)
-    return _check_answered(args, runs)
+        _report_run(args, written, directory, data)
+    code = _check_answered(args, runs)
+    for threshold in missed:
+        print_error(args, f"below the threshold: {threshold}")
+    return code or (1 if missed else 0)
 
 
 @contextmanager
@@ -202,19 +252,36 @@ def _publish(
     return written
 
 
-def _report_run(args: Namespace, written: WrittenRun, directory: Path) -> None:
+def _report_run(args: Namespace, written: WrittenRun, directory: Path, data: Mapping[str, object]) -> None:
     results = written.results
-    emit_results(args, written.case, results, str(directory), (), results_json(results) if args.json else {})
+    json = {**results_json(results), **data} if args.json else {}
+    emit_results(args, written.case, results, str(directory), (), json)
     info(args, f"written to {directory}/")
 
 
-def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec) -> None:
+def _report_repeats(args: Namespace, runs: Sequence[Run], spec: Spec, more: Mapping[str, object]) -> None:
     primary = spec.analysis_plan().primary
     scores = gather(runs, (primary,), spec.out)
     engines = [stability(scores, name, primary) for name in real_engines(scores)]
-    data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines}
+    data = {"schema": "assay/repeats/1", "folder": spec.out, "steadiness": engines, **more}
     emit_blocks(args, f"assay run: {len(runs)} repeats", stability_blocks(engines), data)
     info(args, f"written to {spec.out}/1 to {spec.out}/{len(runs)}; `assay gate {spec.out}` takes them together")
+
+
+def _parse_thresholds(args: Namespace, spec: Spec) -> list[Threshold]:
+    level = level_of(spec.analysis_plan().primary)
+    thresholds = [parse_threshold(text, level) for text in args.require]
+    threshold_measures(thresholds, spec.k)
+    return thresholds
+
+
+def _check_thresholds(args: Namespace, runs: Sequence[Run], spec: Spec) -> list[str]:
+    """Return the thresholds that engines missed, with their means."""
+    thresholds, claim = _parse_thresholds(args, spec), spec.analysis_plan()
+    measures = dict.fromkeys((claim.primary, *threshold_measures(thresholds, spec.k)))
+    scores = gather(runs, tuple(measures), spec.out)
+    gate = judge_gate(scores, claim, thresholds, None, engine=None, strict=False)
+    return [f"{check.what}: {check.detail}" for check in gate.checks if check.kind == "floor" and not check.passed]
 
 
 def _check_answered(args: Namespace, runs: Sequence[Run]) -> int:
@@ -231,10 +298,11 @@ def merge_command(args: Namespace) -> int:
     merged = merge_shards(Path(part) for part in args.parts)
     completed = RunOutcome(assemble(merged.summary, merged.results), merged.results)
     written = _publish(args, completed, analysis_plan_of(completed.run), directory, merged.declared, page)
-    _report_run(args, written, directory)
+    _report_run(args, written, directory, {})
     return _check_answered(args, [completed.run])
 
 
 def demo_command(args: Namespace) -> int:
     spec, suite = check(Spec(gold=("stdlib",), engines={"builtin": "builtin"}, out=args.out)), load_gold("stdlib")
+    args.require = ()
     return _run(args, resolve_level(spec, suite), suite, "report")

@@ -152,7 +152,7 @@ def _score_grid(
     names = ", ".join(sorted(failed))
     left = tuple(point for point in points if point.change.name not in failed)
     if engine in failed or not left:
-        raise EngineError(f"{names} failed on every query", hint="run `assay engines check`")
+        raise EngineError(f"{names} failed on every query", hint=f"assay engines check {sorted(failed)[0]}")
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in failed])
     if failed:
         notes = (*notes, ablation.DataNote("failed", f"Failed, left out of the grid: {names} failed on every query."))
@@ -177,7 +177,7 @@ def _tuning_entries(
 def _load_inputs(args: Namespace) -> tuple[Spec, Suite]:
     spec = override(load_experiment(args), **question_flags(args), **claim_flags(args), jobs=args.jobs)
     suite = load_suite(spec)
-    return model.resolve_level(spec, suite), suite
+    return model.resolve_level(spec, suite, **claim_flags(args)), suite
 
 
 def _select_queries(args: Namespace, spec: Spec, suite: Suite, use: ablation.SplitUse) -> ablation.DevData:

@@ -185,6 +185,13 @@ def language_extensions(language: str) -> tuple[str, ...]:
     return tuple(sorted(ext for ext, file_type in _EXTENSIONS.items() if file_type.language == language))
 
 
+def kind_globs(kind: FileKind) -> tuple[str, ...]:
+    """Return globs of the files of a kind, by extension and by name in lowercase and capitals."""
+    names = [name for name, file_type in _NAMES.items() if file_type.kind == kind]
+    extensions = (f"*.{ext}" for ext, file_type in _EXTENSIONS.items() if file_type.kind == kind)
+    return (*extensions, *names, *(name.upper() for name in names))
+
+
 def detect_type(path: str, head: bytes) -> FileType:
     """Return the language (None if unknown) and kind of a file; `head` is its first line or more, for the shebang."""
     name = path.rpartition("/")[2].lower()

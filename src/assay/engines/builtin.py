@@ -37,24 +37,27 @@ from assay.types import Corpus, Hit, ResultLevel, Waterfall
 class BuiltinSettings:
     per: Literal["auto", "file", "span"] = setting("auto", "results: files, spans of lines, or as the gold set needs")
     search: SearchConfig = field(default_factory=SearchConfig)
+    min_score: float = setting(0.0, "drop results below this score; 0 to keep all")
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltinEngine(EngineDefaults):
     search: SearchConfig
     per: Per
+    min_score: float = 0.0
 
     @property
     def config(self) -> Mapping[str, object]:
-        return {"kind": "builtin", "per": self.per, "search": dict(self.search.as_dict())}
+        score = {"min_score": self.min_score} if self.min_score else {}
+        return {"kind": "builtin", "per": self.per, "search": dict(self.search.as_dict()), **score}
 
     def open(self, corpus: Corpus) -> Session:
-        return BuiltinSession(Index.build(corpus, self.search), self.per)
+        return BuiltinSession(Index.build(corpus, self.search), self.per, self.min_score)
 
     @property
     def identity(self) -> str | None:  # type: ignore[override]  # computed
         known = search_identity(self.search, self.per)
-        return None if known is None else digest_of([known, _own_code()])
+        return None if known is None else digest_of([known, _own_code(), self.min_score])
 
     @property
     def fingerprint(self) -> str:
@@ -70,13 +73,13 @@ class BuiltinEngine(EngineDefaults):
             SharedStep("chunks", table_digest(search), chunks),
             SharedStep("vectors", vectors_digest(search.dense), model),
             SharedStep("candidates", candidates_digest(search, per), candidates),
-            SharedStep("ranking", digest_of([ranking_digest(search, per), _own_code()]), f"per {per}"),
+            SharedStep("ranking", digest_of([ranking_digest(search, per), _own_code(), self.min_score]), f"per {per}"),
         )
 
     def open_shared(self, corpus: Corpus, cache: SharedCache, _seconds: float | None) -> Session:
         steps = self.steps()
         keys = PartKeys(step_key(corpus.digest, steps[:1]), step_key(corpus.digest, steps[:2]))
-        return BuiltinSession(share_index(corpus, self.search, cache, keys), self.per)
+        return BuiltinSession(share_index(corpus, self.search, cache, keys), self.per, self.min_score)
 
 
 def _own_code() -> str:
@@ -86,15 +89,17 @@ def _own_code() -> str:
 class BuiltinSession:
     filters = frozenset({"paths", "languages"})
 
-    def __init__(self, index: Index, per: Per) -> None:
+    def __init__(self, index: Index, per: Per, min_score: float = 0.0) -> None:
         self._index = index
         self._per = per
+        self._min_score = min_score or None
 
     def search(self, query: str, k: int) -> Sequence[Hit]:
-        return self._index.search(query, k, per=self._per)
+        return self._index.search(query, k, per=self._per, min_score=self._min_score)
 
     def search_filtered(self, query: str, k: int, wanted: SearchFilter, _seconds: float | None) -> Sequence[Hit]:
-        return self._index.search(query, k, per=self._per, paths=wanted.paths, languages=wanted.languages)
+        paths, languages = wanted.paths, wanted.languages
+        return self._index.search(query, k, per=self._per, paths=paths, languages=languages, min_score=self._min_score)
 
     def explain(self, query: str, k: int, also: Sequence[str] = ()) -> Waterfall:
         return self._index.explain(query, per=self._per, k=k, expect=also).waterfall()
@@ -118,7 +123,7 @@ def _changed_settings(search: SearchConfig, *tables: str) -> str:
 
 def make(settings: Mapping[str, object], context: EngineContext) -> BuiltinEngine:
     read = read_settings(BuiltinSettings, settings, "engine builtin")
-    return BuiltinEngine(read.search, _resolve(read.per, context.level))
+    return BuiltinEngine(read.search, _resolve(read.per, context.level), read.min_score)
 
 
 def _resolve(per: Literal["auto", "file", "span"], level: ResultLevel) -> Per:

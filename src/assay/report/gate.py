@@ -30,9 +30,10 @@ from assay.report.evidence import (
 from assay.report.history import GatedCommit, trend_text
 from assay.report.render.document import Block, Cell, Document, Heading, Paragraph, Table, Tone, table
 from assay.report.render.text import clip, count, format_interval, signed_ends
-from assay.report.scored_run import FAILED_SHARE, engines_under_test, notes_on, pick
+from assay.report.scored_run import FAILED_SHARE, engines_under_test, labeled_measure, notes_on, pick
 from assay.scoring import parse_measure
 from assay.scoring.match import MATCHING_RULE
+from assay.scoring.measures import default_level
 from assay.stats import means
 from assay.stats.records import Comparison, ComparisonRow, Verdict
 from assay.stats.run_variance import is_regression
@@ -71,12 +72,13 @@ class Threshold:
         return _OPERATORS[self.sign](value, self.bound)
 
 
-def parse_threshold(text: str) -> Threshold:
+def parse_threshold(text: str, level: str = "file") -> Threshold:
+    """Parse a rule such as `Hit@5>=0.70`; a measure that names no level has that of the run."""
     match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|>|<)\s*([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*", text)
     try:
         if match is None:
             raise ValueError
-        return Threshold(repr(parse_measure(match[1])), match[2], float(match[3]))
+        return Threshold(repr(default_level(parse_measure(match[1]), level)), match[2], float(match[3]))
     except ValueError as error:
         raise ConfigError(f"invalid threshold {text!r}", hint="write it like 'Hit@5>=0.70'") from error
 
@@ -124,9 +126,9 @@ class Gate:
 
     @property
     def exit_code(self) -> int:
-        """The first of: engine failed, not comparable, significant regression or below a threshold, inconclusive."""
+        """The first of: engine failed, significant regression or below a threshold, not comparable, inconclusive."""
         failed = {check.exit_code for check in self.checks if not check.passed}
-        return next((code for code in (4, 5, 1, 3) if code in failed), 0)
+        return next((code for code in (4, 1, 5, 3) if code in failed), 0)
 
     @property
     def verdict(self) -> str:
@@ -281,7 +283,7 @@ def _check_threshold(
         held = [threshold.holds(end) for end in (row.interval.low, row.interval.high)]
         clear = "satisfies the rule" if all(held) else "contains the bound" if any(held) else "violates the rule"
         detail = f"{row.mean:.3f}, interval {format_interval(row.interval)} {clear}"
-        rule = f"{row.engine}: {threshold.measure} {threshold.sign} {threshold.bound:g}"
+        rule = f"{row.engine}: {labeled_measure(threshold.measure)} {threshold.sign} {threshold.bound:g}"
         yield GateCheck("floor", rule, threshold.holds(row.mean), 1, detail)
 
 
@@ -358,6 +360,9 @@ def gate_summary(gate: Gate, show: str) -> Document:
     checks = [check for check in gate.checks if check.warning or not check.passed]
     if gate.decision is None:
         checks = [check for check in gate.checks if check.kind == "floor" or check in checks]
+    # one failure of each exit code first, so that a missing engine and a regression are both printed
+    first = {check.exit_code: check for check in reversed(checks) if not check.passed}.values()
+    checks.sort(key=lambda check: (check not in first, check.passed))
     lines, free = list[str](), _CHECK_LINES
     for check in checks:
         line = _check_line(check)

@@ -8,7 +8,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 from assay.errors import ConfigError, SetupError, install_hint
 from assay.experiment.records import directory as layout
@@ -26,7 +26,7 @@ from assay.report.rows import carry_over, read_rows, rows_text
 from assay.report.scored_run import ScoredRun, open_case, pick
 from assay.report.sections import document
 from assay.report.tables import forest_csv
-from assay.types import AnalysisPlan, Run, Scores, Unit
+from assay.types import AnalysisPlan, Query, Run, Scores, Unit
 
 #: The files that people look for in a run directory.
 #: Files that not every run writes: those of an earlier run are deleted.
@@ -35,7 +35,7 @@ _OPTIONAL_FILES = (
     f"{layout.QRELS}*.qrels",
     layout.FOREST,
 )
-_UNIT_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared")
+_UNIT_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared", "text")
 _USUAL = PagePlan()
 
 
@@ -137,12 +137,12 @@ def _make_files(
         layout.RESULTS: format_json(results_json(results)) + "\n",
         layout.ROWS: rows_text(results.rows),
         layout.PAGE: to_markdown(document(results)),
-        layout.SCORES: per_query_csv(scores),
+        layout.SCORES: per_query_csv(scores, case.queries),
         **layout.trec_files(case.run),
         **({layout.FOREST: forest_csv(results)} if "forest" in results.tables else {}),
     }
     files = {name: text.encode("utf-8") for name, text in texts.items()}
-    files |= {layout.PARQUET: parquet_bytes(scores)} if parquet else {}
+    files |= {layout.PARQUET: parquet_bytes(scores, case.queries)} if parquet else {}
     try:
         return files | {layout.HTML: _make_html(results, case, page).data}, None
     except TooSmallError as error:
@@ -164,20 +164,25 @@ def _write_files(directory: Path, files: Mapping[str, bytes], problem: ConfigErr
         raise ConfigError(problem.message, hint=in_folder(problem.hint or "", directory))
 
 
-def per_query_csv(scores: Scores) -> str:
-    """Format one line per engine and phrasing, one column per measure; empty where a measure does not apply."""
+def per_query_csv(scores: Scores, queries: Mapping[tuple[str, str], Query] = MappingProxyType({})) -> str:
+    """Format one line per engine and phrasing, one column per measure; empty where a measure does not apply.
+
+    `queries` by gold set and id have the texts of the phrasings.
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*_UNIT_COLUMNS, *scores.measures])
     for engine, values in zip(scores.engines, scores.values, strict=True):
         for unit, row in zip(scores.units, values.T.tolist(), strict=True):
             numbers = ("" if math.isnan(value) else repr(value) for value in row)
-            writer.writerow([*_unit_cells(engine, unit), *numbers])
+            writer.writerow([*_unit_cells(engine, unit, queries), *numbers])
     return stream.getvalue()
 
 
-def _unit_cells(engine: str, unit: Unit) -> tuple[str, ...]:
-    return (engine, unit.gold, unit.query, unit.form, unit.repository, unit.hash, unit.shared)
+def _unit_cells(engine: str, unit: Unit, queries: Mapping[tuple[str, str], Query]) -> tuple[str, ...]:
+    query = queries.get((unit.gold, unit.query))
+    text = query.forms.get(unit.form, "") if query else ""
+    return (engine, unit.gold, unit.query, unit.form, unit.repository, unit.hash, unit.shared, text)
 
 
 def require_parquet() -> ModuleType:
@@ -191,10 +196,10 @@ def require_parquet() -> ModuleType:
     return module
 
 
-def parquet_bytes(scores: Scores) -> bytes:
+def parquet_bytes(scores: Scores, queries: Mapping[tuple[str, str], Query]) -> bytes:
     """Return the CSV's contents as Parquet: names as text, values as doubles, null where a measure does not apply."""
     pyarrow = require_parquet()
-    rows = [_unit_cells(engine, unit) for engine in scores.engines for unit in scores.units]
+    rows = [_unit_cells(engine, unit, queries) for engine in scores.engines for unit in scores.units]
     columns = {
         name: pyarrow.array([row[at] for row in rows], pyarrow.string()) for at, name in enumerate(_UNIT_COLUMNS)
     }

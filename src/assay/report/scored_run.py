@@ -117,19 +117,15 @@ def reference_warnings(run: RunLike, scores: Scores, primary: str, names: Sequen
 
 def level_of(primary: str) -> Level:
     """Return the level at which a measure matches results; lines if the measure has no such parameter."""
-    measure = parse_measure(primary)
-    if measure.of is not None:
-        return level_of(repr(measure.of))
-    chosen = any(param.name == "level" for param in measure.kind.params)
-    return cast("Level", measure["level"]) if chosen else "lines"
+    return cast("Level", parse_measure(primary).level)
 
 
 def short_measure(name: str) -> str:
     """Return a measure without its level; the name itself if it is a column of a CSV file."""
     try:
         measure = parse_measure(name)
-        has_level = any(param.name == "level" for param in measure.kind.params)
-        return repr(measure(level="file")) if has_level else name
+        default = next((param.default for param in measure.kind.params if param.name == "level"), None)
+        return repr(measure(level=default)) if default else name
     except ConfigError:  # also for octocode's rule, which is by lines only
         return name
 
@@ -138,6 +134,11 @@ def measure_text(name: str) -> str:
     """Return a measure in words: nDCG(level=lines)@10 becomes nDCG@10 by lines."""
     short = short_measure(name)
     return name if short == name else f"{short} by {level_of(name)}"
+
+
+def labeled_measure(name: str) -> str:
+    """Return a measure in words with its level, also if that is the default: Hit@5 by file."""
+    return f"{short_measure(name)} by {level_of(name)}"
 
 
 def rank_measure(primary: str, k: int) -> str:

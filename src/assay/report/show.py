@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from assay.errors import ConfigError, closest_match, did_you_mean
+from assay.gold.build import row_id
 from assay.report.render.document import (
     Block,
     Cell,
@@ -348,8 +349,10 @@ class QueryMatch(NamedTuple):
 
 
 def find_query(run: Run, wanted: str) -> QueryMatch:
-    """Find a query by id, by gold/id, or by a part of its text that no other query has."""
+    """Find a query by id, by gold/id, by row number, or by a part of its text that no other query has."""
     every = _every_query(run)
+    if wanted.isdecimal() and any(match.query.id == row_id(int(wanted)) for match in every):
+        wanted = row_id(int(wanted))
     words, by_text = wanted.casefold().strip(), []
     for match in every if words else ():
         forms = [form for form in match.query.ordered_forms if words in match.query.forms[form].casefold()]

@@ -176,7 +176,7 @@ def ablation_result(
     left = [step for step in steps if not {step.variant, step.against} & dead]
     if not left:
         names = ", ".join(sorted(dead))
-        hint = "run `assay engines check`"
+        hint = "run `assay engines check ENGINE`"
         raise EngineError(f"{names} failed on every query: nothing is left to compare", hint=hint)
     scores = pick(score(run, (claim.primary,)), engines=[e.name for e in run.engines if e.name not in dead])
     pairs = [(step.variant, step.against) for step in left]

@@ -151,6 +151,17 @@ class Measure:
         return inner if isinstance(inner, Measure) else None
 
     @property
+    def level(self) -> str:
+        """The level at which hits match targets; lines if the measure has no such parameter."""
+        if self.of is not None:
+            return self.of.level
+        return str(self["level"]) if self._takes_level else "lines"
+
+    @property
+    def _takes_level(self) -> bool:
+        return any(param.name == "level" for param in self.kind.params)
+
+    @property
     def everywhere(self) -> bool:
         """Whether the measure applies to every query; with a `grade` above 1, some queries may lack such targets."""
         selective = dict(self.settings).get("grade", SECONDARY) != SECONDARY
@@ -344,6 +355,19 @@ def parse_measure(text: str) -> Measure:
             positional.append(argument)
     measure = MEASURES[name](*positional, **named)
     return (measure @ int(cutoff) if cutoff else measure).complete()
+
+
+def default_level(measure: Measure, level: str) -> Measure:
+    """Return the measure by lines if that is the level, the measure names none, and its rule allows it."""
+    if measure.of is not None:
+        return measure(of=default_level(measure.of, level))
+    given = dict(measure.settings)
+    if level != "lines" or not measure._takes_level or "level" in given:
+        return measure
+    try:
+        return measure(level=level)
+    except ConfigError:  # a rule for files only
+        return measure
 
 
 def _split_arguments(text: str) -> list[str]:

@@ -31,7 +31,7 @@ _LARGEST = 1e50  # larger values cannot be squared and summed
 _COLUMNS = ("query", "value", "cluster")
 _QUERY_COLUMNS = ("query_id", "qid", "query")
 _ENGINE_COLUMNS = ("experiment_id", "engine", "model")
-_OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared")
+_OWN_COLUMNS = ("engine", "gold", "query", "form", "repository", "hash", "shared", "text")
 
 
 def compare_scores(

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints
 
 from assay.errors import ConfigError, did_you_mean
@@ -19,6 +20,7 @@ from assay.experiment.spec.variants import (
     Sweep,
     Variant,
     parse_override,
+    settings_table,
 )
 from assay.redaction import register_secrets
 from assay.settings import coerce, flatten, is_required, merge
@@ -33,10 +35,17 @@ Keys = tuple[str, ...]
 T = TypeVar("T", Variant, Sweep)
 
 
-def load_spec(path: Path | None = None, *, preset: str | None = None, sets: Sequence[str] = ()) -> Spec:
+def load_spec(
+    path: Path | None = None,
+    *,
+    preset: str | None = None,
+    sets: Sequence[str] = (),
+    named: Mapping[str, str] = MappingProxyType({}),
+) -> Spec:
     """Load a file, a shipped experiment or the defaults, then apply `TABLE.KEY=VALUE` overrides.
 
-    Paths in a file are relative to its directory.
+    Paths in a file are relative to its directory. `named` has the engines of the command line, whose settings the
+    overrides may change.
     """
     if preset and not path:
         layers = _load_layers(_shipped_path(preset, None))
@@ -49,7 +58,7 @@ def load_spec(path: Path | None = None, *, preset: str | None = None, sets: Sequ
     run = config.data.get("run", {})
     spec = Spec(
         **{key: _coerce(config, value, hints[key], "run", key) for key, value in run.items()},
-        engines=_engines(config),
+        engines=_engines(config, named),
         variants=dict(_records(config, "variants", Variant, VARIANT_KEYS)),
         sweeps=dict(_records(config, "sweeps", Sweep, SWEEP_KEYS)),
         tune=config.data.get("tune", {}),
@@ -233,10 +242,12 @@ def _coerce(config: MergedConfig, value: object, hint: Any, *keys: str) -> Any: 
         raise config.error(error.message, error.hint, *keys) from error
 
 
-def _engines(config: MergedConfig) -> Mapping[str, Settings]:
+def _engines(config: MergedConfig, named: Mapping[str, str]) -> Mapping[str, Settings]:
     engines: dict[str, Mapping[str, Any]] = dict(config.data.get("engines", {}))
-    if BUILTIN in engines and not {"kind", "preset"} & set(engines[BUILTIN]):  # --set engines.builtin.… without a file
-        engines[BUILTIN] = {"kind": BUILTIN, **engines[BUILTIN]}
+    for name, text in {BUILTIN: BUILTIN, **named}.items():
+        if name in engines and not {"kind", "preset"} & set(engines[name]):  # only changed by --set
+            base = engines[text] if text in engines and text != name else settings_table(text)
+            engines[name] = merge(base, engines[name])
     register_secrets([engines, config.data.get("variants", {}), config.data.get("sweeps", {})])
     for name, table in engines.items():
         if not {"kind", "preset"} & set(table):

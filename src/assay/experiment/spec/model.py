@@ -136,9 +136,20 @@ VARIANT_KEYS = tuple(f.name for f in fields(Variant))
 SWEEP_KEYS = tuple(f.name for f in fields(Sweep))
 
 
-def resolve_level(spec: Spec, suite: Suite) -> Spec:
-    """Replace `level = "auto"` by the level that the gold sets support."""
-    return replace(spec, level=suite.level) if spec.level == "auto" else spec
+def resolve_level(
+    spec: Spec, suite: Suite, *, primary: str | None = None, measures: Sequence[str] | None = None, **_: object
+) -> Spec:
+    """Replace `level = "auto"` by the level that the gold sets support; it is also that of flags that name none."""
+    level = suite.level if spec.level == "auto" else spec.level
+    named = at_level([primary] if primary else [], level) or (spec.primary,)
+    return replace(spec, level=level, primary=named[0], measures=at_level(measures or (), level) or spec.measures)
+
+
+def at_level(measures: Iterable[str], level: str) -> tuple[str, ...]:
+    """Return the full names of measures; those that name no level get this one."""
+    from assay.scoring.measures import default_level, parse_measure
+
+    return tuple(repr(default_level(parse_measure(name), level)) for name in measures)
 
 
 def make_measures(k: int, primary: str | None, others: Sequence[str], level: str = "file") -> tuple[str, ...]:
@@ -182,10 +193,14 @@ def change_plan(
     changes = {key: value for key, value in others.items() if value is not None}
     if family is not None:
         changes["family"] = tuple(family)
-    if level is None:
-        primary, measures = primary or plan.primary, plan.measures if measures is None else measures
-    named = make_measures(k, primary, measures or (), level or "file")
-    return replace(plan, measures=named, **changes)
+    if level or primary or measures:
+        from assay.scoring import parse_measure
+
+        chosen = level or parse_measure(plan.primary).level
+        named = at_level(measures, chosen) if measures else () if level else plan.measures
+        first = at_level([primary], chosen)[0] if primary else None if level else plan.primary
+        changes["measures"] = make_measures(k, first, named, chosen)
+    return replace(plan, **changes)
 
 
 def check_plan(plan: AnalysisPlan, k: int, engines: Sequence[str]) -> AnalysisPlan:
@@ -415,7 +430,10 @@ def with_engines(spec: Spec, flags: Sequence[str]) -> Spec:
     """Replace everything that runs by the engines that flags name, which may be templates."""
     declared = without_template_keys(spec.engines)
     labeled = parse_engine_flags(flags)
-    engines = {label: declared.get(text, text) for label, text in labeled.items()}
+    engines = {}
+    for label, text in labeled.items():
+        set_by_flags = label in declared and location_of(spec, f"engines.{label}").by_flags
+        engines[label] = declared[label] if set_by_flags else declared.get(text, text)
     named = {label: text for label, text in labeled.items() if text in declared}
     moved = {f"engines.{label}": location_of(spec, f"engines.{text}") for label, text in named.items()}
     return replace(spec, engines=engines, variants={}, sweeps={}, locations={**spec.locations, **moved})

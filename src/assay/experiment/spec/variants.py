@@ -76,8 +76,12 @@ class ConfigLocation:
     directory: Path = Path()  # base of relative paths in the settings
     flags: tuple[str, ...] = ()
 
+    @property
+    def by_flags(self) -> bool:
+        return self.file is None and bool(self.flags)
+
     def error(self, message: str, hint: str | None) -> ConfigError:
-        if self.file is None and self.flags:
+        if self.by_flags:
             message = f"{self.flags[-1]}: {message}"
         return ConfigError(message, file=self.file, line=self.line, hint=hint)
 
