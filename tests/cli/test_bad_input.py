@@ -167,4 +167,4 @@ def test_bare_name_shows_what_there_is(capsys, monkeypatch):
         out, err = capsys.readouterr()
         assert out == ""
         assert all(f"\n    {command} " in err for command in ("search", "run", "engines"))
-        assert "exit codes: 0 pass" in err
+        assert "exit codes:\n  0  pass" in err

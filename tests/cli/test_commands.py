@@ -434,7 +434,7 @@ def test_progress_goes_to_stderr_and_the_result_to_stdout(shop, capsys):
     code, out, err = call(capsys, "run", "--gold", "gold.yaml", *KEYWORDS, "--json")
     assert code == 0
     assert json.loads(out)["schema"] == "assay/results/2"
-    assert re.fullmatch(r"keywords: 9 queries in [\d.]+ s\nwritten to results/\n", err)
+    assert re.fullmatch(r"keywords: 9 searches in [\d.]+ s\nwritten to results/\n", err)
 
 
 def test_unexpected_exception_ends_in_four_never_in_one(shop_with_results, capsys, monkeypatch):
@@ -709,7 +709,7 @@ def test_run_tells_at_once_that_an_engine_does_not_open_or_gave_up(shop, capsys)
     assert code == 4
     dead = next(line for line in lines if line.startswith("dead: could not be opened on shop: "))
     (slow,) = [line for line in lines if line.startswith("slow: gets no more queries: 2 consecutive timeouts")]
-    (last,) = [line for line in lines if line.startswith("slow: 9 queries in ")]
+    (last,) = [line for line in lines if line.startswith("slow: 9 searches in ")]
     assert lines.index(dead) < lines.index(slow) < lines.index(last)
     assert [line for line in lines if line.startswith("dead: ")] == [dead]
 

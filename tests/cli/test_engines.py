@@ -308,7 +308,7 @@ def test_engine_that_is_checked_works_in_a_copy_without_the_gold_set(configured,
 def test_check_has_no_empty_heading(shop, capsys):
     code, out, _ = call(capsys, "check", "keywords")
     assert code == 0
-    assert [line.split() for line in out.splitlines() if line.startswith("what ")] == [["what", "value"]]
+    assert [line.split() for line in out.splitlines() if line.startswith("Property ")] == [["Property", "Value"]]
 
 
 @pytest.mark.parametrize("command", [["engines", "check"], ["engines", "query"], ["audit"]])

@@ -73,7 +73,7 @@ def test_0_done(scratch):
                 "run", "--engine", "flaky", "--baseline", "flaky", *LONE, "--out", "flaky"
             ),
             "an inconclusive comparison passes": case("gate", "results", "--engine", "builtin"),
-            "a floor is kept": case("gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.2"),
+            "a floor is kept": case("gate", "results", "--engine", "builtin", "--require", "nDCG(level=file)@10>=0.2"),
             "two runs are compared": case("compare", "results", "results", "--engine", "keywords"),
             "findings of lint that are no errors": case("gold", "lint", "gold/shop.yaml", "--quiet"),
             "a rejected change is an entry of the ledger": case("ledger", "add", "results", "--engine", "builtin"),
@@ -93,7 +93,7 @@ def test_1_worse(scratch):
             "a significant regression": case("gate", "results", "--engine", "random", "--baseline", "oracle"),
             "a floor is missed": case("gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.9"),
             "one of two floors is missed": case(
-                "gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.2", "--require", "Hit@1>=0.99"
+                "gate", "results", "--engine", "builtin", "--require", "nDCG(level=file)@10>=0.2", "--require", "Hit(level=file)@1>=0.99"
             ),
             "a missed floor outweighs what is inconclusive": case(
                 *("gate", "results", "--engine", "builtin", "--baseline", "keywords", "--strict"),

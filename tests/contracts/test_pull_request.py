@@ -15,8 +15,8 @@ from tests.serving import serving
 TOKEN = "ghs_0123456789abcdefghij"
 
 GATES = {
-    "pass": ("gate", "all_right", "--against", "all_right", "--require", "Hit@1>=0.9"),
-    "regression": ("gate", "mostly_wrong", "--against", "all_right", "--require", "Hit@1>=0.9"),
+    "pass": ("gate", "all_right", "--against", "all_right", "--require", "Hit(level=file)@1>=0.9"),
+    "regression": ("gate", "mostly_wrong", "--against", "all_right", "--require", "Hit(level=file)@1>=0.9"),
     "inconclusive": ("gate", "mostly_wrong", "--against", "all_right"),
     "inconclusive_strict": ("gate", "mostly_wrong", "--against", "all_right", "--strict"),
     "engine_failed": ("gate", "often_broken", "--against", "all_right"),

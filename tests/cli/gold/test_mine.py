@@ -125,7 +125,7 @@ def test_what_was_asked_without_a_location_is_listed_and_not_queued(here, tree, 
     data = mine_json(capsys, "--shell", "history")
     assert data["sources"][0]["asked_without_location"] == [{"text": "somewhere_else", "source": "line 3 of history"}]
     assert [item.query.forms for item in queued(here)] == [{"keyword": "failed download"}]
-    assert "Asked, no location" in mine(capsys, "--shell", "history").out
+    assert "Without a location" in mine(capsys, "--shell", "history").out
 
 
 def test_proposals_are_linted_as_the_set_is(gold_set, here, tree, capsys):  # noqa: F811

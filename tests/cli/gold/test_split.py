@@ -127,7 +127,7 @@ def test_the_table_says_what_each_part_could_show(shop, capsys):
         capsys, "gold", "split", "gold.yaml", "--by", "query", "--dev", ".67", "--test", ".33", "--sealed", "0"
     )
     assert code == 0
-    assert "shows" in out
+    assert "MDE" in out
     assert "difficulty=hard" in out
 
 

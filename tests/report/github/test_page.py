@@ -35,7 +35,7 @@ def test_regression_is_told_in_a_sentence_with_the_queries_that_lost():
     text = shown(gate_of([1] * 40, [0] * 20 + [1] * 20, "Hit@5>=0.9"))
     assert text.startswith("### ❌ assay gate: fail\n\n```text\n✗ mine (new) is worse than mine (old) on gold0")
     assert "  40 queries: 0 better, 20 same, 20 worse\n" in text
-    assert "| mine: Hit@5 &gt;= 0.9 | **fail** | 0.500" in text
+    assert "| mine: Hit@5 by file &gt;= 0.9 | **fail** | 0.500" in text
     assert "| gold0/q0 | mine | 1.000 | 0.000 | -1.000 |" in text
     assert text.count("| gold0/q") == 10
     assert text.endswith("commit 1\n")
