@@ -93,7 +93,14 @@ def test_1_worse(scratch):
             "a significant regression": case("gate", "results", "--engine", "random", "--baseline", "oracle"),
             "a floor is missed": case("gate", "results", "--engine", "builtin", "--require", "nDCG@10>=0.9"),
             "one of two floors is missed": case(
-                "gate", "results", "--engine", "builtin", "--require", "nDCG(level=file)@10>=0.2", "--require", "Hit(level=file)@1>=0.99"
+                "gate",
+                "results",
+                "--engine",
+                "builtin",
+                "--require",
+                "nDCG(level=file)@10>=0.2",
+                "--require",
+                "Hit(level=file)@1>=0.99",
             ),
             "a missed floor outweighs what is inconclusive": case(
                 *("gate", "results", "--engine", "builtin", "--baseline", "keywords", "--strict"),
