@@ -87,3 +87,10 @@ def test_oracle_is_perfect_when_everything_is_reachable(corpus_of: CorpusOf, raw
     assert {hit.span for hit in hits} == set(best)
     gains = [best[hit.span] for hit in hits]
     assert gains == sorted(gains, reverse=True)
+
+
+def test_oracle_follows_links_and_finds_implementations_of_overloads(corpus_of: CorpusOf) -> None:
+    corpus = corpus_of({"a.py": "@overload\ndef f(x: int): ...\ndef f(x):\n    return x\n"}, SPEC)
+    (corpus.root / "link.py").symlink_to("a.py")
+    query = Query("q", {"human": "?"}, (Target(Span("link.py"), 2, "f"),))
+    assert asked(corpus, suite_of(query), "?") == [Hit("a.py", 3, 4)]

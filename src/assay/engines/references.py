@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assay.corpus import read_text
+from assay.corpus.opening import ListedPaths
 from assay.engines.base import EngineContext, EngineDefaults, FunctionSession, Session, identity_of
 from assay.errors import ConfigError, EngineError
 from assay.settings import read_settings, setting
-from assay.syntax.symbols import extract_symbols
-from assay.syntax.text import line_bytes
+from assay.syntax.symbols import extract_symbols, find_symbol
+from assay.syntax.text import line_bytes, split_lines
 from assay.types import Corpus, EngineRole, Hit, Span, Suite, Target
 
 
@@ -87,6 +88,7 @@ class OracleEngine(EngineDefaults):
     def open(self, corpus: Corpus) -> Session:
         """Open a session that returns the targets in existing files, by descending grade, without duplicates."""
         languages = {file.path: file.language for file in corpus.files}
+        listed = ListedPaths(corpus)  # finds the file of a symbolic link
         targets: dict[str, list[Target]] = {}
         for query in (query for gold in self.suite.golds if gold.corpus == corpus.spec for query in gold.queries):
             for text in query.forms.values():
@@ -96,17 +98,20 @@ class OracleEngine(EngineDefaults):
             if query not in targets:
                 message = f"unknown query {query!r:.80}"
                 raise EngineError(message, hint="use a query of the gold set")
-            existing = [target for target in targets[query] if target.span.path in languages]
-            ranked = sorted(existing, key=lambda target: -target.grade)  # stable: gold order decides ties
+            ranked = sorted(targets[query], key=lambda target: -target.grade)  # stable: gold order decides ties
             spans = dict.fromkeys(span for target in ranked for span in target_spans(target))
             return tuple(Hit(span.path, span.start, span.end) for span in list(spans)[: max(k, 0)])
 
         def target_spans(target: Target) -> list[Span]:
+            path = listed.find(target.span.path)
+            if path is None:
+                return []
             if target.symbol is None or target.span.start is not None:
-                return [target.span]
-            path = target.span.path
-            definitions = extract_symbols(path, read_text(corpus, path), languages[path])
-            return [Span(path, symbol.start, symbol.end) for symbol in definitions if symbol.name == target.symbol]
+                return [replace(target.span, path=path)]
+            text = read_text(corpus, path)
+            symbols = extract_symbols(path, text, languages[path])
+            symbol = find_symbol(target.symbol, symbols, split_lines(text), path)
+            return [Span(path, symbol.start, symbol.end)] if symbol else []
 
         return FunctionSession(search)
 

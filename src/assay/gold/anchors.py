@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import takewhile
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -15,7 +14,7 @@ from assay.corpus import read_text
 from assay.corpus.opening import ListedPaths
 from assay.errors import GoldError, closest_match
 from assay.gold.build import GoldLocation, is_whole_file
-from assay.syntax.symbols import extract_symbols, find_enclosing, is_supported, parse_problem
+from assay.syntax.symbols import extract_symbols, find_enclosing, find_symbol, is_supported, parse_problem
 from assay.syntax.text import split_lines
 from assay.types import PRIMARY, Corpus, GoldSet, Query, Span, Symbol, Target
 
@@ -36,8 +35,6 @@ def find_digest(lines: Sequence[str], digest: str, length: int) -> Iterator[int]
             yield start
 
 
-_OVERLOAD = re.compile(r"\s*@(?:\w+\.)*overload\s*(?:#.*)?$")
-_DEFINITION = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
 _SYNTAX = "write a target as path, path:10-42 or path::Scope.symbol"
 _RANGE = re.compile(r"(?P<path>.*):(?P<start>[0-9]{1,9})-(?P<end>[0-9]{1,9})(?:#(?P<digest>.*))?", re.DOTALL)
 _DIGEST = re.compile(rf"[0-9a-f]{{{DIGEST_LENGTH}}}")
@@ -323,11 +320,8 @@ class AnchorIndex:
             message = f"cannot find symbols in {path}: no grammar for {kind}"
             return UnresolvedTarget("language", message, "use a line range: path:10-42")
         lines, known, problem = self._parse(path)
-        definition = next((s for s in known if s.name == symbol), None)
+        definition = find_symbol(symbol, known, lines, path)
         if definition is not None:
-            repeated = [s for s in known if s == definition or s.name.startswith(f"{symbol}~")]
-            bodies = [s for s in repeated if not _is_overload(lines[s.start - 1 : s.end], path)]
-            definition = bodies[0] if len(bodies) == 1 else definition
             span = Span(path, definition.start, definition.end)
             return replace(target, span=span, unit=span)
         if problem:
@@ -365,14 +359,6 @@ class AnchorIndex:
             candidates = [file for stem in closest_match(wanted.stem, stems, _MOST_CANDIDATES) for file in stems[stem]]
         otherwise = "check the root and the revision of the corpus; paths are relative to the root"
         return _did_you_mean(candidates, otherwise)
-
-
-def _is_overload(lines: Sequence[str], path: str) -> bool:
-    """Return whether a definition is a stub of typing.overload, or an overload signature of TypeScript."""
-    if path.endswith((".ts", ".tsx", ".mts", ".cts")):
-        return lines[-1].rstrip().endswith(";") and not lines[-1].lstrip().startswith("}")
-    decorators = takewhile(lambda line: not _DEFINITION.match(line), lines)
-    return any(_OVERLOAD.match(line) for line in decorators)
 
 
 def _symbol_hint(symbol: str, known: tuple[Symbol, ...]) -> str:

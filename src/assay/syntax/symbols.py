@@ -10,6 +10,7 @@ import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -19,6 +20,8 @@ from assay.types import Symbol
 
 SUPPORTED: frozenset[str] = frozenset({".py", ".pyi", ".pyw"})
 
+_OVERLOAD = re.compile(r"\s*@(?:\w+\.)*overload\s*(?:#.*)?$")
+_DEFINED = re.compile(r"\s*(?:async\s+)?(?:def|class)\b")
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _BLOCKS = (ast.stmt, ast.excepthandler, ast.match_case)  # nodes that can contain a definition
@@ -37,6 +40,21 @@ def extract_symbols(path: str, text: str, language: str | None = None) -> tuple[
     definitions = parse_outline(text, grammar).definitions
     named = zip(definitions, qualified_names(definitions, grammar), strict=True)
     return tuple(sorted(_number(Symbol(found.start, found.end, name, found.kind) for found, name in named)))
+
+
+def find_symbol(name: str, symbols: Sequence[Symbol], lines: Sequence[str], path: str) -> Symbol | None:
+    """Return the definition of a name: the implementation if all others are overload stubs, else the first one."""
+    first = next((symbol for symbol in symbols if symbol.name == name), None)
+    repeated = [symbol for symbol in symbols if symbol == first or symbol.name.startswith(f"{name}~")]
+    bodies = [symbol for symbol in repeated if not _is_overload(lines[symbol.start - 1 : symbol.end], path)]
+    return bodies[0] if first and len(bodies) == 1 else first
+
+
+def _is_overload(lines: Sequence[str], path: str) -> bool:
+    if path.endswith((".ts", ".tsx", ".mts", ".cts")):  # a signature without a body
+        return lines[-1].rstrip().endswith(";") and not lines[-1].lstrip().startswith("}")
+    decorators = takewhile(lambda line: not _DEFINED.match(line), lines)
+    return any(_OVERLOAD.match(line) for line in decorators)
 
 
 def parse_problem(path: str, text: str, language: str | None = None) -> str | None:

@@ -77,3 +77,12 @@ def test_a_broken_entry_is_named_by_its_line(tmp_path, change, message):
     assert (error.value.file, error.value.line) == (str(path), 2)
     assert message in error.value.message
     assert error.value.hint
+
+
+def test_a_repository_may_be_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "repos").mkdir()
+    (tmp_path / "repos" / "till").symlink_to(tmp_path / "elsewhere")
+    shop, till = load(tmp_path, REPOEVAL)
+    assert shop.corpus == CorpusSpec("path", "repos", root="owner_shop")
+    assert till.corpus == CorpusSpec("path", str(tmp_path / "elsewhere"))

@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -345,4 +346,13 @@ def _read_completions(
         sets.queries[RepoRevision(repository)].append(query)
     provenance = {"leak": LEAK, **describe_unread([*records, *tasks], keys), **describe_renames(ids)}
     above = f"{corpus.root.strip('/')}/" if corpus.root else ""
-    return sets.build(lambda code: replace(corpus, root=f"{above}{code.repository}"), provenance)
+
+    def repository_spec(code: RepoRevision) -> CorpusSpec:
+        root = f"{above}{code.repository}"
+        for base in (Path(), source.path.parent) if corpus.kind == "path" else ():
+            directory = base / Path(corpus.value).expanduser() / root
+            if directory.is_symlink() and directory.is_dir():  # `root` itself may not lead out of the corpus
+                return replace(corpus, value=str(directory.resolve()), root=None)
+        return replace(corpus, root=root)
+
+    return sets.build(repository_spec, provenance)
