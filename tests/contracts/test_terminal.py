@@ -196,7 +196,7 @@ def test_engines_list_without_tools(place, tmp_path, monkeypatch):
 def test_engines_check(place):
     argv = ("engines", "check", "builtin", "shop", "--quiet")
     seen = transcripts(place, argv, see_at_widths(place, *argv))
-    timings = {r"\d+\.\d\d s": "#.## s", r"\b\d\.\d{3}\b": "#.###", r"(memory at most +).*": r"\1<masked>"}
+    timings = {r"\d+\.\d\d s": "#.## s", r"\b\d\.\d{3}\b": "#.###", r"(Peak memory +).*": r"\1<masked>"}
     check("terminal/engines_check.txt", substituted(seen, timings))
 
 

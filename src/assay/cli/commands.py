@@ -354,12 +354,12 @@ command(
     "gate:gate",
     """Turn a run into an exit code for CI
 
-      assay gate results --against baseline-results     each shared engine against its earlier run
-      assay gate results --against baseline.json        ... or against a baseline file in version control
-      assay gate results --write-baseline baseline.json write that file
-      assay gate results --baseline keywords            each engine against another one of the same run
-      assay gate results --require 'Hit@5>=0.70'        a threshold (repeatable; enough on its own)
-      assay gate r1 r2 r3 --against baseline.json       repeats of one run, as is a directory of `assay run --repeat 3`
+      assay gate results --against old-results      compare with an earlier run
+      assay gate results --against base.json        compare with a baseline file
+      assay gate results --write-baseline base.json write that file
+      assay gate results --baseline keywords        compare engines of one run
+      assay gate results --require 'Hit@5>=0.70'    check a threshold
+      assay gate r1 r2 r3 --against base.json       gate the repeats of one run
 
     0 pass · 1 significant regression, or below a threshold · 3 inconclusive under --strict · 4 more than 5% of an
     engine's queries failed, or it returned no results · 5 not comparable. Without --strict, inconclusive is 0 with a

@@ -12,6 +12,7 @@ import threading
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from importlib import import_module
+from shutil import get_terminal_size
 from typing import Final, NoReturn
 
 from assay._version import __version__
@@ -175,8 +176,15 @@ def _summary(name: str) -> str:
 
 def _add_parser(parsers: argparse._SubParsersAction[_Parser], name: str) -> _Parser:
     summary, _, details = COMMANDS[name].help.partition("\n")
-    description = f"{summary}\n{textwrap.dedent(details).rstrip()}"
+    description = "\n\n".join(map(_wrap, f"{summary}\n{textwrap.dedent(details).rstrip()}".split("\n\n")))
     return parsers.add_parser(name.split()[-1], help=summary, description=description, usage=COMMANDS[name].usage)
+
+
+def _wrap(paragraph: str) -> str:
+    """Wrap a paragraph of prose to the terminal; lines of commands and columns stay as they are."""
+    if any(line.startswith((" ", "assay ")) or "   " in line for line in paragraph.splitlines()):
+        return paragraph
+    return textwrap.fill(paragraph, get_terminal_size().columns - 2)
 
 
 def _add_flags(parser: ArgumentParser, *, default: object) -> None:
