@@ -148,3 +148,15 @@ def test_stdlib_set_resolves_on_other_versions(gold, tmp_path, version):
     lacking = missing(gold, corpus)
     assert len(lacking) <= MISSING_LIMIT * len(anchors(gold)), lacking
     assert all(re.search(r"is not in|cannot be found", message) for message in lacking.values())
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ["click", "pqueue"])
+def test_sets_of_packages_resolve_without_findings(name):
+    (gold,) = load_gold(name).golds
+    try:
+        corpus = open_corpus(gold.corpus)
+    except SetupError as reason:
+        pytest.skip(f"LOUD: the package of {name} cannot be fetched, its set was NOT tested: {reason}")
+    assert resolve(gold, corpus, missing="report").problems == ()
+    assert len(gold.queries) >= 8

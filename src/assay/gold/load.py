@@ -17,8 +17,8 @@ from assay.gold.journal import REVIEW_SUFFIX
 from assay.gold.split import ACCESS_LOG_SUFFIX, TAG, log_access, sealed_queries
 from assay.types import CorpusSpec, GoldSet, Query, Suite
 
-#: Shipped sets of queries about the code and the docstrings of the standard library.
-SHIPPED = ("stdlib", "stdlib-docs")
+#: Shipped sets: code and docstrings of the standard library; click from PyPI and p-queue from npm, which are fetched.
+SHIPPED = ("stdlib", "stdlib-docs", "click", "pqueue")
 _SHIPPED_DIRECTORY = Path(__file__).parent.parent / "data" / "gold"
 #: A file that marks a directory of synthetic gold sets; its subdirectories contain their corpus, not gold sets.
 SYNTHETIC_MARK = ".assay-synth"
@@ -31,7 +31,7 @@ def load_gold(
     corpus: str | Path | CorpusSpec | None = None,
     tags: Sequence[TagRule] = (),
 ) -> Suite:
-    """Load a gold file, every gold file below a directory, or a shipped set: `stdlib` or `stdlib-docs`.
+    """Load a gold file, every gold file below a directory, or a shipped set: stdlib, stdlib-docs, click, pqueue.
 
     `corpus` replaces the corpus named in the file, and is required if the format cannot name one. Pass a directory, or
     a string as for `--corpus`, such as `git:URL@REV` or `pypi:NAME==VERSION`. Directories are relative to the working
