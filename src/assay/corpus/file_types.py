@@ -218,19 +218,24 @@ FileRole = Literal["none", "test", "example", "compat", "vendored", "generated",
 #: All roles; index files store positions in this tuple.
 ROLES: Final[tuple[FileRole, ...]] = get_args(FileRole)
 _DIRECTORIES: Final[dict[FileRole, str]] = {
-    "test": r"tests?|__tests__|specs?|testing|test[-_]?(?:data|utils?|helpers?|support|fixtures?)|fixtures?"
-    r"|__mocks__|mocks?|benchmarks?|bench(?:es)?|e2e|androidTest|commonTest|jvmTest|[a-z]+Test",
+    "test": r"tests?|__tests__|specs?|testing|testthat|test[-_]?(?:data|utils?|helpers?|support|fixtures?)|fixtures?"
+    r"|__mocks__|mocks?|benchmarks?|bench(?:es)?|e2e|androidTest|commonTest|jvmTest|[a-z]+Test"
+    r"|[^/]+\.(?:[A-Za-z]*Tests?|Specs|Benchmarks?)",
     "example": r"_?examples?|samples?|demos?|docs?_src|tutorials?",
     "compat": r"_?compat|legacy|deprecated|backports?|polyfills?",
-    # `deps` and `external` only at the corpus root: elsewhere they are source, such as lib/mix/tasks/deps
-    "vendored": r"vendor(?:ed)?|_vendor|third[-_]?party|node_modules|(?<!/)(?:externals?|deps)",
+    # `deps` and `external` only at the corpus root, and for directories or C files in them: elsewhere they are source,
+    # such as lib/mix/tasks/deps and the deps/auth.py of a FastAPI application
+    "vendored": r"vendor(?:ed)?|_vendor|third[-_]?party|node_modules"
+    r"|(?<!/)(?:externals?|deps)(?=/[^/]+/|/[^/]+\.(?:c|cc|cpp|cxx|h|hh|hpp)$)",
     "generated": r"generated|__generated__|gen|autogen",
 }
+#: Languages whose test files are named by a word in camel case.
+_CAMEL_TESTS: Final = r"\.(?:java|kt|kts|scala|cs|swift|php|groovy|m|mm|dart|hs|lhs|fs|clj|c|cc|cpp|cxx|h|hpp|vb)"
 _TEST_FILE: Final = re.compile(
-    r"(?:^|/)(?:test_[^/]*|tests?\.[^/]*|conftest\.py|[^/]*[_.-](?:tests?|spec|specs|bench|benchmark)\.[^/]*"
-    r"|[^/]*[a-z0-9](?:Tests?|TestCase|Spec|Suite|Benchmark)"
-    r"\.(?:java|kt|kts|scala|cs|swift|php|groovy|m|mm|dart|hs|lhs|fs|clj|cpp)"
-    r"|[^/]*\.bats|[^/]*_test_helpers?\.[^/]*|test_helpers?\.[^/]*)$"
+    r"(?:^|/)(?:test[-_][^/]*|tst_[^/]*|tests?\.[^/]*|conftest\.py|runtests\.[^/]*"
+    r"|[^/]*[_.-](?:[Tt]ests?|[Ss]pecs?|[Bb]ench|[Bb]enchmark|unittests?|test_helpers?|cy)\.[^/]*"
+    rf"|[^/]*[a-z0-9](?:Tests?|TestCase|Spec|Suite|Benchmark|IT|ITCase){_CAMEL_TESTS}|Test[A-Z][^/]*{_CAMEL_TESTS}"
+    r"|[^/]*\.(?:bats|phpt|t))$"
 )
 _STUB_FILE: Final = re.compile(r"\.d\.[cm]?ts$|\.pyi$")
 _GENERATED_FILE: Final = re.compile(

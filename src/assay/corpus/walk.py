@@ -28,10 +28,10 @@ _TOOL_DIRECTORIES: Final = """
     __pycache__ __pypackages__ _darcs bower_components elm-stuff node_modules
 """
 ALWAYS: Final = frozenset(_TOOL_DIRECTORIES.split())
-#: Build output in some projects and source in others: excluded only if git tracks files, but none in the directory.
-_OUTPUT_DIRECTORIES: Final = """
-    _build bin build coverage deps dist env htmlcov obj out output target tmp vendor venv Pods
-"""
+#: Build output, unless git tracks a file in the directory.
+BUILD: Final = frozenset({"bin", "build", "dist", "obj", "out", "target"})
+#: Output in some projects and source in others: excluded only if git tracks files, but none in the directory.
+_OUTPUT_DIRECTORIES: Final = "_build coverage deps env htmlcov output tmp vendor venv Pods"
 AMBIGUOUS: Final = frozenset(_OUTPUT_DIRECTORIES.split())
 _CACHE_TAG: Final = b"Signature: 8a477f597d28d172789f06886806bc55"  # https://bford.info/cachedir/
 
@@ -227,7 +227,8 @@ class _Walker:
             return "built-in", "a tool directory"
         if verdict(frame.git, path, is_directory):
             return "gitignore", ""
-        if is_directory and name in AMBIGUOUS and frame.tracked and not tracked:
+        is_output = (name in BUILD and self.located.git) or (name in AMBIGUOUS and frame.tracked)
+        if is_directory and is_output and not tracked:
             return "built-in", "git tracks no file in this directory; add !NAME/ to .assayignore to include it"
         return None
 

@@ -81,8 +81,8 @@ def test_contents_are_refused_with_a_reason(tmp_path: Path) -> None:
 def test_walk_leaves_binaries_without_nul_out_and_keeps_foreign_text(tmp_path: Path, opened: Opener) -> None:
     root = write(
         tmp_path / "r",
-        {"bin/b.bin": _noise(1, 100), "a.py": "# café\n".encode("latin-1"), "b.py": "# 日本語\n".encode("shift_jis")},
+        {"raw/b.bin": _noise(1, 100), "a.py": "# café\n".encode("latin-1"), "b.py": "# 日本語\n".encode("shift_jis")},
     )
     corpus = opened(root)
     assert paths(corpus) == ["a.py", "b.py"]
-    assert reasons(corpus) == {"bin/b.bin": "binary"}
+    assert reasons(corpus) == {"raw/b.bin": "binary"}

@@ -7,7 +7,7 @@ import pytest
 
 from assay.corpus import open_corpus, read_bytes, read_text
 from assay.corpus.contents import WalkConfig
-from assay.corpus.walk import ALWAYS, AMBIGUOUS
+from assay.corpus.walk import ALWAYS, AMBIGUOUS, BUILD
 from assay.errors import CorpusError
 from assay.types import CorpusSpec
 from tests.corpus.conftest import Opener, git, paths, reasons, repository, write
@@ -28,9 +28,21 @@ def test_walk_keeps_ambiguous_folders_unless_git_knows_better(tmp_path: Path, op
 
 
 def test_walk_keeps_ambiguous_folders_of_a_repository_that_tracks_nothing_yet(tmp_path: Path, opened: Opener) -> None:
-    root = write(tmp_path / "r", {"bin/tool": "#!/bin/sh\n"})
+    root = write(tmp_path / "r", {"vendor/tool": "#!/bin/sh\n"})
     git(root, "init", "--quiet")
-    assert paths(opened(root)) == ["bin/tool"]
+    assert paths(opened(root)) == ["vendor/tool"]
+
+
+def test_walk_skips_build_directories_unless_git_tracks_them(tmp_path: Path, opened: Opener) -> None:
+    built = {f"x/{name}/b.py": "1" for name in BUILD}
+    corpus = opened(write(tmp_path / "plain", {"a.py": "1"} | built))
+    assert paths(corpus) == ["a.py"]
+    assert reasons(corpus) == {f"x/{name}/": "built-in" for name in BUILD}
+    repository(tmp_path / "tracked", {"a.py": "1"} | built)
+    assert paths(opened(tmp_path / "tracked")) == sorted(["a.py", *built])
+    write(tmp_path / "plain", {".assayignore": "!bin/\n"})
+    assert "x/bin/b.py" in paths(opened(tmp_path / "plain"))
+    assert paths(opened(tmp_path / "plain" / "x" / "dist")) == ["b.py"]
 
 
 def test_walk_leaves_folders_of_tools_out_unless_tracked(tmp_path: Path, opened: Opener) -> None:
