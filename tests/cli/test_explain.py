@@ -38,7 +38,7 @@ def test_waterfall_says_what_each_stage_did(shop, capsys):
 def test_steps_add_up_to_the_score_of_the_answer(shop, capsys):
     data = as_json(capsys, "tax rate of a country", "-k", "3")
     assert data["schema"] == "assay/explain/1"
-    assert data["stages"] == ["lexical", "dense", *STAGES]
+    assert data["stages"] == ["lexical", "dense", "fused", *STAGES]
     found = Index.build(shop).search("tax rate of a country", 3)
     assert [one["path"] for one in data["candidates"]] == [hit.path for hit in found]
     for one, hit in zip(data["candidates"], found, strict=True):
@@ -51,7 +51,7 @@ def test_json_lines_are_the_trace(shop, capsys):
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0
     assert rows[0]["terms"] == ["tax"]
-    assert {row["stage"] for row in rows[1:-1]} == {"lexical", "dense", *STAGES}
+    assert {row["stage"] for row in rows[1:-1]} == {"lexical", "dense", "fused", *STAGES}
     assert rows[-1]["expect"]["path"] == "README.md"
 
 
@@ -125,7 +125,7 @@ def test_query_whose_secondary_answer_was_found_is_not_missed(shop, capsys):
 
 def test_measure_after_the_last_stage_is_that_of_the_run(missing_run, capsys):
     stages = as_json(capsys, "--run", "results")["stages"]
-    assert [one["stage"] for one in stages] == ["lexical", "dense", *STAGES, "in the run"]
+    assert [one["stage"] for one in stages] == ["lexical", "dense", "fused", *STAGES, "in the run"]
     main(["score", "results", "--primary", "nDCG@2", "--json"])
     scores = json.loads(capsys.readouterr().out)
     mean = next(row for row in scores["comparison"]["rows"] if row["engine"] == "builtin")["mean"]
@@ -203,4 +203,4 @@ def test_bad_input_ends_in_two_with_the_next_step(shop, capsys, arguments, word)
 
 def test_every_stage_of_the_default_is_traced(shop):
     trace = Index.build(shop, SearchConfig()).explain("tax")
-    assert [stage.name for stage in trace.stages] == ["lexical", "dense", *STAGES]
+    assert [stage.name for stage in trace.stages] == ["lexical", "dense", "fused", *STAGES]

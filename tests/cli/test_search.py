@@ -81,8 +81,22 @@ def test_filters_only_strike_out(shop, capsys):
 
 def test_no_match_is_a_sentence_and_no_error(shop, capsys):
     code, out, _ = call(capsys, "zzyzx")
-    assert (code, out) == (0, "No match in 8 files.\n")
-    assert hits(capsys, "zzyzx") == []
+    first, *rest = out.splitlines()
+    assert (code, first) == (0, "No match in 8 files.")
+    assert len(rest) == 8
+    assert all(line.endswith("  no match") for line in rest), "the other files fill the list, without a snippet"
+    assert call(capsys, "zzyzx", "--all")[1] == "No match in 8 files.\n"
+    assert all(hit["score"] <= 0 for hit in hits(capsys, "zzyzx"))
+
+
+def test_environment_switches_traces_on(shop, capsys, monkeypatch):
+    call(capsys, "tax")
+    flag = call(capsys, "tax", "--trace", "-")[2]
+    assert '"dense"' in flag
+    monkeypatch.setenv("ASSAY_TRACE", "1")
+    assert call(capsys, "tax")[2] == flag
+    monkeypatch.setenv("ASSAY_TRACE", "0")
+    assert call(capsys, "tax")[2] == ""
 
 
 def test_snippets_can_be_left_out(shop, capsys):

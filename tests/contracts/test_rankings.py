@@ -9,6 +9,7 @@ import pytest
 
 import assay
 from assay.cli.main import main
+from assay.corpus import decode_text
 from tests.contracts.near import check_near
 from tests.contracts.sample_corpora import CORPORA, Per, corpus_root, gold_file, index_of, make_engine
 from tests.contracts.snapshot import RECORDING
@@ -220,7 +221,7 @@ def test_results_are_ordered_and_distinct(name, per):
 def test_snippets_are_the_lines_of_the_result(name):
     for per in PERS:
         for hit in search(index_of(name), name, "question", per, 1000):
-            text = (corpus_root(name) / hit.path).read_bytes().decode("utf-8")
+            text = decode_text((corpus_root(name) / hit.path).read_bytes())
             if hit.start is None or hit.end is None:
                 assert (text, hit.snippet) == ("", None)
             else:

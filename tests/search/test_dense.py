@@ -98,7 +98,7 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def test_meaning_finds_what_no_word_does(root: Path, model: str) -> None:
-    assert Index.build(root, BY_WORDS).search("backoff") == ()
+    assert Index.build(root, BY_WORDS).search("backoff", pad=False) == ()
     for per in PERS:
         hits = Index.build(root, config_of(model)).search("backoff", per=per)
         assert hits[0].path in ("net/retry.py", "guide.md")
@@ -154,14 +154,14 @@ def test_prefix_and_filters_hold_with_meaning(
 def test_fusion_loses_no_match_and_makes_none_up(root: Path, model: str, fusion: str) -> None:
     plain, dense = Index.build(root, BY_WORDS), Index.build(root, config_of(model, fusion=fusion))
     for query in QUERIES:
-        found = {hit.path for hit in plain.search(query, 99)}
-        assert found <= {hit.path for hit in dense.search(query, 99)}, "what holds the words is still found"
-    assert dense.search("", 99) == ()
-    assert dense.search("?!", 99) == ()
+        found = {hit.path for hit in plain.search(query, 99, pad=False)}
+        assert found <= {hit.path for hit in dense.search(query, 99, pad=False)}, "what holds the words is still found"
+    assert dense.search("", 99, pad=False) == ()
+    assert dense.search("?!", 99, pad=False) == ()
     files = {f"{name}.txt": "cart\n" + f"{name}\n" * n for n, name in enumerate("abc")}
     carts = Index.build(write_files(root.parent / "carts", files), config_of(model, fusion=fusion))
     for per in PERS:
-        assert len(carts.search("cart", 99, per=per)) == 3, "the lowest too"
+        assert len(carts.search("cart", 99, per=per, pad=False)) == 3, "the lowest too"
 
 
 @pytest.mark.parametrize("fusion", FUSIONS)
@@ -186,9 +186,9 @@ def test_weight_follows_the_kind_of_the_query(root: Path, model: str) -> None:
     dense = Index.build(root, config_of(model, symbol=0.0, keywords=0.0, language=1.0))
     for per in PERS:
         for query in ("socket.close", "close file"):
-            assert dense.search(query, 99, per=per) == plain.search(query, 99, per=per)
+            assert dense.search(query, 99, per=per, pad=False) == plain.search(query, 99, per=per, pad=False)
         question = "how is the backoff chosen?"
-        assert dense.search(question, 99, per=per) != plain.search(question, 99, per=per)
+        assert dense.search(question, 99, per=per, pad=False) != plain.search(question, 99, per=per, pad=False)
     loud = Index.build(root, config_of(model, symbol=1.0, keywords=1.0))
     assert loud.search("socket.close", 99) != plain.search("socket.close", 99)
     assert loud.search("close file", 99) != plain.search("close file", 99)
@@ -311,7 +311,7 @@ def test_a_model_may_have_nothing_to_read(root: Path, model: str, vectors: Vecto
     assert answers(Index.open(root, config)) == answers(Index.build(root, config))
     assert "net/retry.py" in [hit.path for hit in Index.open(root, config).search("backoff")]
     nothing = replace(open_corpus(parse_spec(str(root))), files=())
-    assert Index.build(nothing, config).search("backoff") == ()
+    assert Index.build(nothing, config).search("backoff", pad=False) == ()
 
 
 def test_cache_that_cannot_be_written_only_costs_time(
@@ -327,13 +327,15 @@ def test_trace_shows_words_and_meaning_apart(root: Path, model: str) -> None:
     plain, dense = Index.build(root, BY_WORDS), Index.build(root, config_of(model))
     for per in PERS:
         stages = dense.explain("how is the backoff of a socket chosen?", per=per).stages
-        assert [stage.name for stage in stages[:3]] == ["lexical", "dense", "coherence"]
+        assert [stage.name for stage in stages[:4]] == ["lexical", "dense", "fused", "coherence"]
         before = plain.explain("how is the backoff of a socket chosen?", per=per).stages
         assert [stage.name for stage in before[:2]] == ["lexical", "coherence"]
         np.testing.assert_array_equal(stages[0].scores, before[0].scores)
-        assert np.count_nonzero(stages[1].scores) > np.count_nonzero(stages[0].scores)
+        found = [set(np.flatnonzero(stage.scores).tolist()) for stage in stages[:3]]
+        assert found[1] - found[0], "the dense list has rows without a query word"
+        assert found[2] == found[0] | found[1]
         symbol = dense.explain("retry_call", per=per).stages
-        np.testing.assert_array_equal(symbol[0].scores, symbol[1].scores)
+        np.testing.assert_array_equal(symbol[0].scores, symbol[2].scores)
     assert dense.lost("backoff", "net/retry.py", k=3).ranks[0] == ("lexical", 0)
     assert dense.lost("backoff", "net/retry.py", k=3).stage is None
 

@@ -67,7 +67,7 @@ def config_of(url: str, *, model: str = "m", weight: float = 1.0) -> SearchConfi
 
 
 def found(index: Index, query: str) -> list[str]:
-    return [hit.path for hit in index.search(query)]
+    return [hit.path for hit in index.search(query, pad=False)]
 
 
 def terms_of(text: str) -> list[str]:

@@ -24,6 +24,7 @@ from assay.search.building import build_table, update_table
 from assay.search.chunking import ChunkConfig
 from assay.search.config import FieldConfig, IndexConfig
 from assay.search.dense import embed_table
+from assay.search.query import find_words, word_terms
 from assay.search.table import IndexTable, read_table, table_arrays
 from assay.types import Corpus, Hit
 from tests.properties import examples
@@ -174,7 +175,7 @@ def shop(corpus_of: CorpusOf) -> Index:
 def is_sound(hits: tuple[Hit, ...], per: Per) -> None:
     """Finite, falling, distinct, apart, and never too long."""
     scores = [hit.score for hit in hits]
-    assert all(score is not None and math.isfinite(score) and score > 0 for score in scores)
+    assert all(score is not None and math.isfinite(score) and score >= -2 for score in scores)
     assert scores == sorted(scores, key=lambda score: -(score or 0))
     assert len({(hit.path, hit.start) if per == "span" else hit.path for hit in hits}) == len(hits)
     taken: dict[str, set[int]] = {}
@@ -312,12 +313,63 @@ def test_words_and_identifiers_of_any_language_are_found(corpus_of: CorpusOf, qu
         corpus_of({f"{n}.py": text for n, text in enumerate(texts)} | {"z.py": "English = 1\n"}), BY_WORDS
     )
     for per in ("file", "span"):
-        assert [hit.path for hit in index.search(query, per=per)] == [path]
+        assert [hit.path for hit in index.search(query, per=per, pad=False)] == [path]
 
 
 def test_index_finds_empty_files_by_their_path_and_ties_go_by_path(corpus_of: CorpusOf) -> None:
     index = Index.build(corpus_of({"json/__init__.py": "", "a.py": "x\n"}), BY_WORDS)
-    assert [(hit.path, hit.start, hit.end) for hit in index.search("json")] == [("json/__init__.py", None, None)]
+    assert [(hit.path, hit.start, hit.end) for hit in index.search("json", pad=False)] == [
+        ("json/__init__.py", None, None)
+    ]
     tied = Index.build(corpus_of({f"{name}.txt": "json\n" for name in "dbca"}), BY_WORDS)
     assert [hit.path for hit in tied.search("json", 3)] == ["a.txt", "b.txt", "c.txt"]
-    assert index.search("absent") == ()
+    assert index.search("absent", pad=False) == ()
+
+
+_ONE_WORD = [
+    "typo",
+    "router",
+    "cart",
+    "Payment",
+    "zebra",
+    "größe",
+    "日本語",
+    "Cart.total",
+    "xqzzy plugh",
+    "how is tax paid?",
+]
+
+
+@pytest.mark.parametrize("per", ["file", "span"])
+@pytest.mark.parametrize("query", _ONE_WORD)
+def test_every_query_has_k_results_and_matches_come_first(shop: Index, query: str, per: Per) -> None:
+    count = len(shop.table.files if per == "file" else {hit.span for hit in shop.search(query, 99_999, per=per)})
+    hits = shop.search(query, count, per=per)
+    assert len(hits) == count
+    is_sound(hits, per)
+    matches = shop.search(query, count, per=per, pad=False)
+    assert hits[: len(matches)] == matches
+    assert all((hit.score or 0) <= 0 for hit in hits[len(matches) :])
+    if per == "span":
+        covered = {(hit.path, line) for hit in hits for line in range(hit.start or 1, (hit.end or 0) + 1)}
+        assert len(covered) == sum((hit.end or 0) - (hit.start or 1) + 1 for hit in hits)
+
+
+@pytest.mark.parametrize("per", ["file", "span"])
+@pytest.mark.parametrize("word", ["typo", "payment", "Total", "carts"])
+def test_files_with_the_only_word_of_a_query_rank_above_others(corpus_of: CorpusOf, word: str, per: Per) -> None:
+    corpus = corpus_of(dict(SAMPLES) | {
+        "spelling.py": "def suggest(name):\n    'Correct a misspelled name.'\n    return closest(name)\n",
+        "tests/test_typo.py": "def test_nothing():\n    pass\n",
+        "notes.md": "# Notes\n\n" + "Nothing here.\n" * 40 + "\nFix a typo in the total payment of the cart.\n",
+    })  # fmt: skip
+    index = Index.build(corpus)
+    stem = word_terms(word)[0]
+    hits = index.search(word, 999, per=per)
+    if per == "file":
+        texts = [f"{hit.path}\n{(corpus.root / hit.path).read_text('utf-8')}" for hit in hits]
+    else:
+        texts = [f"{hit.path}\n{hit.snippet}" for hit in hits if (hit.score or 0) > 0]
+    held = [any(stem in word_terms(other) for other in find_words(text)) for text in texts]
+    assert any(held)
+    assert held == sorted(held, reverse=True)

@@ -7,8 +7,8 @@ from math import isclose
 import numpy as np
 import pytest
 
-from assay.search.analysis import NameRow, names_table
 from assay.search.query import directory_names, stem_name, whole_hash
+from assay.search.table import NameRow, names_table
 from assay.search.view import NameIndex, NameMatches, PrefixRules
 
 _NAMES = ["parseArgs", "parse", "configuration", "read_config_file", "x"]

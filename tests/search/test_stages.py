@@ -29,7 +29,7 @@ _FILES = {
     "tests/test_cart.py": f"def test_total():\n{_BODY}    assert cart.total() == price\n",
     "README.md": "# Cart\n\nHolds an item at a price.\n",
 }  # fmt: skip
-_QUERIES = ("cart price item", "Cart.total", "how does compute_price work on the cart?")
+_QUERIES = ("cart price item", "price", "Cart.total", "how does compute_price work on the cart?")
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_ranking_inside_files_leaves_the_features_of_a_query_alone(index: Index)
 @pytest.mark.parametrize("per", ["file", "span"])
 def test_trace_follows_the_answer_through_every_stage(index: Index, per: Per) -> None:
     trace = index.explain("cart price item", per=per, k=3, expect="README.md")
-    assert [stage.name for stage in trace.stages] == ["lexical", "dense", *_NAMES]
+    assert [stage.name for stage in trace.stages] == ["lexical", "dense", "fused", *_NAMES]
     assert trace.hits == index.search("cart price item", 3, per=per)
     candidates = trace.candidates()
     assert "README.md" in {candidate.path for candidate in candidates}

@@ -185,7 +185,7 @@ def format_hit(
 
 
 def format_headline(printer: ResultPrinter, rank: int, hit: Hit) -> str:
-    score = "" if hit.score is None else printer.dim(f"  {hit.score:.3f}")
+    score = "" if hit.score is None else printer.dim(f"  {hit.score:.3f}" if hit.score > 0 else "  no match")
     return f"{rank:>3}  {printer.bold(clean(str(hit.span)))}{score}"
 
 

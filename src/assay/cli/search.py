@@ -36,7 +36,7 @@ from assay.search.dense import embed_table
 from assay.search.query import parse_query
 from assay.search.related import Related
 from assay.search.results import KINDS, ResultFilter
-from assay.search.trace import choose_lines, term_weights
+from assay.search.trace import choose_lines, is_tracing, term_weights
 from assay.types import Hit
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def search_command(args: Namespace) -> int:
     wanted = _read_filter(args)
     index = open_index(args)
     _check_known("language", wanted.languages, {*filter(None, index.table.files.languages), *LANGUAGES})
-    if args.trace:
+    if args.trace or is_tracing():
         _write_trace(index, args, query, k or _K)
-    hits = islice(index.matches(query, per=args.per, wanted=wanted), k)
+    hits = islice(index.matches(query, per=args.per, wanted=wanted, pad=not args.all), k)
     if args.json:
         _print_json(args, index, query, k, hits)
     else:
@@ -96,7 +96,7 @@ def _check_known(noun: str, given: Iterable[str], known: Iterable[str]) -> None:
 def _write_trace(index: Index, args: Namespace, query: str, k: int) -> None:
     trace = index.explain(query, per=args.per, k=k)
     text = "".join(f"{line}\n" for line in trace.json_lines())
-    if args.trace == "-":
+    if args.trace in (None, "-"):
         sys.stderr.write(text)
         return
     if not Path(args.trace).absolute().parent.is_dir():
@@ -125,15 +125,15 @@ def _print_json(args: Namespace, index: Index, query: str, k: int | None, hits: 
 def _print_hits(index: Index, query: str, hits: Iterable[Hit], lines: int) -> None:
     printer = result_printer()
     weights = term_weights(parse_query(query), index.view)
-    rank = 0
+    hits = list(hits)
+    if not any((hit.score or 0) > 0 for hit in hits):
+        write_result(f"No match in {len(index.table.files):,} files.")
     for rank, hit in enumerate(hits, start=1):
         snippet = None
-        if lines and hit.start is not None and hit.snippet is not None:
+        if lines and (hit.score or 0) > 0 and hit.start is not None and hit.snippet is not None:
             snippet = choose_lines(hit.snippet, hit.start, weights, lines)
         for line in format_hit(printer, rank, hit, snippet, weights):
             write_result(line)
-    if not rank:
-        write_result(f"No match in {len(index.table.files):,} files.")
 
 
 def index_command(args: Namespace) -> int:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from assay.search.query import (
     find_words,
     stem_name,
     term_hash,
-    whole_hash,
-    word_terms,
+    word_tokens,
 )
 from assay.search.table import (
     CHUNK_KINDS,
@@ -34,20 +33,19 @@ from assay.search.table import (
     FloatArray,
     IndexTable,
     LongArray,
-    NameTable,
+    NameRow,
     Postings,
     ReferenceTable,
     concatenate_ranges,
+    names_table,
     range_offsets,
 )
-from assay.syntax.identifiers import split, stem
 from assay.syntax.outline import LineSpan
 
 _NEWLINE: Final = 0  # number of the newline among the distinct words
 _SHIFT: Final = 32  # a key is chunk << 32 | word; both are far below 2**31
 _CHUNK_KIND: Final = {kind: number for number, kind in enumerate(CHUNK_KINDS)}
 _FILE_KIND: Final = {kind: number for number, kind in enumerate(FILE_KINDS)}
-_NO_LINES: Final = LineSpan(0, 0)
 _hash = cache(term_hash)
 
 
@@ -176,7 +174,7 @@ class _Batch:
     def _hash_terms(self, word: str) -> list[int]:
         if word == "\n" or (len(word) > self.config.longest_word and word.isascii()):
             return []
-        return [_hash(term) for term in word_terms(word)]
+        return [_hash(term) for term in word_tokens(word, self.config.tokenizer)]
 
     def _files(self) -> FileTable:
         sources = self.sources
@@ -218,30 +216,3 @@ def _references(names: list[list[str]]) -> ReferenceTable:
     hashes = [np.unique(np.array([_hash(name) for name in listed], dtype=np.uint64)) for listed in names]
     file = np.repeat(np.arange(len(hashes)), [len(file_hashes) for file_hashes in hashes])
     return ReferenceTable(file.astype(np.int32), np.concatenate(hashes or [np.zeros(0, np.uint64)]).astype(np.uint64))
-
-
-class NameRow(NamedTuple):
-    owner: int
-    text: str
-    lines: LineSpan = _NO_LINES
-
-
-def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False) -> NameTable:
-    name_stems = [_stems(row.text) for row in rows]
-    words = sorted({part for stems in name_stems for part in stems})
-    number = {word: i for i, word in enumerate(words)}
-    return NameTable(
-        tuple(row.text for row in rows) if keep_texts else (),
-        np.array([row.owner for row in rows], dtype=np.int32),
-        np.array([row.lines.start for row in rows], dtype=np.int32),
-        np.array([row.lines.end for row in rows], dtype=np.int32),
-        np.array([whole_hash(row.text) for row in rows], dtype=np.uint64),
-        range_offsets(np.array([len(stems) for stems in name_stems], dtype=np.int64)),
-        np.array([number[part] for stems in name_stems for part in stems], dtype=np.int32),
-        tuple(words),
-    )
-
-
-@lru_cache(maxsize=20_000)  # the methods of a class share their scope; about 5 MB
-def _stems(text: str) -> tuple[str, ...]:
-    return tuple(stem(part) for word in find_words(text) for part in split(word))

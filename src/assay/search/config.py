@@ -23,11 +23,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from assay.corpus.file_types import language_name
 from assay.errors import ConfigError, did_you_mean
 from assay.redaction import redact_url
 from assay.search.chunking import ChunkConfig
 from assay.search.dense import parse_fusion
-from assay.search.results import SpanGrowth
+from assay.search.query import Tokenizer
+from assay.search.results import ResultFilter, SpanGrowth
 from assay.search.signals import (
     AdjacentChunks,
     Bm25,
@@ -39,6 +41,7 @@ from assay.search.signals import (
     PathNoise,
     References,
     ScopeName,
+    SingleWord,
 )
 from assay.search.vectors import VectorFormat
 from assay.search.view import GraphConfig
@@ -48,9 +51,10 @@ from assay.toml import find_line, read_toml, write_key
 T = TypeVar("T")
 
 SHIPPED: Final = "static"
+UNSET: Final = -1.0
 #: The signals that `without` may name, in the order of the pipeline.
 STAGES: Final = (
-    "coherence", "neighbours", "stem", "definition", "scope", "references", "identifier", "noise", "gaps",
+    "coherence", "neighbours", "stem", "definition", "scope", "references", "identifier", "noise", "gaps", "word",
 )  # fmt: skip
 FILE: Final = "assay.toml"
 TABLE: Final = "search"
@@ -78,6 +82,11 @@ class DenseSettings:
     vectors: VectorFormat = setting("float32", "storage format of vectors")
     # nDCG@10 on semble's visible half: max .891, z-score .876, RRF .833-.870
     fusion: str = setting("max", "fusion of lexical and dense scores: relative, max, zscore, rrf or rrf(k=20)")
+    # one weight for all kinds of query, on semble's visible half: .3 costs .001, .6 costs .007
+    alpha: float = setting(
+        UNSET,
+        "weight of dense scores for all queries, 0 to 1; lexical scores get the rest; -1 for the weights below",
+    )
     # .4 to .6 are flat where spans are ranked, with feedback
     language: float = setting(0.5, "weight of dense scores, relative to lexical scores, for natural-language queries")
     keywords: float = setting(0.5, "weight of dense scores for keyword queries")
@@ -164,9 +173,27 @@ class IndexConfig:
 
     chunks: ChunkConfig = field(default_factory=ChunkConfig)
     fields: FieldConfig = field(default_factory=FieldConfig)
+    # nDCG@10 of lexical scores alone on semble's visible half: see `python -m benchmarks ladder`
+    tokenizer: Tokenizer = setting(
+        "identifier", "terms of a word: identifier parts with stems, unicode words, or trigrams (as in SQLite's FTS5)"
+    )
     # longer words are data (base64, hashes), not typed in queries
     longest_word: int = setting(100, "maximum characters of an ASCII word; longer words are not indexed")
     description: DescriptionSettings = field(default_factory=DescriptionSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSettings:
+    """Conditions on every result, in addition to the conditions of a single search."""
+
+    include: tuple[str, ...] = setting((), "globs of the paths to return, such as src/** and !*.md; empty for all")
+    kinds: tuple[str, ...] = setting((), "kinds of files (code, docs, config) or chunks (function, class) to return")
+    languages: tuple[str, ...] = setting((), "languages to return; empty for all")
+    min_score: float = setting(0.0, "minimum score of a result")
+
+    def result_filter(self) -> ResultFilter:
+        languages = tuple(map(language_name, self.languages))
+        return ResultFilter(self.include, languages, self.kinds, None, self.min_score or None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,8 +214,10 @@ class SearchConfig:
     identifier: Identifier = field(default_factory=Identifier)
     noise: PathNoise = field(default_factory=PathNoise)
     gaps: DeclarationPenalty = field(default_factory=DeclarationPenalty)
+    word: SingleWord = field(default_factory=SingleWord)
     growth: SpanGrowth = field(default_factory=SpanGrowth)
     rerank: RerankSettings = field(default_factory=RerankSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
     without: tuple[str, ...] = setting((), "names of signals to disable")
 
     def __post_init__(self) -> None:
@@ -249,6 +278,7 @@ _BOUNDS: Final[Mapping[str, tuple[float, float]]] = {
     "gaps.*": (0, 1),
     "growth.neighbour": (0, 1),
     "growth.times": (1, inf),
+    "dense.alpha": (0, 1),
     "dense.reach": (0, inf),
     "index.chunks.overlap": (0, inf),
     "index.chunks.slack": (0, inf),
@@ -275,6 +305,11 @@ def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, st
         parse_fusion(values["dense.fusion"])
     except ConfigError as error:
         return ("dense.fusion",), f"dense.fusion: {error.message}", error.hint or ""
+    try:
+        FilterSettings(**{name: values[f"filter.{name}"] for name in get_type_hints(FilterSettings)}).result_filter()
+    except ConfigError as error:
+        name = "filter.kinds" if "kind" in error.message else "filter.languages"
+        return (name,), f"{name}: {error.message}", error.hint or ""
     spec = values["translation.model"]
     if spec and spec.partition(":")[0] != SHIPPED:
         hint = f'use {SHIPPED}, {SHIPPED}:DIRECTORY, or "" to disable translations'
@@ -285,7 +320,7 @@ def _find_violation(values: Mapping[str, Any]) -> tuple[tuple[str, ...], str, st
 def _expected(name: str, value: Any, hint: Any) -> str | None:  # noqa: ANN401 - a type hint is any object
     if get_origin(hint) is Literal:
         return None if value in get_args(hint) else "one of " + ", ".join(map(str, get_args(hint)))
-    if hint not in (int, float):
+    if hint not in (int, float) or (name == "dense.alpha" and value == UNSET):
         return None
     low, high = _bounds(name) or (1 if hint is int else 0, inf)
     number = isinstance(value, hint | int) and not isinstance(value, bool)

@@ -47,14 +47,26 @@ class DenseScores:
     chunk_count: int
     memo: QueryMemo | None = None  # shared by engines with different settings
 
-    def weight(self, kind: QueryKind, per: Per) -> float:
-        weight: float = getattr(self.settings, kind)
-        return weight * self.settings.files if per == "file" else weight
+    def weights(self, kind: QueryKind, per: Per) -> tuple[float, float]:
+        """Return the weights of lexical and dense scores."""
+        settings = self.settings
+        if settings.alpha >= 0:
+            return 1 - settings.alpha, settings.alpha
+        weight: float = getattr(settings, kind)
+        return settings.words, weight * settings.files if per == "file" else weight
+
+    def similarity(self, query: str, per: Per) -> Values:
+        """Return the similarity of each chunk to the query; 0 if the query has no vector."""
+        similarity = np.zeros(self.chunk_count)
+        for part in self.parts:
+            near = part.first_scores(query, per, max(self.settings.reach, 1))[1]
+            similarity[part.rows] = near if len(near) else 0.0
+        return similarity
 
     def __call__(self, query: str, per: Per, words: Values, weight: float) -> Values:
         """Score every chunk from 0 to 1; each model is scaled separately, since scores of models are not comparable.
 
-        `words` are the lexical scores of the chunks, which help to choose the first results for feedback.
+        `words` are the weighted lexical scores of the chunks, which help to choose the first results for feedback.
         """
         feedback, reach = self.settings.feedback, self.settings.reach
         scores = np.zeros(self.chunk_count)
@@ -64,7 +76,7 @@ class DenseScores:
                 first() if self.memo is None else self.memo.get(query, ("dense", id(part), per, reach), first)
             )
             if per == "span" and feedback.weight and scaled.any():
-                moved = part.move(vector, self.settings.words * words[part.rows] + weight * scaled, feedback)
+                moved = part.move(vector, words[part.rows] + weight * scaled, feedback)
                 scaled = _scale(part.rescore(moved, similarity, _AGAIN * reach), reach)
             scores[part.rows] = scaled
         return scores

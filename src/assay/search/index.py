@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from itertools import islice
+from functools import cache, partial
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -22,7 +23,7 @@ from assay.search.related import Related, find_related
 from assay.search.results import ResultFilter, SpanHit, rank_rows, select_spans
 from assay.search.signals import QueryFeatures, max_by_owner, scale_to_max
 from assay.search.table import IndexTable, Values, chunk_text
-from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage
+from assay.search.trace import LostFile, StageTrace, Trace, find_lost_stage, is_tracing
 from assay.search.view import CorpusView, make_translator
 from assay.types import Corpus, Hit, SkippedFile
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 Signal = Callable[[Values, QueryFeatures], Values]
 StageObserver = Callable[[str, Values], None]
+Nearness = Callable[[], Values] | None
 #: Signals that rank the chunks of one file. The others are equal within a file, or too slow for their small effect.
 _INSIDE: Final = frozenset({"definition", "identifier", "gaps"})
 #: Minimum score of a match: fusion may give the last match 0, like chunks that do not match.
@@ -113,26 +115,48 @@ class Index:
         kinds: Sequence[str] | None = None,
         regex: str | None = None,
         min_score: float | None = None,
+        pad: bool = True,
     ) -> tuple[Hit, ...]:
-        """Return the `k` best files (with the lines of the best chunk) or disjoint spans that pass the filters."""
+        """Return the `k` best files (with the lines of the best chunk) or disjoint spans that pass the filters.
+
+        If fewer than `k` match and `pad` is set, others follow, the most similar first; their score is 0 or less: the
+        cosine similarity to the query minus 1.
+        """
         if per not in ("file", "span"):
             raise ConfigError(f"unknown value {per!r} for `per`", hint="set `per` to 'file' or 'span'")
         if k < 0:
             raise ConfigError(f"expected `k` of 0 or more, got {k}", hint="set `k` to the number of results to return")
         named = tuple(language_name(name) for name in _as_tuple(languages))
         wanted = ResultFilter(_as_tuple(paths), named, _as_tuple(kinds), regex, min_score)
-        return tuple(islice(self.matches(query, per=per, wanted=wanted), k))
+        if is_tracing():
+            sys.stderr.write("".join(f"{line}\n" for line in self.explain(query, per=per, k=k).json_lines()))
+        return tuple(islice(self.matches(query, per=per, wanted=wanted, pad=pad), k))
 
-    def matches(self, query: str, *, per: Per = "file", wanted: ResultFilter | None = None) -> Iterator[Hit]:
-        """Yield every matching file or span, best first."""
-        accepts = (wanted or ResultFilter()).compile(self.table)
-        features = retrieve(parse_query(query), self.view, self.config, per)
+    def matches(
+        self, query: str, *, per: Per = "file", wanted: ResultFilter | None = None, pad: bool = False
+    ) -> Iterator[Hit]:
+        """Yield every matching file or span, best first; with `pad`, the others follow with negative scores."""
+        filters = [one.compile(self.table) for one in (wanted or ResultFilter(), self.config.filter.result_filter())]
+        features = self._retrieve(query, per)
         scores = rank(features, self.config)
-        matches = self._files(scores, features) if per == "file" else self._spans(scores, features)
-        for match in self._rerank(query, matches):
+        nearness = cache(partial(self._nearness, features)) if pad and features.query.words else None
+        matches = self._files(scores, features, nearness) if per == "file" else self._spans(scores, features, nearness)
+        groups = groupby(matches, lambda match: match.score > 0)
+        for match in chain.from_iterable(self._rerank(query, group) if found else group for found, group in groups):
             text = partial(self._text, match, per)  # evaluated only for a regular expression
-            if accepts(match.file, match.span.chunk, match.score, text):
+            if all(accepts(match.file, match.span.chunk, match.score, text) for accepts in filters):
                 yield self._hit(match)
+
+    def _retrieve(self, query: str, per: Per) -> QueryFeatures:
+        parsed = parse_query(query, self.config.index.tokenizer, self.config.lexical.stop_words)
+        return retrieve(parsed, self.view, self.config, per)
+
+    def _nearness(self, features: QueryFeatures) -> Values:
+        view = self.view
+        near = view.dense.similarity(features.query.text, features.per) if view.dense else np.zeros(view.chunk_count)
+        if features.per == "file":
+            near = max_by_owner(self.table.chunks.file, near, view.file_count)
+        return np.minimum(near, 1.0) - 1.0
 
     def _text(self, match: _RankedSpan, per: Per) -> str:
         if per == "span":
@@ -140,18 +164,18 @@ class Index:
         first, stop = self.view.chunk_range(match.file)
         return chunk_text(self.table, match.file, first, stop - 1)
 
-    def _files(self, scores: Values, features: QueryFeatures) -> Iterator[_RankedSpan]:
+    def _files(self, scores: Values, features: QueryFeatures, nearness: Nearness) -> Iterator[_RankedSpan]:
         chunks = rank_inside(features, self.config)
-        for file in rank_rows(scores).tolist():
+        for file in chain(rank_rows(scores).tolist(), _rest(scores, nearness)):
             first, stop = self.view.chunk_range(file)
             chunk = first + int(chunks[first:stop].argmax())
-            yield _RankedSpan(SpanHit(chunk, chunk, chunk), file, float(scores[file]))
+            yield _RankedSpan(SpanHit(chunk, chunk, chunk), file, _score(file, scores, nearness))
 
-    def _spans(self, scores: Values, features: QueryFeatures) -> Iterator[_RankedSpan]:
+    def _spans(self, scores: Values, features: QueryFeatures, nearness: Nearness) -> Iterator[_RankedSpan]:
         query = features.query
         wanted = self.view.definitions(query.symbol, query.name) if query.symbol is not None else {}
-        for span in select_spans(scores, self.view, self.config.growth, wanted):
-            yield _RankedSpan(span, int(self.table.chunks.file[span.chunk]), float(scores[span.chunk]))
+        for span in select_spans(scores, self.view, self.config.growth, wanted, _rest(scores, nearness)):
+            yield _RankedSpan(span, int(self.table.chunks.file[span.chunk]), _score(span.chunk, scores, nearness))
 
     def _rerank(self, query: str, matches: Iterator[_RankedSpan]) -> Iterator[_RankedSpan]:
         if self.reranker is None:
@@ -184,9 +208,9 @@ class Index:
     ) -> Trace:
         """Trace the `k` best candidates, overall and of the expected files, through every stage before re-ranking."""
         stages: list[StageTrace] = []
-        features = retrieve(parse_query(query), self.view, self.config, per)
+        features = self._retrieve(query, per)
         scores = rank(features, self.config, lambda name, values: stages.append(StageTrace(name, values)))
-        hits = self.search(query, k, per=per)
+        hits = tuple(islice(self.matches(query, per=per, pad=True), k))
         wanted = [row for path in _as_tuple(expect) for row in self.rows_of(path, per)]
         expected = sorted(wanted, key=lambda row: (-scores[row], row))
         rows = list(dict.fromkeys(rank_rows(scores)[:k].tolist() + [row for row in expected if scores[row] > 0][:k]))
@@ -215,6 +239,16 @@ class Index:
         return [file] if per == "file" else list(range(*self.view.chunk_range(file)))
 
 
+def _rest(scores: Values, nearness: Nearness) -> Iterator[int]:
+    if nearness is not None:
+        rows = np.flatnonzero(scores <= 0)
+        yield from rows[np.argsort(-nearness()[rows], kind="stable")].tolist()
+
+
+def _score(row: int, scores: Values, nearness: Nearness) -> float:
+    return float(scores[row] if scores[row] > 0 or nearness is None else nearness()[row])
+
+
 def _as_tuple(values: Sequence[str] | None) -> tuple[str, ...]:
     return (values,) if isinstance(values, str) else tuple(values or ())
 
@@ -238,7 +272,8 @@ def retrieve(query: ParsedQuery, view: CorpusView, config: SearchConfig, per: Pe
 def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Values:
     if view.dense is None or not view.chunk_count:
         return words
-    settings, weight = view.dense.settings, view.dense.weight(query.kind, per)
+    settings = view.dense.settings
+    lexical_weight, weight = view.dense.weights(query.kind, per)
     if settings.rise:
         chunk = int(words.argmax())
         idf = {term: view.idf(view.term(term)) for term in query.terms}
@@ -247,10 +282,10 @@ def _fuse(words: Values, query: ParsedQuery, view: CorpusView, per: Per) -> Valu
         weight *= 1 + settings.rise * (1 - covered)
     if not weight:
         return words
-    dense = view.dense(query.text, per, words, weight)
-    fused = parse_fusion(settings.fusion)([words, dense], [settings.words, weight])
+    dense = view.dense(query.text, per, lexical_weight * words, weight)
+    fused = parse_fusion(settings.fusion)([words, dense], [lexical_weight, weight])
     scores = scale_to_max(fused - min(float(fused.min()), 0.0))  # z-scores may be negative
-    found = (dense > 0) | (words > 0) if settings.words else dense > 0
+    found = (dense > 0) | (words > 0) if lexical_weight else dense > 0
     return np.where(found, np.maximum(scores, _LEAST), 0.0)
 
 
@@ -258,9 +293,13 @@ def rank(features: QueryFeatures, config: SearchConfig, watch: StageObserver | N
     """Score every file or chunk; call `watch` with the scores after retrieval and after each signal."""
     view, files = features.view, features.per == "file"
     if watch:
-        for name, values in (("lexical", features.lexical_scores), ("dense", features.chunk_scores)):
-            if name == "lexical" or view.dense:
-                watch(name, max_by_owner(view.table.chunks.file, values, view.file_count) if files else values)
+        retrieved = {"lexical": features.lexical_scores}
+        if view.dense:
+            words, weights = features.lexical_scores, view.dense.weights(features.query.kind, features.per)
+            retrieved["dense"] = view.dense(features.query.text, features.per, weights[0] * words, weights[1])
+            retrieved["fused"] = features.chunk_scores
+        for name, values in retrieved.items():
+            watch(name, max_by_owner(view.table.chunks.file, values, view.file_count) if files else values)
     scores = np.zeros(view.file_count) if files else features.chunk_scores
     for name, signal in enabled_signals(config).items():
         scores = signal(scores, features)

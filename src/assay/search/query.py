@@ -9,11 +9,12 @@ from hashlib import blake2b
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Final, Literal
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
 from assay.syntax.identifiers import STOP_WORDS, split, stem, unspaced_pairs
 
 QueryKind = Literal["symbol", "keywords", "language"]
+Tokenizer = Literal["identifier", "unicode", "trigram"]
 Per = Literal["file", "span"]  # what is ranked
 
 #: Identifiers and words: any characters except ASCII whitespace and punctuation; the underscore is included.
@@ -27,6 +28,7 @@ _SYMBOL: Final = re.compile(r"^[@$:&*]?[^\W\d][\w$]*(?:(?:::|->|[.#/\\])[\w$]+)*
 #: A single word with a capital, an underscore, a separator or brackets is a name.
 _NAMELIKE: Final = re.compile(r"[A-Z_]|::|->|[.#/\\()$@!?]")
 _MOST_KEYWORDS: Final = 5  # more words than this are a phrase
+_ALPHANUMERIC: Final = re.compile(r"[^\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,28 +41,35 @@ class ParsedQuery:
     symbol: int | None  # hash of the name, if the query is a name
     name: str  # the name as written; empty if the query is not a name
     identifiers: tuple[int, ...]  # hashes of the compound names in the query
+    tokenizer: Tokenizer = "identifier"
 
 
 @lru_cache(maxsize=16)  # lexical and dense retrieval parse the same query
-def parse_query(text: str) -> ParsedQuery:
-    """Parse a query; stop words are ignored unless the query has no other words."""
+def parse_query(text: str, tokenizer: Tokenizer = "identifier", stop_words: bool = True) -> ParsedQuery:
+    """Parse a query; stop words are ignored unless the query has no other words.
+
+    Only `terms` depends on the arguments: the terms of the tokenizer, with stop words if `stop_words` is False.
+    """
     text = normalize("NFC", text)
     words = find_words(text)
     content_words = [word for word in words if word.lower() not in STOP_WORDS] or words
     kind = query_kind(text)
     name = last_name(text) if kind == "symbol" else ""
-    terms = tuple(dict.fromkeys(term for word in content_words for term in word_terms(word)))
+    searched_words = content_words if stop_words else words
+    terms = tuple(dict.fromkeys(term for word in searched_words for term in word_tokens(word, tokenizer)))
     simple = [word.lower() if len(split(word)) == 1 and word.lower() not in STOP_WORDS else "" for word in words]
-    joined = dict.fromkeys(stem(first + second) for first, second in pairwise(simple) if first and second)
+    pairs = pairwise(simple) if tokenizer == "identifier" else ()
+    joined = dict.fromkeys(stem(first + second) for first, second in pairs if first and second)
     return ParsedQuery(
         text,
         kind,
         terms,
         tuple(pair for pair in joined if pair not in terms),
-        tuple(dict.fromkeys(stem(part) for word in content_words for part in split(word))),
+        name_words(text, stop_words=True, inflections=True),
         whole_hash(name) if kind == "symbol" else None,
         name,
         tuple(dict.fromkeys(whole_hash(word) for word in content_words if len(split(word)) > 1)),
+        tokenizer,
     )
 
 
@@ -89,6 +98,25 @@ def word_terms(word: str) -> tuple[str, ...]:
     else:
         stems = (*map(stem, parts), stem("".join(parts))) if parts else ()
     return stems if word.isascii() else (*stems, *unspaced_pairs(normalize("NFC", word.lower())))
+
+
+def word_tokens(word: str, tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Return the terms of a word: `word_terms`, or as with the tokenizers unicode61 and trigram of SQLite's FTS5."""
+    if tokenizer == "identifier":
+        return word_terms(word)
+    if tokenizer == "trigram":
+        lower = word.lower()
+        return tuple(lower[start : start + 3] for start in range(len(lower) - 2))
+    letters = "".join(letter for letter in normalize("NFKD", word.lower()) if not combining(letter))
+    return tuple(_ALPHANUMERIC.findall(letters))
+
+
+def name_words(text: str, stop_words: bool, inflections: bool) -> tuple[str, ...]:
+    """Return the parts of the words of a query, without stop words or as stems if requested."""
+    words = find_words(text)
+    content_words = [word for word in words if word.lower() not in STOP_WORDS] or words
+    parts = (part for word in (content_words if stop_words else words) for part in split(word))
+    return tuple(dict.fromkeys(map(stem, parts) if inflections else parts))
 
 
 def term_hash(term: str) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from math import isfinite
 from types import MappingProxyType
 from typing import Final
@@ -49,16 +50,25 @@ def rank_rows(scores: Values) -> LongArray:
 
 
 def select_spans(
-    scores: Values, view: CorpusView, growth: SpanGrowth, wanted: Mapping[int, LineSpan] = MappingProxyType({})
+    scores: Values,
+    view: CorpusView,
+    growth: SpanGrowth,
+    wanted: Mapping[int, LineSpan] = MappingProxyType({}),
+    rest: Iterable[int] = (),
 ) -> Iterator[SpanHit]:
-    """Yield disjoint spans, best first; `wanted` maps a chunk to the lines of the definition that the query names."""
+    """Yield disjoint spans, best first, then the chunks of `rest`, which have no score.
+
+    `wanted` maps a chunk to the lines of the definition that the query names.
+    """
     taken = np.zeros(view.chunk_count, dtype=bool)
     grows = growth.neighbour and view.disjoint
-    for chunk in _ranked(scores):
+    for chunk in chain(_ranked(scores), rest):
         if taken[chunk] or (not view.disjoint and _touches(chunk, taken, view)):
             continue
         hit = _definition(chunk, wanted[chunk], taken, view, growth) if chunk in wanted and view.disjoint else None
-        hit = hit or (_grow(chunk, scores, taken, view, growth) if grows else SpanHit(chunk, chunk, chunk))
+        if hit is None:
+            can_grow = grows and scores[chunk] > 0
+            hit = _grow(chunk, scores, taken, view, growth) if can_grow else SpanHit(chunk, chunk, chunk)
         taken[hit.first : hit.last + 1] = True
         yield hit
 

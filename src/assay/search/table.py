@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
+from assay.search.query import find_words, whole_hash
 from assay.store.array_file import StringColumn, pack_strings
+from assay.syntax.identifiers import parts, split, stem
+from assay.syntax.outline import LineSpan
 
 IntArray = NDArray[np.int32]
 LongArray = NDArray[np.int64]
@@ -105,6 +108,37 @@ class IndexTable:
     stem: NameTable  # names of files
     defined: ReferenceTable
     used: ReferenceTable
+
+
+_NO_LINES: Final = LineSpan(0, 0)
+
+
+class NameRow(NamedTuple):
+    owner: int
+    text: str
+    lines: LineSpan = _NO_LINES
+
+
+def names_table(rows: Sequence[NameRow], *, keep_texts: bool = False, as_written: bool = False) -> NameTable:
+    """Split names into stems, or into parts as written, in lowercase."""
+    name_stems = [parts(row.text) if as_written else _stems(row.text) for row in rows]
+    words = sorted({part for stems in name_stems for part in stems})
+    number = {word: i for i, word in enumerate(words)}
+    return NameTable(
+        tuple(row.text for row in rows) if keep_texts else (),
+        np.array([row.owner for row in rows], dtype=np.int32),
+        np.array([row.lines.start for row in rows], dtype=np.int32),
+        np.array([row.lines.end for row in rows], dtype=np.int32),
+        np.array([whole_hash(row.text) for row in rows], dtype=np.uint64),
+        range_offsets(np.array([len(stems) for stems in name_stems], dtype=np.int64)),
+        np.array([number[part] for stems in name_stems for part in stems], dtype=np.int32),
+        tuple(words),
+    )
+
+
+@lru_cache(maxsize=20_000)  # the methods of a class share their scope; about 5 MB
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(stem(part) for word in find_words(text) for part in split(word))
 
 
 def chunk_text(table: IndexTable, file: int, first: int, last: int) -> str:

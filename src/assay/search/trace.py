@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 
@@ -13,6 +14,11 @@ from assay.search.results import rank_rows
 from assay.search.table import LongArray, Values
 from assay.search.view import CorpusView
 from assay.types import Hit, Waterfall, WaterfallRow, WaterfallStep
+
+
+def is_tracing() -> bool:
+    """Return whether ASSAY_TRACE requests a trace of every query on stderr: if set, and not 0."""
+    return os.environ.get("ASSAY_TRACE", "0") not in ("", "0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,8 @@ def find_lost_stage(trace: Trace, rows: list[int], path: str, k: int) -> LostFil
         return LostFile(path, tuple(ranks), final, "too weak", f"never among the first {k}; its best rank was {best}")
     names = [name for name, _ in ranks]
     lost = names[names.index(inside[-1]) + 1]
+    if lost == "dense":  # an input of fusion, like the lexical list
+        lost = "fused"
     return LostFile(path, tuple(ranks), final, lost, f"dropped out of the first {k}")
 
 

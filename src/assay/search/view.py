@@ -14,17 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from assay.corpus.file_types import ROLES
-from assay.search.query import QueryKind, term_hash
+from assay.search.query import QueryKind, stem_name, term_hash
 from assay.search.table import (
     CHUNK_KINDS,
     FILE_KINDS,
     IndexTable,
     IntArray,
     LongArray,
+    NameRow,
     NameTable,
     ReferenceTable,
     Values,
     concatenate_ranges,
+    names_table,
     range_offsets,
 )
 from assay.settings import setting
@@ -113,6 +115,13 @@ class CorpusView:
         holders = int(offset[number + 1] - offset[number]) if number >= 0 else 0
         return log1p((self.chunk_count - holders + 0.5) / (holders + 0.5))
 
+    def holding(self, terms: Sequence[str]) -> NDArray[np.bool_]:
+        """Return the mask of the chunks that contain all terms."""
+        postings, count = self.table.postings, np.zeros(self.chunk_count, dtype=np.int64)
+        for number in filter(lambda number: number >= 0, map(self.term, terms)):
+            count[postings.chunk[slice(*postings.offset[number : number + 2].tolist())]] += 1
+        return np.asarray(count == len(terms))
+
     def holds(self, chunk: int, term: str) -> bool:
         number, postings = self.term(term), self.table.postings
         return number >= 0 and chunk in postings.chunk[slice(*postings.offset[number : number + 2].tolist())]
@@ -130,6 +139,21 @@ class CorpusView:
     own = TableCache(lambda view: NameIndex(view.table.own))  # names that chunks define
     scope = TableCache(lambda view: NameIndex(view.table.scope))  # names of the scopes around chunks
     stem = TableCache(lambda view: NameIndex(view.table.stem))  # names of files
+
+    @TableCache
+    def stem_as_written(self) -> NameIndex:
+        rows = [NameRow(row, stem_name(path)) for row, path in enumerate(self.table.files.paths)]
+        return NameIndex(names_table(rows, as_written=True))
+
+    @TableCache
+    def _files_by_name(self) -> dict[int, list[int]]:
+        files: dict[int, list[int]] = {}
+        for file, name in zip(self.table.stem.owner.tolist(), self.table.stem.whole.tolist(), strict=True):
+            files.setdefault(name, []).append(file)
+        return files
+
+    def files_named(self, name: int) -> list[int]:
+        return self._files_by_name.get(name, [])
 
     @property
     def graph(self) -> ReferenceGraph:

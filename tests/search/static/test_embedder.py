@@ -151,7 +151,7 @@ def test_what_words_lose_meaning_finds(tmp_path):
     root, folder = written(tmp_path / "src", FILES), write_model(tmp_path / "m")
     question = "how do I get rid of removed things"
     words = SearchConfig(dense=DenseSettings(model=""), translation=TranslationSettings(model=""))
-    assert Index.build(root, words).search(question, 9) == ()
+    assert Index.build(root, words).search(question, 9, pad=False) == ()
     found = Index.build(root, config_of(folder)).search(question, 9, per="span")
     assert found[0].path == "disk.py"
     assert "unlink" in (found[0].snippet or "")
@@ -159,13 +159,13 @@ def test_what_words_lose_meaning_finds(tmp_path):
 
 def test_a_question_of_unknown_words_finds_nothing(tmp_path):
     index = Index.build(written(tmp_path / "src", FILES), config_of(write_model(tmp_path / "m")))
-    assert index.search("how does the zebra quux", 9) == ()
+    assert index.search("how does the zebra quux", 9, pad=False) == ()
 
 
 def test_reach_bounds_what_is_found_by_meaning_alone(tmp_path):
     root, folder = written(tmp_path / "src", FILES), write_model(tmp_path / "m")
     question = "how do I get rid of removed things"
-    found = Index.build(root, config_of(folder, reach=1)).search(question, 9, per="span")
+    found = Index.build(root, config_of(folder, reach=1)).search(question, 9, per="span", pad=False)
     assert len(found) == 1
 
 
@@ -175,11 +175,14 @@ def test_translations_lend_words_their_weight(tmp_path):
     without = SearchConfig(dense=DenseSettings(model=""), translation=TranslationSettings(model=""))
     translated = SearchConfig(dense=DenseSettings(model=""), translation=TranslationSettings(model=spec))
     question = "where is it that I delete it?"
-    assert Index.build(root, without).search(question, 9) == ()
+    assert Index.build(root, without).search(question, 9, pad=False) == ()
     index = Index.build(root, translated)
-    assert [hit.path for hit in index.search(question, 9)] == ["disk.py"]
+    assert [hit.path for hit in index.search(question, 9, pad=False)] == ["disk.py"]
     off = TranslationSettings(model=spec, language=0.0)
-    assert Index.build(root, SearchConfig(dense=DenseSettings(model=""), translation=off)).search(question, 9) == ()
+    assert (
+        Index.build(root, SearchConfig(dense=DenseSettings(model=""), translation=off)).search(question, 9, pad=False)
+        == ()
+    )
 
 
 def test_a_translation_is_worth_no_more_than_the_word(tmp_path):
