@@ -61,7 +61,10 @@ INDEX_KEYS_HELP = (
     "in other settings share one index, which must be in {root} or {store}; default: all settings"
 )
 BUSY = "the cached index is in use by another process; a new index was built"
-OUTSIDE = "the index is outside {root} and {store} and cannot be cached"
+OUTSIDE = (
+    "the index is outside {root} and {store} and cannot be cached; to use a checkout that you indexed, "
+    'set index = [] and begin argv with "env", "-C", "CHECKOUT"'
+)
 WROTE = "the engine wrote to its index during queries; the index is restored or rebuilt for the next variant"
 _CORPUS, _STORE = "corpus", f"{STORE}shared"
 _COPY, _ABOUT = "place", "about.json"  # files of a cached index: a copy of the index directory, and facts
