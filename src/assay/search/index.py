@@ -148,7 +148,9 @@ class Index:
                 yield self._hit(match)
 
     def _retrieve(self, query: str, per: Per) -> QueryFeatures:
-        parsed = parse_query(query, self.config.index.tokenizer, self.config.lexical.stop_words)
+        options = (self.config.index.tokenizer, self.config.lexical.stop_words)
+        # the embedder parses with the defaults, and cached calls must have the same arguments
+        parsed = parse_query(query) if options == ("identifier", True) else parse_query(query, *options)
         return retrieve(parsed, self.view, self.config, per)
 
     def _nearness(self, features: QueryFeatures) -> Values:
