@@ -16,7 +16,7 @@ from assay.corpus import open_corpus, parse_spec
 from assay.corpus.file_types import language_name
 from assay.errors import ConfigError
 from assay.search.building import build_table, open_table, timeout_notes, update_table
-from assay.search.config import STAGES, SearchConfig
+from assay.search.config import STAGES, FilterSettings, SearchConfig
 from assay.search.dense import embed_table, parse_fusion
 from assay.search.query import ParsedQuery, Per, parse_query
 from assay.search.related import Related, find_related
@@ -36,6 +36,7 @@ StageObserver = Callable[[str, Values], None]
 Nearness = Callable[[], Values] | None
 #: Signals that rank the chunks of one file. The others are equal within a file, or too slow for their small effect.
 _INSIDE: Final = frozenset({"definition", "identifier", "gaps"})
+_NO_FILTER: Final = FilterSettings()
 #: Minimum score of a match: fusion may give the last match 0, like chunks that do not match.
 _LEAST: Final = 1e-9
 
@@ -136,7 +137,8 @@ class Index:
         self, query: str, *, per: Per = "file", wanted: ResultFilter | None = None, pad: bool = False
     ) -> Iterator[Hit]:
         """Yield every matching file or span, best first; with `pad`, the others follow with negative scores."""
-        filters = [one.compile(self.table) for one in (wanted or ResultFilter(), self.config.filter.result_filter())]
+        conditions = [] if self.config.filter == _NO_FILTER else [self.config.filter.result_filter()]
+        filters = [condition.compile(self.table) for condition in (*conditions, *([wanted] if wanted else []))]
         features = self._retrieve(query, per)
         scores = rank(features, self.config)
         nearness = cache(partial(self._nearness, features)) if pad and features.query.words else None
