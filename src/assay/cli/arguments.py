@@ -13,14 +13,14 @@ Argument = tuple[str, dict[str, Any]]  # what `add_argument` of argparse takes
 
 
 class Group:
-    """Flags under a title of the help, or, without a title, flags that exclude each other."""
+    """Flags with a common title in the help or, without a title, mutually exclusive flags."""
 
     def __init__(self, title: str | None, *arguments: Argument, description: str | None = None) -> None:
         self.title, self.arguments, self.description = title, arguments, description
 
 
 class Command(NamedTuple):
-    """A command or action; its module in `assay.cli` defines `NAME_command`."""
+    """Command or action, run by `NAME_command` of its module in `assay.cli`."""
 
     module: str
     help: str  # the first line is the summary
@@ -33,7 +33,7 @@ COMMANDS: Final[dict[str, Command]] = {}
 
 
 def command(path: str, text: str, *arguments: Argument | Group, usage: str | None = None) -> None:
-    """Add a command; `admin:cache prune` means `assay cache prune`, by `prune_command` in `assay.cli.admin`."""
+    """Add a command; `admin:cache prune` is `assay cache prune`, run by `prune_command` in `assay.cli.admin`."""
     module, _, name = path.partition(":")
     COMMANDS[name] = Command(module, text, arguments, usage)
 

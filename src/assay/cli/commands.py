@@ -1,4 +1,4 @@
-"""Every command except the actions of `assay gold`: its module, its help and its flags."""
+"""Modules, help texts and flags of all commands except the actions of `assay gold`."""
 
 import argparse
 

@@ -1,4 +1,4 @@
-"""The command engines: list, show, check and ask."""
+"""The commands engines (list, show, check and query) and audit."""
 
 from __future__ import annotations
 
@@ -363,7 +363,7 @@ def _configured_gold(config: str | None) -> str:
 
 
 def find_engine(text: str, config: str | None) -> EngineFactory:
-    """Return the factory of an engine that assay.toml declares, else of a kind, `kind:value`, a preset or a file."""
+    """Return the factory of an engine of assay.toml or, if none matches, of a kind, `kind:value`, preset or file."""
     path = config_file(config)
     if path:
         spec = load_spec(path)
@@ -374,7 +374,7 @@ def find_engine(text: str, config: str | None) -> EngineFactory:
 
 @dataclass(frozen=True, slots=True)
 class NamedCorpus:
-    """A corpus, and the gold set that names it, if one was given."""
+    """Corpus and, if one was given, the gold set that names it."""
 
     corpus: Corpus
     ours: Callable[[str], bool]  # whether a path is a gold or configuration file, which engines must not return
@@ -384,7 +384,7 @@ class NamedCorpus:
 
 
 def find_corpus(path: str | None, gold: str | None, config: str | None) -> NamedCorpus:
-    """Open the corpus at the path, or that of the gold set, or this directory."""
+    """Open the corpus at `path`; by default that of the gold set, or this directory."""
     if not gold:
         spec = parse_spec(path or ".")
         return NamedCorpus(open_without_ours(spec, config), frozenset(_own_files(spec, config)).__contains__)
@@ -400,7 +400,7 @@ def find_corpus(path: str | None, gold: str | None, config: str | None) -> Named
 
 
 def open_without_ours(corpus: CorpusSpec, config: str | None) -> Corpus:
-    """Open a corpus without assay.toml and its gold files, under its original name."""
+    """Open a corpus without assay.toml and its gold files."""
     return replace(open_corpus(without_ours(corpus, config)), spec=corpus)
 
 

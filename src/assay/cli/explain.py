@@ -177,7 +177,7 @@ def _diagnose(args: Namespace, run: Run) -> dict[str, Any]:
 
 
 def _find_miss(index: Index, query: Query, ranking: Ranking, trace: Trace, k: int) -> list[dict[str, Any]]:
-    """Return where a query lost its last relevant file, if none is among the first k."""
+    """Return the stage at which a query lost its last relevant file; empty if one is among the first k."""
     expected = list(dict.fromkeys(target.span.path for target in query.targets))
     if any(hit.path in expected for hit in ranking.hits[:k]):
         return []
@@ -208,7 +208,7 @@ def _hit_at(index: Index, row: int, per: Per) -> Hit:
 def _score_stages(
     run: Run, engine: EngineRun, by_stage: Mapping[str, list[Ranking]]
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Return the measure and its mean over the headline phrasings, if the ranking had ended after each stage."""
+    """Return the measure, and its mean over the headline phrasings after each stage."""
     import numpy as np
 
     from assay.scoring import parse_measure, score

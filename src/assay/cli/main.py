@@ -1,4 +1,4 @@
-"""The `assay` command: the table of commands, and how one is parsed and run."""
+"""Parse the command line of `assay` and run the command."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _INTERRUPTED = "interrupted; nothing was half-written"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; print every failure as a sentence."""
+    """Run one command and return its exit code; failures are printed as errors."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # print what the terminal's encoding can show
@@ -137,7 +137,7 @@ def _handle_signals() -> None:
 
 
 def build_parser(words: Sequence[str] | None = None) -> ArgumentParser:
-    """Return the parser: with all commands, or with only those that these words of a command line may name."""
+    """Return the parser of the command line; with `words`, only the command that they name is complete."""
     first = next((word for word in words or () if not word.startswith("-")), None)
     import_module("assay.cli.commands")
     if words is None or first == "gold":
@@ -181,7 +181,7 @@ def _add_parser(parsers: argparse._SubParsersAction[_Parser], name: str) -> _Par
 
 
 def _wrap(paragraph: str) -> str:
-    """Wrap a paragraph of prose to the terminal; lines of commands and columns stay as they are."""
+    """Wrap a paragraph of prose to the terminal; keep commands and columns unchanged."""
     if any(line.startswith((" ", "assay ")) or "   " in line for line in paragraph.splitlines()):
         return paragraph
     return textwrap.fill(paragraph, get_terminal_size().columns - 2)
@@ -208,10 +208,7 @@ def _configure(parser: ArgumentParser, name: str) -> None:
 
 
 class _Parser(ArgumentParser):
-    """A parser whose errors are two lines, and whose last positional may stand behind flags.
-
-    argparse gives up an optional positional at the first flag.
-    """
+    """Parser with errors in two lines, and with optional positionals after flags, which argparse does not accept."""
 
     def __init__(self, *, add_help: bool = True, **keywords: object) -> None:
         super().__init__(add_help=False, formatter_class=argparse.RawDescriptionHelpFormatter, **keywords)  # type: ignore[arg-type]

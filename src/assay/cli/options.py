@@ -1,4 +1,4 @@
-"""Flags that several commands share, and the objects that they name."""
+"""Read the values of flags that several commands share."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def given_flags(args: Namespace, *names: str) -> dict[str, Any]:
 
 
 def reject_flags(args: Namespace, purpose: str, *flags: str) -> None:
-    """Raise ConfigError for a flag that has no effect here."""
+    """Raise ConfigError if one of the flags is given."""
     for flag in given_flags(args, *flags):
         raise ConfigError(f"--{flag.replace('_', '-')} means nothing for {purpose}", hint="leave it out")
 
@@ -75,7 +75,7 @@ def load_one_set(path: Path) -> GoldSet:
 
 
 def log_look(args: Namespace, run: Run, command: str) -> None:
-    """Log the access to the sealed queries of a run whose results are shown again."""
+    """Log the access to the sealed queries of a saved run."""
     from assay.gold.split import sealed_queries
 
     sealed = sum(len(sealed_queries(gold)) for gold in run.suite.golds)
@@ -102,7 +102,7 @@ def split_today(suite: Suite) -> Suite:
 
 
 def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
-    """Return the contents of report.html by the flags and [report] of assay.toml, that of this directory by default."""
+    """Return the settings of report.html from the flags and the [report] table, by default of ./assay.toml."""
     from assay.experiment.corpora import CorpusTexts
     from assay.experiment.tracing import trace_queries
     from assay.report.explorer.page import page_plan
@@ -120,7 +120,7 @@ def report_plan(args: Namespace, spec: Spec | None = None) -> PagePlan:
 
 
 def question_flags(args: Namespace) -> dict[str, Any]:
-    """Return the values of the flags of `add_questions`; None for flags that are absent."""
+    """Return the values of the flags that select queries; None for flags that are absent."""
     return {
         "gold": tuple(args.gold) if args.gold else None,
         "corpus": args.corpus,
@@ -174,7 +174,7 @@ def open_page(args: Namespace, url: str, name: str) -> None:
 def serve_until_stopped(
     args: Namespace, routes: Sequence[Route], path: str, facts: Mapping[str, object], last: Path | None
 ) -> None:
-    """Serve the routes until Ctrl-C, after printing the address of a path; `last` is a file that keeps the port."""
+    """Print the address of `path` and serve the routes until Ctrl-C; the file `last` stores the port."""
     with listen(args, routes, last) as server:
         url = server.address(path)
         if args.json:
@@ -189,7 +189,7 @@ def serve_until_stopped(
 
 
 def listen(args: Namespace, routes: Sequence[Route], last: Path | None = None) -> WebServer:
-    """Start the server; reuse the port in the file `last`, under which open pages stored unsaved votes."""
+    """Start the server, if possible on the port in the file `last`, so that open pages reconnect."""
     from assay.web.server import LOOPBACK, serve
 
     host = LOOPBACK[0] if args.host is None else args.host

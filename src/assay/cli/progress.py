@@ -1,4 +1,4 @@
-"""The progress of a run on stderr: a bar on a terminal, else one line per finished engine."""
+"""Progress of a run on stderr: a bar on a terminal, and one line per finished engine elsewhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAME_WIDTH: Final = 20
 
 @contextmanager
 def show_progress(args: Namespace, engines: Collection[str] = ()) -> Iterator[Callable[[Progress], None] | None]:
-    """Show the progress of a run unless --quiet is given; a line for each of these engines, by default for all."""
+    """Yield a callback that shows progress, with lines for `engines` (default: all); None with --quiet."""
     if args.quiet:
         yield None
         return
@@ -51,7 +51,7 @@ def show_progress(args: Namespace, engines: Collection[str] = ()) -> Iterator[Ca
 
 
 class _EngineLines:
-    """Lines on engines that finished or failed; the same problem on several gold sets is one line."""
+    """Writer of one line per finished engine and per problem; repeated problems are counted."""
 
     def __init__(self, write: Callable[[str], None], engines: Collection[str]) -> None:
         self.write = write
@@ -93,7 +93,7 @@ class _EngineLines:
 
 
 class _Bar:
-    """One bar over all queries of all engines, or over all cells."""
+    """Progress bar over all queries of all engines, or over all cells."""
 
     def __init__(self, drawing: RichProgress, lines: _EngineLines) -> None:
         self.drawing = drawing
@@ -118,7 +118,7 @@ class _Bar:
             self._draw(f"{step} {progress.engine}", sum(self.done.values()), self._expected_total())
 
     def _expected_total(self) -> int:
-        """Return the queries of all gold sets; those that were not started are counted as the average of the others."""
+        """Return the expected number of queries; gold sets that are not started count as the average of the others."""
         golds = len({gold for _, gold in self.totals})
         return round(sum(self.totals.values()) * max(self.lines.golds, golds) / golds)
 

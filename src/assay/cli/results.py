@@ -226,7 +226,7 @@ def _compare(args: Namespace) -> _Compared:
 
 
 def _compare_tables(args: Namespace) -> _Compared:
-    """Compare two files, one engine each, or all engines of one or two files."""
+    """Compare the engines of one or two files of values."""
     reject_flags(args, "CSV files", "measure", "family", "cluster_by")
     settings = given_flags(args, "margin", "alpha", "seed")
     higher = not args.lower_is_better
@@ -270,7 +270,7 @@ def _compare_tables(args: Namespace) -> _Compared:
 
 
 def _leading_pair(pairs: AllPairs, *, higher: bool) -> Comparison:
-    """Return the comparison of the leader with the runner-up, adjusted for all pairs."""
+    """Return the comparison of the leader with the runner-up; p-values stay adjusted for all pairs."""
     ranked = sorted(pairs.means, key=lambda row: (-row.mean if higher else row.mean, row.engine != pairs.leader))
     first = {pairs.leader, next(row.engine for row in ranked if row.engine != pairs.leader)}
     row = next(row for row in pairs.rows if {row.engine, row.baseline} == first)

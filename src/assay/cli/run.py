@@ -98,7 +98,7 @@ def _load_spec(args: Namespace) -> Spec:
 
 
 def _restrict_corpora(args: Namespace, suite: Suite) -> Suite:
-    """Return the suite with the corpora that --include and --kind leave; suggest --kind if most targets are docs."""
+    """Restrict the corpora by --include or --kind; without both, suggest --kind docs if most targets are docs."""
     if args.include and args.kind:
         raise ConfigError("--include and --kind exclude each other", hint="leave one of them out")
     globs = (*args.include, *(kind_globs(args.kind) if args.kind else ()))
@@ -203,7 +203,7 @@ def _run(args: Namespace, spec: Spec, suite: Suite, missing: Missing | None) -> 
 
 @contextmanager
 def _execution_options(args: Namespace, directory: Path) -> Iterator[ExecutionOptions]:
-    """Return the execution options of the flags; close the connection to a cluster afterwards."""
+    """Yield the execution options of the flags; close the connection to a cluster afterwards."""
     fresh, reuse = getattr(args, "no_cache", False), getattr(args, "reuse_index", False)
     address = getattr(args, "cluster", None)
     if not address:
@@ -276,7 +276,7 @@ def _parse_thresholds(args: Namespace, spec: Spec) -> list[Threshold]:
 
 
 def _check_thresholds(args: Namespace, runs: Sequence[Run], spec: Spec) -> list[str]:
-    """Return the thresholds that engines missed, with their means."""
+    """Return descriptions of the thresholds that engines missed."""
     thresholds, claim = _parse_thresholds(args, spec), spec.analysis_plan()
     measures = dict.fromkeys((claim.primary, *threshold_measures(thresholds, spec.k)))
     scores = gather(runs, tuple(measures), spec.out)

@@ -276,7 +276,7 @@ def check_query(text: str | None) -> str:
 
 
 def open_index(args: Namespace) -> Index:
-    """Open the index of the directory, building it on first use."""
+    """Open the index of the directory; build it if it does not exist."""
     directory = check_directory(args.path)
     config, workers = _load_config(args, directory), workers_of(args)
 
@@ -294,7 +294,7 @@ def open_index(args: Namespace) -> Index:
 
 
 def path_inside(index: Index, text: str) -> str:
-    """Return a path relative to the indexed directory; the argument is relative to it or to this directory."""
+    """Return a path relative to the indexed directory; `text` is relative to that or to the current directory."""
     if text in index.table.files.paths:
         return text
     root = index.root.resolve()

@@ -181,7 +181,7 @@ def _load_inputs(args: Namespace) -> tuple[Spec, Suite]:
 
 
 def _select_queries(args: Namespace, spec: Spec, suite: Suite, use: ablation.SplitUse) -> ablation.DevData:
-    """Return the queries that tuning may use."""
+    """Return the queries of --split, or of [run] split."""
     splits = split_list(args.split)
     try:
         data = ablation.dev_data(suite, spec.split if splits is None else splits, use)
@@ -208,7 +208,7 @@ def _save_run(args: Namespace, run: Run, spec: Spec, suite: Suite) -> None:
 
 
 def _open_ledger(args: Namespace, spec: Spec) -> ledgers.LedgerPlan | None:
-    """Check the ledger and the rule before anything runs; return None without --ledger."""
+    """Read the ledger and the rule, to find errors before the run; return None without --ledger."""
     if args.ledger is None:
         return None
     plan = ledgers.ledger_plan(spec, args.ledger or None, args.rule)

@@ -1,4 +1,4 @@
-"""Experiments: gold sets × engines, run and recorded."""
+"""Run engines on gold sets, and read and write run directories."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ablation: each part of an engine left out, and added one by one; and the queries that may be used for it."""
+"""Plan ablations of an engine, and select the queries for tuning and ablations."""
 
 from __future__ import annotations
 
@@ -30,14 +30,12 @@ LEAVE_ONE_OUT = "leave-one-out"
 
 @dataclass(frozen=True, slots=True)
 class EngineComponents:
-    """An engine, and the parts that can be switched off."""
-
     base: BaseEngine
     parts: tuple[Component, ...]
 
 
 def find_parts(spec: Spec, name: str | None, only: Sequence[str] = ()) -> EngineComponents:
-    """Return the parts of a leave-one-out sweep or of an engine, limited to names or globs in `only`."""
+    """Return the engine `name`, or that of the sweep `name`, with the parts that match the names or globs in `only`."""
     found = _find_all_parts(spec, name)
     if not only:
         return found
@@ -71,7 +69,7 @@ def _sweep_parts(spec: Spec, sweep: Sweep) -> EngineComponents:
 
 @dataclass(frozen=True, slots=True)
 class AblationStep:
-    """One comparison of an ablation."""
+    """Comparison of two variants that differ in one part."""
 
     part: str
     strategy: Strategy
@@ -82,17 +80,14 @@ class AblationStep:
 
 @dataclass(frozen=True, slots=True)
 class Ablation:
-    """The variants to run beside the whole engine, each once, and the steps between them."""
+    """Variants to run in addition to the unchanged engine, and the comparisons to make."""
 
     variants: tuple[SettingChange, ...]
     steps: tuple[AblationStep, ...]
 
 
 def plan_ablation(parts: Sequence[Component], base: str, ways: Sequence[Strategy] = WAYS["both"]) -> Ablation:
-    """Plan to leave each part out of the whole engine, and to add each part to those before it.
-
-    Equal variants run once: the last addition gives the whole engine, the one before it lacks only the last part.
-    """
+    """Plan variants that leave out one part each, add the parts one by one, or both; equal variants run once."""
     _check_parts(parts)
     out, up = list[SettingChange](), list[SettingChange]()
     if "left out" in ways:
@@ -125,7 +120,7 @@ def _check_parts(parts: Sequence[Component]) -> None:
 
 
 def switched_off(parts: Sequence[Component]) -> dict[str, object]:
-    """Return the settings that switch several parts off; lists are joined, other values must agree."""
+    """Return the settings that switch off all `parts`; lists are joined, other values must be equal."""
     off: dict[str, object] = {}
     for part in parts:
         for key, value in part.off.items():
@@ -142,7 +137,7 @@ def switched_off(parts: Sequence[Component]) -> dict[str, object]:
 
 @dataclass(frozen=True, slots=True)
 class ForwardSelection:
-    """The run with every variant that was tried, and the steps."""
+    """Run that includes every tried variant, and the steps of the selection."""
 
     run: Run
     steps: tuple[AblationStep, ...]
@@ -151,9 +146,9 @@ class ForwardSelection:
 def select_forward(
     run: Run, base: str, parts: Sequence[Component], primary: str, run_variant: Callable[[SettingChange], Run]
 ) -> ForwardSelection:
-    """Start with all parts off and switch them on one by one, keeping those that raise the mean.
+    """Start without parts, add one part at a time, and keep each part that improves the mean of `primary`.
 
-    Each step depends on the results so far, so variants run one at a time. `run` contains the whole engine, `base`.
+    Each step depends on earlier results, so variants run one at a time. `run` contains the unchanged engine `base`.
     """
     off = list(parts)
     last = SettingChange(BARE, switched_off(off))
@@ -185,7 +180,7 @@ def _gain(run: Run, engine: str, baseline: str, primary: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SplitUse:
-    """The purpose of queries."""
+    """Purpose for which queries are selected."""
 
     what: str
     opens: bool = False  # whether test queries are allowed on request; sealed ones never are
@@ -209,14 +204,14 @@ class DataNote:
 
 @dataclass(frozen=True, slots=True)
 class DevData:
-    """The queries that may be used, with notes."""
+    """Queries selected for tuning or an ablation, with notes."""
 
     suite: Suite
     notes: tuple[DataNote, ...] = ()
 
 
 def dev_data(suite: Suite, splits: Sequence[str] = (), use: SplitUse = TUNING) -> DevData:
-    """Return the dev queries, or those of the requested splits; a gold set without splits is used whole."""
+    """Return the queries of the requested splits, by default dev; raise ConfigError for a split that `use` forbids."""
     hint = f"changes must not be chosen on the queries that will confirm them: --split {DEV}"
     for part in splits:
         if part != DEV and not use.opens:
@@ -230,7 +225,7 @@ def dev_data(suite: Suite, splits: Sequence[str] = (), use: SplitUse = TUNING) -
 
 
 def spent_warning(parts: Sequence[str]) -> DataNote:
-    """Return the note that queries of some splits cannot support claims on a change any more."""
+    """Return the note that queries of `parts` can no longer confirm a change."""
     named = " and ".join(parts)
     return DataNote(
         "used up",

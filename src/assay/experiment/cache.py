@@ -35,7 +35,7 @@ RESULT_CODE = (
 
 @dataclass(frozen=True, slots=True, order=True)
 class CellId:
-    """Name of a cell: one engine on one gold set."""
+    """Identifier of a cell: one engine on one gold set."""
 
     gold: str
     engine: str
@@ -74,7 +74,7 @@ class CellResult:
 
     @property
     def complete(self) -> bool:
-        """Whether no query failed; a failure may be the machine's, so the next run repeats the cell."""
+        """Whether no query failed; other cells are not cached, so the next run repeats them."""
         return all(ranking.status is Status.OK for ranking in self.engine.rankings)
 
 
@@ -121,7 +121,7 @@ def snapshot_json(snapshot: CorpusSnapshot) -> dict[str, Any]:
 
 
 def result_code() -> str:
-    """Return the digest of Assay's code that determines results besides the engine's own code."""
+    """Return the digest of the modules in RESULT_CODE."""
     return code_digest(*RESULT_CODE)
 
 
@@ -135,7 +135,7 @@ class CacheKey:
 
 @dataclass(frozen=True, slots=True)
 class EngineIdentity:
-    """Part of a cache key that depends on the engine only; computed once, because it reads code and models."""
+    """Part of a cache key that depends only on the engine; computed once, because code and models are read."""
 
     parts: Sequence[object]
     oversample: int
@@ -144,7 +144,7 @@ class EngineIdentity:
 
 
 def engine_identity(engine: FullEngine, settings: object) -> EngineIdentity:
-    """Return the identity of an engine; without a declared identity, that is its fingerprint and its settings."""
+    """Return the declared identity of an engine or, without one, its fingerprint and settings."""
     identity, config = engine.identity, engine.config
     kind = find_kind(config.get("kind"))
     parts = [identity, "", ""] if identity is not None else [engine.fingerprint, dict(config), settings]
@@ -164,7 +164,7 @@ def timed_key(
     k: int,
     environment: Mapping[str, object],
 ) -> CacheKey:
-    """Return the key of a timed cell: times hold only in the same environment and next to the same engines."""
+    """Return the key of a timed cell, which covers the environment and all engines, because both affect times."""
     companions = {
         other: [dict(engine.config), engine.identity or engine.fingerprint, engine.oversample]
         for other, engine in engines.items()
@@ -181,7 +181,7 @@ def unfinished_directory(run: str) -> Path:
 
 @dataclass(slots=True)
 class ResultCache:
-    """Cached cells: with a permanent key in the user's cache, others in the results directory until the run ends."""
+    """Cache of cells: permanent in the user's cache, or in the directory of the run until the run is complete."""
 
     directory: Path
     permanent: Store = field(default_factory=Store)
@@ -189,7 +189,7 @@ class ResultCache:
     _warnings: list[str] = field(default_factory=list)
 
     def read(self, key: CacheKey) -> CellResult | None:
-        """Return a cell, or None if it is missing or malformed."""
+        """Return a cell; None if it is missing or malformed, or with `fresh`."""
         for store in self._stores(key):
             data = store.get(KIND, key.digest)
             if data is not None:
@@ -200,7 +200,7 @@ class ResultCache:
         return None
 
     def write(self, key: CacheKey, result: CellResult) -> None:
-        """Store a complete cell; if the user's cache is not writable, then for this run only."""
+        """Store a cell unless a query failed; without a permanent key or a writable user cache, for this run only."""
         if not result.complete:
             return
         data = encode_cell(result)
@@ -218,7 +218,7 @@ class ResultCache:
         return any(store.has(KIND, key.digest) for store in self._stores(key))
 
     def is_stored(self, key: CacheKey) -> bool:
-        """Return whether a cell is in its final store: a permanent one does not count while only this run has it."""
+        """Return whether a cell is in the store that its key requires; always False with `fresh`."""
         store = self.permanent if key.permanent else self._unfinished
         return not self.fresh and store.has(KIND, key.digest)
 
@@ -227,7 +227,7 @@ class ResultCache:
         return [*self._warnings, *self.permanent.troubles]
 
     def finish(self) -> None:
-        """Delete the cells of this run only, after its results were written."""
+        """Delete the cells that were cached for this run only."""
         shutil.rmtree(self.directory / UNFINISHED, ignore_errors=True)
         if self.directory.parent == Store().kind_dir(kinds.UNFINISHED.name):
             shutil.rmtree(self.directory, ignore_errors=True)

@@ -28,7 +28,7 @@ _LOGGERS: Final = ("distributed", "tornado")
 
 @dataclass(frozen=True, slots=True)
 class DaskTimeouts:
-    """Limits for a cluster."""
+    """Time and size limits of a Dask executor."""
 
     connect: float = 10.0  # seconds; a running scheduler answers in less than one
     workers: float = 60.0  # seconds without any worker; a job queue may need that long for the first
@@ -38,7 +38,7 @@ class DaskTimeouts:
 
 
 class DaskExecutor:
-    """Workers of a Dask scheduler; Dask itself repeats the tasks of a worker that dies."""
+    """Executor on the workers of a Dask scheduler, which repeats the tasks of a worker that dies."""
 
     shares_disk = False
 
@@ -62,9 +62,9 @@ class DaskExecutor:
 
     @property
     def width(self) -> int:
-        """A quarter more than there are threads, so that no worker waits for its next task.
+        """Number of tasks in flight: a quarter more than worker threads, so that no worker waits for its next task.
 
-        Not more: when a worker dies, Dask counts a failure for every task that waits there.
+        It is not larger, because Dask counts a failure for every task that is queued on a worker that dies.
         """
         from distributed.client import ClosedClientError
 
@@ -141,7 +141,7 @@ class DaskExecutor:
 
 @dataclass(frozen=True, slots=True)
 class WorkerEnvironment:
-    """Installation of a worker, which must equal the planner's."""
+    """Host, Python and Assay of a worker or of the planning process."""
 
     host: str
     assay: str
@@ -166,8 +166,8 @@ def worker_environment() -> WorkerEnvironment:
 class RemoteCall:
     """Task that runs when it is unpickled, so that a scheduler without Assay can handle it as `pickle.loads(bytes)`.
 
-    Function and arguments are a pickle inside the pickle: a worker with other code fails with a clear message before
-    it loads them.
+    Function and arguments are pickled separately, so that a worker with other code fails with a clear message before
+    loading them.
     """
 
     wanted: WorkerEnvironment
@@ -178,7 +178,7 @@ class RemoteCall:
 
 
 def run_remote(host: str, assay: str, python: str, code: str, packed: bytes) -> bytes:
-    """Run a packed task on this worker; an error names the worker's host."""
+    """Run a packed task on this worker; messages of AssayError name the worker's host."""
     _check_environment(worker_environment(), WorkerEnvironment(host, assay, python, code))
     function, args = unpack(packed)
     try:
@@ -193,7 +193,7 @@ def run_remote(host: str, assay: str, python: str, code: str, packed: bytes) -> 
 
 
 def pack(value: object) -> bytes:
-    """Pickle and compress a value; names and paths repeat, so the result is a fifth of the size."""
+    """Pickle and compress a value; tasks shrink to a fifth, because names and paths repeat."""
     return zlib.compress(pickle.dumps(value, protocol=5), 1)
 
 
@@ -232,7 +232,7 @@ def _connect(address: str, timeouts: DaskTimeouts, stack: ExitStack) -> Client:
 
 @contextmanager
 def _silenced_loggers() -> Iterator[None]:
-    """Silence Dask's loggers; child loggers without a level inherit the level of the first."""
+    """Silence the loggers of Dask and Tornado; loggers without a level inherit that of their parent."""
     known = [name for name in logging.Logger.manager.loggerDict if name.split(".")[0] in _LOGGERS]
     loggers = [logging.getLogger(name) for name in sorted({*known, *_LOGGERS})]
     before = [(logger, logger.level) for logger in loggers if logger.level or logger.name in _LOGGERS]
@@ -246,7 +246,7 @@ def _silenced_loggers() -> Iterator[None]:
 
 
 def _check_workers(client: Client, address: str, timeouts: DaskTimeouts, wanted: WorkerEnvironment) -> None:
-    """Raise SetupError if a worker's installation differs; workers that die meanwhile are ignored."""
+    """Wait for a worker; raise SetupError if a worker has another installation or does not answer in time."""
     end = time.monotonic() + timeouts.connect
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Corpora of gold sets: load the gold, open a corpus without Assay's own files, copy it, read its source again."""
+"""Load gold sets, open and copy their corpora, and read source files of recorded runs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _GOLD = re.compile(rb"^assay: *\d", re.MULTILINE)  # at the start of a gold set 
 
 
 def find_experiments(directories: Iterable[Path]) -> list[Path]:
-    """Return the experiments in directories and their subdirectories, the files they extend and their templates."""
+    """Return experiments in directories and their direct subdirectories, the files they extend and their templates."""
     experiments: dict[Path, Mapping[str, Any]] = {}
     patterns = ("*.toml", "*/*.toml")
     left = [file for directory in directories for pattern in patterns for file in sorted(directory.glob(pattern))]
@@ -95,7 +95,7 @@ def _template_names(data: Mapping[str, Any]) -> Iterator[str]:
 
 
 def own_files(spec: Spec) -> tuple[Path, ...]:
-    """Return the files of an experiment with gold sets: gold, access logs, configuration, templates and ledgers."""
+    """Return the gold sets, access logs, configuration, templates and ledgers; empty if all gold sets are shipped."""
     gold = [file for source in spec.gold if source not in SHIPPED for file in _gold_files(Path(source))]
     if not gold:
         return ()
@@ -115,7 +115,7 @@ def _gold_files(source: Path) -> list[Path]:
 def _changing_files(corpus: CorpusSpec, base: Path | None, source: Path) -> list[str]:
     """Return the gold sets, ledgers and experiments in a corpus, from its root down to the gold file.
 
-    All are left out, whichever is in use, so that every experiment sees the same corpus.
+    All are excluded, used or not, so that every experiment has the same corpus.
     """
     root, directory = _root(corpus, base), source.parent.resolve()
     if root is None:
@@ -127,7 +127,7 @@ def _changing_files(corpus: CorpusSpec, base: Path | None, source: Path) -> list
 
 
 def paths_inside(corpus: CorpusSpec, base: Path | None, files: Iterable[Path]) -> list[str]:
-    """Return the corpus paths of the files that are inside a corpus."""
+    """Return the files that are inside a corpus, as paths relative to the root of the corpus."""
     root = _root(corpus, base)
     if root is None:
         return []
@@ -145,12 +145,12 @@ def exclude_paths(corpus: CorpusSpec, paths: Sequence[str]) -> CorpusSpec:
 
 
 def ledger_head(path: Path) -> Path:
-    """Return the file that holds the number of lines of a ledger."""
+    """Return the head file of a ledger, which stores its number of entries and last hash."""
     return path.with_name(f"{path.stem}.head.json")
 
 
 def _ledgers_above(directory: Path) -> list[Path]:
-    """Return the ledgers in a directory and its parents, which must not be part of a corpus because they grow."""
+    """Return the ledgers and head files in a directory and its parents; they grow, so a corpus excludes them."""
     found = []
     for parent in (directory.resolve(), *directory.resolve().parents):
         for file in sorted(parent.glob(f"*{LEDGER_FILE}")):
@@ -179,7 +179,7 @@ def load_suite(spec: Spec) -> Suite:
 
 
 class LineSizes:
-    """Bytes of each line of the corpus files, each file read once."""
+    """Line sizes in bytes of the corpus files; each file is read once."""
 
     def __init__(self, corpus: Corpus) -> None:
         self._corpus = corpus
@@ -190,7 +190,7 @@ class LineSizes:
         return path in self._known
 
     def lines(self, path: str) -> tuple[int, ...]:
-        """Return the bytes of each line of a file; empty if the file is not in the corpus."""
+        """Return the size of each line in bytes; empty if the file is not in the corpus."""
         if path not in self._known:
             return ()
         if path not in self._lines:
@@ -227,7 +227,7 @@ class PreparedGold:
     changing: frozenset[str] = frozenset()  # ledgers and experiments inside the corpus
 
     def is_own(self, path: str) -> bool:
-        """Return whether a path is a file of Assay or in a results directory; hits there are dropped."""
+        """Return whether a path is one of Assay's own files or in a results directory; such hits are dropped."""
         if path in self.own or path in self.changing:
             return True
         if path in self.sizes:
@@ -270,14 +270,14 @@ def reopen(gold: GoldSet, forms: Sequence[str] | None, cache: Path | None = None
 
 
 def is_corpus_here(gold: GoldSet) -> bool:
-    """Return whether the corpus of a recorded gold set is here; a relative path needs the gold file it belongs to."""
+    """Return whether the corpus of a recorded gold set can be located; a relative path requires the gold file."""
     corpus = gold.corpus
     local = corpus.kind in ("path", "git") and not is_url(corpus.value)
     return not local or Path(corpus.value).expanduser().is_absolute() or reload_set(gold) is not None
 
 
 def check_corpus_here(gold: GoldSet) -> None:
-    """Raise CorpusError if the corpus of a recorded gold set is not here; another one of that name does not count."""
+    """Raise CorpusError if the corpus of a recorded gold set cannot be located."""
     if not is_corpus_here(gold):
         file = f": {gold.source} is missing or holds another set" if gold.source else ""
         hint = "change to the directory of the run, restore its gold set, or repeat the run"
@@ -326,13 +326,13 @@ def _check_measures(gold: GoldSet) -> None:
 
 
 class CorpusTexts:
-    """Source texts of a run by gold set and path, from corpora that have not changed since.
+    """Source texts of a run by gold set and path, from corpora that have not changed since the run.
 
     A corpus with a revision or version is fixed; its lines must have the recorded lengths. A directory must have the
     recorded digest, because an edit may keep the length of every line.
 
-    Only recorded files are read: a path in an engine's results cannot bring another file into a page, such as one that
-    git ignores and that may be secret.
+    Only recorded files are read, so that a path in an engine's results cannot expose another file, such as a secret
+    that Git ignores.
     """
 
     def __init__(self, run: Run) -> None:
@@ -349,7 +349,7 @@ class CorpusTexts:
         return None if lines is None else "\n".join(lines)
 
     def lines(self, gold: str, path: str) -> Sequence[str] | None:
-        r"""Return the text of a file, split at `\n`."""
+        """Return the lines of a file at the time of the run; None if the file is missing or changed."""
         sizes = self._run.lines.get(gold, {}).get(path)
         if sizes is None or gold not in self._golds:
             return None
@@ -413,7 +413,7 @@ def _difference(gold: GoldSet, facts: CorpusInfo | None) -> str | None:
 
 @contextmanager
 def private_copy(engine: FullEngine, corpus: Corpus, *, always: bool = False) -> Iterator[Corpus]:
-    """Copy the corpus for a private engine, or for any engine with `always`; yield the corpus itself otherwise."""
+    """Yield a copy of the corpus if `engine.private` or `always` is true, otherwise the corpus itself."""
     if not (engine.private or always):
         yield corpus
         return

@@ -49,7 +49,7 @@ class ParsedReply:
 
     @property
     def falling(self) -> bool | None:
-        """Whether scores decrease with the rank; None with fewer than two scores."""
+        """Whether no score is higher than the score before; None with fewer than two scores."""
         scores = [hit.score for hit in self.hits if hit.score is not None]
         return None if len(scores) < 2 else all(a >= b for a, b in pairwise(scores))
 
@@ -67,7 +67,7 @@ class EngineCheck:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Return why the engine cannot be measured; empty if it can."""
+        """Problems to fix before the engine is measured."""
         if self.index_seconds is None:
             return (self.answers[0].error or "it could not be opened",)
         problems = [f"{answer.what}: {answer.error}" for answer in self.answers if answer.status is not Status.OK]
@@ -86,7 +86,7 @@ class EngineCheck:
 
 
 def check_gold(corpus: Corpus) -> GoldSet:
-    """Return the three queries for a corpus; equal corpora have equal queries."""
+    """Return a gold set with three queries for a corpus; equal corpora have equal queries."""
     code = [file for file in corpus.files if file.kind == "code"]
     if not code:
         raise CorpusError("no source code found", file=corpus.root, hint="name a directory with source code")

@@ -1,4 +1,4 @@
-"""Executors of a run: this process, worker processes, or an executor of the user; the processors they may use."""
+"""Executors that run tasks in this process, in worker processes or on a caller's executor, and thread limits."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ THREAD_VARIABLES = (
 
 
 class Executor(Protocol):
-    """Workers that run functions with arguments, both small and picklable."""
+    """Executor of picklable functions with small picklable arguments."""
 
     @property
     def width(self) -> int:
@@ -51,20 +51,20 @@ class Executor(Protocol):
         ...
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]:
-        """Start a task; its future fails with WorkerLost if the worker dies."""
+        """Start a task; its future raises WorkerLost if the worker died and the task may be retried."""
         ...
 
     def close(self) -> None:
-        """End the workers that were started here and abandon running tasks; may be called twice."""
+        """Stop the workers that this executor started; may be called twice."""
         ...
 
 
 class WorkerLost(EngineError):
-    """Worker that died during a task; another one may try."""
+    """Error of a task whose worker died; the task may be retried."""
 
 
 class TaskLost(EngineError):
-    """Task that lost its worker at every attempt and may be the cause."""
+    """Error of a task whose worker died and that is not retried."""
 
 
 def gather(
@@ -78,7 +78,7 @@ def gather(
     """Yield every task with its result, in order of completion.
 
     At most `executor.width` tasks are in flight; `tasks` is read as slots become free. A task whose worker died runs
-    again, up to `attempts` times in all; then `on_lost` returns its result, or without it TaskLost is raised. On an
+    again, up to `attempts` times in all; then `on_lost` returns its result or, if None, TaskLost is raised. On an
     error, an interrupt or an early close, running tasks are cancelled; the caller closes the executor.
     """
     waiting = ((task, 0) for task in tasks)
@@ -149,13 +149,13 @@ class SerialExecutor:
 
 
 class FuturesExecutor(Protocol):
-    """Executor of the user; futures need `result`, `cancel` and `add_done_callback`."""
+    """Executor of the caller, whose futures have `result`, `cancel` and `add_done_callback`."""
 
     def submit(self, function: Callable[..., T], /, *args: object) -> Future[T]: ...
 
 
 class FuturesAdapter:
-    """Adapter for an executor of the user, who closes it."""
+    """Adapter for an executor that the caller owns and closes."""
 
     shares_disk = False  # unknown
 
@@ -172,7 +172,7 @@ class FuturesAdapter:
 
 
 class ProcessExecutor:
-    """Worker processes, each in a pool of its own: a worker that dies breaks only its own pool and loses one task."""
+    """Executor on worker processes, each in a separate pool, so that a worker that dies loses only one task."""
 
     shares_disk = True
 
@@ -232,7 +232,7 @@ class ProcessExecutor:
 
 
 class _Worker:
-    """One process; spawned, because this process has threads."""
+    """One worker process, spawned because forking a process with threads is unsafe."""
 
     def __init__(self) -> None:
         self._ending = threading.Lock()  # `close` and the thread of a lost task may end it at the same time

@@ -1,4 +1,4 @@
-"""Dry runs: the plan as a tree of shared steps, and what is cached."""
+"""Dry runs: the tree of steps that engines share, and how many results are cached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from assay.types import Suite
 
 @dataclass(frozen=True, slots=True)
 class RemainingWork:
-    """Cells that are not cached, and their searches."""
+    """Number of cells that are not cached, and of their queries."""
 
     cells: int
     questions: int
@@ -25,7 +25,7 @@ class RemainingWork:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """Step whose result is shared by all engines below; a leaf is one engine."""
+    """Step that all engines below it share; a leaf is one engine."""
 
     name: str
     about: str
@@ -36,7 +36,7 @@ class Node:
 
     @property
     def made(self) -> int:
-        """Return on how many gold sets it has to be computed."""
+        """Number of gold sets on which the step is not cached."""
         return self.golds - self.kept
 
     @property
@@ -47,7 +47,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """Work of a run."""
+    """Work that a run would do."""
 
     tree: Node
     left: RemainingWork
@@ -59,7 +59,7 @@ class DryRun:
 def dry_run(
     spec: Spec, suite: Suite, *, missing: Missing | None = None, options: ExecutionOptions = DEFAULT_OPTIONS
 ) -> DryRun:
-    """Return what a run would do; corpora are opened, but no engine starts and nothing is written."""
+    """Return the work that a run would do; corpora are opened, but no engine starts and no result is written."""
     plan = make_plan(spec, suite, options, missing=missing)
     snapshots = {gold.name: survey(plan.access(gold)) for gold in plan.suite.golds}
     # All cells of a timed run are executed.
@@ -86,7 +86,7 @@ class _EnginePath:
 
 
 def plan_tree(plan: RunPlan, snapshots: Mapping[str, CorpusSnapshot], cache: ResultCache | None) -> Node:
-    """Return a plan as a tree in which engines that share a step are below it; without a cache, nothing is cached."""
+    """Return the tree of a plan, with engines below the steps they share; without `cache`, no step counts as cached."""
     paths = [_engine_path(plan, name, snapshots, cache) for name in plan.engines]
     size = sum(snapshot.size for snapshot in snapshots.values()) / 1e6
     files = sum(snapshot.facts.files for snapshot in snapshots.values())

@@ -1,4 +1,4 @@
-"""The append-only ledger of changes: evidence, rule and decision, in a file whose lines form a hash chain.
+"""The append-only ledger of tried changes, a JSON Lines file whose lines form a hash chain.
 
 Each line has the hash of its content and the hash of the line before; a head file stores the number of lines, so that
 an edited, moved or missing line is detected.
@@ -43,7 +43,7 @@ How = Literal["run", "ablate", "tune"]
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceRule:
-    """Conditions to accept a change; gains are in the measure's good direction."""
+    """Conditions for accepting a change; a positive gain is an improvement."""
 
     preset: str = setting("significant", "named rule that provides the defaults of the other keys")
     # Half of all ineffective changes have a positive difference; the verdict keeps their share below alpha.
@@ -81,7 +81,7 @@ PRESETS: Mapping[str, AcceptanceRule] = {
 
 
 def read_rule(values: object, where: str = "rule") -> AcceptanceRule:
-    """Read a rule: the name of a preset, or a table that may name one and change it."""
+    """Read a rule from the name of a preset, or from a table of conditions that may name a preset to change."""
     table = {"preset": values} if isinstance(values, str) else values
     if not isinstance(table, Mapping):
         raise ConfigError(f"{where} = {values!r}", hint="a table, or the name of a rule: " + ", ".join(PRESETS))
@@ -101,7 +101,7 @@ class ConditionResult:
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcome:
-    """The decision of a rule, and its reasons."""
+    """Decision of a rule, with the result of each condition."""
 
     accepted: bool
     reasons: tuple[ConditionResult, ...]
@@ -152,7 +152,7 @@ class LedgerEngine:
 
 @dataclass(frozen=True, slots=True)
 class LedgerEvidence:
-    """The comparison; `difference` is in the measure's own units, on the queries of both engines."""
+    """Comparison of two engines on the queries that both have; `difference` is in units of the measure."""
 
     measure: str
     higher_is_better: bool
@@ -204,11 +204,11 @@ class LedgerEntry:
 
     @property
     def spent(self) -> tuple[str, ...]:
-        """The splits other than dev, which cannot support claims on the changed engine any more."""
+        """Splits other than dev; their queries can no longer confirm the change."""
         return tuple(part for part in self.parts if part != DEV)
 
     def identity(self) -> tuple[object, ...]:
-        """Return a key that is equal for entries on the same comparison."""
+        """Return a key that is equal for entries with the same comparison."""
         sides = ((side.engine, side.config, side.version) for side in (self.new, self.old))
         corpora = tuple(sorted(self.corpora.items()))
         return (self.how, *sides, self.gold_hash, corpora, self.evidence.measure, self.evidence.k, self.parts)
@@ -216,7 +216,7 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredChange:
-    """Two compared engines, and the run of the new one."""
+    """Comparison of two engines, with the run of the new engine."""
 
     run: Run
     new: EngineRun
@@ -297,7 +297,7 @@ class Ledger:
 
 
 def read_ledger(path: Path) -> Ledger:
-    """Read all entries; a broken chain is an error with its line."""
+    """Read all entries; raise InputError with the line number if the hash chain is broken."""
     return _parse_ledger(path, _scan_intact(path))
 
 
@@ -324,7 +324,7 @@ def _parse_ledger(path: Path, scanned: LedgerScan) -> Ledger:
 def add_entries(path: Path, entries: Sequence[LedgerEntry], *, again: bool = False) -> tuple[LedgerEntry, ...]:
     """Append entries with number and date; safe for concurrent writers and kills.
 
-    A comparison that is in the ledger already is refused unless `again`: repeating it until it passes is a selection.
+    Raise InputError for a comparison that is already in the ledger, unless `again`: repetition would be selection.
     """
     before = _scan_intact(path)  # before the file is created or changed
     with open_journal(path, keep=before.unended) as journal:
@@ -378,7 +378,7 @@ def from_mapping(line: Mapping[str, Any], where: str) -> LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class ChainError:
-    """A problem of one line."""
+    """Problem of one ledger line."""
 
     line: int
     text: str
@@ -389,7 +389,7 @@ _Link = tuple[int, dict[str, Any]]  # line number and content of a line with a v
 
 @dataclass(frozen=True, slots=True)
 class LedgerScan:
-    """The lines of a ledger, and all problems."""
+    """Lines with valid hashes, and problems of a ledger file."""
 
     links: tuple[_Link, ...] = ()
     problems: tuple[ChainError, ...] = ()
@@ -436,7 +436,7 @@ def _read(path: Path) -> bytes:
 
 
 def _read_head(path: Path) -> tuple[tuple[int, str] | None, list[ChainError]]:
-    """Return the number of entries and the hash of the last one."""
+    """Return the number of entries with the last hash, or None, and the problems of the head file."""
     raw = _read(ledger_head(path))
     if not raw:
         return None, []
@@ -504,7 +504,7 @@ def _compare_head(
 
 
 def add_hash(body: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of a line with the hash of all of them."""
+    """Return a copy of a line with the hash of its keys."""
     text = json.dumps(body, ensure_ascii=False, allow_nan=False)[:-1]
     return {**body, "hash": text_digest(text)}
 
@@ -515,7 +515,7 @@ def write_head(path: Path, entries: int, last: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class LedgerSettings:
-    """The keys of [ledger]."""
+    """Keys of the [ledger] table."""
 
     file: str = setting(LEDGER_FILE, "path of the ledger, relative to assay.toml")
     rule: object = setting("significant", "the name of a rule, or a table of its conditions")

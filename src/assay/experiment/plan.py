@@ -1,4 +1,4 @@
-"""Plan of a run: which cells (engine × gold set) it has, their cache keys, and the tasks that compute them."""
+"""Plan of a run: its cells (engine × gold set), their cache keys, and the tasks that compute them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _FEWEST = 4
 
 @dataclass(frozen=True, slots=True)
 class ExecutionOptions:
-    """How to execute a run; without effect on rankings."""
+    """Options for executing a run that do not affect rankings."""
 
     directory: Path | None = None  # results directory, which holds the cells of an unfinished run; None: the cache
     executor: Executor | None = None  # None: processes on this machine
@@ -70,8 +70,6 @@ class Timing:
 
 @dataclass(frozen=True)
 class PlannedEngine:
-    """Engine of a plan."""
-
     engine: FullEngine = field(repr=False)
     factory: EngineFactory = field(default_factory=lambda: EngineFactory(""))  # unused in a timed run
     variation: VariantInfo | None = None
@@ -91,13 +89,13 @@ class PlannedEngine:
 
     @cached_property
     def steps(self) -> tuple[SharedStep, ...]:
-        """Return the steps from corpus to ranking that engines can share."""
+        """Steps from corpus to ranking; engines with equal steps share their results."""
         shares = sharing_engine(self.engine)
         return shares.steps() if shares else (SharedStep("ranking", digest_of([self.factory.spec, self.factory.name])),)
 
     @cached_property
     def group(self) -> str:
-        """Return the name of the engines that run in one task: those of one index, or all shipped ones without.
+        """Key of the engines that may run in one task: those with one index, or the shipped engines without an index.
 
         Other engines run alone, because they may crash.
         """
@@ -108,7 +106,7 @@ class PlannedEngine:
 
 @dataclass(frozen=True)
 class RunPlan:
-    """Engines × gold sets, with everything that determines the results."""
+    """Engines and gold sets of a run, with all settings that determine the results."""
 
     suite: Suite
     engines: Mapping[str, PlannedEngine]
@@ -130,7 +128,7 @@ class RunPlan:
 
     @cached_property
     def digest(self) -> str:
-        """Return the digest of the plan; shards of one plan can be merged."""
+        """Return the digest of the plan; shards with equal digests can be merged."""
         engines = {name: [dict(p.engine.config), p.factory.seed] for name, p in self.engines.items()}
         golds = [[gold.name, gold_hash(gold)] for gold in self.suite.golds]
         return digest_of([package_digest(), engines, golds, self.k, list(self.forms), self.missing, dict(self.skipped)])
@@ -162,7 +160,7 @@ class RunPlan:
         return timed_key(cell.engine, engines, snapshot, self.k, conditions)
 
     def pending(self, cells: Iterable[CellId], cached: Collection[CellId]) -> list[CellId]:
-        """Return the cells to compute; interleaved engines run together, so one missing cell repeats its gold set."""
+        """Return the cells to compute: the missing ones and, for interleaved engines, all cells of their gold sets."""
         missing = [cell for cell in cells if cell not in cached]
         if self.timing is None or not self.timing.interleave:
             return missing
@@ -176,9 +174,9 @@ class RunPlan:
         width: int,
         prepared: Mapping[str, PreparedGold] | None = None,
     ) -> list[CellTask]:
-        """Return tasks for cells, the longest first, and enough of them to occupy every worker.
+        """Return the tasks that compute cells, the longest first, and enough of them to occupy all workers.
 
-        A timed run has one task per gold set, which interleaves the engines, or without interleaving one per cell.
+        A timed run, whose tasks are not sorted, has one task per gold set or, without interleaving, one per cell.
         """
         if self.timing:
             return self._timed_tasks(cells, snapshots, prepared or {})
@@ -238,7 +236,7 @@ def _work(group: _Group, snapshots: Mapping[str, CorpusSnapshot]) -> int:
 
 
 def _divide(groups: Iterable[_Group], snapshots: Mapping[str, CorpusSnapshot], wanted: int) -> list[_Group]:
-    """Halve the groups with the most queries until there are enough."""
+    """Halve the groups with the most queries until there are `wanted` groups or all are small."""
     heap = [(-len(names) * snapshots[gold].questions, gold, names) for gold, names in groups]
     heapq.heapify(heap)
     done: list[_Group] = []
@@ -254,7 +252,7 @@ def _divide(groups: Iterable[_Group], snapshots: Mapping[str, CorpusSnapshot], w
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """Plan without engines and gold sets; with the results of all cells, enough to assemble the run."""
+    """Part of a plan that is enough to assemble a run from the results of its cells."""
 
     plan: str  # digest; empty for a timed run
     golds: tuple[str, ...]
@@ -272,7 +270,7 @@ class PlanSummary:
 
 
 def select_engines(spec: Spec) -> tuple[tuple[RunEntry, ...], dict[str, str]]:
-    """Return the engines to run, and the engines to skip with what they lack; the settings of both are checked."""
+    """Return the engines to run, and the reason for each skipped engine, whose settings are checked."""
     wanted = [entry for entry in spec.entries() if not spec.only or entry.name in spec.only]
     lacking = {entry.name: reason for entry in wanted if (reason := missing_requirement(entry.requires))}
     for name in lacking:
@@ -294,10 +292,9 @@ def make_plan(
     missing: Missing | None = None,
     timed: bool | None = None,
 ) -> RunPlan:
-    """Plan the run of a specification; every engine is made once, so that errors show before anything runs.
+    """Plan the run of a specification; every engine is made once, so that errors are raised before the run.
 
-    A run is timed if the specification asks for it, or by default if neither it nor the options ask for independent
-    cells.
+    With `timed=None`, the run is timed if `spec.timed` is true, except with an executor and no explicit `times`.
     """
     if timed is None:
         timed = spec.timed and (spec.times is not None or options.executor is None)
@@ -323,7 +320,7 @@ def make_plan(
 
 
 def environment() -> dict[str, object]:
-    """Describe interpreter, machine, packages and thread settings; other variables could be secret."""
+    """Return the interpreter, machine, package versions and thread variables; other variables could be secret."""
     return {
         "python": platform.python_version(),
         "implementation": sys.implementation.name,

@@ -1,4 +1,4 @@
-"""Run experiments: make a plan, execute the cells that are not cached, assemble their results into a run."""
+"""Run experiments: plan cells, execute those that are not cached, and assemble a run from the results."""
 
 from __future__ import annotations
 
@@ -86,13 +86,13 @@ def run(
 
     Gold sets are checked against their corpora before any engine starts. `missing` decides about targets that are not
     in the corpus: "error", or "report" to go on without them; the default reports only those of the standard library,
-    whose content depends on the interpreter. `split` names parts of a gold set; sealed queries run only if named, and
-    the access is logged next to the gold set before any engine starts.
+    whose content depends on the interpreter. `split` names splits of a gold set; sealed queries run only if named,
+    and the access is logged next to the gold set before any engine starts.
 
     An engine that fails on every query has no quality to measure: `failed="error"` raises EngineError, whose `run`
     attribute has the rankings of all engines; "report" returns the run, with the worst values for that engine.
 
-    Each query goes to all engines in turn, so that they share the load of the machine; without `interleave` they run
+    Each query goes to all engines in turn, so that machine load affects all equally; without `interleave`, engines run
     one after the other, and only one is open at a time. All have the same `threads` processors (default: all). After
     `max_timeouts` consecutive timeouts an engine gets no more queries on that corpus (0: no limit). With a `keeper`,
     gold sets that all engines have finished are not repeated when a run is resumed.
@@ -128,11 +128,11 @@ def run_experiment(
     fresh: bool = False,
     failed: Failed = "error",
 ) -> Run:
-    """Run the experiment of an assay.toml; `only` names engines, `sets` has `table.key=value` texts as --set does.
+    """Run the experiment of an assay.toml; `only` names engines, `sets` are values of --set such as `run.k=20`.
 
     With an executor (an object whose `submit(function, *args)` returns a future: threads, processes or a cluster) its
-    workers run the cells; without one, processes on this machine do, or engines are interleaved where times are
-    measured. Nothing is written except to the cache. `failed` is that of `assay.run`.
+    workers run the cells; without one, worker processes on this machine do, or this process if times are measured. No
+    results directory is written. `failed` has the same meaning as in `assay.run`.
     """
     spec = load_spec(Path(file), sets=sets)
     names = match_names(list(only), spec.names(), "only") if only else ()
@@ -150,7 +150,7 @@ def run_spec(
     progress: ProgressCallback | None = None,
     options: ExecutionOptions = DEFAULT_OPTIONS,
 ) -> Run:
-    """Run a specification, and forget what was cached for this run only."""
+    """Run a specification, and delete the cells that were cached for this run only."""
     outcome = execute_spec(spec, suite, missing=missing, progress=progress, options=options)
     outcome.results.finish()
     return outcome.run
@@ -158,7 +158,7 @@ def run_spec(
 
 @dataclass(frozen=True, slots=True)
 class PlanResult:
-    """Results of the cells of a plan, or of some of them."""
+    """Results of all or some cells of a plan."""
 
     snapshots: Mapping[str, CorpusSnapshot]
     cells: Mapping[CellId, CellResult]
@@ -392,7 +392,7 @@ def failed_engines(run: Run) -> dict[str, str]:
 
 
 def check_answered(run: Run) -> Run:
-    """Return the run; raise EngineError if an engine of it failed on every query."""
+    """Return the run; raise EngineError if one of its engines failed on every query."""
     failed = failed_engines(run)
     if not failed:
         return run

@@ -48,7 +48,7 @@ class EngineLimits:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a run."""
+    """State of a run, as passed to progress callbacks."""
 
     engine: str
     gold: str
@@ -56,7 +56,7 @@ class Progress:
     total: int
     step: Literal["corpus", "index", "search", "trouble", "cells"]
     trouble: str = ""  # why an engine gets no more queries
-    seconds: float = 0.0  # that all queries took, with the last of them
+    seconds: float = 0.0  # total time of all queries; 0 before the last query
 
     def __str__(self) -> str:
         if self.step == "corpus":
@@ -86,9 +86,9 @@ def run_interleaved(
     *,
     shared: SharedCache | None = None,
 ) -> dict[str, EngineRun]:
-    """Open every engine and send each query to all of them in a rotating order; concurrent engines run at the end.
+    """Open every engine and send each query to all in rotating order; engines with concurrent queries run at the end.
 
-    With a shared cache, engines share what they can, and neither memory nor index sizes are measured.
+    With `shared`, engines share indexes and cached steps, and neither memory nor index sizes are measured.
     """
     with ExitStack() as stack:
         sessions = []

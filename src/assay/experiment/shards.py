@@ -1,4 +1,4 @@
-"""Sharded runs: execute part of a plan, write it to a file, merge the files of all parts."""
+"""Sharded runs: execute part of a plan, write its results to a file, and merge the files of all shards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _HINT: Final = "four shards are 1/4, 2/4, 3/4 and 4/4"
 
 @dataclass(frozen=True, slots=True, order=True)
 class ShardId:
-    """Number of a shard, from 1, and how many there are."""
+    """Number of a shard, starting at 1, and the number of all shards."""
 
     index: int
     of: int
@@ -52,7 +52,7 @@ class ShardId:
 
 
 def parse_shard(text: str) -> ShardId:
-    """Parse I/N."""
+    """Parse a shard such as 1/4."""
     match = re.fullmatch(r"(\d+)/(\d+)", text.strip(), re.ASCII)
     if not match:
         raise ConfigError(f"--shard: expected I/N, got {text!r}", hint=_HINT)
@@ -65,7 +65,7 @@ def parse_shard(text: str) -> ShardId:
 
 
 def choose(cells: Sequence[T], shard: ShardId) -> tuple[T, ...]:
-    """Return the cells of a shard: adjacent ones, which share corpora; shard sizes differ by one at most."""
+    """Return the cells of a shard, which are adjacent and so share corpora; shard sizes differ by at most one."""
     begin = len(cells) * (shard.index - 1) // shard.of
     return tuple(cells[begin : len(cells) * shard.index // shard.of])
 
@@ -96,13 +96,13 @@ def execute_shard(
 
 
 def shard_path(directory: Path, shard: ShardId) -> Path:
-    """Return the file of a shard in a results directory; zero-padded numbers sort."""
+    """Return the file of a shard in a results directory; its number is zero-padded, so that file names sort."""
     width = len(str(shard.of))
     return directory / SHARDS / f"{shard.index:0{width}}-of-{shard.of}{SUFFIX}"
 
 
 def write_shard(path: Path, part: ShardResult) -> None:
-    """Write a shard atomically; equal shards are equal bytes."""
+    """Write a shard atomically; equal shards give equal files."""
     digest = hashlib.sha256()
     with atomic_stream(path) as stream, gzip.GzipFile("", "wb", 6, stream, mtime=0) as packed:
         for row in _rows(part):

@@ -37,14 +37,14 @@ class QueryTrace:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Traced queries, and sentences on the others."""
+    """Traced queries, and notes on gold sets or engines that could not be traced."""
 
     made: Mapping[TraceQuery, QueryTrace] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 class _Untraced(Exception):
-    """Gold set whose queries cannot be traced; the message is the end of a sentence."""
+    """Error for a gold set whose queries cannot be traced; its message is part of a note."""
 
 
 def explainable_engines(run: Run) -> tuple[EngineRun, ...]:
@@ -65,7 +65,7 @@ def choose_explainable(run: Run, name: str | None) -> EngineRun:
 
 
 def rebuild_engine(engine: EngineRun) -> FullEngine:
-    """Make an engine with its recorded settings, which another version of Assay may not know."""
+    """Make an engine from its recorded settings; raise ConfigError if this version of Assay rejects them."""
     try:
         return make_engine(dict(engine.config))
     except ConfigError as error:
@@ -77,7 +77,7 @@ def trace_queries(
 ) -> Traces:
     """Trace the first `most` of the chosen queries, given as gold set, query and form.
 
-    `cheap` traces only small corpora, even if an index is cached: a run has the same traces on every machine.
+    `cheap` traces only small corpora, even if an index is cached, so that a run has the same traces on every machine.
     """
     wanted = [TraceQuery(*query) for query in chosen[:most]]
     if not wanted:

@@ -1,4 +1,4 @@
-"""Grid search with a split-half estimate of the chosen setting."""
+"""Grid search over engine settings, with a split-half estimate of the gain."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class BaseEngine:
 
 
 def find_base(spec: Spec, name: str | None) -> BaseEngine:
-    """Return the named engine, or the only one."""
+    """Return the named engine; by default the only one, or builtin if none is declared."""
     if name is None and len(spec.engines) > 1:
         raise ConfigError(f"there are several engines: {', '.join(spec.engines)}", hint="name one of them")
     alone = with_engines(spec, [name or next(iter(spec.engines), "builtin")])
@@ -63,14 +63,14 @@ def find_base(spec: Spec, name: str | None) -> BaseEngine:
 
 
 def spec_with(base: BaseEngine, variants: Sequence[SettingChange]) -> Spec:
-    """Return a specification of an engine and its variants; not timed unless the file asks for times."""
+    """Return a specification of an engine and its variants, timed only if the file sets `times = true`."""
     declared = {variant.name: Variant(base.name, dict(variant.changes)) for variant in variants}
     return check(replace(base.spec, variants=declared, times=base.spec.times or False))
 
 
 @dataclass(frozen=True, slots=True)
 class TuneSettings:
-    """The keys of [tune]."""
+    """Keys of the [tune] table."""
 
     engine: str = setting("", "the engine to tune; default: the only one")
     params: Mapping[str, tuple[object, ...]] = setting({}, "dotted setting -> the values to try")
@@ -131,7 +131,7 @@ def grid_points(
 
 @dataclass(frozen=True, slots=True)
 class GridScore:
-    """The mean of a point on all data, and how often a half chose it."""
+    """Mean of a grid point on all queries, and the number of halves on which it was best."""
 
     name: str
     moved: tuple[str, ...]  # settings in which it differs from the default
@@ -141,7 +141,7 @@ class GridScore:
 
 @dataclass(frozen=True, slots=True)
 class TuneOutcome:
-    """The outcome of tuning; `best` is the best point on all data."""
+    """Result of tuning; `best` is the index in `tried` of the best point on all queries."""
 
     engine: str
     measure: str
@@ -151,7 +151,7 @@ class TuneOutcome:
     clusters: int
     label: str  # what was split in halves
     queries: int
-    honest: MeanRow
+    honest: MeanRow  # of points chosen without the scored query
     default: MeanRow
     gain: ComparisonRow  # honest − default, as a family of one
     optimism: ComparisonRow  # apparent − honest
@@ -166,7 +166,7 @@ class TuneOutcome:
 def tune_scores(
     scores: Scores, default: str, points: Sequence[GridPoint], plan: AnalysisPlan, partitions: int
 ) -> TuneOutcome:
-    """Compute the outcome of tuning from the scores of the default and of every point."""
+    """Compute the result of tuning from the scores of the unchanged engine and of every point."""
     table, measure = headline(scores, plan.cluster), column(scores, plan.primary)
     names = (default, *(point.change.name for point in points))
     moved = ((), *(tuple(point.moved) for point in points))

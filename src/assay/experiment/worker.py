@@ -42,7 +42,7 @@ _FILE_DIGITS = 6
 
 @dataclass(frozen=True, slots=True)
 class CorpusAccess:
-    """Gold set and how a worker opens its corpus."""
+    """Gold set, and the settings with which a worker opens its corpus."""
 
     gold: GoldSet  # as loaded; in a CellTask with anchors resolved
     forms: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class TimedInputs:
 
 @dataclass(frozen=True, slots=True)
 class CellTask:
-    """Engines to run on one gold set; engines that share an index are in one task."""
+    """Engines to run on one gold set, and the settings of the run."""
 
     access: CorpusAccess
     corpus: str  # digest of the corpus at planning time
@@ -128,8 +128,8 @@ def take_snapshot(prepared: PreparedGold) -> CorpusSnapshot:
 def measure(task: CellTask, report: ProgressCallback = ignore_progress) -> dict[str, CellResult]:
     """Run the engines of a task and return their results by name.
 
-    A timed task interleaves all its engines query by query; each has a private copy of the corpus and shares nothing.
-    Other tasks share indexes and cached steps, and record no times.
+    A timed task interleaves its engines query by query, and they share nothing. The engines of other tasks share
+    indexes and cached steps, and their rankings record no times.
     """
     if task.timed:
         return _run_group(task, task.timed.engines, task.timed.prepared, None, report)
@@ -194,7 +194,7 @@ def _line_table(prepared: PreparedGold, paths: Iterable[str]) -> Lines:
 
 
 def _repository(corpus: Corpus) -> str:
-    """Return the repository that queries are clustered by: for a directory its work tree, else the directory.
+    """Return the repository that queries are clustered by; for a directory, its Git work tree or else the directory.
 
     The hash distinguishes directories of one name without recording local paths.
     """
@@ -215,7 +215,7 @@ def _root_commit(corpus: Corpus) -> str | None:
 
 
 def _file_digests(corpus: Corpus) -> dict[str, str]:
-    """Return short digests that name the changed files between two runs."""
+    """Return short digests of files, from which changed files are found; empty for a large corpus."""
     if len(corpus.hashes) > _MAX_FILE_DIGESTS:
         return {}
     return {path: digest[:_FILE_DIGITS] for path, digest in sorted(corpus.hashes.items())}

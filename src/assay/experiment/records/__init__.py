@@ -1,4 +1,4 @@
-"""Run directories: records from which all numbers can be recomputed."""
+"""Read, write and merge the records of runs."""
 
 from assay.experiment.records.codec import config_hash
 from assay.experiment.records.directory import check_directory, lock_directory, read_earlier_run, read_run, write_run

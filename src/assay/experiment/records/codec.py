@@ -1,4 +1,4 @@
-"""JSON encoding of records: the members of a run directory, cells and shards."""
+"""JSON encoding of the records in run directories, cells and shards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENGINE_KEYS = frozenset(field.name for field in fields(EngineRun))
 
 @cache
 def decoder(kind: Any) -> Callable[[Any], Any]:  # noqa: ANN401 - a type hint is any object
-    """Return a function that builds values of a type from JSON: records from objects, tuples from lists."""
+    """Return a function that converts parsed JSON to a type, such as a dataclass or a tuple."""
     if is_dataclass(kind):
         return _record_decoder(kind)
     if type(None) in (arguments := get_args(kind)):
@@ -177,7 +177,7 @@ def read_suite(text: str) -> Suite:
 
 
 def gold_json(gold: GoldSet) -> dict[str, Any]:
-    """Encode a gold set; keys that older versions of Assay do not know are omitted where they are empty."""
+    """Encode a gold set; newer keys are omitted if empty, so that old records stay unchanged."""
     row = asdict(gold)
     for query in row["queries"]:
         adversaries = (adversary["target"] for adversary in query["adversaries"])
@@ -190,7 +190,7 @@ def gold_json(gold: GoldSet) -> dict[str, Any]:
 
 
 def lines_text(lines: LinesBySet) -> str:
-    """Encode line lengths: one line with the names of the gold sets, then one per file."""
+    """Encode line sizes: one line with the names of the gold sets, then one line per file."""
     files = [
         {"gold": gold, "path": path, "bytes": list(sizes)}
         for gold, table in sorted(lines.items())
@@ -223,7 +223,7 @@ def hit_paths(rankings: Iterable[Ranking]) -> set[str]:
 
 
 def join_lines(tables: Iterable[Lines]) -> _LineTable:
-    """Merge tables of one corpus, sorted by path."""
+    """Merge line tables of one corpus, sorted by path."""
     merged: _LineTable = {}
     for table in tables:
         merged.update(table)
@@ -248,7 +248,7 @@ def named_lines(tables: LinesBySet, suite: Suite, engines: Iterable[EngineRun]) 
 def dump(value: object, *, indent: int | None = None) -> str:
     """Encode JSON, compact or with one line per value; NaN is an error.
 
-    A lone surrogate, which an engine's JSON can contain and UTF-8 cannot, is escaped.
+    A lone surrogate, which UTF-8 cannot encode, is escaped.
     """
     separators = (",", ":") if indent is None else (",", ": ")
     text = json.dumps(value, ensure_ascii=False, separators=separators, allow_nan=False, indent=indent)

@@ -1,7 +1,7 @@
-"""The run directory: file names, lock, and the atomic replacement of one run by the next.
+"""The run directory: file names, lock, reading, and atomic replacement.
 
 A run is staged in STAGED, renamed to COMMITTED, then moved into place file by file. Readers look into COMMITTED first,
-so they see either the old run or the new one; a writer that was killed is finished by the next.
+so they see either the old run or the new one; the next writer completes the move if a writer was killed.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ _NAME_DIGITS = 6  # of the hash; enough for hundreds of engines with the same pl
 
 
 def write_run(run: Run, directory: Path) -> None:
-    """Write a run into a directory; it replaces an earlier run there."""
+    """Write a run into a directory, replacing an earlier run."""
     names = file_names(engine.name for engine in run.engines)
     members = {GOLD: gold_text(run.suite), LINES: lines_text(run.lines)}
     members |= {f"{ENGINES}{names[engine.name]}.jsonl": engine_text(run, engine) for engine in run.engines}
@@ -131,7 +131,7 @@ def read_run(directory: Path) -> Run:
 
 
 def read_earlier_run(directory: Path) -> Run | None:
-    """Read the run that a new one will replace; None if there is none or it is damaged."""
+    """Read the run in a directory; None if it is missing or damaged."""
     try:
         return read_run(directory) if is_run(directory) else None
     except AssayError:
@@ -139,7 +139,7 @@ def read_earlier_run(directory: Path) -> Run | None:
 
 
 def check_directory(directory: Path) -> Path:
-    """Raise InputError unless a run can be written here; write nothing."""
+    """Return the directory; raise InputError if a run cannot be written there."""
     if directory.exists() and not directory.is_dir():
         raise InputError("is a file, not a directory", file=directory, hint="pass another --out")
     if not _is_ours(directory):
@@ -153,7 +153,7 @@ def check_directory(directory: Path) -> Path:
 
 
 def is_run(directory: Path) -> bool:
-    """Return whether a directory has a run."""
+    """Return whether a directory contains a manifest of a run."""
     return (directory / MANIFEST).is_file() or (directory / COMMITTED / MANIFEST).is_file()
 
 
@@ -173,7 +173,7 @@ def lock_directory(directory: Path) -> Iterator[None]:
 
 
 def write_assayignore(directory: Path) -> None:
-    """Exclude a directory from every corpus, unless the user wrote an .assayignore there."""
+    """Exclude a directory from every corpus, unless it already has an .assayignore."""
     _write_once(directory / IGNORE, _IGNORE)
 
 
@@ -191,7 +191,7 @@ def _write_once(path: Path, text: str) -> None:
 
 
 def read_snapshot(directory: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the manifest and the members of a run; retry while a writer replaces them."""
+    """Return the manifest and the texts of the members of a run; retry while a writer replaces them."""
     for _ in range(_READ_ATTEMPTS):
         text = _manifest_text(directory)
         try:
@@ -337,7 +337,7 @@ def _member_names(directory: Path) -> set[str]:
 
 
 def file_names(names: Iterable[str]) -> dict[str, str]:
-    """Return a file name without suffix for every name; names that differ only in case get a hash."""
+    """Return a file stem for every name; stems that differ from the name, or only in case, have a hash."""
     names = tuple(names)
     folded = Counter(name.casefold() for name in names)
     found = {}
@@ -349,7 +349,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def repeats_in(directory: Path) -> tuple[Path, ...]:
-    """Return the repeats of a run in a directory, in order; empty if the directory is a run itself."""
+    """Return the numbered subdirectories of a directory, in order; empty if it contains a single run."""
     if (directory / MANIFEST).exists():
         return ()
     found = [path for path in directory.glob("[0-9]*") if path.name.isascii() and path.name.isdigit() and path.is_dir()]
@@ -357,7 +357,7 @@ def repeats_in(directory: Path) -> tuple[Path, ...]:
 
 
 def repeat_directories(directory: Path, count: int) -> tuple[Path, ...]:
-    """Return the directories of repeats; raise InputError if one cannot be written or others are there."""
+    """Return the directories of repeats; raise InputError if one is not writable or there are more than `count`."""
     if (directory / MANIFEST).exists():
         raise InputError("contains a single run", file=directory, hint="pass another --out for repeats")
     chosen = tuple(directory / str(number) for number in range(1, count + 1))
@@ -370,7 +370,7 @@ def repeat_directories(directory: Path, count: int) -> tuple[Path, ...]:
 
 
 def _relative_gold_paths(suite: Suite, directory: Path) -> dict[str, str]:
-    """Return the gold files relative to the run, valid as long as both move together; skip absolute paths."""
+    """Return the gold files relative to the run directory; skip absolute paths and missing files."""
     files = {gold.name: Path(gold.source) for gold in suite.golds if gold.source}
     real = os.path.realpath(directory)
     return {
@@ -381,7 +381,7 @@ def _relative_gold_paths(suite: Suite, directory: Path) -> dict[str, str]:
 
 
 def _resolve_gold_paths(suite: Suite, directory: Path, paths: Mapping[str, str]) -> Suite:
-    """Make paths of gold files relative to the current directory; keep those of files that no longer exist."""
+    """Make paths of gold files relative to the current directory, if inside; keep those of missing files."""
 
     def resolve(gold: GoldSet) -> GoldSet:
         if gold.source is None or gold.name not in paths:
@@ -408,7 +408,7 @@ KEPT = "taken from earlier work"
 
 @dataclass(frozen=True, slots=True)
 class CellTiming:
-    """The time of one engine on one gold set."""
+    """Time of one engine on one gold set."""
 
     engine: str
     gold: str
@@ -426,7 +426,7 @@ def write_timings(directory: Path, rows: Iterable[CellTiming]) -> None:
 
 
 def trec_files(run: Run) -> dict[str, str]:
-    """Return the TREC runs and judgments by file name; an engine without answers has no run."""
+    """Return the TREC runs and judgments by file name, without empty files."""
     engines = file_names(engine.name for engine in run.engines)
     golds = file_names(gold.name for gold in run.suite.golds)
     queries = {(r.gold, r.query, r.form) for engine in run.engines for r in engine.rankings}

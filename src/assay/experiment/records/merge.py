@@ -19,7 +19,7 @@ LASTING = (UNDECLARED, RESET, TOOL, CODE)
 
 @dataclass(frozen=True, slots=True)
 class Comparability:
-    """What engines must share to be compared."""
+    """Properties that runs must share for their engines to be compared."""
 
     gold_hash: str
     corpora: Mapping[str, str]  # gold set -> digest of its corpus
@@ -27,7 +27,7 @@ class Comparability:
     forms: tuple[str, ...]  # phrasings that were run
 
     def difference(self, now: Comparability) -> str:
-        """Return why results on this basis are not comparable now; empty if they are."""
+        """Return the reasons why earlier results are not comparable with `now`; empty if they are."""
         changed = sorted(name for name in self.corpora.keys() & now.corpora if self.corpora[name] != now.corpora[name])
         reasons = [
             "the gold set changed since" if self.gold_hash != now.gold_hash else "",
@@ -47,7 +47,7 @@ def comparability_of(run: Run) -> Comparability:
 
 @dataclass(frozen=True, slots=True)
 class RetainedEngine:
-    """The present settings of an engine that was not rerun; empty values are unknown."""
+    """Current settings of an engine that is not rerun; empty values are unknown."""
 
     config_hash: str = ""
     fingerprint: str = ""  # of the tool and models
@@ -55,7 +55,7 @@ class RetainedEngine:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """A run with comparable engines of an earlier run."""
+    """Run with the comparable engines of an earlier run."""
 
     run: Run
     stale: Mapping[str, str] = field(default_factory=dict)  # engine that is not comparable -> reason
@@ -65,7 +65,7 @@ class Merged:
 def merge_runs(old: Run | None, new: Run, declared: Mapping[str, RetainedEngine] | None = None) -> Merged:
     """Add the engines of an earlier run that were not rerun and are still comparable.
 
-    `declared` lists the engines that may stay, in the order shown; None allows all.
+    `declared` has the engines that may be added, in the order shown; None allows all.
     """
     if old is None:
         return Merged(new)
@@ -111,12 +111,12 @@ def _differ(one: str, other: str) -> bool:
 
 
 def skipped_reason(reason: str) -> str:
-    """Return the reason for an engine with earlier results that was skipped in this run."""
+    """Return the stale reason of an engine that this run skipped."""
     return f"not run this time: {reason}"
 
 
 def _with_origin(engine: EngineRun, old: Run, new: Run) -> EngineRun:
-    """Return an engine with its date, and with the version and environment of its run where they differ."""
+    """Return an engine with its date and, where they differ from `new`, its Assay version and environment."""
     assay = engine.assay or old.header.assay
     environment = engine.environment or old.header.environment
     return replace(

@@ -1,4 +1,4 @@
-"""The specification of an experiment (assay.toml)."""
+"""Specification of an experiment, as declared in assay.toml."""
 
 from assay.experiment.spec.load import load_spec
 from assay.experiment.spec.model import FILE, Spec, check, engine_factory, make_engines, override, with_engines

@@ -1,4 +1,4 @@
-"""Load assay.toml with the files that it extends and --set flags; errors name the file and line, or the flag."""
+"""Load assay.toml, the files that it extends, and --set flags."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def load_spec(
 ) -> Spec:
     """Load a file, a shipped experiment or the defaults, then apply `TABLE.KEY=VALUE` overrides.
 
-    Paths in a file are relative to its directory. `named` has the engines of the command line, whose settings the
+    Paths in a file are relative to its directory. `named` are the engines of the command line, whose settings the
     overrides may change.
     """
     if preset and not path:
@@ -85,7 +85,7 @@ def shipped_experiments() -> dict[str, Path]:
 
 @dataclass(frozen=True, slots=True)
 class ConfigLayer:
-    """The settings of one file or one flag."""
+    """Settings of one file or one --set flag."""
 
     data: Mapping[str, Any]
     file: Path | None = None
@@ -98,7 +98,7 @@ class ConfigLayer:
         return self.file.parent if self.file else Path()
 
     def line(self, *keys: str) -> int | None:
-        """Return the line of a key, or of the innermost table around it."""
+        """Return the line of a key, or of the innermost table that contains it; None if unknown."""
         lines = (find_line(self.text, ".".join(keys[:end])) for end in range(len(keys), 0, -1))
         return next((line for line in lines if line is not None), None)
 
@@ -110,19 +110,19 @@ class ConfigLayer:
 
 @dataclass(frozen=True, slots=True)
 class MergedConfig:
-    """All layers as one table, with the layers that set each key."""
+    """Merged layers, with the layers that set each key."""
 
     layers: tuple[ConfigLayer, ...]
     data: Mapping[str, Any]
     sources: Mapping[Keys, tuple[ConfigLayer, ...]] = field(repr=False)  # by key or table, the last one applies
 
     def layer(self, *keys: str) -> ConfigLayer | None:
-        """Return the layer whose value of a key applies."""
+        """Return the last layer that sets a key; None if no layer does."""
         sources = self.sources.get(keys)
         return sources[-1] if sources else None
 
     def error(self, message: str, hint: str | None, *keys: str) -> ConfigError:
-        """Return an error at the layer that sets a key; for a key that is not set, at the last file."""
+        """Return an error that names the layer that sets a key or, if no layer does, the last file."""
         if layer := self.layer(*keys):
             return layer.error(message, hint, *keys)
         files = [layer.file for layer in self.layers if not layer.flag]
@@ -197,7 +197,7 @@ def _extended_names(layer: ConfigLayer) -> list[str]:
 
 
 def _merge_layers(layers: Sequence[ConfigLayer]) -> MergedConfig:
-    """Merge layers: tables key by key, lists and single values are replaced."""
+    """Merge layers in order; tables are merged by key, other values are replaced."""
     data: dict[str, Any] = {}
     sources: dict[Keys, tuple[ConfigLayer, ...]] = {}
     for layer in layers:

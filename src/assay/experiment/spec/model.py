@@ -1,4 +1,4 @@
-"""The specification of an experiment: its records, analysis plan and engines."""
+"""Specification of an experiment: its settings, analysis plan and engines."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """One experiment; DESIGN.md gives the reason for every default."""
+    """Settings of one experiment."""
 
     gold: tuple[str, ...] = ()
     corpus: str | None = None  # for gold formats that name none
@@ -114,7 +114,7 @@ class Spec:
         return [entry.name for entry in self.entries()]
 
     def tested(self) -> list[str]:
-        """Return the engines that are under test, named references among them."""
+        """Return the engines under test: all but the references that [engines] does not declare."""
         return [name for name in self.names() if name not in REFERENCES or name in self.engines]
 
     def analysis_plan(self) -> AnalysisPlan:
@@ -139,14 +139,14 @@ SWEEP_KEYS = tuple(f.name for f in fields(Sweep))
 def resolve_level(
     spec: Spec, suite: Suite, *, primary: str | None = None, measures: Sequence[str] | None = None, **_: object
 ) -> Spec:
-    """Replace `level = "auto"` by the level that the gold sets support; it is also that of flags that name none."""
+    """Return `spec` with the level of the gold sets for "auto", and with measures of flags at that level by default."""
     level = suite.level if spec.level == "auto" else spec.level
     named = at_level([primary] if primary else [], level) or (spec.primary,)
     return replace(spec, level=level, primary=named[0], measures=at_level(measures or (), level) or spec.measures)
 
 
 def at_level(measures: Iterable[str], level: str) -> tuple[str, ...]:
-    """Return the full names of measures; those that name no level get this one."""
+    """Return the full names of measures, with `level` for those that name no level."""
     from assay.scoring.measures import default_level, parse_measure
 
     return tuple(repr(default_level(parse_measure(name), level)) for name in measures)
@@ -165,7 +165,7 @@ def make_measures(k: int, primary: str | None, others: Sequence[str], level: str
 
 
 def default_baseline(tested: Sequence[str], names: Sequence[str]) -> str:
-    """Return the first of two engines under test; for one the reference; empty for more: the runner-up."""
+    """Return the first of two tested engines, or keywords for one; empty means the runner-up of more engines."""
     if len(tested) > 2:
         return ""
     return tested[0] if len(tested) == 2 else BASELINE if BASELINE in names else names[0]
@@ -204,7 +204,7 @@ def change_plan(
 
 
 def check_plan(plan: AnalysisPlan, k: int, engines: Sequence[str]) -> AnalysisPlan:
-    """Raise ConfigError for a plan that the engines and k of a run cannot satisfy; return the plan."""
+    """Return the plan; raise ConfigError if the engines or k of the run do not fit."""
     from assay.scoring import parse_measure
     from assay.stats.config import CompareSettings, compare_options
 
@@ -232,14 +232,14 @@ def check_suite(cluster: str, suite: Suite) -> None:
 
 
 def resolve_family(patterns: Sequence[str], engines: Sequence[str], baseline: str) -> tuple[str, ...]:
-    """Return the engines of a family; globs never match the baseline or a reference."""
+    """Return the engines that match names or globs; globs never match the baseline or a reference."""
     return match_names(patterns, engines, "family", exclude=(baseline, *REFERENCES))
 
 
 def match_names(
     patterns: Sequence[str], names: Sequence[str], key: str, *, exclude: Sequence[str] = (), kind: str = "engine"
 ) -> tuple[str, ...]:
-    """Return the names that match names or globs, in the order of `names`; a pattern without a match is an error."""
+    """Return the `names` that match names or globs; raise ConfigError for a pattern without a match."""
     chosen: set[str] = set()
     for pattern in patterns:
         matched = {pattern} & set(names) or {n for n in names if n not in exclude and fnmatchcase(n, pattern)}
@@ -262,7 +262,7 @@ def split_names(text: str, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def check(spec: Spec) -> Spec:
-    """Raise ConfigError for a specification that cannot give a result; return the specification."""
+    """Return the specification; raise ConfigError for an invalid value."""
     for key in ("k", "timeout", "index_timeout"):
         if not getattr(spec, key) > 0:
             raise ConfigError(f"{key} = {getattr(spec, key)}", hint=f"{key} must be more than 0")
@@ -309,7 +309,7 @@ def override(spec: Spec, **changes: object) -> Spec:
 
 
 def read_table(record: type[T], spec: Spec, name: str, values: Mapping[str, object]) -> T:
-    """Build a record from a table such as [tune]; unknown keys and wrong types are errors with file and line."""
+    """Build a record from a table such as [tune]; errors name the flag, or the file and line."""
     try:
         return read_settings(record, values, f"[{name}]")
     except ConfigError as error:
@@ -317,7 +317,7 @@ def read_table(record: type[T], spec: Spec, name: str, values: Mapping[str, obje
 
 
 def locate_error(error: ConfigError, spec: Spec, name: str, values: Mapping[str, object]) -> ConfigError:
-    """Return an error on a table with the flag, or the file and line, of the key in its message."""
+    """Return the error with the flag, or the file and line, that set the key in its message."""
     words = re.findall(r"[\w-]+", error.message)
     keys = sorted((key for key in values if key in words), key=words.index)
     location = next((spec.locations[f"{name}.{key}"] for key in keys if f"{name}.{key}" in spec.locations), None)
@@ -329,7 +329,7 @@ def locate_error(error: ConfigError, spec: Spec, name: str, values: Mapping[str,
 
 @dataclass(frozen=True, slots=True)
 class EngineFactory:
-    """Arguments of `make_engine`, and the location for errors."""
+    """Arguments of `make_engine`, and the location that errors name."""
 
     spec: str | Mapping[str, object]
     directory: Path = Path()  # base of relative paths
@@ -351,7 +351,7 @@ class EngineFactory:
             raise self._locate(error) from error
 
     def check(self) -> None:
-        """Check the settings without making the engine, which could need tools that are missing here."""
+        """Check the settings without making the engine, because its tools may be missing."""
         from assay.engines import KINDS
         from assay.engines.presets import add_location, load_preset, preset_settings
 
@@ -383,7 +383,7 @@ class EngineFactory:
 
 
 def engine_factory(spec: Spec, name: str, suite: Suite | None = None) -> EngineFactory:
-    """Return the factory of an entry or a template."""
+    """Return the factory of a run entry or a declared engine."""
     entry = spec.entry(name) or declared_engines(spec)[name]
     at, level = entry.location, None if spec.level == "auto" else spec.level
     return EngineFactory(entry.settings, at.directory, spec.seed, suite, entry.name, at.file, at.line, at.flags, level)
@@ -395,9 +395,9 @@ def make_engines(spec: Spec, suite: Suite) -> dict[str, FullEngine]:
 
 
 def retained_engines(spec: Spec, suite: Suite) -> dict[str, RetainedEngine]:
-    """Return the engines whose earlier results stay in the run, with their settings now, in the order shown.
+    """Return the engines that may keep rows of an earlier run, with the hashes of their current settings.
 
-    Without `--only` every declared engine runs, and no other may stay.
+    Without `--only` all engines run, so the result is empty.
     """
 
     def retained(name: str) -> RetainedEngine:
@@ -427,7 +427,7 @@ def parse_engine_flags(flags: Sequence[str]) -> dict[str, str]:
 
 
 def with_engines(spec: Spec, flags: Sequence[str]) -> Spec:
-    """Replace everything that runs by the engines that flags name, which may be templates."""
+    """Replace all engines, variants and sweeps by the engines that flags name, which may be templates."""
     declared = without_template_keys(spec.engines)
     labeled = parse_engine_flags(flags)
     engines = {}
@@ -440,7 +440,7 @@ def with_engines(spec: Spec, flags: Sequence[str]) -> Spec:
 
 
 def without_template_keys(engines: Mapping[str, Settings]) -> dict[str, Settings]:
-    """Return engines with templates turned into engines that run."""
+    """Return the engines without their `template` keys."""
     return {
         name: settings if isinstance(settings, str) else {k: v for k, v in settings.items() if k != "template"}
         for name, settings in engines.items()

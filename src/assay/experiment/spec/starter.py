@@ -42,7 +42,7 @@ class _Draft(NamedTuple):
 
 
 def starter_config() -> str:
-    """Return the commented assay.toml."""
+    """Return the text of a commented assay.toml."""
     return (resources.files("assay.data") / "starter.toml").read_text(encoding="utf-8")
 
 
@@ -69,9 +69,9 @@ def _quote(text: str) -> str:
 
 
 def _choose_drafts(corpus: Corpus) -> list[_Draft]:
-    """Choose the longest definition of each of five files; files without a known definition come last.
+    """Choose the longest definition of up to five files; files without a definition come last.
 
-    No two drafts have the same words: no engine could tell them apart.
+    Drafts have different words, because equal queries could not have different targets.
     """
     code = [
         file for file in corpus.files if file.kind == "code" and not any(map(_TEST_FILE.search, file.path.split("/")))

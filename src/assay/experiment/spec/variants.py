@@ -98,7 +98,7 @@ class RunEntry:
 
 
 def expand(spec: Spec) -> tuple[RunEntry, ...]:
-    """Return engines, variants, points of sweeps and references, in the order shown; raise on duplicate names."""
+    """Return engines, variants, sweep points and references, in the order shown; raise ConfigError for equal names."""
     declared = declared_engines(spec)
     own = [entry for name, entry in declared.items() if not _is_template(spec, name)]
     own += [*_expand_variants(spec, declared), *_expand_sweeps(spec, declared)]
@@ -203,7 +203,7 @@ def settings_table(settings: Settings) -> Mapping[str, Any]:
 
 
 def own_value(settings: Settings, key: str) -> object:
-    """Return an engine's value of a setting: from its table, or the default of its kind."""
+    """Return the value of an engine's setting, or its default; MISSING if unknown."""
     table = settings_table(settings)
     value = get_key(table, key, MISSING)
     return _default_value(str(table["kind"]), key) if value is MISSING and "kind" in table else value
@@ -236,7 +236,7 @@ def reject_duplicates(spec: Spec) -> None:
 
 
 def duplicate_notes(spec: Spec) -> list[str]:
-    """Return a note per point of a sweep that has the settings of another entry: a grid may contain its engine."""
+    """Return a note for each variant or sweep point that has the settings of another entry."""
     known: dict[str, RunEntry] = {}
     pairs = [(entry, known.setdefault(_identity(entry), entry)) for entry in spec.entries()]
     return [
@@ -253,10 +253,10 @@ def _identity(entry: RunEntry) -> str:
 def points(
     name: str, sweep: Sweep, *, centre: Callable[[str], object], template: bool, others: Iterable[str] = ()
 ) -> list[SettingChange]:
-    """Return the points of a sweep in file order, named `SWEEP:key=value` unless the sweep declares names.
+    """Return the points of a sweep in file order, by default named `SWEEP:key=value` or `SWEEP:no-part`.
 
-    `centre` returns the engine's own value of a setting. `others` are the settings of all sweeps, so that a short label
-    means the same setting in all names.
+    `centre` returns the engine's value of a setting. `others` are the settings of all sweeps, so that a short label
+    means the same setting in all of them.
     """
     _check_sweep(sweep)
     labels = short_labels(tuple(dict.fromkeys((*sweep.params, *others))))
@@ -346,7 +346,7 @@ def value_text(value: object) -> str:
 
 
 def canonical(value: object) -> str:
-    """Return equal texts for equal values; 1 equals 1.0, true equals no number."""
+    """Return a text that is equal for equal values; 1 equals 1.0, but true does not equal 1."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return repr(float(value)) if abs(value) < 2**53 else repr(value)
     if isinstance(value, list | tuple):
@@ -382,7 +382,7 @@ def parse_override(text: str) -> dict[str, Any]:
 
 
 def environment_note(spec: Spec) -> str:
-    """Return a note on which variables apply to which engines; empty without any."""
+    """Return a note on the environment variables that changed engines; empty without any."""
     if not (variables := _search_variables()):
         return ""
     names = [entry.name for entry in spec.entries() if _is_builtin(entry.settings, entry.location.directory)]
@@ -406,7 +406,7 @@ def _is_builtin(settings: Settings, directory: Path) -> bool:
 
 
 def missing_requirement(requires: Sequence[str]) -> str | None:
-    """Return which requirements this machine lacks; None if it has all."""
+    """Return the missing requirements as text; None if all are met."""
     return "; ".join(filter(None, map(_missing, _read_requires(requires)))) or None
 
 
@@ -436,7 +436,7 @@ def _missing(requirement: str) -> str | None:
 
 @cache
 def extras() -> dict[str, tuple[str, ...]]:
-    """Return the extras of Assay with their packages, from its metadata."""
+    """Return the extras of the installed Assay, with the packages of each."""
     try:
         assay = metadata.distribution("assay")
     except metadata.PackageNotFoundError:
