@@ -1,4 +1,4 @@
-"""Served directories, and the responses of tools."""
+"""Served directories and tool responses of the MCP server."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class RootedPath:
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The served directories, with symbolic links resolved, each once."""
+    """The served directories, resolved and without duplicates."""
 
     directories: tuple[Path, ...]
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Roots:
-        """Check the named directories; default: the current one."""
+        """Check and resolve the named directories; without any, the current directory."""
         directories = []
         for text in [*texts] or ["."]:
             if not Path(text).is_dir():
@@ -51,7 +51,7 @@ class Roots:
         return cls(tuple(dict.fromkeys(directories)))
 
     def find(self, text: str | None) -> RootedPath:
-        """Find a path, absolute or relative to a served directory; raise if it is outside, also through links."""
+        """Resolve a path; raise ConfigError if the path is outside the served directories or ambiguous."""
         if not text or text == ".":
             if len(self.directories) > 1:
                 raise ConfigError("several directories are served", hint=f"name one of them as path: {self}")
@@ -67,7 +67,7 @@ class Roots:
         return (existing or found)[0]
 
     def find_existing(self, text: str | None, kind: str) -> RootedPath:
-        """Find a path that must exist; `kind` names it in the error."""
+        """Resolve a path that must exist; the error calls a missing path a `kind`."""
         rooted = self.find(text)
         if not rooted.real.exists():
             hint = f"write it relative to {rooted.root}, or absolute"
@@ -105,7 +105,7 @@ _ERROR: Final = 2_000
 
 
 def as_tool(work: Callable[..., str]) -> Callable[..., Awaitable[CallToolResult]]:
-    """Return a function with the arguments of `work` that runs it in a thread."""
+    """Return an asynchronous function with the arguments of `work` that runs `work` in a thread."""
 
     @wraps(work)
     async def call(**arguments: object) -> CallToolResult:
@@ -117,7 +117,7 @@ def as_tool(work: Callable[..., str]) -> Callable[..., Awaitable[CallToolResult]
 
 
 async def respond(work: Callable[[], str]) -> CallToolResult:
-    """Run a call in a thread and convert its text or error."""
+    """Run a function in a thread and return its text or its error as a response."""
     try:
         # a cancelled call is abandoned, because its response is not read
         text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)

@@ -62,7 +62,7 @@ _NOTES: Final = 50  # tokens of the sentences on what was left out
 
 
 class SearchTools:
-    """The tools of some directories, which do not wait for each other."""
+    """The tools `search`, `related` and `explain`."""
 
     def __init__(self, roots: Roots) -> None:
         self._roots = roots

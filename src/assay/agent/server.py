@@ -1,4 +1,4 @@
-"""The MCP server: tools, instructions, error handling."""
+"""The MCP server on stdio and HTTP."""
 
 from __future__ import annotations
 

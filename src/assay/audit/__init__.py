@@ -1,1 +1,1 @@
-"""Contract checks of engines: determinism, prefix consistency, filters, paths."""
+"""Contract checks of engines."""

@@ -37,7 +37,7 @@ class Proportion:
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """The result of one check on one law."""
+    """The result of a check for one law, a property that engines must have."""
 
     check: str
     law: str  # a few words; check and law identify the finding
@@ -103,8 +103,6 @@ class Audit:
 
 @dataclass(frozen=True, slots=True)
 class AuditConfig:
-    """Number and depth of the queries of an audit."""
-
     queries: int = 20  # detects a law that is broken on 14 % of the queries with probability 95 %
     seed: int = 0
     k: int = 10
@@ -138,7 +136,7 @@ class AuditConfig:
 
 @dataclass(frozen=True, slots=True)
 class ReproCommand:
-    """The arguments of the user: engine, corpus, gold set and configuration."""
+    """The arguments of an audit, for the commands that reproduce its findings."""
 
     engine: str
     corpus: str = ""  # default: this directory, or the corpus of the gold set

@@ -1,4 +1,4 @@
-"""Audits: the table of checks, their run, the page of findings, and the choice of queries."""
+"""Run audits and report their findings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from assay.types import Corpus, Query
 
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
-    """A group of laws: the name on the command line, the question, and the function that yields findings."""
+    """A named group of laws and the function that checks them."""
 
     name: str
     about: str
@@ -128,7 +128,7 @@ def audit_json(audit: Audit) -> dict[str, Any]:
 
 
 def document(audit: Audit) -> Document:
-    """Return the page: a summary, a table of all findings, and the problems in detail."""
+    """Return a summary, a table of all findings, and the problems in detail."""
     return Document(f"Audit of {audit.engine} on {audit.corpus}", tuple(_blocks(audit)))
 
 

@@ -1,4 +1,4 @@
-"""Engine sessions of an audit: copies of the corpus, timeouts, rankings as the checks compare them."""
+"""Engine sessions of an audit, and the rankings that its checks compare."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class AuditRanking:
 
     @property
     def outcome(self) -> tuple[Status, tuple[Span, ...]]:
-        """What must be equal for equal queries; error messages may differ."""
+        """The status and the locations, which must be equal for equal queries."""
         return self.status, self.locations
 
     def text(self, limit: int) -> str:
@@ -83,7 +83,7 @@ def differ(one: AuditRanking, other: AuditRanking) -> bool:
 
 
 def changed_queries(pairs: Sequence[Sequence[tuple[AuditRanking, AuditRanking]]]) -> tuple[Severity, list[int]]:
-    """Return the indexes of queries with different rankings, or else different scores, and the severity."""
+    """Return the severity and the indexes of queries with different rankings, or else with different scores."""
     moved = [index for index, own in enumerate(pairs) if any(a.outcome != b.outcome for a, b in own)]
     rescored = [index for index, own in enumerate(pairs) if any(score_gap(a, b) for a, b in own)]
     if moved:
@@ -115,7 +115,7 @@ def shuffle(items: Sequence[_Item], seed: int) -> list[_Item]:
 
 
 class RankingReader:
-    """Converts outcomes on one corpus; results in our own files are removed, as in a run."""
+    """A converter of query outcomes that removes results in the gold file and the configuration."""
 
     def __init__(self, target: AuditTarget, corpus: Corpus) -> None:
         self._ours = target.ours
@@ -140,7 +140,7 @@ class EngineClient:
         return self._read(query_session(self._session, query, k, self._config.timeout))
 
     def query_filtered(self, query: str, k: int, search_filter: SearchFilter) -> AuditRanking | None:
-        """Query a part of the corpus; None if the engine has no such filter."""
+        """Query with a filter; None if the engine does not support the filter."""
         outcome = query_filtered(self._session, query, k, search_filter, self._config.timeout)
         return None if outcome is None else self._read(outcome)
 
@@ -152,7 +152,7 @@ class EngineClient:
 
 
 class AuditSessions(ExitStack):
-    """The sessions of an audit, their cached rankings and copies of the corpus, removed at the end."""
+    """The sessions of an audit, their cached rankings and temporary copies of the corpus."""
 
     def __init__(self, target: AuditTarget, config: AuditConfig) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Baseline files: per-query scores in version control, one line per query."""
+"""Read and write baseline files of per-query scores."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ENGINE_KEYS = ("name", "role", "settings", "asked", "failed", "answers", "chang
 
 
 def write_baseline(path: Path, side: QueryScores, claim: AnalysisPlan) -> None:
-    """Write the competing engines on the measures of the analysis plan; reject engines that failed."""
+    """Write a baseline; raise EngineError if an engine under test has too many failed queries or no results."""
     engines = [engine for engine in side.engines if engine.name in real_engines(side)]
     for engine in engines:
         if engine.role == "candidate" and (engine.silent or engine.failed > FAILED_SHARE * engine.asked):
@@ -117,7 +117,7 @@ def _query_entries(
 
 @dataclass(frozen=True, slots=True)
 class _CorpusEntry:
-    """A corpus in the file: `CorpusInfo` with six bytes per file, half of them for its path."""
+    """`CorpusInfo` with six bytes per source file, half of them a digest of its path."""
 
     repository: str
     revision: str | None
@@ -135,8 +135,6 @@ class _CorpusEntry:
 
 @dataclass(frozen=True, slots=True)
 class _EngineEntry:
-    """An engine in the file: `EngineScores` with null instead of NaN."""
-
     name: str
     role: EngineRole
     settings: str
@@ -191,7 +189,7 @@ class _Row(NamedTuple):
 
 
 def read_baseline(path: Path) -> QueryScores:
-    """Read and check a baseline; errors name the line if there is one."""
+    """Read and check a baseline file."""
     text = read_utf8(path, hint=_NO_BASELINE_HINT)
     data = _parse(text, path)
     try:
@@ -323,7 +321,7 @@ def _read_values(values: Sequence[float | None], measures: Sequence[Measure]) ->
 
 
 def _check_sums(baseline: QueryScores, path: Path) -> None:
-    """Raise if means or failures of an engine do not fit its queries."""
+    """Raise InputError if the means or failures of an engine do not match its queries."""
     means = means_over(baseline.scores.values)
     for at, engine in enumerate(baseline.engines):
         stored = np.mean(np.array(engine.means), axis=0)

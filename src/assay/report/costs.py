@@ -1,4 +1,4 @@
-"""Time, memory, disk, API calls and tokens of each engine."""
+"""Time, memory, index size, API calls and tokens of each engine."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VERSION_LENGTH = 40
 
 
 def measure_costs(run: Run) -> tuple[EngineResources, ...]:
-    """Sum what each engine used; times also as a ratio to the fastest competing engine."""
+    """Return the resources of each engine, in timed runs with ratios to the fastest competing engine."""
     rows = [_costs(engine, limit_of(engine, run.header.timeout), timed=run.header.timed) for engine in run.engines]
     if not run.header.timed:
         return tuple(rows)
@@ -39,13 +39,13 @@ def measure_costs(run: Run) -> tuple[EngineResources, ...]:
 
 
 def limit_of(engine: EngineRun, cap: float) -> float:
-    """Return the timeout of an engine's queries in seconds: its own if shorter than that of the run."""
+    """Return the query timeout of an engine in seconds, at most `cap`."""
     own = engine.config.get("timeout")
     return min(cap, float(own)) if isinstance(own, int | float) and own > 0 else cap
 
 
 def timing_conditions(run: Run) -> TimingConditions:
-    """Return the conditions of a run's times; runs of older versions were neither interleaved nor pinned."""
+    """Return the conditions under which the times of a run were measured."""
     known = run.header.environment
     pinned, cores = known.get("pinned"), known.get("cores")
     return TimingConditions(

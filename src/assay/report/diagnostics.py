@@ -1,4 +1,4 @@
-"""Diagnostics: identical rankings, parameters without effect, leads within noise, selection bias."""
+"""Diagnostics: suspicious patterns in the results of a run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def find_diagnostics(case: ScoredRun) -> tuple[Diagnostic, ...]:
 
 
 def _levels(case: ScoredRun) -> Iterator[Diagnostic]:
-    """Yield engines that return only paths where lines are measured, and gold sets that differ in level."""
+    """Yield diagnostics of engines without lines, and of gold sets that differ in level."""
     if level_of(case.primary) != "file":
         tested = set(candidates(case.run, case.claim))
         for engine in case.run.engines:
@@ -93,7 +93,7 @@ def _is_explained(group: Sequence[EngineRun], dead: Sequence[_Parameter]) -> boo
 
 
 class _Parameter(NamedTuple):
-    """A parameter in which variants of one engine differ, other settings equal, and its effect."""
+    """The effect of one parameter on variants of an engine that differ only in this parameter."""
 
     base: str
     key: str
@@ -139,9 +139,9 @@ def _changes(engine: EngineRun) -> Mapping[str, object]:
 
 
 def _value(engine: EngineRun, key: str) -> str:
-    """Return the value of a parameter: that of the engine, else that of the variant, else "unchanged".
+    """Return the value of a parameter in the configuration, else in the changes of the variant, else "unchanged".
 
-    The engine comes first because a variant may set the default explicitly.
+    The configuration comes first because a variant may set the default explicitly.
     """
     value = get_key(engine.config, key, _MISSING)
     if value is _MISSING:
@@ -168,7 +168,7 @@ def _dead_parameter(parameter: _Parameter) -> Diagnostic:
 
 
 def _ranked_values(case: ScoredRun, codes: IntArray) -> tuple[tuple[str, ...], FloatArray, Partition]:
-    """Return competing engines with distinct rankings, the leader first, their values and the clusters of queries."""
+    """Return candidates with distinct rankings, the leader first, their values and the clusters of queries."""
     dead = failed_engines(case.run)
     names = [name for name in candidates(case.run, case.claim) if name not in dead]
     scores = headline(pick(case.scores, engines=names, measures=(case.primary,)))

@@ -1,4 +1,4 @@
-"""The plan of a run as text: tree, cached cells and remaining work."""
+"""Dry runs as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Per-query scores of a run, of repeats, or of a baseline file."""
+"""Per-query scores of runs and baseline files, their stability and regressions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class UnstableQuery:
 
 @dataclass(frozen=True, slots=True)
 class EngineScores:
-    """An engine of a baseline: failures, digests of its rankings, means of its repeats."""
+    """Failures, ranking digests and means of an engine over the repeats of a run."""
 
     name: str
     role: EngineRole
@@ -63,12 +63,12 @@ class EngineScores:
 
     @property
     def dead(self) -> bool:
-        """Whether every query failed, so that its values say nothing about its ranking."""
+        """Whether every query failed."""
         return self.asked > 0 and self.failed == self.asked
 
     @property
     def silent(self) -> bool:
-        """Whether it found nothing at all in some repeat, like a tool that exits with 1 and prints nothing."""
+        """Whether at least one repeat has no results at all."""
         return self.asked > 0 and "" in self.answers
 
     @property
@@ -78,9 +78,9 @@ class EngineScores:
 
 @dataclass(frozen=True, slots=True)
 class QueryScores:
-    """One side of a comparison: values by query, averaged over repeats.
+    """One side of a comparison: scores by query, averaged over repeats.
 
-    Repeats of a query are not units: they measure the variance of the engine, not further queries.
+    Repeats of a query are not statistical units: they measure the variance of the engine.
     """
 
     name: str  # label in tables and sentences
@@ -107,7 +107,7 @@ class QueryScores:
 
 
 def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScores:
-    """Score the repeats of one experiment; a failed repeat of a query counts as the worst score (rule 2)."""
+    """Score the repeats of one experiment; failed queries get the worst score."""
     first = runs[0]
     for number, run in enumerate(runs[1:], 2):
         _check_repeat(first, run, number)
@@ -137,7 +137,7 @@ def gather(runs: Sequence[Run], measures: Sequence[str], name: str) -> QueryScor
 
 
 def path_key(path: str) -> str:
-    """Return a short digest of a path, marked by a slash, for files that do not list paths; a key stays as it is."""
+    """Return a slash and a short digest of a path; a path that begins with a slash is returned unchanged."""
     return path if path.startswith("/") else f"/{text_digest(path)[:6]}"
 
 
@@ -174,9 +174,9 @@ def means_over(values: FloatArray) -> FloatArray:
 
 
 def query_noise(values: FloatArray) -> FloatArray:
-    """Return the variance of a run's mean from single queries: the residual of repeats × queries without both means.
+    """Return the variance of a run's mean that single queries cause, from the residuals of repeats × queries.
 
-    Variance that all queries of a run share is in the means of the runs.
+    Variance that all queries of a run share is not included.
     """
     repeats = len(values)
     counts = (~np.isnan(values[0])).sum(axis=-1)

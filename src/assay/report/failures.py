@@ -45,7 +45,7 @@ def query_failures(run: Run) -> tuple[QueryFailure, ...]:
 
 
 def _opened_sets(engine: EngineRun, *, timed: bool) -> Collection[str]:
-    """Return the gold sets on which the engine was opened; without times, those without one error throughout."""
+    """Return the gold sets on which the engine was opened; without times, those without one error on all queries."""
     if engine.index_seconds or timed:
         return engine.index_seconds.keys()
     errors: dict[str, set[str | None]] = {}
@@ -73,7 +73,7 @@ def contract_violations(run: Run) -> tuple[ContractViolation, ...]:
 
 
 def path_mismatches(run: Run) -> tuple[PathMismatch, ...]:
-    """Return the engines without any path of a corpus: they search another tree or name files differently."""
+    """Return each engine and gold set whose results contain no path of the corpus."""
     mismatches = []
     for engine in run.engines:
         for gold in run.suite.golds:
@@ -160,7 +160,7 @@ def violation_blocks(results: Results) -> list[Block]:
 
 
 def _shown(results: Results, findings: Sequence[_Finding]) -> tuple[list[_Finding], str]:
-    """Select the first kinds of each engine; return them and a sentence on the rest."""
+    """Return the first findings of each engine and a sentence on the number of the others."""
     shown: list[_Finding] = []
     for engine in results.engines:
         shown += [finding for finding in findings if finding.engine == engine.name][:SHOWN_KINDS]

@@ -60,7 +60,7 @@ _Record = TypeVar("_Record")
 
 @dataclass(frozen=True, slots=True)
 class JobContext:
-    """A job of GitHub Actions; empty outside of one."""
+    """The environment of a GitHub Actions job; empty outside of a job."""
 
     summary: Path | None = None  # the file of the job summary
     workspace: Path | None = None  # that paths of annotations are relative to
@@ -80,7 +80,7 @@ class JobContext:
 
 
 def read_context(environ: Mapping[str, str], subject: str) -> JobContext:
-    """Read the job from its environment; `subject` distinguishes two gates of one job."""
+    """Read the environment of a job; `subject` distinguishes the gates of one job."""
     event = _read_event(environ.get("GITHUB_EVENT_PATH", ""))
     pull = _mapping(event, "pull_request")
     head, base = (_mapping(_mapping(pull, side), "repo").get("full_name") for side in ("head", "base"))
@@ -131,7 +131,7 @@ def _pull_number(event: Mapping[str, Any]) -> int | None:
 
 
 def place_in_checkout(environ: Mapping[str, str], path: str) -> str:
-    """Return a path relative to the checkout; unchanged if it is outside."""
+    """Return a path relative to the checkout, or unchanged if the path is outside or there is no checkout."""
     workspace = _path(environ, "GITHUB_WORKSPACE")
     return (_relative(path, workspace) if workspace else None) or path
 
@@ -162,7 +162,7 @@ class Annotation:
 
 
 def of_gate(gate: Gate, places: Mapping[tuple[str, str], AnnotationLine]) -> list[Annotation]:
-    """Return annotations for failed and doubtful checks, and for the queries behind a significant regression."""
+    """Return annotations for failed checks, warnings, and the queries of a significant regression."""
     annotations = [
         Annotation("warning" if check.passed else "error", "assay gate", f"{check.what}: {check.detail}")
         for check in gate.checks
@@ -193,7 +193,7 @@ def of_findings(findings: Sequence[LintFinding]) -> list[Annotation]:
 
 
 def commands(annotations: Sequence[Annotation], workspace: Path | None, rest: str) -> list[str]:
-    """Format annotations as commands of the runner; `rest` names the place of those that GitHub would drop."""
+    """Format annotations as workflow commands; `rest` is a note on the ones that GitHub would drop."""
     lines = []
     for level in _LEVELS.values():
         of_level = [annotation for annotation in annotations if annotation.level == level]
@@ -224,7 +224,7 @@ def _escape_property(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GatePage:
-    """A gate for GitHub: what decides, and the details that are folded."""
+    """The blocks of a gate on GitHub; those in `behind` are collapsed."""
 
     verdict: str
     exit_code: int
@@ -233,7 +233,7 @@ class GatePage:
 
 
 def gate_page(gate: Gate) -> GatePage:
-    """Show the decision, the checks and the regressions; fold the comparison."""
+    """Return the page of a gate, with the details of the comparison collapsed."""
     first: list[Block] = [
         *([card(gate.decision, show="")] if gate.decision else []),
         *(Paragraph(note, "warning") for note in gate.notes),
@@ -256,7 +256,7 @@ def error_page(error: AssayError) -> GatePage:
 
 
 def to_summary(document: Document, limit: int) -> str:
-    """Format a document of another command for the job summary."""
+    """Format a document for the job summary, in at most `limit` bytes."""
     title = block_markdown(Heading(document.title), _TITLE_LEVEL)
     return f"{title}\n\n{_fit(document.blocks, limit - _size(title) - 2, CUT)}"
 
@@ -315,7 +315,7 @@ DEFAULT = CommentLimits()
 
 
 class Thread(NamedTuple):
-    """The comments of a pull request, and the variable of the token."""
+    """The comments of a pull request, and the environment variable with the token."""
 
     api: str
     repository: str
@@ -330,10 +330,9 @@ class Thread(NamedTuple):
 def upsert_comment(
     thread: Thread, marker: str, body: str, *, limits: CommentLimits = DEFAULT, http: HttpLimits = DEFAULT_HTTP
 ) -> str:
-    """Update our comment or create it; return "updated" or "created".
+    """Update the comment with this marker or create it; return "updated" or "created".
 
-    A failed creation is not simply repeated: the comment may exist although the response was lost, so it is looked up
-    before the next attempt.
+    The comment is looked up before each retry, because it may exist although the response was lost.
     """
     with HttpClient(1, http) as client:
         github = _GithubClient(thread, client, limits)
@@ -353,9 +352,9 @@ class _GithubClient(NamedTuple):
     limits: CommentLimits
 
     def find(self, marker: str) -> list[int]:
-        """Return the numbers of our comments, by their marker and author.
+        """Return the ids of comments with this marker by the author of the token, or by a bot if the author is unknown.
 
-        Anybody can copy the marker, and GitHub would let us edit comments that bear another name.
+        The marker is not enough, because other authors can copy it.
         """
         marked = [
             comment
@@ -424,7 +423,7 @@ class JobOutput:
     comment: bool = True
 
     def annotate(self, annotations: Sequence[Annotation], rest: str) -> None:
-        """Print annotations; `rest` names the place of those that GitHub would drop."""
+        """Print annotations; `rest` is a note on the ones that GitHub would drop."""
         for line in commands(annotations, self.context.workspace, rest):
             self.say(line)
 
@@ -433,7 +432,7 @@ class JobOutput:
 
 
 def publish(job: JobOutput, page: GatePage, annotations: Sequence[Annotation]) -> None:
-    """Write annotations, summary and comment; failures are printed to the log."""
+    """Write the annotations, the summary and, if enabled, the comment; failures are printed."""
     context = job.context
     redactor = Redactor([_token(context)])  # before escaping, which would hide the token from it
     page, annotations = _redact(page, redactor), [_redact(annotation, redactor) for annotation in annotations]
@@ -464,7 +463,7 @@ def _redact(record: _Record, redactor: Redactor) -> _Record:
 
 
 def summarize(job: JobOutput, text: str) -> None:
-    """Append a text to the job summary; several steps may."""
+    """Append a text to the job summary, or print the reason for a failure."""
     summary = job.context.summary
     if summary is None:
         job.tell("no job summary: GITHUB_STEP_SUMMARY is not set")

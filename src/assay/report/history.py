@@ -1,4 +1,4 @@
-"""The history file of a gate: one JSON line per gated commit and engine, and its trend."""
+"""Gate history files and the trends drawn from them."""
 
 from __future__ import annotations
 
@@ -67,15 +67,15 @@ def find_history(flag: str | None, against: Sequence[str]) -> Path | None:
 
 
 def check_history(path: Path) -> None:
-    """Raise InputError with the line unless a file is missing or a history."""
+    """Raise InputError if a file exists and is not a history."""
     if path.exists():
         _read_lines(path)
 
 
 def record_gate(path: Path, gated: GatedCommit) -> list[GatedCommit]:
-    """Add a line, or replace that of the same commit, and return the last points of its trend.
+    """Add a gate to a history, replacing an earlier gate of the same commit; return the last points of the trend.
 
-    Other lines keep their bytes. Writers wait for each other.
+    Other lines stay unchanged. Concurrent writers wait for each other.
     """
     lock = FileLock(path)
     try:
@@ -132,7 +132,7 @@ def _reject_constant(text: str) -> float:
 
 
 def trend_text(points: Sequence[GatedCommit]) -> str:
-    """Draw the means of a trend as bars between the smallest and the largest; empty with fewer than two."""
+    """Draw the means of a trend as bars; empty with fewer than two means."""
     drawn = [point.mean for point in points if point.mean is not None]
     if len(drawn) < 2:
         return ""

@@ -28,7 +28,6 @@ from assay.report.sections import document
 from assay.report.tables import forest_csv
 from assay.types import AnalysisPlan, Query, Run, Scores, Unit
 
-#: The files that people look for in a run directory.
 #: Files that not every run writes: those of an earlier run are deleted.
 _OPTIONAL_FILES = (
     *(f"{directory}*.trec" for directory in (layout.RUNS, layout.LINE_RUNS)),
@@ -60,8 +59,8 @@ def publish(
     """Write a run and its reports into a directory, under its lock.
 
     Everything is computed before the first write, so a run that cannot be reported on replaces no earlier results.
-    `declared` lists the engines that keep their rows and, if comparable, take part although they did not run now
-    (`--only`). All other rows of earlier runs are kept as stale; `forget` drops them.
+    Engines in `declared` that did not run now (`--only`) take part with their earlier results, if these are comparable.
+    Other rows of earlier runs are kept as stale; `forget` drops them.
     """
     with lock_directory(directory):
         before = read_earlier_run(directory)
@@ -131,7 +130,7 @@ def _make_html(results: Results, case: ScoredRun, page: PagePlan) -> HtmlReport:
 def _make_files(
     results: Results, case: ScoredRun, *, parquet: bool, page: PagePlan
 ) -> tuple[dict[str, bytes], ConfigError | None]:
-    """Return the contents of all files by name, and the reason why there is no report.html."""
+    """Return the contents of all files by name, and an error if report.html would be too large."""
     scores = pick(case.scores, measures=results.measures)
     texts = {
         layout.RESULTS: format_json(results_json(results)) + "\n",
@@ -150,7 +149,7 @@ def _make_files(
 
 
 def _write_files(directory: Path, files: Mapping[str, bytes], problem: ConfigError | None) -> None:
-    """Write the files; a page that is too large is raised last, because the rest may have taken hours."""
+    """Write the files, then raise `problem`; the run may have taken hours."""
     for name, data in files.items():
         path = directory / name
         remove_leftovers(path.parent, path.name)
@@ -165,9 +164,9 @@ def _write_files(directory: Path, files: Mapping[str, bytes], problem: ConfigErr
 
 
 def per_query_csv(scores: Scores, queries: Mapping[tuple[str, str], Query] = MappingProxyType({})) -> str:
-    """Format one line per engine and phrasing, one column per measure; empty where a measure does not apply.
+    """Format a CSV with one line per engine and phrasing and one column per measure.
 
-    `queries` by gold set and id have the texts of the phrasings.
+    `queries`, by gold set and id, provide the texts. Values are empty where a measure does not apply.
     """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -186,7 +185,7 @@ def _unit_cells(engine: str, unit: Unit, queries: Mapping[tuple[str, str], Query
 
 
 def require_parquet() -> ModuleType:
-    """Import pyarrow, or raise with the command that installs it."""
+    """Import pyarrow, or raise SetupError."""
     try:
         import pyarrow
         import pyarrow.parquet

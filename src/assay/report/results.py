@@ -29,7 +29,7 @@ class EngineSummary:
 
     @property
     def answered_nothing(self) -> bool:
-        """Whether every query failed, so that its values are no measurement."""
+        """Whether every query failed."""
         return 0 < self.asked == self.failed
 
 
@@ -61,14 +61,12 @@ class EngineResources:
 
     @property
     def mostly_failed(self) -> bool:
-        """Whether most warm queries failed, so that their median is the timeout."""
+        """Whether at least half of the warm queries failed."""
         return self.warm_failed * 2 >= self.warm_queries > 0
 
 
 @dataclass(frozen=True, slots=True)
 class TimingConditions:
-    """The conditions of the time measurements."""
-
     pinned: int | None  # threads of each engine; None: unlimited
     interleaved: bool  # whether queries were interleaved across engines
     alone: bool  # whether there was only one engine
@@ -91,7 +89,7 @@ class QueryFailure:
 
 @dataclass(frozen=True, slots=True)
 class ContractViolation:
-    """Invalid output of an engine that was repaired or scored as it was."""
+    """Invalid engine output of one kind, repaired or scored as returned."""
 
     engine: str
     kind: str
@@ -145,7 +143,7 @@ class Breakdown:
 
 @dataclass(frozen=True, slots=True)
 class Phrasing:
-    """A measure over the phrasings of each intent."""
+    """The mean of a measure that combines the phrasings of each query."""
 
     engine: str
     measure: str
@@ -157,7 +155,7 @@ class Phrasing:
 
 @dataclass(frozen=True, slots=True)
 class AdversaryStats:
-    """Adversaries of one kind against one engine."""
+    """The effect of one group of adversaries on one engine."""
 
     engine: str
     by: str  # all, relationship or strength
@@ -182,7 +180,7 @@ class Ranks:
 
 @dataclass(frozen=True, slots=True)
 class LowScore:
-    """A query with a low score: targets and top results."""
+    """A query with a low score, its targets and its top results."""
 
     engine: str
     gold: str
@@ -219,7 +217,6 @@ class Diagnostic:
 
     @property
     def text(self) -> str:
-        """The sentence and the next step."""
         return f"{self.sentence} {self.next}"
 
 

@@ -1,4 +1,4 @@
-"""One row per engine, merged over runs."""
+"""The rows of rows.json: one per engine of this run and of earlier runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GONE = "its records were replaced"
 
 
 def corpora_hash(corpora: Mapping[str, str]) -> str:
-    """Return one digest of all corpora (gold name -> digest); that of the corpus if there is only one."""
+    """Return one digest of all corpora (gold name -> digest): the common digest if all are equal."""
     digests = set(corpora.values())
     return digests.pop() if len(digests) == 1 else digest_of(sorted(corpora.items()))
 
@@ -47,7 +47,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """One engine: measured in this run, skipped in it, or stale, that is measured in an incomparable earlier run."""
+    """An engine that was measured in this run, skipped, or measured only in an earlier run (stale)."""
 
     engine: str
     state: State = "measured"
@@ -132,7 +132,7 @@ def _measured_row(case: ScoredRun, footing: Comparability, engine: EngineRun, co
 def carry_over(
     rows: Iterable[EngineRow], earlier: Iterable[EngineRow], now: Comparability, stale: Mapping[str, str] | None = None
 ) -> tuple[EngineRow, ...]:
-    """Append the rows of earlier runs, marked stale, for engines that were not measured now."""
+    """Add the rows of earlier runs, marked stale, for engines that were not measured now."""
     current = tuple(rows)
     measured = {row.engine for row in current if row.state == "measured"}
     skipped = {row.engine: row.reason for row in current if row.state == "skipped"}
@@ -192,7 +192,7 @@ _ORIGIN = ["Date", "Assay", "Gold set", "Corpora", "Settings"]
 
 
 def row_blocks(rows: Sequence[EngineRow], primary: str, measures: Sequence[str], note: str) -> list[Block]:
-    """Return the tables of measured, skipped and stale engines; `note` is on the means."""
+    """Return the tables of measured, skipped and stale engines; `note` explains the means."""
     sign = -1 if parse_measure(primary).higher_is_better else 1
 
     def rank(row: EngineRow) -> tuple[float, str]:

@@ -1,4 +1,4 @@
-"""A run with its scores, and which of its engines are compared."""
+"""Scored runs, and the choice of the engines to compare."""
 
 from __future__ import annotations
 
@@ -67,10 +67,10 @@ def open_case(run: Run, claim: AnalysisPlan) -> ScoredRun:
 def resolve_baseline(
     run: RunLike, claim: AnalysisPlan, scores: Scores, failed: Collection[str], engine: str | None = None
 ) -> tuple[AnalysisPlan, bool]:
-    """Return a plan with a baseline, and whether it was chosen by its score.
+    """Return a plan with a baseline, and whether the baseline was chosen by score.
 
-    Without a declared one it is the runner-up of the candidates, or the best candidate other than `engine`; with too
-    few candidates, the reference.
+    Without a declared baseline, the runner-up of the candidates is chosen, or the best candidate other than `engine`.
+    With too few candidates, the baseline is a reference.
     """
     if claim.baseline:
         return claim, False
@@ -83,13 +83,13 @@ def resolve_baseline(
 
 
 def reference_baseline(run: RunLike, engine: str | None = None) -> str:
-    """Return the reference of a run, or its first engine, other than `engine`."""
+    """Return the first reference, else the first engine; `engine` only if there is no other."""
     others = [other for other in run.engines if other.name != engine] or run.engines
     return next((other.name for other in others if other.role == "reference"), others[0].name)
 
 
 def score_gains(scores: Scores, primary: str) -> dict[str, float]:
-    """Return the mean of every engine over the headline units, rounded, with the sign that makes higher better."""
+    """Return the rounded mean of every engine over the headline units, negated if lower is better."""
     sign = 1.0 if parse_measure(primary).higher_is_better else -1.0
     columns = [i for i, unit in enumerate(scores.units) if unit.headline]
     values = scores.values[:, scores.measures.index(primary)][:, columns]
@@ -103,7 +103,7 @@ def score_gains(scores: Scores, primary: str) -> dict[str, float]:
 
 
 def reference_warnings(run: RunLike, scores: Scores, primary: str, names: Sequence[str]) -> tuple[str, ...]:
-    """Return a warning if a reference other than the ceiling scores better than the first of these engines."""
+    """Return a warning if a reference or the floor scores better than the first of `names`."""
     gains = score_gains(scores, primary)
     references = [e.name for e in run.engines if e.role in ("reference", "floor") and e.name not in names]
     best = max((name for name in references if name in gains), key=lambda name: gains[name], default="")
@@ -121,7 +121,7 @@ def level_of(primary: str) -> Level:
 
 
 def short_measure(name: str) -> str:
-    """Return a measure without its level; the name itself if it is a column of a CSV file."""
+    """Return a measure without its level, or unchanged if it has no level or is unknown."""
     try:
         measure = parse_measure(name)
         default = next((param.default for param in measure.kind.params if param.name == "level"), None)
@@ -137,7 +137,7 @@ def measure_text(name: str) -> str:
 
 
 def labeled_measure(name: str) -> str:
-    """Return a measure in words with its level, also if that is the default: Hit@5 by file."""
+    """Return a measure in words, always with its level: Hit@5 by file."""
     return f"{short_measure(name)} by {level_of(name)}"
 
 
@@ -165,7 +165,7 @@ def real_engines(run: RunLike) -> tuple[str, ...]:
 
 
 def engines_under_test(run: RunLike) -> tuple[str, ...]:
-    """Return the engines under test; without any, the competing references."""
+    """Return the engines under test; without any, the references."""
     return tuple(e.name for e in run.engines if e.role == "candidate") or real_engines(run)
 
 
@@ -184,16 +184,16 @@ def family_of(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
 
 
 def competing(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
-    """Return the engines compared pairwise: the candidates, with the baseline or references if fewer than two."""
+    """Return the engines to compare pairwise: the candidates; with fewer than two, also the baseline or references."""
     tested = candidates(run, claim)
     with_baseline = tuple(e.name for e in run.engines if e.name in tested or e.name == claim.baseline)
     return next((names for names in (tested, with_baseline) if len(names) > 1), real_engines(run))
 
 
 def candidates(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
-    """Return the engines that may lead: those under test, or a declared family and its baseline.
+    """Return the engines that can lead: the declared family and its baseline, else the engines under test.
 
-    A reference is a candidate only if the family names it.
+    A reference is a candidate only if the family names it or there is no other candidate.
     """
     tested = {engine.name for engine in run.engines if engine.role == "candidate"}
     names = {*claim.family, *(tested & {claim.baseline})} if claim.family else tested
@@ -203,7 +203,7 @@ def candidates(run: RunLike, claim: AnalysisPlan) -> tuple[str, ...]:
 def choose_leader(run: Run, claim: AnalysisPlan, gains: Mapping[str, float]) -> str:
     """Return the candidate with the best mean.
 
-    Of equals the baseline, then the engine with the fewest changes, then the first declared.
+    Ties go to the baseline, then to the engine with the fewest changes, then to the first declared.
     """
     return _best_of(run, candidates(run, claim), gains, claim.baseline) or _best_of(run, gains, gains) or claim.baseline
 
@@ -220,7 +220,7 @@ def _best_of(run: Run, names: Collection[str], gains: Mapping[str, float], first
 
 
 def rank_engines(run: RunLike, names: Collection[str], gains: Mapping[str, float], first: str = "") -> list[str]:
-    """Rank engines by gain; of equals `first`, then the one with the fewest changes, then the first declared."""
+    """Rank engines by gain; ties go to `first`, then to the fewest changes, then to the first declared."""
 
     def key(engine: EngineLike) -> tuple[float, bool, int]:
         variation = getattr(engine, "variation", None)
@@ -270,7 +270,7 @@ def group_means(case: ScoredRun, columns: Sequence[int], measures: Sequence[str]
 
 
 def by_tag(case: ScoredRun, tag: str) -> dict[str, list[int]]:
-    """Group the columns of the headline queries by the value of a tag, from easy to hard."""
+    """Group the columns of the headline queries by the value of a tag; difficulties are ordered from easy to hard."""
     rest = "standard" if tag == "difficulty" else "untagged"
     values = {i: case.scores.units[i].tags.get(tag, rest) for i in case.headline}
     order = {"easy": -2, "standard": -1, "hard": 1}

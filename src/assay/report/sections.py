@@ -81,7 +81,7 @@ def query_lines(case: ScoredRun, engine: str) -> list[str]:
 
 
 def references_line(results: Results) -> str:
-    """Return the means of the references that the decision does not name, lowest first; empty without any."""
+    """Return the means of the references that the decision does not name, worst first; empty without any."""
     decision = results.decision
     named = {engine.name for engine in (decision.candidate, decision.baseline, *decision.others) if engine}
     references = {facts.name for facts in results.engines if facts.role != "candidate"} - named

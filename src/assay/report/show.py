@@ -41,7 +41,7 @@ _TEXT = 70
 
 
 class ShownEngine(NamedTuple):
-    """An engine of a run, with a label that distinguishes it from the other side."""
+    """An engine of a run, with a label that is unique among the shown engines."""
 
     name: str
     engine: str

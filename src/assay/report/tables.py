@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 def table_numbers(names: Sequence[str], case: ScoredRun, comparison: Comparison) -> dict[str, tuple[object, ...]]:
-    """Compute the numbers of tables that the results do not contain otherwise."""
+    """Compute the numbers of the named tables that other results do not contain."""
     tables = {name: tuple(_NUMBERS[name](case, comparison)) for name in names if name in _NUMBERS}
     return {name: numbers for name, numbers in tables.items() if numbers}
 
@@ -53,7 +53,7 @@ _DIFFERS = (
 
 @dataclass(frozen=True, slots=True)
 class Resampled:
-    """A mean or a paired difference with a percentile bootstrap interval, as published results use it, and ours."""
+    """A mean or a paired difference with a percentile bootstrap interval and Assay's interval."""
 
     engine: str
     against: str  # empty for a mean
@@ -68,7 +68,7 @@ class Resampled:
 def _bootstrap_numbers(case: ScoredRun, comparison: Comparison) -> Iterator[Resampled]:
     """Resample means of competing engines and differences to the baseline on the primary measure.
 
-    Each starts from the seed of the analysis plan, so that a row does not depend on the other rows.
+    Each resampling starts from the seed of the analysis plan, so that rows do not depend on each other.
     """
     names = [name for name in real_engines(case.run) if name not in failed_engines(case.run)]
     if not names:
@@ -143,7 +143,7 @@ def _bootstrap_row(row: Resampled) -> list[str | Cell]:
 
 
 def forest_csv(results: Results) -> str:
-    """Format all means and differences with their intervals."""
+    """Format all means and differences with their intervals as CSV."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["engine", "against", "measure", "mean", "low", "high", "n", "interval"])
@@ -174,7 +174,7 @@ _WITHOUT = "Means without intervals, for comparison with published tables. The b
 
 @dataclass(frozen=True, slots=True)
 class MatrixPart:
-    """All engines on all measures, over all queries or those with one value of a tag."""
+    """The means of all engines on all measures, over all queries or those with one value of a tag."""
 
     part: str  # "all", or such as "difficulty = hard"
     queries: int

@@ -1,4 +1,4 @@
-"""Tuning and ablation results and the ledger as text."""
+"""Tuning results, ablation results and ledgers as text and as JSON."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _Key = tuple[str, str, str]  # gold set, query, phrasing
 
 
 def explorer_routes(roots: Sequence[Path], *, review: bool = False) -> tuple[Route, ...]:
-    """Return the routes of the runs below some directories; `review` links the list to a review."""
+    """Return the routes of the explorer for the runs in some directories; `review` adds a link to the review."""
     explorer = Explorer(RunList(roots))
     data = json.dumps({"review": review}).encode("utf-8")
     return (
@@ -89,7 +89,7 @@ class Explorer:
         return self._pages.get(key, lambda: _pair_page(old, new))
 
     def read_source(self, request: WebRequest) -> dict[str, object]:
-        """Return a file of a corpus as it was in the run; only files in the records."""
+        """Return a source file with a result or target of the run, or raise HttpError."""
         opened = self._runs.open(request.parts["id"])
         gold, path = opened.gold(request.query.get("gold", "")).name, request.query.get("path", "")
         sizes = opened.run.lines.get(gold, {}).get(path)
@@ -115,7 +115,7 @@ class Explorer:
 
 
 def _find_query(opened: CachedRun, request: WebRequest) -> JudgedQuery | None:
-    """Return the query of the run that a request names, or None for a text of its own."""
+    """Return the gold query that a request names, or None if the request names none."""
     if "query" not in request.data:
         return None
     gold, query_id, form = opened.gold(request.text("gold")), request.text("query"), request.text("form")
@@ -172,7 +172,7 @@ def _build(case: ScoredRun, results: Results, source: CachedRun, live: Mapping[s
 
 
 def _live_data(runs: Sequence[CachedRun], engines: Mapping[str, tuple[int, str]]) -> dict[str, Any]:
-    """Return what a page may request: source files of the first run, and engines that can be rerun.
+    """Return the URLs that a page can request: source files of the first run, and reruns of engines.
 
     `engines` maps each name on the page to the index of its run and its name there.
     """
@@ -199,7 +199,7 @@ def _live_data(runs: Sequence[CachedRun], engines: Mapping[str, tuple[int, str]]
 def _join_runs(
     old: Run, new: Run, names: RunNames, origins: Mapping[str, tuple[int, str]]
 ) -> tuple[Run, tuple[str, ...]]:
-    """Join two runs that `assay compare` would compare on their common queries."""
+    """Join two runs on their common queries; raise NotComparableError if they are not comparable."""
     require_comparable(old, new)
     keys = {key for key, _ in _hashed_keys(old) & _hashed_keys(new)}
     golds = [_restrict(gold, keys) for gold in new.suite.golds]
@@ -224,7 +224,7 @@ def _join_runs(
 
 
 def _hashed_keys(run: Run) -> set[tuple[_Key, str]]:
-    """Return the queries that every engine of a run answered, with their hashes."""
+    """Return the phrasings for which every engine of a run has a ranking, with the hashes of their queries."""
     by_engine = [{(one.gold, one.query, one.form) for one in engine.rankings} for engine in run.engines]
     keys = set.intersection(*by_engine) if by_engine else set()
     hashes = ((key, run.hashes.get(f"{key[0]}/{key[1]}", "")) for key in keys)

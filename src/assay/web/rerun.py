@@ -93,7 +93,7 @@ class JudgedQuery:
 
 
 class RerunService:
-    """The last used indexes; query-time settings share one. Queries run one at a time."""
+    """Reruns of queries, one at a time, with a cache of the last used indexes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -109,7 +109,7 @@ class RerunService:
         changes: Mapping[str, object],
         known: JudgedQuery | None,
     ) -> dict[str, Any]:
-        """Send a query with the settings of the run and with changed ones; `known` is the gold query, if it is one."""
+        """Run a query with the settings of the run and with changed settings; `known` is the gold query, if any."""
         if not text.strip() or len(text) > LIMITS.query:
             raise HttpError(400, f"expected a query of 1 to {LIMITS.query} characters", hint="shorten or complete it")
         engine = choose_explainable(opened.run, name)

@@ -129,7 +129,7 @@ def _page(workspace: ReviewWorkspace, name: str) -> bytes:
 
 
 class Review:
-    """Handlers of votes, and of the pages that show other votes."""
+    """Request handlers of the review."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class Review:
         self._logs: dict[str, VoteLog] = {}
 
     def list_items(self, request: WebRequest) -> Json:
-        """Return the items that the reviewer voted on, and the open ones."""
+        """Return the items that the reviewer voted on, and all open items."""
         log = self._log_of_owner(request)
         mine, closed = log.votes(), read_closed(self._queue)
         items = [item for item in self._workspace.items() if item.id in mine or item.id not in closed]
@@ -185,7 +185,7 @@ class Review:
         return {"as": name}
 
     def vote(self, request: WebRequest) -> Json:
-        """Record a vote before the response; a repeated one changes nothing."""
+        """Record a vote; repeating the same vote changes nothing."""
         item = self._item(request.text("item"))
         with self._writing:
             vote = self._cast(self._log_of_voter(request), item, request)
@@ -216,7 +216,7 @@ class Review:
         }
 
     def preview_accepted(self, request: WebRequest) -> Json:
-        """Return what would be accepted now; lints the whole set, which may take seconds."""
+        """Return the items that would be accepted or refused now; lints the whole set, which may take seconds."""
         self._unblind(request)
         workspace = self._workspace
         made = preview(self._queue, workspace.load(), self._check, corpus=workspace.given, rules=self._rules)
@@ -240,7 +240,7 @@ class Review:
         return {"items": [_disputed_item(status) for status in others], "third": len(disputed) - len(others)}
 
     def decide(self, request: WebRequest) -> Json:
-        """Record a decision before the response; a repeated one changes nothing."""
+        """Record a decision; repeating the same decision changes nothing."""
         name = self._unblind(request)
         given = VoteInput(self._item(request.text("item")).id, request.text("value"), request.text("reason"))
         with self._writing:
@@ -269,13 +269,13 @@ class Review:
         return log
 
     def _log_of_owner(self, request: WebRequest) -> VoteLog:
-        """Open the votes of the reviewer, whose name the browser must have."""
+        """Open the votes of the reviewer; raise HttpError unless the name is signed in at this browser."""
         log = self._log(request)
         self._registry.check(request, log.reviewer)
         return log
 
     def _log_with_name(self, request: WebRequest) -> VoteLog:
-        """Open the votes of the reviewer; assign a free name to the browser."""
+        """Open the votes of the reviewer and sign the name in at this browser."""
         log = self._log(request)
         self._registry.sign_in(request, log.reviewer)
         return log

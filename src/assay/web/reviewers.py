@@ -36,9 +36,9 @@ class ReviewerState:
 
 
 class ReviewerRegistry:
-    """The names of reviewers and their browsers; `tell` prints on the terminal of the server.
+    """The browser of each reviewer.
 
-    `has_voted` returns whether a name was used before, maybe in the terminal.
+    `tell` prints on the terminal of the server; `has_voted` returns whether a name has taken part before.
     """
 
     def __init__(self, path: Path, tell: Callable[[str], None], has_voted: Callable[[str], bool]) -> None:
@@ -47,7 +47,7 @@ class ReviewerRegistry:
         self._codes: dict[str, tuple[str, int]] = {}  # code and tries left, by name
 
     def check(self, request: WebRequest, name: str) -> str:
-        """Return the browser of a request, which must have the name."""
+        """Return the browser of a request; raise HttpError unless the name is signed in there."""
         browser, state = browser_of(request), self._state()
         if state.browsers.get(name.casefold()) != browser:
             self._check_free(state, browser, name)
@@ -55,7 +55,7 @@ class ReviewerRegistry:
         return browser
 
     def sign_in(self, request: WebRequest, name: str) -> None:
-        """Assign a free name to the browser of a request."""
+        """Assign a name to the browser of a request; raise HttpError if the name is taken."""
         browser = browser_of(request)
         if self._state().browsers.get(name.casefold()) != browser:
             with open_journal(self._path) as journal:

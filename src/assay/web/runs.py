@@ -33,7 +33,7 @@ from assay.web.server import HttpError, LruCache, sentence_of
 
 @dataclass(frozen=True, slots=True)
 class ExploringLimits:
-    """Limits of memory and of one request."""
+    """Limits of the explorer."""
 
     depth: int = 3  # of directories below the given one: results/2026-11/shop
     folders: int = 20_000  # scanned for runs: a home directory would take minutes
@@ -56,7 +56,7 @@ _SKIPPED = {*(name.rstrip("/") for name in (ENGINES, RUNS, QRELS, SHARDS)), "nod
 
 @dataclass(frozen=True, slots=True)
 class RunDirectory:
-    """A run directory; the name is its path from the given directory."""
+    """A run directory with its id and display name."""
 
     id: str
     name: str
@@ -81,7 +81,7 @@ class CachedRun:
 
 
 class RunList:
-    """The runs below some directories, scanned at every request of the list."""
+    """The runs in some directories and their subdirectories."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = tuple(dict.fromkeys(map(_check_root, roots)))

@@ -1,4 +1,4 @@
-"""An HTTP server on loopback for one user."""
+"""An HTTP server on loopback."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def sentence_of(error: AssayError) -> str:
 class Route:
     """A method and a path pattern, such as `/run/{id}`; a `{name}` matches one non-empty part between slashes.
 
-    A GET changes nothing. Handlers run in several threads at once; a mapping is sent as JSON.
+    Handlers run in several threads at once; a returned mapping is sent as JSON.
     """
 
     method: str  # GET or POST
@@ -144,7 +144,7 @@ class Route:
 def serve(
     routes: Sequence[Route], *, port: int = 0, host: str = "127.0.0.1", limits: RequestLimits | None = None
 ) -> WebServer:
-    """Listen on loopback, at any free port by default."""
+    """Return a server that listens on loopback, by default at a free port."""
     if host not in LOOPBACK:
         raise ConfigError(
             f"{host} is not this machine's own address: other machines could read your code",
@@ -249,7 +249,7 @@ class RequestAuth:
             raise HttpError(421, "unknown host name", hint="open the address that Assay printed")
 
     def check_source(self, headers: Message, method: str) -> None:
-        """Reject requests of other pages: any POST, and every GET except a followed link."""
+        """Reject requests from other pages, except GET requests of followed links."""
         site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
         own = origin == f"http://{headers['Host'].lower()}"
         if method == "POST":
@@ -266,7 +266,7 @@ class RequestAuth:
             raise HttpError(403, "this page needs the token of its server", hint="open the address that Assay printed")
 
     def admit(self, headers: Message, path: str, query: Mapping[str, str]) -> Response:
-        """Exchange the token of an address for the session cookie, and redirect to the address without it."""
+        """Exchange the token of an address for the session cookie, and redirect to the address without the token."""
         if not _is_secret(query["token"], self.token):
             raise HttpError(403, "wrong token", hint="open the address that Assay printed last")
         rest = urlencode({name: value for name, value in query.items() if name != "token"})
@@ -426,7 +426,7 @@ _Value = TypeVar("_Value")
 
 
 class LruCache(Generic[_Key, _Value]):
-    """The last used values; concurrent requests wait for one computation."""
+    """A cache of the last used values; one value is computed at a time."""
 
     def __init__(self, size: int, drop: Callable[[_Value], None] = lambda _: None) -> None:
         self._size, self._drop = size, drop

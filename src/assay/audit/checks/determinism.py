@@ -1,6 +1,6 @@
 """Check that repeated queries, new sessions, hash seeds and thread counts give equal rankings.
 
-`python -m assay.audit.checks.determinism JOB ANSWERS` sends the queries in a process of its own.
+`python -m assay.audit.checks.determinism JOB ANSWERS` runs the queries of a job in a separate process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Rankings = Sequence[AuditRanking]  # one per ordinary query
 
 
 def check_determinism(sessions: AuditSessions) -> Iterator[AuditFinding]:
-    """Repeat the queries in one session, then in others; stop where nothing is left to compare."""
+    """Compare the rankings of repeated queries in one session, in a new session and in other processes."""
     k, queries, repeats = sessions.config.k, sessions.queries, sessions.config.repeats
     base = [sessions.ranking(query, k) for query in queries]
     rounds = [[sessions.main.query(query, k) for query in queries] for _ in range(repeats)]
@@ -128,7 +128,7 @@ def _compare(
 
 
 class NotPortableError(Exception):
-    """The engine cannot be made in another process."""
+    """The engine cannot run in another process."""
 
 
 def query_in_subprocess(sessions: AuditSessions, hash_seed: int, threads: int) -> tuple[AuditRanking, ...]:

@@ -32,7 +32,7 @@ class _Case:
 
     @property
     def is_telling(self) -> bool:
-        """Whether there are results on both sides of the filter."""
+        """Whether some unfiltered results fail the filter and the filtered ranking has results."""
         return self.outside > 0 and bool(self.ranking.locations)
 
 
@@ -55,7 +55,7 @@ def check_filters(sessions: AuditSessions) -> Iterator[AuditFinding]:
 
 
 def _make_cases(sessions: AuditSessions, field: str) -> list[_Case] | None:
-    """Send every query with a filter that its best result does not pass; None if there is no such filter."""
+    """Send every query with a filter; None if the engine or the corpus has no filter for `field`."""
     languages = {file.path: file.language or "" for file in sessions.target.corpus.files}
     config, cases = sessions.config, []
     for number, query in enumerate(dict.fromkeys((*sessions.queries, *_namesakes(sessions)))):

@@ -1,4 +1,4 @@
-"""Data of report.html: results, limitations, queries and rankings."""
+"""Data of report.html: results, queries, rankings and traces."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def summary(case: ScoredRun, results: Results, limits: PageLimits) -> dict[str, 
 
 
 def _page_results(results: Results) -> dict[str, Any]:
-    """Return results.json without low scores, because the page has every ranking, and with computed properties."""
+    """Return results.json without low scores and decision, and with computed properties."""
     data = results_json(replace(results, low_scores=()))
     del data["low_scores"], data["decision"]  # the summary has the decision
     comparison = results.comparison
@@ -108,7 +108,7 @@ def _mean_tokens(case: ScoredRun, engine: EngineRun) -> float | None:
 
 
 def unsupported_claims(results: Results) -> list[str]:
-    """Return sentences on comparisons without a verdict, and on what would decide them."""
+    """Return the limitations of the comparisons as sentences."""
     rows = [row for row in results.comparison.rows if row.in_family]
     inconclusive = [row for row in rows if row.verdict == Verdict.INCONCLUSIVE and not row.identical]
     untested = [row for row in rows if row.p is None]
@@ -284,7 +284,7 @@ class _Rankings:
 
 
 def pack_rankings(case: ScoredRun, *, scores: bool, error_length: int) -> bytes:
-    """Pack every ranking of a run; without `scores` those of the hits are left out."""
+    """Pack every ranking of a run, with or without the scores of the hits."""
     engines = case.run.engines
     column = {(unit.gold, unit.query, unit.form): at for at, unit in enumerate(case.scores.units)}
     units: list[list[Ranking | None]] = [[None] * len(engines) for _ in column]

@@ -57,7 +57,7 @@ class SourceTexts(Protocol):
 
 
 class QueryExcerpts(NamedTuple):
-    """Source of one query that the page has completely or not at all."""
+    """Excerpts of one query, of which a page shows all or none."""
 
     query: QueryKey
     spans: tuple[Span, ...]  # targets and adversaries
@@ -72,7 +72,7 @@ class ExcerptPlan:
     limits: PageLimits
 
     def ranges(self, portion: QueryExcerpts) -> Iterator[tuple[tuple[str, str], range]]:
-        """Yield the excerpts of a portion: gold set and path, lines."""
+        """Yield the gold set, path and lines of each excerpt of a portion."""
         limits = self.limits
         hits = (hit.span for ranking in portion.rankings for hit in ranking.hits[: limits.top])
         for span in dict.fromkeys((*portion.spans, *hits)):
@@ -86,7 +86,8 @@ class ExcerptPlan:
 def plan_excerpts(case: ScoredRun, results: Results, limits: PageLimits) -> ExcerptPlan:
     """List the excerpts of a page, most important first.
 
-    First targets and compared engines of the queries that differ, then their other engines, then targets of the rest.
+    The order is: targets and compared engines of queries on which engines differ, other engines on these queries,
+    targets of the other queries.
     """
     judged = tuple(dict.fromkeys((results.comparison.baseline, results.challenger, results.leader)))
     order = _differing_queries(case, judged)
@@ -136,7 +137,7 @@ def _rankings_by_query(case: ScoredRun, names: Collection[str]) -> dict[QueryKey
 def estimate_fitting(plan: ExcerptPlan, texts: SourceTexts, size: int) -> int:
     """Estimate how many portions fit into `size` compressed bytes.
 
-    The compression ratio is that of the first portions: compressing all source would take as long as the page.
+    The compression ratio is that of the first portions: compressing all source would be slow.
     """
     packer, covered, raw, packed = zlib.compressobj(6), dict[tuple[str, str], set[int]](), 0, 0
     for number, portion in enumerate(plan.portions):
@@ -174,7 +175,7 @@ def _join_lines(lines: Sequence[str], part: range) -> str:
 
 
 def read_excerpts(plan: ExcerptPlan, number: int, texts: SourceTexts, golds: Sequence[str]) -> Sources:
-    """Read the excerpts of the first portions; those that overlap or touch are joined."""
+    """Read the excerpts of the first portions; overlapping and adjacent excerpts are joined."""
     covered: dict[tuple[str, str], set[int]] = {}
     for portion in plan.portions[:number]:
         for file, part in plan.ranges(portion):
@@ -195,7 +196,7 @@ Tracer = Callable[..., "Traces"]
 
 @dataclass(frozen=True, slots=True)
 class PagePlan:
-    """How report.html is made; its caller provides the source and the traces."""
+    """Settings of report.html, with functions that provide source texts and traces."""
 
     limits: PageLimits = DEFAULT_LIMITS
     traces: int = USUAL_TRACES  # queries
@@ -214,7 +215,7 @@ class TraceSelection(NamedTuple):
 
 
 def make_traces(case: ScoredRun, rival: str, page: PagePlan) -> Traces | None:
-    """Trace the most important queries of a run; notes name the command that makes the rest.
+    """Trace the most important queries of a run; None without a tracer or a built-in engine that succeeded.
 
     `rival` is the engine that a traced baseline is compared with.
     """
@@ -226,7 +227,7 @@ def make_traces(case: ScoredRun, rival: str, page: PagePlan) -> Traces | None:
 
 
 def select_traced(case: ScoredRun, rival: str) -> TraceSelection | None:
-    """Select the best built-in engine and order its queries: misses, then regressions; None without such an engine."""
+    """Select the best built-in engine and order its queries: misses, regressions, others; None without an engine."""
     dead = failed_engines(case.run)
     names = [e.name for e in case.run.engines if e.config.get("kind") == "builtin" and e.name not in dead]
     if not names:

@@ -68,7 +68,8 @@ def build_page(
 ) -> HtmlReport:
     """Build the page of a run.
 
-    A page that would be too large loses scores, then traces; source is added as far as it fits.
+    A page above the size limit is built without scores, then without traces. Source excerpts are added as far as they
+    fit.
     """
     draft = _Draft(case, results, texts if limits.source else None, traces, limits, live, history)
     least = 0
@@ -200,7 +201,7 @@ def _size_text(size: int) -> str:
 
 
 def in_folder(text: str, directory: str | Path) -> str:
-    """Replace FOLDER in the commands of a sentence; the page keeps it, because it is read anywhere."""
+    """Replace FOLDER in the `assay report` commands of a sentence by the directory of the run."""
     return text.replace("`assay report FOLDER", f"`assay report {directory}")
 
 

@@ -49,7 +49,7 @@ _ENGINE_COLUMNS: Final = ("Engine", "Baseline", "Variant")
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """How tables are laid out."""
+    """Layout of tables."""
 
     title_lines: int = 3  # of a folded title
     word: int = 8  # columns of a word in a title that is not cut, such as "(ms)"

@@ -30,7 +30,7 @@ _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 @dataclass(frozen=True, slots=True)
 class QuoteLimits:
-    """How much text of engines a report quotes; the records have all of it."""
+    """Maximum lengths of engine output in reports."""
 
     message: int = 300  # characters of a message: a sentence and a hint
     example: int = 160  # characters of a path
@@ -56,7 +56,7 @@ def code_spans(text: str) -> list[tuple[str, bool]]:
 
 
 def clip(text: str, most: int) -> str:
-    """Return a text as one line of bounded length that ends with the number of omitted characters."""
+    """Return a text as one line; after `most` characters it is cut and ends with the number of omitted characters."""
     if len(text) <= most and text.isprintable() and "  " not in text and text.strip() == text:
         return text  # the usual case: a path
     # only a few times the length is sanitized: an engine may return a megabyte as a path
