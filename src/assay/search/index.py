@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from itertools import chain, groupby, islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 Signal = Callable[[Values, QueryFeatures], Values]
 StageObserver = Callable[[str, Values], None]
-Nearness = Callable[[], Values] | None
 #: Signals that rank the chunks of one file. The others are equal within a file, or too slow for their small effect.
 _INSIDE: Final = frozenset({"definition", "identifier", "gaps"})
 _NO_FILTER: Final = FilterSettings()
+_ANY_RESULT: Final = ResultFilter()
 #: Minimum score of a match: fusion may give the last match 0, like chunks that do not match.
 _LEAST: Final = 1e-9
 
@@ -137,16 +137,17 @@ class Index:
         self, query: str, *, per: Per = "file", wanted: ResultFilter | None = None, pad: bool = False
     ) -> Iterator[Hit]:
         """Yield every matching file or span, best first; with `pad`, the others follow with negative scores."""
-        conditions = [] if self.config.filter == _NO_FILTER else [self.config.filter.result_filter()]
-        filters = [condition.compile(self.table) for condition in (*conditions, *([wanted] if wanted else []))]
+        conditions = [wanted] if wanted and wanted != _ANY_RESULT else []
+        if self.config.filter != _NO_FILTER:
+            conditions.append(self.config.filter.result_filter())
+        filters = [condition.compile(self.table) for condition in conditions]
         features = self._retrieve(query, per)
         scores = rank(features, self.config)
-        nearness = cache(partial(self._nearness, features)) if pad and features.query.words else None
-        matches = self._files(scores, features, nearness) if per == "file" else self._spans(scores, features, nearness)
-        groups = groupby(matches, lambda match: match.score > 0)
-        for match in chain.from_iterable(self._rerank(query, group) if found else group for found, group in groups):
+        pad = pad and bool(features.query.words)
+        ranked = self._files(scores, features, pad) if per == "file" else self._spans(scores, features, pad)
+        for match in self._rerank(query, ranked) if self.reranker else ranked:
             text = partial(self._text, match, per)  # evaluated only for a regular expression
-            if all(accepts(match.file, match.span.chunk, match.score, text) for accepts in filters):
+            if not filters or all(accepts(match.file, match.span.chunk, match.score, text) for accepts in filters):
                 yield self._hit(match)
 
     def _retrieve(self, query: str, per: Per) -> QueryFeatures:
@@ -155,44 +156,37 @@ class Index:
         parsed = parse_query(query) if options == ("identifier", True) else parse_query(query, *options)
         return retrieve(parsed, self.view, self.config, per)
 
-    def _nearness(self, features: QueryFeatures) -> Values:
-        view = self.view
-        near = view.dense.similarity(features.query.text, features.per) if view.dense else np.zeros(view.chunk_count)
-        if features.per == "file":
-            near = max_by_owner(self.table.chunks.file, near, view.file_count)
-        return np.minimum(near, 1.0) - 1.0
-
     def _text(self, match: _RankedSpan, per: Per) -> str:
         if per == "span":
             return self._hit(match).snippet or ""
         first, stop = self.view.chunk_range(match.file)
         return chunk_text(self.table, match.file, first, stop - 1)
 
-    def _files(self, scores: Values, features: QueryFeatures, nearness: Nearness) -> Iterator[_RankedSpan]:
+    def _files(self, scores: Values, features: QueryFeatures, pad: bool) -> Iterator[_RankedSpan]:
         chunks = rank_inside(features, self.config)
-        for file in chain(rank_rows(scores).tolist(), _rest(scores, nearness)):
+        for file in chain(rank_rows(scores).tolist(), _padding(scores, features) if pad else ()):
             first, stop = self.view.chunk_range(file)
             chunk = first + int(chunks[first:stop].argmax())
-            yield _RankedSpan(SpanHit(chunk, chunk, chunk), file, _score(file, scores, nearness))
+            yield _RankedSpan(SpanHit(chunk, chunk, chunk), file, _score(file, scores, features))
 
-    def _spans(self, scores: Values, features: QueryFeatures, nearness: Nearness) -> Iterator[_RankedSpan]:
+    def _spans(self, scores: Values, features: QueryFeatures, pad: bool) -> Iterator[_RankedSpan]:
         query = features.query
         wanted = self.view.definitions(query.symbol, query.name) if query.symbol is not None else {}
-        for span in select_spans(scores, self.view, self.config.growth, wanted, _rest(scores, nearness)):
-            yield _RankedSpan(span, int(self.table.chunks.file[span.chunk]), _score(span.chunk, scores, nearness))
+        padding = _padding(scores, features) if pad else ()
+        for span in select_spans(scores, self.view, self.config.growth, wanted, padding):
+            yield _RankedSpan(span, int(self.table.chunks.file[span.chunk]), _score(span.chunk, scores, features))
 
-    def _rerank(self, query: str, matches: Iterator[_RankedSpan]) -> Iterator[_RankedSpan]:
-        if self.reranker is None:
-            yield from matches
-            return
+    def _rerank(self, query: str, ranked: Iterator[_RankedSpan]) -> Iterator[_RankedSpan]:
         from assay.search.rerank import RerankPassage, rerank
 
-        depth = self.config.rerank.depth
-        head = list(islice(matches, depth))
-        hits = [self._hit(match) for match in head]
+        assert self.reranker is not None
+        head = list(islice(ranked, self.config.rerank.depth))
+        matches = [match for match in head if match.score > 0]  # the others are padding
+        hits = [self._hit(match) for match in matches]
         passages = [RerankPassage(hit.path, hit.start or 1, hit.end or 1, hit.snippet or "") for hit in hits]
-        yield from (head[position] for position in rerank(query, passages, self.reranker))
-        yield from matches
+        yield from (matches[position] for position in rerank(query, passages, self.reranker))
+        yield from head[len(matches) :]
+        yield from ranked
 
     def _hit(self, match: _RankedSpan) -> Hit:
         span, chunks = match.span, self.table.chunks
@@ -243,14 +237,13 @@ class Index:
         return [file] if per == "file" else list(range(*self.view.chunk_range(file)))
 
 
-def _rest(scores: Values, nearness: Nearness) -> Iterator[int]:
-    if nearness is not None:
-        rows = np.flatnonzero(scores <= 0)
-        yield from rows[np.argsort(-nearness()[rows], kind="stable")].tolist()
+def _padding(scores: Values, features: QueryFeatures) -> Iterator[int]:
+    rows = np.flatnonzero(scores <= 0)
+    yield from rows[np.argsort(-features.nearness[rows], kind="stable")].tolist()
 
 
-def _score(row: int, scores: Values, nearness: Nearness) -> float:
-    return float(scores[row] if scores[row] > 0 or nearness is None else nearness()[row])
+def _score(row: int, scores: Values, features: QueryFeatures) -> float:
+    return float(scores[row] if scores[row] > 0 else features.nearness[row])
 
 
 def _as_tuple(values: Sequence[str] | None) -> tuple[str, ...]:

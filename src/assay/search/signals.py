@@ -47,6 +47,15 @@ class QueryFeatures:
     def word_weights(self) -> Values:
         return np.array([self.view.idf(self.view.term(word)) for word in self.query.words])
 
+    @cached_property
+    def nearness(self) -> Values:
+        """The cosine similarity of each file or chunk to the query, minus 1."""
+        dense, file = self.view.dense, self.view.table.chunks.file
+        similarity = dense.similarity(self.query.text, self.per) if dense else np.zeros(self.view.chunk_count)
+        if self.per == "file":
+            similarity = max_by_owner(file, similarity, self.view.file_count)
+        return np.minimum(similarity, 1.0) - 1.0
+
     def names(self, index: NameIndex, prefixes: PrefixRules, words: tuple[str, ...] | None = None) -> NameMatches:
         """Match words, by default those of the query, with names."""
         words = self.query.words if words is None else words
@@ -193,7 +202,8 @@ class FileStem:
         matches = features.names(names, PrefixRules(3, 5, self.prefix), words)
         share = max_by_owner(matches.owner, matches.precision, view.file_count)
         for word in find_words(features.query.text) if self.inflections else ():
-            share[view.files_named(whole_hash(word))] = 1.0
+            if files := view.files_by_name.get(whole_hash(word)):
+                share[files] = 1.0
         share = features.of_files(share)
         if features.per == "span":
             share = features.matched * share

@@ -146,14 +146,11 @@ class CorpusView:
         return NameIndex(names_table(rows, as_written=True))
 
     @TableCache
-    def _files_by_name(self) -> dict[int, list[int]]:
+    def files_by_name(self) -> dict[int, list[int]]:
         files: dict[int, list[int]] = {}
         for file, name in zip(self.table.stem.owner.tolist(), self.table.stem.whole.tolist(), strict=True):
             files.setdefault(name, []).append(file)
         return files
-
-    def files_named(self, name: int) -> list[int]:
-        return self._files_by_name.get(name, [])
 
     @property
     def graph(self) -> ReferenceGraph:
